@@ -1,0 +1,18 @@
+/* areas.h: the one list of all areas, and what probe.c shares with support.c and janitor.c. */
+#ifndef SYSCOST_AREAS_H
+#define SYSCOST_AREAS_H
+#include "probe.h"
+
+#define AREAS(each)                                                                                                    \
+    each(call) each(id) each(time) each(file) each(fd) each(io) each(dir) each(mem) each(process) each(signal)          \
+        each(sync) each(ipc) each(socket) each(event)
+
+#define DECLARE_AREA(name) extern const struct operation name##_operations[];
+AREAS(DECLARE_AREA)
+#define AREA_POINTER(name) name##_operations,
+static const struct operation *const areas[] = {AREAS(AREA_POINTER) NULL};
+
+const char *errno_name(int error);
+void remember_executable(const char *path);
+int janitor(const char *directory);
+#endif

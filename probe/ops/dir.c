@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation dir_operations[] = {
+    {0},
+};

@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation event_operations[] = {
+    {0},
+};

@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation fd_operations[] = {
+    {0},
+};

@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation file_operations[] = {
+    {0},
+};

@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation io_operations[] = {
+    {0},
+};

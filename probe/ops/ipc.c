@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation ipc_operations[] = {
+    {0},
+};

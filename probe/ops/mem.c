@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation mem_operations[] = {
+    {0},
+};

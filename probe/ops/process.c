@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation process_operations[] = {
+    {0},
+};

@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation signal_operations[] = {
+    {0},
+};

@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation socket_operations[] = {
+    {0},
+};

@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation sync_operations[] = {
+    {0},
+};

@@ -1,0 +1,5 @@
+#include "../probe.h"
+
+const struct operation time_operations[] = {
+    {0},
+};

@@ -1,0 +1,309 @@
+/*
+ * probe.c: "n in, nanoseconds out". One process measures one operation; all sampling policy is its caller's.
+ *
+ *   probe --list               the catalogue, one operation a line, fields separated by tabs
+ *   probe --janitor DIR        waits for the end of its input, then ends what is left of a run (see janitor.c)
+ *   probe                      the protocol, on standard input and output:
+ *
+ *       > op file.lstat depth=4
+ *       < ready pid=42 bits=64 ...          or: error ENOENT lstat: No such file or directory
+ *       > 1000 3                            3 batches of 1000 iterations
+ *       < 101233 0                          elapsed nanoseconds, involuntary context switches; a line a batch
+ *       < total 250000 52000 0 0            CPU nanoseconds in user and system mode, minor and major page faults
+ *       end of input: tear down and exit
+ *
+ * Replies are written after the last batch, so that the protocol's own calls never fall inside one.
+ */
+#include "probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <signal.h>
+#include <sys/prctl.h>
+#endif
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
+#include "areas.h"
+
+#ifdef RUSAGE_THREAD
+#define USAGE_OF_PROBE RUSAGE_THREAD
+#else
+#define USAGE_OF_PROBE RUSAGE_SELF
+#endif
+
+enum { MOST_BATCHES = 4096, MOST_PARAMS = 16 };
+
+struct setting {
+    char name[32];
+    uint64_t value;
+};
+
+static const struct operation *operation;
+static struct setting settings[MOST_PARAMS];
+static size_t settings_used;
+static struct { uint64_t ns; long switches; } batches[MOST_BATCHES];
+static int ready; /* setup has ended: teardown is due */
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+_Noreturn void fail(int error, const char *call) {
+    char line[512];
+    int length = error ? snprintf(line, sizeof line, "error %s %s: %s\n", errno_name(error), call, strerror(error))
+                       : snprintf(line, sizeof line, "error - %s\n", call);
+    if (length > (int)sizeof line - 1) length = sizeof line - 1;
+    if (write(STDOUT_FILENO, line, (size_t)length) < 0) _exit(2);
+    if (ready && operation->teardown) {
+        ready = 0;
+        operation->teardown();
+    }
+    _exit(1);
+}
+
+/* ---- parameters ---- */
+
+static uint64_t parse_size(const char *text) {
+    char *end;
+    uint64_t value = strtoull(text, &end, 10);
+    if (*end == 'K') return value << 10;
+    if (*end == 'M') return value << 20;
+    if (*end == 'G') return value << 30;
+    return value;
+}
+
+/* The declared default of `name` in "name=default:text; ...", or NULL where it is not declared. */
+static const char *declared(const char *name) {
+    size_t length = strlen(name);
+    const char *at = operation->params;
+    while (at && *at) {
+        if (strncmp(at, name, length) == 0 && at[length] == '=') return at + length + 1;
+        at = strchr(at, ';');
+        if (at) at += strspn(at, "; ");
+    }
+    return NULL;
+}
+
+uint64_t param(const char *name) {
+    for (size_t i = 0; i < settings_used; i++)
+        if (strcmp(settings[i].name, name) == 0) return settings[i].value;
+    const char *value = declared(name);
+    if (!value) fail(0, "an operation asked for a parameter that it does not declare");
+    return parse_size(value);
+}
+
+static void set_param(char *word) {
+    char *value = strchr(word, '=');
+    if (!value || settings_used == MOST_PARAMS || (size_t)(value - word) >= sizeof settings[0].name)
+        fail(0, "a parameter is not of the form name=value");
+    *value++ = '\0';
+    if (!declared(word)) fail(0, "the operation has no such parameter");
+    strcpy(settings[settings_used].name, word);
+    settings[settings_used++].value = parse_size(value);
+}
+
+/* ---- batches ---- */
+
+static long involuntary_switches(void) {
+    struct rusage usage;
+    getrusage(USAGE_OF_PROBE, &usage);
+    return usage.ru_nivcsw;
+}
+
+static void batch(uint64_t n, size_t index) {
+    if (operation->prepare) operation->prepare(n);
+    long before = involuntary_switches();
+    uint64_t start = now_ns();
+    operation->run(n);
+    uint64_t end = now_ns();
+    batches[index].ns = end - start;
+    batches[index].switches = involuntary_switches() - before;
+}
+
+struct totals {
+    uint64_t user_ns, system_ns, minor_faults, major_faults;
+};
+
+static uint64_t timeval_ns(struct timeval t) {
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+static void add_usage(struct totals *sum, int who) {
+    struct rusage usage;
+    if (getrusage(who, &usage) != 0) return;
+    sum->user_ns += timeval_ns(usage.ru_utime);
+    sum->system_ns += timeval_ns(usage.ru_stime);
+    sum->minor_faults += (uint64_t)usage.ru_minflt;
+    sum->major_faults += (uint64_t)usage.ru_majflt;
+}
+
+static struct totals usage_so_far(void) {
+    struct totals sum = {0, 0, 0, 0};
+    add_usage(&sum, operation->flags & (CHILDREN | SWITCHES) ? RUSAGE_SELF : USAGE_OF_PROBE);
+    if (operation->flags & CHILDREN) add_usage(&sum, RUSAGE_CHILDREN);
+    return sum;
+}
+
+static void put(const char *text, size_t length) {
+    while (length > 0) {
+        ssize_t written = write(STDOUT_FILENO, text, length);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) _exit(2);
+        text += written;
+        length -= (size_t)written;
+    }
+}
+
+static void reply(size_t k, struct totals before, struct totals after) {
+    static char text[MOST_BATCHES * 32 + 128];
+    size_t used = 0;
+    for (size_t i = 0; i < k; i++)
+        used += (size_t)sprintf(text + used, "%llu %ld\n", (unsigned long long)batches[i].ns, batches[i].switches);
+    used += (size_t)sprintf(text + used, "total %llu %llu %llu %llu\n",
+                            (unsigned long long)(after.user_ns - before.user_ns),
+                            (unsigned long long)(after.system_ns - before.system_ns),
+                            (unsigned long long)(after.minor_faults - before.minor_faults),
+                            (unsigned long long)(after.major_faults - before.major_faults));
+    put(text, used);
+}
+
+static void serve_request(const char *line) {
+    char *end;
+    uint64_t n = strtoull(line, &end, 10);
+    size_t k = (size_t)strtoull(end, &end, 10);
+    if (n == 0 || k == 0 || k > MOST_BATCHES || *end != '\0') fail(0, "a request is not of the form 'n k'");
+    if (operation->limit && n > operation->limit) fail(0, "a request has more iterations than the operation's limit");
+    struct totals before = usage_so_far();
+    for (size_t i = 0; i < k; i++) batch(n, i);
+    reply(k, before, usage_so_far());
+}
+
+/* ---- facts about this process ---- */
+
+static int by_size(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The clock's cost (median of back-to-back readings) and step (smallest difference that is not 0), in nanoseconds. */
+static void clock_facts(double *cost, uint64_t *step) {
+    enum { READINGS = 1001, INNER = 20 };
+    static uint64_t cost_of[READINGS];
+    *step = UINT64_MAX;
+    for (size_t i = 0; i < READINGS; i++) {
+        uint64_t first = now_ns(), previous = first, last = first;
+        for (int j = 0; j < INNER; j++) {
+            last = now_ns();
+            if (last != previous && last - previous < *step) *step = last - previous;
+            previous = last;
+        }
+        cost_of[i] = last - first;
+    }
+    qsort(cost_of, READINGS, sizeof cost_of[0], by_size);
+    *cost = (double)cost_of[READINGS / 2] / INNER;
+}
+
+static const char *libc_name(void) {
+#ifdef __GLIBC__
+    static char name[64];
+    snprintf(name, sizeof name, "glibc-%s", gnu_get_libc_version());
+    return name;
+#elif defined(__linux__)
+    return "musl";
+#else
+    return "system";
+#endif
+}
+
+static void announce(void) {
+    char line[256];
+    double cost;
+    uint64_t step;
+    clock_facts(&cost, &step);
+    snprintf(line, sizeof line, "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx\n",
+             (long)getpid(), (int)sizeof(void *) * 8, libc_name(), cost, (unsigned long long)step,
+             (unsigned long long)(uintptr_t)operation->run);
+    put(line, strlen(line));
+}
+
+/* ---- the protocol ---- */
+
+/* Reads one line into `line`; 0 at the end of input. */
+static int read_line(char *line, size_t size) {
+    static char buffer[4096];
+    static size_t used, at;
+    for (size_t length = 0; length + 1 < size;) {
+        if (at == used) {
+            ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return 0;
+            used = (size_t)got;
+            at = 0;
+        }
+        char c = buffer[at++];
+        if (c == '\n') {
+            line[length] = '\0';
+            return 1;
+        }
+        line[length++] = c;
+    }
+    fail(0, "a line of the protocol is too long");
+}
+
+static void choose_operation(const char *id) {
+    for (size_t a = 0; areas[a]; a++)
+        for (operation = areas[a]; operation->id; operation++)
+            if (strcmp(operation->id, id) == 0) return;
+    operation = NULL;
+    fail(0, "no such operation");
+}
+
+static void begin(char *line) {
+    if (strncmp(line, "op ", 3) != 0) fail(0, "the first line is not 'op ID [name=value ...]'");
+    char *word = strtok(line + 3, " ");
+    choose_operation(word ? word : "");
+    while ((word = strtok(NULL, " "))) set_param(word);
+    if (!operation->run) fail(ENOSYS, "this system does not have it");
+    ready = 1;
+    if (operation->setup) operation->setup();
+    announce();
+}
+
+static int serve(void) {
+    char line[4096];
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (!read_line(line, sizeof line)) return 0;
+    begin(line);
+    while (read_line(line, sizeof line)) serve_request(line);
+    ready = 0;
+    if (operation->teardown) operation->teardown();
+    return 0;
+}
+
+static const char *text_or_empty(const char *text) { return text ? text : ""; }
+
+static int list(void) {
+    for (size_t a = 0; areas[a]; a++)
+        for (const struct operation *o = areas[a]; o->id; o++)
+            printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%u\t%llu\t%d\n", o->id, o->what, o->enters, text_or_empty(o->prepares),
+                   text_or_empty(o->params), o->systems, text_or_empty(o->family), o->flags,
+                   (unsigned long long)o->limit, o->run != NULL);
+    return fflush(stdout) == 0 ? 0 : 2;
+}
+
+int main(int argc, char **argv) {
+    remember_executable(argv[0]);
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
+    if (argc == 3 && strcmp(argv[1], "--janitor") == 0) return janitor(argv[2]);
+    return serve();
+}

@@ -1,0 +1,122 @@
+/* support.c: what several operations need and none of them measures: files, partners, names of errors. */
+#include "areas.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+static char executable_directory[PATH_MAX];
+
+const char *errno_name(int error) {
+    static char unknown[24];
+    switch (error) {
+#define NAME(e)                                                                                                        \
+    case e: return #e;
+        NAME(E2BIG) NAME(EACCES) NAME(EADDRINUSE) NAME(EADDRNOTAVAIL) NAME(EAFNOSUPPORT) NAME(EAGAIN) NAME(EBADF)
+        NAME(EBADMSG) NAME(EBUSY) NAME(ECHILD) NAME(ECONNREFUSED) NAME(ECONNRESET) NAME(EDEADLK) NAME(EDOM)
+        NAME(EEXIST) NAME(EFAULT) NAME(EFBIG) NAME(EINTR) NAME(EINVAL) NAME(EIO) NAME(EISDIR) NAME(ELOOP)
+        NAME(EMFILE) NAME(EMLINK) NAME(EMSGSIZE) NAME(ENAMETOOLONG) NAME(ENFILE) NAME(ENOBUFS) NAME(ENODATA)
+        NAME(ENODEV) NAME(ENOENT) NAME(ENOEXEC) NAME(ENOLCK) NAME(ENOMEM) NAME(ENOSPC) NAME(ENOSYS) NAME(ENOTCONN)
+        NAME(ENOTDIR) NAME(ENOTEMPTY) NAME(ENOTSOCK) NAME(ENOTSUP) NAME(ENOTTY) NAME(ENXIO) NAME(EOVERFLOW)
+        NAME(EPERM) NAME(EPIPE) NAME(EPROTO) NAME(EPROTONOSUPPORT) NAME(ERANGE) NAME(EROFS) NAME(ESPIPE)
+        NAME(ESRCH) NAME(ETIMEDOUT) NAME(ETXTBSY) NAME(EXDEV)
+#undef NAME
+    }
+    snprintf(unknown, sizeof unknown, "errno%d", error);
+    return unknown;
+}
+
+void remember_executable(const char *path) {
+    char resolved[PATH_MAX];
+    if (!realpath(path, resolved)) return;
+    char *slash = strrchr(resolved, '/');
+    if (slash) *slash = '\0';
+    strcpy(executable_directory, resolved);
+}
+
+const char *beside_probe(const char *name) {
+    static char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", executable_directory, name);
+    return path;
+}
+
+void make_file(const char *path, uint64_t size) {
+    char block[4096];
+    for (size_t i = 0; i < sizeof block; i++) block[i] = i % 64 == 63 ? '\n' : (char)('a' + i % 26);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0);
+    while (size > 0) {
+        size_t part = size < sizeof block ? (size_t)size : sizeof block;
+        CHECK(write(fd, block, part) == (ssize_t)part);
+        size -= part;
+    }
+    CHECK(close(fd) == 0);
+}
+
+static void make_entries(const char *directory, uint64_t entries) {
+    char path[PATH_MAX + 32];
+    for (uint64_t i = 0; i < entries; i++) {
+        snprintf(path, sizeof path, "%sother-%llu", directory, (unsigned long long)i);
+        int fd = open(path, O_WRONLY | O_CREAT, 0600);
+        CHECK(fd >= 0);
+        CHECK(close(fd) == 0);
+    }
+}
+
+const char *make_path(const char *name) {
+    static char path[PATH_MAX];
+    uint64_t depth = param("depth");
+    if (depth < 1 || depth * 2 + strlen(name) + 1 > sizeof path) fail(ENAMETOOLONG, "parameter depth");
+    path[0] = '\0';
+    for (uint64_t i = 1; i < depth; i++) {
+        strcat(path, "d");
+        CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
+        strcat(path, "/");
+    }
+    make_entries(path, param("entries"));
+    strcat(path, name);
+    return path;
+}
+
+pid_t start_partner(void (*body)(void)) {
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid > 0) return pid;
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    body();
+    _exit(0);
+}
+
+void stop_partner(pid_t pid) {
+    if (pid <= 0) return;
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* Kernel objects without a file are named by an empty file in the working directory, which the janitor reads. */
+static void object_file(char *path, size_t size, const char *kind, int id) {
+    snprintf(path, size, ".sysv-%s-%d", kind, id);
+}
+
+void remember_object(const char *kind, int id) {
+    char path[64];
+    object_file(path, sizeof path, kind, id);
+    make_file(path, 0);
+}
+
+void forget_object(const char *kind, int id) {
+    char path[64];
+    object_file(path, sizeof path, kind, id);
+    unlink(path);
+}
