@@ -1,0 +1,70 @@
+//! What a row of a table is.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// An operation (or, with a language, a snippet) in an environment with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case {
+    /// The operation's id, e.g. `file.lstat`.
+    pub operation: String,
+    /// The name that a study gives it; stands in tables in place of the id.
+    pub name: Option<String>,
+    /// The language of a snippet; `None` for an operation of the native probe.
+    pub language: Option<String>,
+    /// How the probe is built and started, e.g. `native`.
+    pub environment: String,
+    /// The parameters that were asked for; those left out have the operation's default.
+    pub params: BTreeMap<String, u64>,
+}
+
+impl Case {
+    /// An operation of the native probe with default parameters.
+    pub fn native(operation: &str) -> Case {
+        Case {
+            operation: operation.to_string(),
+            name: None,
+            language: None,
+            environment: "native".to_string(),
+            params: BTreeMap::new(),
+        }
+    }
+}
+
+/// `file.lstat depth=4`: how tables and messages name a case.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name.as_deref().unwrap_or(&self.operation))?;
+        for (name, value) in &self.params {
+            write!(f, " {name}={}", Size(*value))?;
+        }
+        Ok(())
+    }
+}
+
+/// A number as people write parameters: `4K`, `1M`, `1000`.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0 % unit == 0) {
+            Some((unit, letter)) => write!(f, "{}{letter}", self.0 / unit),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_shortened_only_where_exact() {
+        let mut case = Case::native("io.read_zero");
+        for (value, text) in [(4096, "4K"), (1 << 20, "1M"), (1000, "1000"), (0, "0"), (1, "1")] {
+            case.params.insert("size".into(), value);
+            assert_eq!(case.to_string(), format!("io.read_zero size={text}"));
+        }
+    }
+}

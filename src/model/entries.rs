@@ -1,0 +1,90 @@
+//! Kernel entries: which system calls one iteration makes, and how we know.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// System calls per iteration by name. A call that the process made by another architecture's gate carries its name
+/// behind it: `getpid(i386)`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Entries(BTreeMap<String, f64>);
+
+impl Entries {
+    /// The count of `name` per iteration; 0 where it was not called.
+    pub fn get(&self, name: &str) -> f64 {
+        self.0.get(name).copied().unwrap_or(0.0)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.0.iter().map(|(name, count)| (name.as_str(), *count))
+    }
+
+    /// All kernel entries per iteration.
+    pub fn total(&self) -> f64 {
+        self.0.values().sum()
+    }
+}
+
+impl FromIterator<(String, f64)> for Entries {
+    fn from_iter<I: IntoIterator<Item = (String, f64)>>(pairs: I) -> Self {
+        Entries(pairs.into_iter().filter(|(_, count)| *count != 0.0).collect())
+    }
+}
+
+/// `openat x1 close x1`, or `none`.
+impl fmt::Display for Entries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return write!(f, "none");
+        }
+        for (i, (name, count)) in self.0.iter().enumerate() {
+            let space = if i > 0 { " " } else { "" };
+            write!(f, "{space}{name} x{}", Count(*count))?;
+        }
+        Ok(())
+    }
+}
+
+struct Count(f64);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.fract() == 0.0 {
+            return write!(f, "{}", self.0);
+        }
+        let inverse = 1.0 / self.0;
+        if (inverse - inverse.round()).abs() < 1e-6 {
+            return write!(f, "1/{}", inverse.round());
+        }
+        write!(f, "{:.2}", self.0)
+    }
+}
+
+/// How the entries of a record are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntriesStatus {
+    /// Counted in a pass of their own.
+    Verified,
+    /// Not counted, and why.
+    Unverified(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_shown_as_counts_fractions_or_none() {
+        let entries: Entries =
+            [("read".to_string(), 1.0 / 64.0), ("close".to_string(), 2.0), ("futex".to_string(), 0.3)]
+                .into_iter()
+                .collect();
+        assert_eq!(entries.to_string(), "close x2 futex x0.30 read x1/64");
+        assert_eq!(Entries::default().to_string(), "none");
+    }
+}

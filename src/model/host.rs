@@ -1,0 +1,84 @@
+//! The machine that a run was made on: what must be known to read its figures.
+
+use serde::{Deserialize, Serialize};
+
+/// Facts about the machine. `None` means that it could not be found out, which is an answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct Host {
+    /// Host name.
+    pub name: Option<String>,
+    /// Operating system's name, e.g. `Linux`.
+    pub system: Option<String>,
+    /// Kernel release, e.g. `6.18.4`.
+    pub kernel: Option<String>,
+    /// Kernel build string.
+    pub kernel_version: Option<String>,
+    /// Machine architecture, e.g. `x86_64`.
+    pub architecture: Option<String>,
+    /// Distribution, e.g. `Debian GNU/Linux 12 (bookworm)`.
+    pub distribution: Option<String>,
+    /// CPU model name.
+    pub cpu: Option<String>,
+    /// CPU family, model, stepping and microcode revision.
+    pub cpu_revision: Option<String>,
+    /// Processors that are online.
+    pub cpus: Option<u32>,
+    /// Processors that this process may run on.
+    pub cpus_allowed: Option<u32>,
+    /// Memory in MiB.
+    pub memory_mib: Option<u64>,
+    /// Kernel command line.
+    pub command_line: Option<String>,
+    /// `vulnerability: mitigation`, one each, of those that the CPU is affected by.
+    pub mitigations: Vec<String>,
+    /// Clock source, e.g. `tsc`, `kvm-clock`.
+    pub clock_source: Option<String>,
+    /// Median cost of reading CLOCK_MONOTONIC, in nanoseconds.
+    pub clock_cost_ns: Option<f64>,
+    /// Smallest difference of two readings that is not 0, in nanoseconds.
+    pub clock_step_ns: Option<f64>,
+    /// Hypervisor, e.g. `kvm`; `none` on bare metal.
+    pub hypervisor: Option<String>,
+    /// Container or sandbox that was recognised, e.g. `docker`.
+    pub container: Option<String>,
+    /// Frequency governor of the measuring CPU.
+    pub governor: Option<String>,
+    /// Whether the CPU may exceed its nominal frequency.
+    pub turbo: Option<bool>,
+    /// Frequency of the measuring CPU in MHz.
+    pub frequency_mhz: Option<f64>,
+    /// Whether simultaneous multithreading is active.
+    pub smt: Option<bool>,
+    /// Whether sessions are scheduled as groups, which makes `nice` ineffective between them.
+    pub autogroup: Option<bool>,
+    /// The C library that the probe runs with, e.g. `glibc-2.36`.
+    pub libc: Option<String>,
+    /// Kind of the file system that operations make their files on, e.g. `ext4`.
+    pub file_system: Option<String>,
+    /// Load average over the last minute, at the start.
+    pub load_1min: Option<f64>,
+    /// Share of CPU time that the hypervisor took away, in percent, over the run.
+    pub steal_percent: Option<f64>,
+    /// User that it ran as: `root` or `user`.
+    pub user: Option<String>,
+    /// The CPU that workers are pinned to.
+    pub measuring_cpu: Option<u32>,
+    /// Why that one.
+    pub measuring_cpu_reason: Option<String>,
+    /// The CPUs that the driver runs on.
+    pub driver_cpus: Vec<u32>,
+    /// Resource limits that operations may meet: `name soft hard`.
+    pub limits: Vec<String>,
+    /// What makes every system call dearer here.
+    pub taxes: Vec<Tax>,
+}
+
+/// Something that adds cost to every system call on the machine, or of this process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Tax {
+    /// What it is, e.g. `enabled tracepoints`.
+    pub kind: String,
+    /// What was seen, e.g. `raw_syscalls:sys_enter enabled in instance foo`.
+    pub detail: String,
+}

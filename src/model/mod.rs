@@ -1,0 +1,17 @@
+//! Plain data that every other module speaks: no I/O, no clock, no formatting for people.
+//!
+//! Called by everything; calls nothing.
+
+mod case;
+mod entries;
+mod host;
+mod operation;
+mod record;
+mod units;
+
+pub use case::Case;
+pub use entries::{Entries, EntriesStatus};
+pub use host::{Host, Tax};
+pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
+pub use record::{Block, CpuTime, Failure, FailureKind, Measurement, Outcome, Record, Role, Run, Slot, Tool};
+pub use units::Nanos;

@@ -1,0 +1,187 @@
+//! What an operation says about itself: the catalogue's row, and the entries it declares.
+
+use super::Entries;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// One operation of the probe's catalogue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    pub id: String,
+    /// What one iteration is, in one line.
+    pub what: String,
+    /// Kernel entries per timed iteration.
+    pub enters: Expectation,
+    /// Kernel entries per iteration that the untimed preparation makes.
+    pub prepares: Expectation,
+    pub params: Vec<Parameter>,
+    /// The systems that have it: `posix`, `linux`, `linux/x86_64`, ...
+    pub systems: String,
+    /// Operations of one family are variants of each other.
+    pub family: Option<String>,
+    pub traits: Traits,
+    /// Most iterations a batch may have.
+    pub limit: Option<u64>,
+    /// Whether the probe was built on a system that has it.
+    pub available: bool,
+}
+
+impl Operation {
+    /// The group that the operation belongs to: what stands before the dot of its id.
+    pub fn area(&self) -> &str {
+        self.id.split('.').next().unwrap_or(&self.id)
+    }
+}
+
+/// A parameter with its default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub name: String,
+    pub default: u64,
+    pub what: String,
+}
+
+/// What sampling and reports must know of an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// The iteration itself blocks or changes threads: context switches are part of it.
+    pub switches: bool,
+    /// CPU time is spent in children.
+    pub children: bool,
+    /// The figure depends on a device, not on the kernel's code alone.
+    pub machine: bool,
+}
+
+/// How often a declared kernel entry is made per iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Count {
+    /// `x1`, `x1/4096`
+    Exactly(f64),
+    /// `x{procs}`: as often as the parameter says.
+    Parameter(String),
+    /// `x?`: not fixed.
+    Any,
+}
+
+/// One declared kernel entry: the names it may have on various systems, and its count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    pub names: Vec<String>,
+    pub count: Count,
+}
+
+/// All kernel entries declared per iteration. Written `openat x1 close x1`; empty for none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expectation(pub Vec<Expected>);
+
+impl Expectation {
+    /// Whether `counted` entries per iteration are those declared, with `params` filled in.
+    pub fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
+        let unknown = counted.names().any(|name| self.find(name).is_none());
+        !unknown && self.0.iter().all(|expected| expected.matches(counted, params))
+    }
+
+    fn find(&self, name: &str) -> Option<&Expected> {
+        self.0.iter().find(|expected| expected.names.iter().any(|n| n == name))
+    }
+}
+
+impl Expected {
+    fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
+        let sum: f64 = self.names.iter().map(|name| counted.get(name)).sum();
+        match &self.count {
+            Count::Any => true,
+            Count::Exactly(count) => close(sum, *count),
+            Count::Parameter(name) => params.get(name).is_some_and(|value| close(sum, *value as f64)),
+        }
+    }
+}
+
+/// Counts are differences of whole numbers divided by whole numbers: equal up to rounding.
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-6
+}
+
+impl FromStr for Expectation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if words.len() % 2 != 0 {
+            return Err(format!("kernel entries '{text}' are not pairs of a name and a count"));
+        }
+        let pairs = words.chunks(2).map(|pair| {
+            Ok(Expected { names: pair[0].split('/').map(str::to_string).collect(), count: pair[1].parse()? })
+        });
+        Ok(Expectation(pairs.collect::<Result<_, String>>()?))
+    }
+}
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("count '{text}' is not of the form x1, x1/4096, x{{parameter}} or x?");
+        let value = text.strip_prefix('x').ok_or_else(bad)?;
+        if value == "?" {
+            return Ok(Count::Any);
+        }
+        if let Some(name) = value.strip_prefix('{').and_then(|v| v.strip_suffix('}')) {
+            return Ok(Count::Parameter(name.to_string()));
+        }
+        let (numerator, denominator) = value.split_once('/').unwrap_or((value, "1"));
+        let number = |text: &str| text.parse::<f64>().map_err(|_| bad());
+        Ok(Count::Exactly(number(numerator)? / number(denominator)?))
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, expected) in self.0.iter().enumerate() {
+            let space = if i > 0 { " " } else { "" };
+            write!(f, "{space}{} x{}", expected.names[0], expected.count)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Count::Any => write!(f, "?"),
+            Count::Parameter(name) => write!(f, "{{{name}}}"),
+            Count::Exactly(count) if *count > 0.0 && *count < 1.0 => write!(f, "1/{}", (1.0 / count).round()),
+            Count::Exactly(count) => write!(f, "{count}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(pairs: &[(&str, f64)]) -> Entries {
+        pairs.iter().map(|(name, count)| (name.to_string(), *count)).collect()
+    }
+
+    #[test]
+    fn expectation_reads_names_alternatives_fractions_and_parameters() {
+        let text = "newfstatat/stat x1 read x1/4096 step x{procs} futex x?";
+        let declared: Expectation = text.parse().unwrap();
+        assert_eq!(declared.to_string(), "newfstatat x1 read x1/4096 step x{procs} futex x?");
+        let params = BTreeMap::from([("procs".to_string(), 3)]);
+        let counted = entries(&[("stat", 1.0), ("read", 1.0 / 4096.0), ("step", 3.0), ("futex", 0.5)]);
+        assert!(declared.matches(&counted, &params));
+        assert!(!declared.matches(&entries(&[("stat", 1.0), ("read", 1.0), ("step", 3.0)]), &params));
+        assert!("openat".parse::<Expectation>().is_err());
+        assert!("openat 1".parse::<Expectation>().is_err());
+    }
+
+    #[test]
+    fn an_undeclared_entry_does_not_match() {
+        let none = Expectation::default();
+        assert!(none.matches(&entries(&[]), &BTreeMap::new()));
+        assert!(!none.matches(&entries(&[("getpid", 1.0)]), &BTreeMap::new()));
+    }
+}

@@ -1,0 +1,46 @@
+//! A Markdown table, its notes as a list below.
+
+use super::{Align, Table};
+use anyhow::Result;
+use std::io::Write;
+
+pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
+    if !table.title.is_empty() {
+        writeln!(out, "{}\n", escape(&table.title))?;
+    }
+    line(out, table.columns.iter().map(|c| escape(&c.title)))?;
+    line(out, table.columns.iter().map(|c| rule(c.align).to_string()))?;
+    for row in &table.rows {
+        line(out, row.iter().map(|cell| escape(&cell.text)))?;
+    }
+    if !table.notes.is_empty() {
+        writeln!(out)?;
+    }
+    for note in &table.notes {
+        writeln!(out, "- {}", escape(note))?;
+    }
+    Ok(())
+}
+
+fn line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> Result<()> {
+    Ok(writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "))?)
+}
+
+fn rule(align: Align) -> &'static str {
+    match align {
+        Align::Left => "---",
+        Align::Right => "---:",
+    }
+}
+
+/// Names come from files: what Markdown would read as markup is written out.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '|' | '*' | '`' | '<' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(if c.is_control() { ' ' } else { c });
+    }
+    escaped
+}

@@ -1,0 +1,51 @@
+//! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
+//!
+//! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs.
+
+mod csv;
+mod markdown;
+mod table;
+mod text;
+
+pub use table::{Align, Cell, Column, Style, Table};
+
+use anyhow::Result;
+use std::io::Write;
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Aligned columns for a terminal.
+    Text,
+    /// A Markdown table.
+    Markdown,
+    /// Comma-separated values, one header line, raw numbers.
+    Csv,
+    /// One JSON document; see FORMAT.md.
+    Json,
+}
+
+/// What the output is shown on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Columns; `None` for no limit.
+    pub width: Option<u16>,
+    pub colour: bool,
+}
+
+impl Screen {
+    /// A pipe or a file: as wide as need be, no colour.
+    pub const PLAIN: Screen = Screen { width: None, colour: false };
+}
+
+/// Writes `table` in a format for people. JSON is not one: commands write their own documents.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    match format {
+        Format::Markdown => markdown::write(table, out),
+        Format::Csv => csv::write(table, out),
+        Format::Text | Format::Json => text::write(table, screen, out),
+    }
+}

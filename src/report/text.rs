@@ -1,0 +1,108 @@
+//! Aligned columns that fit the screen: narrow screens lose the most expendable columns, then wrap the last ones.
+
+use super::{Align, Screen, Style, Table};
+use anyhow::Result;
+use comfy_table::{Attribute, CellAlignment, Color, ContentArrangement};
+use std::io::Write;
+
+pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let table = &fit(table, screen.width);
+    if !table.title.is_empty() {
+        writeln!(out, "{}\n", printable(&table.title))?;
+    }
+    if !table.rows.is_empty() {
+        let drawn = draw(table, screen).to_string();
+        for line in drawn.lines() {
+            writeln!(out, "{}", line.trim_end())?;
+        }
+    }
+    if !table.notes.is_empty() {
+        writeln!(out)?;
+    }
+    for note in &table.notes {
+        write_note(&printable(note), screen.width, out)?;
+    }
+    Ok(())
+}
+
+/// The table without the columns that must go for its rows to fit `width` unwrapped.
+fn fit(table: &Table, width: Option<u16>) -> Table {
+    let mut keep: Vec<usize> = (0..table.columns.len()).collect();
+    let Some(width) = width else { return table.select(&keep) };
+    while natural_width(table, &keep) > usize::from(width) {
+        let most = keep.iter().copied().max_by_key(|i| (table.columns[*i].expendable, *i));
+        match most {
+            Some(i) if table.columns[i].expendable > 0 => keep.retain(|k| *k != i),
+            _ => break,
+        }
+    }
+    table.select(&keep)
+}
+
+/// Columns that the chosen cells take without wrapping, two spaces between them.
+fn natural_width(table: &Table, keep: &[usize]) -> usize {
+    let widest = |i: usize| {
+        let cells = table.rows.iter().map(|row| row[i].text.chars().count());
+        cells.chain([table.columns[i].title.chars().count()]).max().unwrap_or(0)
+    };
+    keep.iter().map(|i| widest(*i) + 2).sum::<usize>().saturating_sub(2)
+}
+
+fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
+    let mut drawn = comfy_table::Table::new();
+    drawn.load_style(comfy_table::presets::NOTHING);
+    drawn.set_content_arrangement(match screen.width {
+        Some(_) => ContentArrangement::Dynamic,
+        None => ContentArrangement::Disabled,
+    });
+    if let Some(width) = screen.width {
+        drawn.set_width(width);
+    }
+    if screen.colour {
+        drawn.enforce_styling();
+    }
+    drawn.set_header(table.columns.iter().map(|c| cell(&c.title, Style::Heading, c.align)));
+    for row in &table.rows {
+        drawn.add_row(row.iter().zip(&table.columns).map(|(c, column)| cell(&c.text, c.style, column.align)));
+    }
+    let last = table.columns.len().saturating_sub(1);
+    for (i, column) in drawn.column_iter_mut().enumerate() {
+        column.set_padding((0, if i == last { 0 } else { 2 }));
+    }
+    drawn
+}
+
+fn cell(text: &str, style: Style, align: Align) -> comfy_table::Cell {
+    let cell = comfy_table::Cell::new(printable(text)).set_alignment(match align {
+        Align::Left => CellAlignment::Left,
+        Align::Right => CellAlignment::Right,
+    });
+    match style {
+        Style::Plain => cell,
+        Style::Heading => cell.add_attribute(Attribute::Bold),
+        Style::Good => cell.fg(Color::Green),
+        Style::Warning => cell.fg(Color::Yellow),
+        Style::Bad => cell.fg(Color::Red),
+        Style::Faint => cell.add_attribute(Attribute::Dim),
+    }
+}
+
+/// Names come from files: control characters must not reach the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Wraps a note at words, its continuation lines indented by two.
+fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
+    let width = usize::from(width.unwrap_or(u16::MAX));
+    let mut line = String::new();
+    for word in note.split(' ') {
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            writeln!(out, "{line}")?;
+            line = format!("  {word}");
+        } else {
+            line = if line.is_empty() { word.to_string() } else { format!("{line} {word}") };
+        }
+    }
+    Ok(writeln!(out, "{line}")?)
+}
