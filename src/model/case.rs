@@ -14,8 +14,10 @@ pub struct Case {
     pub language: Option<String>,
     /// How the probe is built and started, e.g. `native`.
     pub environment: String,
-    /// The parameters that were asked for; those left out have the operation's default.
+    /// The parameters that were asked for.
     pub params: BTreeMap<String, u64>,
+    /// The parameters that were left out, with the operation's default.
+    pub defaults: BTreeMap<String, u64>,
 }
 
 impl Case {
@@ -27,7 +29,13 @@ impl Case {
             language: None,
             environment: "native".to_string(),
             params: BTreeMap::new(),
+            defaults: BTreeMap::new(),
         }
+    }
+
+    /// All parameters that it was measured with.
+    pub fn effective_params(&self) -> BTreeMap<String, u64> {
+        self.params.iter().chain(&self.defaults).map(|(name, value)| (name.clone(), *value)).collect()
     }
 }
 

@@ -1,0 +1,189 @@
+//! One case on its way through the run: its worker, its shape, its samples so far.
+
+use super::calibrate::{Shape, calibrate};
+use super::{Config, Launcher, Measured, Planned, Worker};
+use crate::model::{Block, Failure, Measurement, Outcome, Role, Slot};
+use crate::runner::{Facts, Reply};
+use crate::stats;
+
+pub struct Lane {
+    pub planned: Planned,
+    worker: Option<Box<dyn Worker>>,
+    facts: Facts,
+    shape: Option<Shape>,
+    measurement: Measurement,
+    failure: Option<Failure>,
+    precise: bool,
+}
+
+impl Lane {
+    pub fn new(planned: Planned) -> Lane {
+        let measurement = Measurement { switches: planned.traits.switches, ..Measurement::default() };
+        Lane { planned, worker: None, facts: Facts::default(), shape: None, measurement, failure: None, precise: false }
+    }
+
+    /// Whether it takes part in the next round. Baselines do to the end: the others are read against them.
+    pub fn active(&self) -> bool {
+        self.failure.is_none() && (!self.precise || self.planned.role == Role::Baseline)
+    }
+
+    pub fn precise(&self) -> bool {
+        self.precise || self.failure.is_some()
+    }
+
+    /// Ends the worker where there is one and starts another.
+    pub fn launch(&mut self, launcher: &mut dyn Launcher, padding: usize) {
+        self.worker = None;
+        match launcher.launch(&self.planned.case, padding) {
+            Ok(worker) => {
+                self.facts = worker.facts().clone();
+                self.worker = Some(worker);
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    pub fn rest(&mut self) {
+        self.worker = None;
+    }
+
+    /// Fixes n and k where that has not been done.
+    pub fn calibrate(&mut self, config: &Config) {
+        let (None, Some(worker)) = (self.shape, &mut self.worker) else { return };
+        match calibrate(worker.as_mut(), self.planned.limit, config.timeout) {
+            Ok(shape) => {
+                self.measurement.iterations = shape.n;
+                self.shape = Some(shape);
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    pub fn begin_block(&mut self, launch: u32) {
+        self.measurement.blocks.push(Block { launch, slots: Vec::new() });
+    }
+
+    /// One request, its samples added to the current block.
+    pub fn slot(&mut self, config: &Config) {
+        let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else { return };
+        match worker.request(shape.n, shape.k + u32::from(shape.cold), config.timeout) {
+            Ok(reply) => self.record(&reply, shape),
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    fn record(&mut self, reply: &Reply, shape: Shape) {
+        let measurement = &mut self.measurement;
+        measurement.cpu.user_ns += reply.user_ns;
+        measurement.cpu.system_ns += reply.system_ns;
+        measurement.cpu.wall_ns += reply.batches.iter().map(|b| b.ns).sum::<u64>();
+        measurement.minor_faults += reply.minor_faults;
+        measurement.major_faults += reply.major_faults;
+        let mut slot = Slot::new();
+        for batch in reply.batches.iter().skip(usize::from(shape.cold)) {
+            // Where switching is part of the operation, a switch is no disturbance.
+            let preempted = batch.switches > 0 && !measurement.switches;
+            if preempted { &mut measurement.preempted_ns } else { &mut slot }.push(batch.ns);
+        }
+        if let Some(block) = measurement.blocks.last_mut() {
+            block.slots.push(slot);
+        }
+    }
+
+    /// Looks whether the interval is as narrow as wanted.
+    pub fn look(&mut self, precision_percent: f64) {
+        let estimate = stats::estimate(&self.measurement, 0..self.measurement.blocks.len());
+        let half_width = estimate.and_then(|e| e.half_width_percent());
+        self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
+    }
+
+    /// A failure ends the case: what was sampled before it is not shown as its cost. An interrupted run keeps it.
+    fn fail(&mut self, failure: Failure) {
+        self.worker = None;
+        let interrupted = failure.kind == crate::model::FailureKind::Interrupted;
+        let sampled = self.measurement.samples().next().is_some();
+        if !(interrupted && sampled) {
+            self.failure = Some(failure);
+        }
+    }
+
+    pub fn measured(&self) -> Measured {
+        let interrupted = || Failure::new(crate::model::FailureKind::Interrupted, "the run was interrupted");
+        let outcome = match &self.failure {
+            Some(failure) => Outcome::Failed(failure.clone()),
+            None if self.measurement.samples().next().is_none() && self.measurement.preempted_ns.is_empty() => {
+                Outcome::Failed(interrupted())
+            }
+            None => Outcome::Measured(self.measurement.clone()),
+        };
+        Measured { outcome, facts: self.facts.clone() }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::model::FailureKind;
+    use crate::runner::Batch;
+    use std::time::Duration;
+
+    /// A worker whose iterations take what a function of the count of requests says.
+    pub struct Scripted {
+        ns_per_iteration: Box<dyn Fn(u64) -> Result<f64, Failure>>,
+        requests: u64,
+        facts: Facts,
+    }
+
+    impl Scripted {
+        pub fn new(ns_per_iteration: impl Fn(u64) -> Result<f64, Failure> + 'static) -> Scripted {
+            let facts = crate::runner::parse_ready("ready clock_cost_ns=22 clock_step_ns=20").unwrap();
+            Scripted { ns_per_iteration: Box::new(ns_per_iteration), requests: 0, facts }
+        }
+
+        pub fn steady(ns: f64) -> Scripted {
+            Scripted::new(move |_| Ok(ns))
+        }
+    }
+
+    impl Worker for Scripted {
+        fn request(&mut self, n: u64, k: u32, _: Duration) -> Result<Reply, Failure> {
+            self.requests += 1;
+            let ns = ((self.ns_per_iteration)(self.requests)? * n as f64).round() as u64;
+            Ok(Reply { batches: vec![Batch { ns, switches: 0 }; k as usize], ..Reply::default() })
+        }
+
+        fn facts(&self) -> &Facts {
+            &self.facts
+        }
+    }
+
+    fn lane() -> Lane {
+        let case = crate::model::Case::native("id.getppid");
+        Lane::new(Planned { case, role: Role::Asked, traits: Default::default(), limit: None })
+    }
+
+    #[test]
+    fn preempted_batches_are_kept_apart_and_the_cold_one_is_dropped() {
+        let mut lane = lane();
+        lane.begin_block(0);
+        let batches = [(900, 0), (100, 0), (500, 1), (110, 0)].map(|(ns, switches)| Batch { ns, switches });
+        lane.record(&Reply { batches: batches.to_vec(), ..Reply::default() }, Shape { n: 1, k: 3, cold: true });
+        assert_eq!(lane.measurement.blocks[0].slots, [[100, 110]]);
+        assert_eq!(lane.measurement.preempted_ns, [500]);
+        assert_eq!(lane.measurement.cpu.wall_ns, 1610);
+    }
+
+    #[test]
+    fn a_failure_is_no_time() {
+        let mut lane = lane();
+        lane.begin_block(0);
+        lane.record(
+            &Reply { batches: vec![Batch { ns: 1, switches: 0 }], ..Reply::default() },
+            Shape { n: 1, k: 1, cold: false },
+        );
+        lane.fail(Failure::new(FailureKind::Interrupted, "interrupted"));
+        assert!(matches!(lane.measured().outcome, Outcome::Measured(_)));
+        lane.fail(Failure::new(FailureKind::Timeout, "hangs"));
+        assert!(matches!(lane.measured().outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout));
+    }
+}

@@ -1,0 +1,92 @@
+//! All sampling policy: how often and in which order things run. It starts nothing and reads no clock by itself: workers
+//! come from a [`Launcher`], time from a [`Clock`], so that tests script both.
+//!
+//! The method and the evidence for it are METHOD.md's. Called by the `run` command.
+
+mod calibrate;
+mod lane;
+mod rounds;
+
+pub use rounds::measure;
+
+use crate::model::{Case, Failure, Outcome, Role, Traits};
+use crate::runner::{Facts, Reply};
+use std::time::Duration;
+
+/// Starts workers.
+pub trait Launcher {
+    /// Starts a worker for `case` and waits until it is ready; `padding` bytes are added to its environment block.
+    ///
+    /// # Errors
+    /// Why it did not become ready.
+    fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure>;
+}
+
+/// A worker that is ready. Dropping it ends it.
+pub trait Worker {
+    /// Runs k batches of n iterations.
+    ///
+    /// # Errors
+    /// Why there is no reply.
+    fn request(&mut self, n: u64, k: u32, patience: Duration) -> Result<Reply, Failure>;
+
+    /// What it said of itself.
+    fn facts(&self) -> &Facts;
+}
+
+/// Wall time since some start.
+pub trait Clock {
+    fn now(&self) -> Duration;
+}
+
+/// Told how far measuring has come.
+pub trait Observer {
+    /// `share` from 0 to 1 of the budget, and what is being done.
+    fn progress(&mut self, share: f64, doing: &str);
+    /// All lanes as they stand, after each look at the precision and at the end.
+    fn results(&mut self, measured: &[Measured]);
+    /// Whether to stop at once.
+    fn interrupted(&self) -> bool;
+}
+
+/// A case to be measured.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    pub case: Case,
+    pub role: Role,
+    pub traits: Traits,
+    /// Most iterations a batch may have.
+    pub limit: Option<u64>,
+}
+
+/// What came of a planned case, in the order of the plan.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    pub outcome: Outcome,
+    /// What its worker said of itself at its last launch.
+    pub facts: Facts,
+}
+
+/// What the user decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Wall time for measuring.
+    pub budget: Duration,
+    /// Measuring ends early when every interval's half-width is at most this percentage of its median.
+    pub precision_percent: f64,
+    pub seed: u64,
+    /// How long a request may take before its worker is ended.
+    pub timeout: Duration,
+}
+
+/// Shares of the budget after which the precision is looked at.
+const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
+/// Fresh launches of every worker in each look, because memory layout biases a launch.
+const LAUNCHES: u32 = 3;
+/// Time blocks a launch: 12 blocks a look, over the 10 that an interval needs.
+const BLOCKS: u32 = 4;
+/// Batches a slot at the most, and the time that a slot should take.
+const MOST_BATCHES: u32 = 4;
+const SLOT: Duration = Duration::from_micros(200);
+/// Largest environment padding in bytes.
+const PADDING: usize = 4096;

@@ -1,0 +1,241 @@
+//! The run itself: looks, launches, time blocks, and rounds of one slot a case in random order.
+
+use super::lane::Lane;
+use super::{BLOCKS, Clock, Config, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING, Planned};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::time::Duration;
+
+/// Measures all cases at once and returns what came of each, in their order.
+pub fn measure(
+    cases: &[Planned],
+    launcher: &mut dyn Launcher,
+    clock: &dyn Clock,
+    config: &Config,
+    observer: &mut dyn Observer,
+) -> Vec<Measured> {
+    let lanes = cases.iter().cloned().map(Lane::new).collect();
+    let random = ChaCha8Rng::seed_from_u64(config.seed);
+    let mut run = Rounds { lanes, launcher, clock, config, observer, random, launches: 0, began: clock.now() };
+    run.all_looks();
+    run.measured()
+}
+
+struct Rounds<'a> {
+    lanes: Vec<Lane>,
+    launcher: &'a mut dyn Launcher,
+    clock: &'a dyn Clock,
+    config: &'a Config,
+    observer: &'a mut dyn Observer,
+    random: ChaCha8Rng,
+    launches: u32,
+    /// When measuring began: launching and calibrating the first workers is not charged to the budget.
+    began: Duration,
+}
+
+impl Rounds<'_> {
+    fn all_looks(&mut self) {
+        self.launch("starting and calibrating");
+        self.began = self.clock.now();
+        let mut from = 0.0;
+        for to in LOOKS {
+            self.one_look(from, to);
+            from = to;
+            let measured = self.measured();
+            self.observer.results(&measured);
+            if self.observer.interrupted() || self.lanes.iter().all(Lane::precise) {
+                break;
+            }
+        }
+        self.lanes.iter_mut().for_each(Lane::rest);
+    }
+
+    /// Spends the budget's share between `from` and `to` in equal launches of equal blocks.
+    fn one_look(&mut self, from: f64, to: f64) {
+        let part = (to - from) / f64::from(LAUNCHES);
+        for launch in 0..LAUNCHES {
+            if self.launches > 1 || launch > 0 {
+                self.launch("starting workers afresh");
+            }
+            let end = from + part * f64::from(launch + 1);
+            for block in 0..BLOCKS {
+                self.one_block(end, BLOCKS - block);
+            }
+        }
+        self.lanes.iter_mut().for_each(|lane| lane.look(self.config.precision_percent));
+    }
+
+    fn launch(&mut self, doing: &str) {
+        self.launches += 1;
+        for i in 0..self.lanes.len() {
+            if self.observer.interrupted() {
+                return;
+            }
+            let lane = &mut self.lanes[i];
+            if !lane.active() {
+                lane.rest();
+                continue;
+            }
+            lane.launch(self.launcher, self.random.random_range(0..PADDING));
+            lane.calibrate(self.config);
+            self.progress(doing);
+        }
+    }
+
+    /// Rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
+    fn one_block(&mut self, end: f64, blocks_left: u32) {
+        if self.observer.interrupted() {
+            return;
+        }
+        let now = self.clock.now();
+        let until = self.began + self.config.budget.mul_f64(end);
+        let deadline = now + until.saturating_sub(now) / blocks_left;
+        let mut order: Vec<usize> = (0..self.lanes.len()).filter(|i| self.lanes[*i].active()).collect();
+        order.iter().for_each(|i| self.lanes[*i].begin_block(self.launches - 1));
+        loop {
+            order.shuffle(&mut self.random);
+            for i in &order {
+                if self.observer.interrupted() {
+                    return;
+                }
+                self.lanes[*i].slot(self.config);
+            }
+            order.retain(|i| self.lanes[*i].active());
+            self.progress("measuring");
+            if self.clock.now() >= deadline {
+                return;
+            }
+        }
+    }
+
+    fn progress(&mut self, doing: &str) {
+        let elapsed = self.clock.now().saturating_sub(self.began).as_secs_f64();
+        self.observer.progress((elapsed / self.config.budget.as_secs_f64()).min(1.0), doing);
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        self.lanes.iter().map(Lane::measured).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lane::tests::Scripted;
+    use super::*;
+    use crate::engine::Worker;
+    use crate::model::{Case, Failure, FailureKind, Measurement, Outcome, Role};
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    /// Time that passes by a millisecond a reading.
+    struct Ticking(Cell<u64>);
+
+    impl Clock for Ticking {
+        fn now(&self) -> Duration {
+            self.0.set(self.0.get() + 1);
+            Duration::from_millis(self.0.get())
+        }
+    }
+
+    struct Script<F>(F);
+
+    impl<F: Fn(&Case) -> Result<Scripted, Failure>> Launcher for Script<F> {
+        fn launch(&mut self, case: &Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
+            Ok(Box::new((self.0)(case)?))
+        }
+    }
+
+    #[derive(Default)]
+    struct Watching {
+        looks: usize,
+        stop_after: Option<usize>,
+        seen: Rc<Cell<usize>>,
+    }
+
+    impl Observer for Watching {
+        fn progress(&mut self, share: f64, _: &str) {
+            assert!((0.0..=1.0).contains(&share));
+            self.seen.set(self.seen.get() + 1);
+        }
+        fn results(&mut self, _: &[Measured]) {
+            self.looks += 1;
+        }
+        fn interrupted(&self) -> bool {
+            self.stop_after.is_some_and(|most| self.seen.get() > most)
+        }
+    }
+
+    fn planned(id: &str, role: Role) -> Planned {
+        Planned { case: Case::native(id), role, traits: Default::default(), limit: None }
+    }
+
+    fn config(milliseconds: u64) -> Config {
+        Config {
+            budget: Duration::from_millis(milliseconds),
+            precision_percent: 1.0,
+            seed: 7,
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    fn measurement(measured: &Measured) -> &Measurement {
+        match &measured.outcome {
+            Outcome::Measured(measurement) => measurement,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn steady_cases_end_at_the_first_look() {
+        let mut watching = Watching::default();
+        let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Baseline)];
+        let mut script = Script(|_: &Case| Ok(Scripted::steady(100.0)));
+        let measured = measure(&cases, &mut script, &Ticking(Cell::new(0)), &config(4000), &mut watching);
+        assert_eq!(watching.looks, 1);
+        assert_eq!(measurement(&measured[0]).blocks.len(), 12);
+        let launches: Vec<u32> = measurement(&measured[0]).blocks.iter().map(|b| b.launch).collect();
+        assert_eq!(launches, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn only_what_is_not_precise_goes_on() {
+        let mut watching = Watching::default();
+        let cases = [planned("steady.a", Role::Asked), planned("wild.b", Role::Asked), planned("c.c", Role::Baseline)];
+        let mut script = Script(|case: &Case| match case.operation.as_str() {
+            "wild.b" => Ok(Scripted::new(|request| Ok(100.0 + (request * 7919 % 100) as f64))),
+            _ => Ok(Scripted::steady(100.0)),
+        });
+        let measured = measure(&cases, &mut script, &Ticking(Cell::new(0)), &config(2000), &mut watching);
+        assert_eq!(watching.looks, 3);
+        let blocks: Vec<usize> = measured.iter().map(|m| measurement(m).blocks.len()).collect();
+        assert_eq!(blocks, [12, 36, 36]);
+    }
+
+    #[test]
+    fn a_case_that_fails_is_a_row_and_the_rest_goes_on() {
+        let mut watching = Watching::default();
+        let cases = [planned("a.a", Role::Asked), planned("late.b", Role::Asked), planned("never.c", Role::Asked)];
+        let hangs = || Failure::new(FailureKind::Timeout, "no answer");
+        let mut script = Script(move |case: &Case| match case.operation.as_str() {
+            "never.c" => Err(hangs()),
+            "late.b" => Ok(Scripted::new(move |request| if request > 20 { Err(hangs()) } else { Ok(50.0) })),
+            _ => Ok(Scripted::steady(100.0)),
+        });
+        let measured = measure(&cases, &mut script, &Ticking(Cell::new(0)), &config(4000), &mut watching);
+        assert!(measurement(&measured[0]).samples().all(|s| s.0 == 100.0));
+        for failed in &measured[1..] {
+            assert!(matches!(&failed.outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout));
+        }
+    }
+
+    #[test]
+    fn an_interrupted_run_keeps_what_it_has() {
+        let mut watching = Watching { stop_after: Some(6), ..Watching::default() };
+        let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Asked)];
+        let mut script = Script(|_: &Case| Ok(Scripted::steady(100.0)));
+        let measured = measure(&cases, &mut script, &Ticking(Cell::new(0)), &config(4000), &mut watching);
+        assert!(measured.iter().all(|m| measurement(m).samples().count() > 0));
+        assert!(measurement(&measured[0]).blocks.len() < 12);
+    }
+}

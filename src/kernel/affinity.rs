@@ -1,0 +1,140 @@
+//! Which CPU is measured on, and why; where the driver runs meanwhile.
+
+use anyhow::{Result, bail};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use std::fs;
+
+/// The CPU that was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// Choose one.
+    #[default]
+    Best,
+    /// This one.
+    Cpu(u32),
+    /// Leave it to the kernel.
+    None,
+}
+
+impl std::str::FromStr for Wanted {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Wanted, String> {
+        match text {
+            "none" => Ok(Wanted::None),
+            _ => text.parse().map(Wanted::Cpu).map_err(|_| format!("'{text}' is neither a CPU number nor 'none'")),
+        }
+    }
+}
+
+/// Where workers and driver run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    pub measuring: Option<u32>,
+    pub driver: Vec<u32>,
+    /// Why these, in words.
+    pub reason: String,
+}
+
+impl Placement {
+    /// Chooses CPUs and moves this process to the driver's.
+    ///
+    /// # Errors
+    /// When a CPU is wanted that this process may not use.
+    pub fn choose(wanted: Wanted) -> Result<Placement> {
+        let placement = decide(wanted, &allowed()?, &siblings)?;
+        if !placement.driver.is_empty() {
+            set(&placement.driver)?;
+        }
+        Ok(placement)
+    }
+
+    /// Runs `start` with this process on the measuring CPU: what it starts inherits that. No code runs between fork and
+    /// exec for this, which `unsafe` would be needed for.
+    pub fn on_measuring_cpu<T>(&self, start: impl FnOnce() -> T) -> T {
+        let Some(cpu) = self.measuring else { return start() };
+        let moved = set(&[cpu]).is_ok();
+        let started = start();
+        if moved {
+            let _ = set(&self.driver);
+        }
+        started
+    }
+}
+
+/// The last allowed CPU measures (device interrupts mostly go to the first); the driver takes the others, but not
+/// those that share a core with the measuring one where there is a choice.
+fn decide(wanted: Wanted, allowed: &[u32], siblings: &dyn Fn(u32) -> Vec<u32>) -> Result<Placement> {
+    let measuring = match wanted {
+        Wanted::None => {
+            return Ok(Placement { measuring: None, driver: Vec::new(), reason: "not pinned, as asked".into() });
+        }
+        Wanted::Cpu(cpu) if !allowed.contains(&cpu) => {
+            bail!("--cpu {cpu}: this process may run on {allowed:?} only; name one of these, or 'none'")
+        }
+        Wanted::Cpu(cpu) => cpu,
+        Wanted::Best => *allowed.last().unwrap_or(&0),
+    };
+    let others: Vec<u32> = allowed.iter().copied().filter(|cpu| *cpu != measuring).collect();
+    let shared = siblings(measuring);
+    let apart: Vec<u32> = others.iter().copied().filter(|cpu| !shared.contains(cpu)).collect();
+    let driver = [apart, others, vec![measuring]].into_iter().find(|cpus| !cpus.is_empty()).unwrap_or_default();
+    let choice = if wanted == Wanted::Best { "the last of those allowed" } else { "as asked" };
+    let company = if driver == [measuring] { "; the driver must share it" } else { "" };
+    Ok(Placement { measuring: Some(measuring), driver, reason: format!("{choice}{company}") })
+}
+
+fn allowed() -> Result<Vec<u32>> {
+    let set = sched_getaffinity(Pid::from_raw(0))?;
+    let cpus = (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false));
+    Ok(cpus.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}
+
+fn set(cpus: &[u32]) -> Result<()> {
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        set.set(*cpu as usize)?;
+    }
+    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+}
+
+/// CPUs that share a core with `cpu`.
+fn siblings(cpu: u32) -> Vec<u32> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    parse_list(&fs::read_to_string(path).unwrap_or_default())
+}
+
+/// `0-2,5` as [0, 1, 2, 5].
+fn parse_list(text: &str) -> Vec<u32> {
+    let ranges = text.trim().split(',').filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(wanted: Wanted, allowed: &[u32], shared: &[u32]) -> (Option<u32>, Vec<u32>) {
+        let placement = decide(wanted, allowed, &|_| shared.to_vec()).unwrap();
+        (placement.measuring, placement.driver)
+    }
+
+    #[test]
+    fn driver_keeps_off_the_measured_core_where_it_can() {
+        assert_eq!(decided(Wanted::Best, &[0, 1, 2, 3], &[2, 3]), (Some(3), vec![0, 1]));
+        assert_eq!(decided(Wanted::Best, &[0, 1], &[0, 1]), (Some(1), vec![0]));
+        assert_eq!(decided(Wanted::Cpu(0), &[0, 1], &[0]), (Some(0), vec![1]));
+        assert_eq!(decided(Wanted::Best, &[5], &[]), (Some(5), vec![5]));
+        assert_eq!(decided(Wanted::None, &[0, 1], &[]), (None, vec![]));
+        assert!(decide(Wanted::Cpu(9), &[0, 1], &|_| vec![]).unwrap_err().to_string().contains("--cpu 9"));
+    }
+
+    #[test]
+    fn cpu_lists_have_ranges() {
+        assert_eq!(parse_list("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(parse_list(""), [0; 0]);
+    }
+}

@@ -1,0 +1,6 @@
+//! The kernel seam: the only place that talks to ptrace, perf, signals and CPU affinity, and reads the host's facts.
+//! `unsafe` is allowed here alone, each block with its reason.
+
+pub mod affinity;
+pub mod process;
+pub mod syscalls;

@@ -1,0 +1,26 @@
+//! Processes and descriptors: small safe wrappers.
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// Kills every process of a group that we started. A group that is gone already is no error.
+pub fn kill_group(group: u32) {
+    if let Ok(group) = i32::try_from(group) {
+        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+}
+
+/// Waits for `fd` to have input or to end; false after `patience` or a signal.
+pub fn wait_readable(fd: &impl AsFd, patience: Duration) -> bool {
+    let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
+    let milliseconds = u16::try_from(patience.as_millis()).unwrap_or(u16::MAX).max(1);
+    poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
+}
+
+/// `SIGSEGV` for 11; the number where it has no name.
+pub fn signal_name(signal: i32) -> String {
+    Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_string())
+}

@@ -1,0 +1,51 @@
+//! Names of system calls by architecture, as the kernel's audit interface tells architectures apart.
+
+use syscalls::{aarch64, arm, riscv64, x86, x86_64};
+
+/// An architecture whose system calls have names here.
+struct Architecture {
+    /// The kernel's AUDIT_ARCH_* number (linux/audit.h).
+    audit: u32,
+    /// What it is called behind a call's name.
+    label: &'static str,
+    name_of: fn(usize) -> Option<&'static str>,
+}
+
+/// One row an architecture; sources: linux/audit.h, and the tables of the `syscalls` crate.
+const ARCHITECTURES: &[Architecture] = &[
+    Architecture { audit: 0xC000_003E, label: "x86_64", name_of: |n| x86_64::Sysno::new(n).map(|s| s.name()) },
+    Architecture { audit: 0x4000_0003, label: "i386", name_of: |n| x86::Sysno::new(n).map(|s| s.name()) },
+    Architecture { audit: 0xC000_00B7, label: "aarch64", name_of: |n| aarch64::Sysno::new(n).map(|s| s.name()) },
+    Architecture { audit: 0x4000_0028, label: "arm", name_of: |n| arm::Sysno::new(n).map(|s| s.name()) },
+    Architecture { audit: 0xC000_00F3, label: "riscv64", name_of: |n| riscv64::Sysno::new(n).map(|s| s.name()) },
+];
+
+/// The name of call `number` made by the gate of `audit`; where that is not the process's `own` architecture, the name
+/// of the gate stands behind it: `getpid(i386)`. A number without a name is `syscall(number)`.
+pub fn name(audit: u32, number: u64, own: u32) -> String {
+    let architecture = ARCHITECTURES.iter().find(|a| a.audit == audit);
+    let index = usize::try_from(number).ok();
+    let name = architecture.zip(index).and_then(|(a, index)| (a.name_of)(index));
+    let name = name.map_or_else(|| format!("syscall({})", number.cast_signed()), str::to_string);
+    match architecture {
+        Some(a) if audit != own => format!("{name}({})", a.label),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    const X86_64: u32 = 0xC000_003E;
+    const I386: u32 = 0x4000_0003;
+
+    #[test]
+    fn names_carry_a_foreign_gate() {
+        assert_eq!(name(X86_64, 39, X86_64), "getpid");
+        assert_eq!(name(X86_64, 262, X86_64), "newfstatat");
+        assert_eq!(name(I386, 20, X86_64), "getpid(i386)");
+        assert_eq!(name(I386, 20, I386), "getpid");
+        assert_eq!(name(X86_64, u64::MAX, X86_64), "syscall(-1)");
+        assert_eq!(name(X86_64, 9999, X86_64), "syscall(9999)");
+    }
+}

@@ -1,0 +1,11 @@
+//! From what the user names (patterns, parameters, studies) to cases. Pure: the catalogue is handed in.
+
+mod parameters;
+mod pattern;
+mod select;
+mod study;
+
+pub use parameters::{Setting, parse_size};
+pub use pattern::{Pattern, matching};
+pub use select::{BASELINES, select};
+pub use study::{Study, tour};

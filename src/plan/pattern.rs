@@ -1,0 +1,48 @@
+//! Patterns that choose operations: an id, an area, or a glob.
+
+use crate::model::Operation;
+use anyhow::{Context, Result, bail};
+use globset::{Glob, GlobMatcher};
+
+/// `file.lstat`, `file`, `file.*`, `*.getpid`.
+pub struct Pattern {
+    text: String,
+    glob: GlobMatcher,
+}
+
+impl Pattern {
+    /// # Errors
+    /// When it is no well-formed glob.
+    pub fn new(text: &str) -> Result<Pattern> {
+        let glob = Glob::new(text).with_context(|| format!("pattern '{text}'"))?;
+        Ok(Pattern { text: text.to_string(), glob: glob.compile_matcher() })
+    }
+
+    pub fn matches(&self, operation: &Operation) -> bool {
+        operation.area() == self.text || self.glob.is_match(&operation.id)
+    }
+}
+
+/// The operations that any pattern names, in the catalogue's order; all of them where there is no pattern.
+///
+/// # Errors
+/// When a pattern names none: the message offers the nearest names.
+pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
+    let compiled = patterns.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
+    if let Some(unknown) = compiled.iter().find(|p| !catalogue.iter().any(|o| p.matches(o))) {
+        bail!("no operation matches '{}'{}; 'syscost list' shows all", unknown.text, hint(catalogue, &unknown.text));
+    }
+    let chosen = |operation: &&Operation| compiled.is_empty() || compiled.iter().any(|p| p.matches(operation));
+    Ok(catalogue.iter().filter(chosen).collect())
+}
+
+/// ` (did you mean id.getppid?)` with the ids that share most with what was typed.
+fn hint(catalogue: &[Operation], typed: &str) -> String {
+    let name = typed.rsplit('.').next().unwrap_or(typed);
+    let near = |operation: &&Operation| {
+        let own = operation.id.rsplit('.').next().unwrap_or(&operation.id);
+        strsim::jaro_winkler(own, name) > 0.85
+    };
+    let names: Vec<&str> = catalogue.iter().filter(near).take(3).map(|o| o.id.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!(" (did you mean {}?)", names.join(", ")) }
+}

@@ -1,0 +1,64 @@
+//! Reads the catalogue of operations from the probe's own `--list`.
+
+use crate::model::{Operation, Parameter, Traits};
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+use std::process::Command;
+
+/// The operations of the probe at `path`, in the order of its areas.
+///
+/// # Errors
+/// When the probe cannot be started or prints what is not a catalogue.
+pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
+    let output = Command::new(path).arg("--list").output();
+    let output = output.with_context(|| format!("cannot start the probe {}", path.display()))?;
+    if !output.status.success() {
+        bail!("the probe's --list ended with {}", output.status);
+    }
+    String::from_utf8(output.stdout)?.lines().map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Result<Operation> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [id, what, enters, prepares, params, systems, family, flags, limit, available] = fields[..] else {
+        bail!("the probe's catalogue has a line of {} fields: {line}", fields.len());
+    };
+    let expectation = |text: &str| text.parse().map_err(|e| anyhow::anyhow!("{id}: {e}"));
+    let flags: u32 = flags.parse().with_context(|| format!("{id}: flags"))?;
+    Ok(Operation {
+        id: id.to_string(),
+        what: what.to_string(),
+        enters: expectation(enters)?,
+        prepares: expectation(prepares)?,
+        params: params.split("; ").filter(|p| !p.is_empty()).map(parse_param).collect::<Result<_>>()?,
+        systems: systems.to_string(),
+        family: Some(family.to_string()).filter(|f| !f.is_empty()),
+        traits: Traits { switches: flags & 1 != 0, children: flags & 2 != 0, machine: flags & 4 != 0 },
+        limit: limit.parse().ok().filter(|limit| *limit > 0),
+        available: available == "1",
+    })
+}
+
+/// `depth=1:path components`
+fn parse_param(text: &str) -> Result<Parameter> {
+    let parts = text.split_once('=').and_then(|(name, rest)| Some((name, rest.split_once(':')?)));
+    let (name, (default, what)) = parts.with_context(|| format!("parameter '{text}' is not name=default:text"))?;
+    let default = crate::plan::parse_size(default)?;
+    Ok(Parameter { name: name.to_string(), default, what: what.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_an_operation() {
+        let line = "io.read\tread(2)\tread x1\tdup x1\tsize=4K:bytes\tposix\t\t5\t256\t1";
+        let operation = parse_line(line).unwrap();
+        assert_eq!(operation.area(), "io");
+        assert_eq!(operation.params, [Parameter { name: "size".into(), default: 4096, what: "bytes".into() }]);
+        assert!(operation.traits.switches && operation.traits.machine && !operation.traits.children);
+        assert_eq!((operation.limit, operation.family, operation.available), (Some(256), None, true));
+        assert!(parse_line("id.getppid\tx").is_err());
+    }
+}

@@ -1,0 +1,215 @@
+//! One worker process: lines to its input, lines from its output with patience that ends, and its end.
+
+use super::RunDirectory;
+use super::protocol::{Facts, Reply, add_line, parse_ready};
+use crate::kernel::process::{kill_group, wait_readable};
+use crate::model::{Failure, FailureKind};
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Set by ^C and SIGTERM; everything that waits looks at it.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(pub Arc<AtomicBool>);
+
+impl Interrupt {
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How a worker's process ended, for those who must say so.
+pub type Ended = Option<ExitStatus>;
+
+/// A running worker. Dropping it ends its whole process group and removes its directory.
+pub struct Child {
+    process: std::process::Child,
+    unread: Vec<u8>,
+    directory: PathBuf,
+    run: Rc<RefCell<RunDirectory>>,
+    interrupt: Interrupt,
+    orderly: bool,
+}
+
+impl Child {
+    /// Starts `command` in a directory and a process group of its own. Its standard error goes to a file in there.
+    ///
+    /// # Errors
+    /// A failure of kind `Start` that names the program.
+    pub fn start(
+        mut command: Command,
+        run: &Rc<RefCell<RunDirectory>>,
+        interrupt: &Interrupt,
+    ) -> Result<Child, Failure> {
+        let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::new(FailureKind::Start, format!("{what}: {e}"));
+        let directory = run.borrow_mut().worker_directory().map_err(|e| cannot("no directory for a worker", &e))?;
+        let errors = File::create(directory.join(STDERR)).map_err(|e| cannot("no file for standard error", &e))?;
+        command.current_dir(&directory).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &e))?;
+        run.borrow_mut().group_started(process.id());
+        let (run, interrupt) = (Rc::clone(run), interrupt.clone());
+        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, orderly: true })
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Writes one line to the worker's input.
+    ///
+    /// # Errors
+    /// Why the process ended, where it did.
+    pub fn send(&mut self, line: &str) -> Result<(), Failure> {
+        let input = self.process.stdin.as_mut();
+        let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
+        match written {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.ended()),
+        }
+    }
+
+    /// Reads the `ready` line and its facts.
+    ///
+    /// # Errors
+    /// What the probe said instead, that it ended, or that it took longer than `patience`.
+    pub fn ready(&mut self, patience: Duration) -> Result<Facts, Failure> {
+        let line = self.line(Instant::now() + patience)?;
+        parse_ready(&line)
+    }
+
+    /// Sends the request for k batches of n iterations and reads the reply.
+    ///
+    /// # Errors
+    /// What the probe said instead, that it ended, or that it took longer than `patience`.
+    pub fn request(&mut self, n: u64, k: u32, patience: Duration) -> Result<Reply, Failure> {
+        self.send(&format!("{n} {k}"))?;
+        self.reply(patience)
+    }
+
+    /// Reads the reply to a request that was sent.
+    ///
+    /// # Errors
+    /// As `request`.
+    pub fn reply(&mut self, patience: Duration) -> Result<Reply, Failure> {
+        let deadline = Instant::now() + patience;
+        let mut reply = Reply::default();
+        while !add_line(&mut reply, &self.line(deadline)?)? {}
+        Ok(reply)
+    }
+
+    fn line(&mut self, deadline: Instant) -> Result<String, Failure> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                return Ok(String::from_utf8_lossy(&line[..end]).into_owned());
+            }
+            self.wait_for_output(deadline)?;
+            self.read_output()?;
+        }
+    }
+
+    /// Returns when there is output or it has ended.
+    fn wait_for_output(&mut self, deadline: Instant) -> Result<(), Failure> {
+        let started = Instant::now();
+        let Some(output) = &self.process.stdout else { return Err(self.ended()) };
+        loop {
+            if self.interrupt.is_set() {
+                self.orderly = false;
+                return Err(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.orderly = false;
+                let waited = deadline.saturating_duration_since(started).as_secs_f64();
+                let text = format!("no answer within {waited:.0} s: ended (a larger --timeout gives it more)");
+                return Err(Failure::new(FailureKind::Timeout, text));
+            }
+            if wait_readable(output, left.min(Duration::from_millis(100))) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn read_output(&mut self) -> Result<(), Failure> {
+        let mut buffer = [0; 16 << 10];
+        let got = self.process.stdout.as_mut().map_or(Ok(0), |output| output.read(&mut buffer));
+        match got {
+            Ok(0) => Err(self.ended()),
+            Ok(length) => {
+                self.unread.extend_from_slice(&buffer[..length]);
+                Ok(())
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Ok(()),
+            Err(e) => Err(Failure::new(FailureKind::Crashed, format!("cannot read from the probe: {e}"))),
+        }
+    }
+
+    /// The failure of a process that stopped answering: its exit status and the last line of its standard error.
+    fn ended(&mut self) -> Failure {
+        self.orderly = false;
+        drop(self.process.stdin.take());
+        kill_group(self.process.id());
+        let how = match self.process.wait() {
+            Ok(status) => describe(status),
+            Err(e) => e.to_string(),
+        };
+        let errors = fs::read_to_string(self.directory.join(STDERR)).unwrap_or_default();
+        let last = errors.lines().rfind(|line| !line.trim().is_empty());
+        let said = last.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+        Failure::new(FailureKind::Crashed, format!("the probe ended without an answer ({how}){said}"))
+    }
+}
+
+const STDERR: &str = "stderr";
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("killed by {}", crate::kernel::process::signal_name(signal)),
+        (None, None) => "status unknown".to_string(),
+    }
+}
+
+impl Drop for Child {
+    /// Input ends, so an orderly worker tears down and exits by itself; any other is killed. What a killed worker has
+    /// left in its directory may name kernel objects: the janitor must see it.
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        if !self.orderly || !self.exits_within(Duration::from_secs(2)) {
+            kill_group(self.process.id());
+            self.orderly = false;
+        }
+        let _ = self.process.wait();
+        self.run.borrow_mut().group_ended(self.process.id());
+        if self.orderly {
+            let _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+}
+
+impl Child {
+    /// Output ends when the worker does, which waits without polling for the exit status.
+    fn exits_within(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let Some(mut output) = self.process.stdout.take() else { return true };
+        let mut buffer = [0; 4096];
+        while Instant::now() < deadline {
+            if !wait_readable(&output, deadline.saturating_duration_since(Instant::now())) {
+                continue;
+            }
+            if !matches!(output.read(&mut buffer), Ok(length) if length > 0) {
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,110 @@
+//! The probe's text protocol: what its lines mean. Pure; `child` moves the bytes.
+
+use crate::model::{Failure, FailureKind};
+use std::collections::BTreeMap;
+
+/// One batch: elapsed nanoseconds, and involuntary context switches during it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    pub ns: u64,
+    pub switches: u64,
+}
+
+/// The answer to one request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    pub batches: Vec<Batch>,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+}
+
+/// What a probe says of itself when it is ready: `name=value` words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts(BTreeMap<String, String>);
+
+impl Facts {
+    /// The value of a fact as it was written.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The value of a fact that is a number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.get(name)?.parse().ok()
+    }
+}
+
+/// Reads `ready name=value ...`.
+///
+/// # Errors
+/// The failure that an `error` line states, or that the line is neither.
+pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
+    let words = line.strip_prefix("ready").ok_or_else(|| failure_in(line))?;
+    let pairs = words.split_whitespace().filter_map(|word| word.split_once('='));
+    Ok(Facts(pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect()))
+}
+
+/// Reads the lines of a reply as they come; `Some` when the last one has.
+pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
+    if let Some(totals) = line.strip_prefix("total ") {
+        let numbers: Vec<u64> = totals.split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [user_ns, system_ns, minor_faults, major_faults] = numbers[..] else { return Err(failure_in(line)) };
+        *reply = Reply { user_ns, system_ns, minor_faults, major_faults, batches: std::mem::take(&mut reply.batches) };
+        return Ok(true);
+    }
+    let pair = line.split_once(' ').and_then(|(ns, switches)| Some((ns.parse().ok()?, switches.parse().ok()?)));
+    let (ns, switches) = pair.ok_or_else(|| failure_in(line))?;
+    reply.batches.push(Batch { ns, switches });
+    Ok(false)
+}
+
+/// `error ENOSYS futex: Function not implemented` as a failure; any other line as a breach of the protocol.
+fn failure_in(line: &str) -> Failure {
+    let Some(text) = line.strip_prefix("error ") else {
+        return Failure::new(
+            FailureKind::Crashed,
+            format!("the probe said '{line}', which the protocol does not know"),
+        );
+    };
+    let (errno, call) = text.split_once(' ').unwrap_or(("-", text));
+    let kind = match errno {
+        "ENOSYS" | "EPERM" | "EACCES" | "EOPNOTSUPP" | "ENOTSUP" => FailureKind::Unsupported,
+        _ => FailureKind::Failed,
+    };
+    Failure::new(kind, if errno == "-" { call.to_string() } else { format!("{errno}: {call}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_ends_with_its_totals() {
+        let mut reply = Reply::default();
+        assert_eq!(add_line(&mut reply, "101233 0"), Ok(false));
+        assert_eq!(add_line(&mut reply, "total 1 2 3 4"), Ok(true));
+        assert_eq!(reply.batches, [Batch { ns: 101233, switches: 0 }]);
+        assert_eq!((reply.user_ns, reply.system_ns, reply.minor_faults, reply.major_faults), (1, 2, 3, 4));
+    }
+
+    #[test]
+    fn errors_carry_the_errno_and_its_kind() {
+        let refused = parse_ready("error ENOSYS futex: Function not implemented").unwrap_err();
+        assert_eq!(refused.kind, FailureKind::Unsupported);
+        assert_eq!(refused.message, "ENOSYS: futex: Function not implemented");
+        assert_eq!(parse_ready("error - no such operation").unwrap_err().message, "no such operation");
+        for line in ["hello", "1 2 3", "total 1 2", ""] {
+            assert_eq!(add_line(&mut Reply::default(), line).unwrap_err().kind, FailureKind::Crashed, "{line}");
+        }
+    }
+
+    #[test]
+    fn facts_are_words() {
+        let facts = parse_ready("ready pid=42 clock_cost_ns=22.1 libc=glibc-2.36").unwrap();
+        assert_eq!(facts.get("libc"), Some("glibc-2.36"));
+        assert_eq!(facts.number("clock_cost_ns"), Some(22.1));
+        assert_eq!(facts.number("bits"), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! Order-statistic intervals over time blocks.
+
+/// A confidence interval and the level it really has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    pub low: f64,
+    pub high: f64,
+    /// Confidence, at least 0.95.
+    pub level: f64,
+}
+
+/// Fewer blocks give no interval that deserves the name.
+const FEWEST_BLOCKS: usize = 10;
+const LEVEL: f64 = 0.95;
+
+/// The interval [x(j), x(B+1-j)] of B block medians, with the largest j whose level is at least 95%. Its level is
+/// 1 - 2 sum_{i<j} C(B,i)/2^B (David and Nagaraja, Order Statistics, section 7.1). Sorts `medians`.
+pub fn block_interval(medians: &mut [f64]) -> Option<Interval> {
+    let count = medians.len();
+    if count < FEWEST_BLOCKS {
+        return None;
+    }
+    medians.sort_by(f64::total_cmp);
+    let (j, level) = deepest(count);
+    Some(Interval { low: medians[j - 1], high: medians[count - j], level })
+}
+
+fn deepest(count: usize) -> (usize, f64) {
+    let mut term = 0.5f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
+    let mut tail = term;
+    let mut best = (1, 1.0 - 2.0 * tail);
+    for j in 2..=count / 2 {
+        term *= (count + 2 - j) as f64 / (j - 1) as f64;
+        tail += term;
+        let level = 1.0 - 2.0 * tail;
+        if level < LEVEL {
+            break;
+        }
+        best = (j, level);
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_those_of_the_binomial() {
+        for (blocks, j, level) in [(10, 2, 0.9785), (12, 3, 0.9614), (20, 6, 0.9586), (24, 7, 0.9773)] {
+            let (found, exact) = deepest(blocks);
+            assert_eq!(found, j, "{blocks} blocks");
+            assert!((exact - level).abs() < 1e-4, "{blocks} blocks: {exact}");
+        }
+    }
+
+    #[test]
+    fn interval_is_of_order_statistics() {
+        let mut medians: Vec<f64> = (1..=10).rev().map(f64::from).collect();
+        let interval = block_interval(&mut medians).unwrap();
+        assert_eq!((interval.low, interval.high), (2.0, 9.0));
+        assert!(block_interval(&mut medians[..9]).is_none());
+    }
+}

@@ -1,0 +1,132 @@
+//! Statistics: pure functions that say what they assume. Called by the engine (to know when to stop) and by analysis.
+
+mod drift;
+mod interval;
+mod ratio;
+
+pub use drift::state_change;
+pub use interval::{Interval, block_interval};
+pub use ratio::{Ratio, paired_ratio};
+
+use crate::model::{CpuTime, Measurement, Nanos};
+use std::ops::Range;
+
+/// What the samples of a case say of its cost, in nanoseconds per iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Median over all batches.
+    pub median: Nanos,
+    /// The smallest sample.
+    pub best: Nanos,
+    /// Interval of the median over time blocks; `None` with fewer than 10.
+    pub interval: Option<Interval>,
+    pub samples: usize,
+    pub blocks: usize,
+}
+
+impl Estimate {
+    /// Half the interval's width in percent of the median.
+    pub fn half_width_percent(&self) -> Option<f64> {
+        let interval = self.interval?;
+        Some(50.0 * (interval.high - interval.low) / self.median.0)
+    }
+}
+
+/// Estimates the cost from the blocks in `range`; `None` where they hold no sample.
+///
+/// Assumes that block medians are exchangeable; batches within a block may depend on each other.
+pub fn estimate(measurement: &Measurement, range: Range<usize>) -> Option<Estimate> {
+    let blocks = &measurement.blocks[range.start..range.end.min(measurement.blocks.len())];
+    let n = measurement.iterations as f64;
+    let of_block = |i: usize| blocks[i].slots.iter().flatten().map(|ns| *ns as f64 / n);
+    let mut medians: Vec<f64> = (0..blocks.len()).filter_map(|i| median(of_block(i).collect())).collect();
+    let mut all: Vec<f64> = (0..blocks.len()).flat_map(of_block).collect();
+    all.sort_by(f64::total_cmp);
+    Some(Estimate {
+        median: Nanos(median_of_sorted(&all)?),
+        best: Nanos(*all.first()?),
+        interval: block_interval(&mut medians),
+        samples: all.len(),
+        blocks: medians.len(),
+    })
+}
+
+/// The median of each block in nanoseconds per iteration; NaN for a block without samples.
+pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
+    let n = measurement.iterations as f64;
+    let samples = |b: &crate::model::Block| b.slots.iter().flatten().map(|ns| *ns as f64 / n).collect();
+    measurement.blocks.iter().map(|b| median(samples(b)).unwrap_or(f64::NAN)).collect()
+}
+
+/// The median; `None` of nothing.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    median_of_sorted(&values)
+}
+
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}
+
+/// User mode's share of the CPU time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UserShare {
+    /// From 0 to 1.
+    pub share: f64,
+    /// Standard error, from accounting by clock ticks.
+    pub standard_error: f64,
+}
+
+/// Kernels account CPU time by ticks, at least 100 a second; a finer accounting only makes the error smaller.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// The split of CPU time; `None` with less than 20 ms of it, which are too few ticks to split.
+pub fn user_share(cpu: &CpuTime) -> Option<UserShare> {
+    let total = (cpu.user_ns + cpu.system_ns) as f64;
+    if total < 20e6 {
+        return None;
+    }
+    let share = cpu.user_ns as f64 / total;
+    let variance = share * (1.0 - share) / (TICKS_PER_SECOND * total / 1e9);
+    Some(UserShare { share, standard_error: variance.sqrt() })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::model::Block;
+
+    /// A measurement with one slot a block, batches of one iteration.
+    pub fn measurement(blocks: &[&[u64]]) -> Measurement {
+        let block = |slot: &&[u64]| Block { launch: 0, slots: vec![slot.to_vec()] };
+        Measurement { iterations: 1, blocks: blocks.iter().map(block).collect(), ..Measurement::default() }
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(vec![]), None);
+        assert_eq!(median(vec![3.0]), Some(3.0));
+        assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
+    }
+
+    #[test]
+    fn few_blocks_give_no_interval() {
+        let few = measurement(&[&[10, 11, 12], &[10, 10, 10]]);
+        let estimate = estimate(&few, 0..2).unwrap();
+        assert_eq!((estimate.median.0, estimate.best.0, estimate.interval), (10.0, 10.0, None));
+        assert_eq!((estimate.samples, estimate.blocks), (6, 2));
+        assert!(super::estimate(&measurement(&[]), 0..0).is_none());
+    }
+
+    #[test]
+    fn the_split_needs_ticks() {
+        assert!(user_share(&CpuTime { user_ns: 1_000_000, system_ns: 0, wall_ns: 0 }).is_none());
+        let split = user_share(&CpuTime { user_ns: 500_000_000, system_ns: 500_000_000, wall_ns: 0 }).unwrap();
+        assert_eq!((split.share, split.standard_error), (0.5, 0.05));
+    }
+}
