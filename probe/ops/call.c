@@ -1,4 +1,4 @@
-/* call.c: what is no system call, or is one by an unusual gate: the yardsticks that all other areas are read against. */
+/* call.c: what is no system call, or is one by an unusual gate: the yardsticks that other areas are read against. */
 #include "../probe.h"
 
 #include <setjmp.h>
@@ -131,8 +131,8 @@ static inline long vsyscall_time(void) { return ((long (*)(long *))0xffffffffff6
 static int has_vsyscall_page(void) {
     char line[512];
     int found = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    CHECK(maps != NULL);
+    FILE *maps;
+    CHECK((maps = fopen("/proc/self/maps", "r")) != NULL);
     while (!found && fgets(line, sizeof line, maps)) found = strstr(line, "[vsyscall]") != NULL;
     fclose(maps);
     return found;

@@ -16,20 +16,18 @@ static int file, copy;
 
 static void setup_file(void) {
     make_file("file", 4096);
-    file = open("file", O_RDWR | O_CLOEXEC);
-    CHECK(file >= 0);
+    CHECK((file = open("file", O_RDWR | O_CLOEXEC)) >= 0);
 }
 
 static void setup_two(void) {
     setup_file();
-    copy = dup(file);
-    CHECK(copy >= 0);
+    CHECK((copy = dup(file)) >= 0);
 }
 
 static void run_dup_close(uint64_t n) {
+    int fd;
     LOOP(n) {
-        int fd = dup(file);
-        CHECK(fd >= 0);
+        CHECK((fd = dup(file)) >= 0);
         CHECK(close(fd) == 0);
     }
 }
@@ -47,10 +45,7 @@ static void run_lseek(uint64_t n) { LOOP(n) CHECK(lseek(file, 1024, SEEK_SET) ==
 static int opened[MOST_OPEN];
 
 static void prepare_close(uint64_t n) {
-    for (uint64_t i = 0; i < n; i++) {
-        opened[i] = dup(file);
-        CHECK(opened[i] >= 0);
-    }
+    for (uint64_t i = 0; i < n; i++) CHECK((opened[i] = dup(file)) >= 0);
 }
 
 static void run_close(uint64_t n) {
@@ -90,9 +85,9 @@ static void run_ioctl_fionread(uint64_t n) {
 
 #ifdef __linux__
 static void run_eventfd_close(uint64_t n) {
+    int fd;
     LOOP(n) {
-        int fd = eventfd(0, EFD_CLOEXEC);
-        CHECK(fd >= 0);
+        CHECK((fd = eventfd(0, EFD_CLOEXEC)) >= 0);
         CHECK(close(fd) == 0);
     }
 }

@@ -126,9 +126,9 @@ static void run_timer_settime(uint64_t n) { LOOP(n) CHECK(timer_settime(armed_ti
 
 #ifdef __linux__
 static void run_timerfd_create_close(uint64_t n) {
+    int fd;
     LOOP(n) {
-        int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-        CHECK(fd >= 0);
+        CHECK((fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) >= 0);
         CHECK(close(fd) == 0);
     }
 }
@@ -136,8 +136,7 @@ static void run_timerfd_create_close(uint64_t n) {
 static int timer_fd;
 
 static void setup_timerfd(void) {
-    timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    CHECK(timer_fd >= 0);
+    CHECK((timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) >= 0);
     CHECK(timerfd_settime(timer_fd, 0, &one_hour, NULL) == 0);
 }
 
@@ -196,7 +195,8 @@ const struct operation time_operations[] = {
     {.id = "time.clock_getres_raw", .what = "syscall(SYS_clock_getres) of CLOCK_MONOTONIC",
      .enters = "clock_getres/clock_getres_time64 x1", .systems = "linux", .family = "clock_getres",
      .run = LINUX_ONLY(enter_clock_getres)},
-    {.id = "time.clock_nanosleep0", .what = "clock_nanosleep() of 0 ns",
+    {.id = "time.clock_nanosleep0",
+     .what = "clock_nanosleep() of 0 ns: sleeps for the timer slack of the thread (on Linux 50 us by default)",
      .enters = "clock_nanosleep/clock_nanosleep_time64 x1", .systems = "posix", .flags = SWITCHES | MACHINE,
      .run = POSIX_TIMERS_ONLY(run_clock_nanosleep0)},
     {.id = "time.timer_create_delete", .what = "timer_create() of a timer that would signal, and timer_delete()",
