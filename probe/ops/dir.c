@@ -1,5 +1,110 @@
+/* dir.c: directories: listing, making, and the working directory. */
 #include "../probe.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+/* ---- listing ---- */
+
+#define LISTED "listed"
+/* A listing of names of 9 characters takes 32 bytes an entry: this many are one buffer of the C library (32 KiB), and
+   so the number of getdents64 calls does not depend on `entries`. */
+enum { MOST_ENTRIES = 1000, ROOM_FOR_ENTRY = 64 };
+
+static uint64_t entries;
+
+static void make_directory(void) {
+    char path[64];
+    entries = param("entries");
+    CHECK(mkdir(LISTED, 0700) == 0);
+    for (uint64_t i = 0; i < entries; i++) {
+        snprintf(path, sizeof path, LISTED "/f%08llu", (unsigned long long)i);
+        make_file(path, 0);
+    }
+}
+
+static void setup_readdir(void) {
+    if (param("entries") > MOST_ENTRIES) fail(EINVAL, "parameter entries: at most 1000, one buffer of the C library");
+    make_directory();
+}
+
+static void run_opendir_readdir_closedir(uint64_t n) {
+    LOOP(n) {
+        DIR *directory;
+        CHECK((directory = opendir(LISTED)) != NULL);
+        uint64_t found = 0;
+        while (readdir(directory)) found++;
+        CHECK(found == entries + 2); /* "." and ".." */
+        CHECK(closedir(directory) == 0);
+    }
+}
+
+#ifdef __linux__
+static int listed;
+static char *listing;
+static size_t room;
+static long listing_size; /* of the whole directory: an iteration must get as much */
+
+static void setup_getdents64(void) {
+    make_directory();
+    room = (size_t)(entries + 2) * ROOM_FOR_ENTRY;
+    CHECK((listing = malloc(room)) != NULL);
+    CHECK((listed = open(LISTED, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+    CHECK((listing_size = syscall(SYS_getdents64, listed, listing, room)) > 0);
+    if (syscall(SYS_getdents64, listed, listing, room) != 0)
+        fail(0, "this file system does not return a whole directory in one getdents64");
+}
+
+static void run_getdents64(uint64_t n) {
+    LOOP(n) {
+        CHECK(lseek(listed, 0, SEEK_SET) == 0);
+        CHECK(syscall(SYS_getdents64, listed, listing, room) == listing_size);
+    }
+}
+#endif
+
+/* ---- making and entering ---- */
+
+static void run_mkdir_rmdir(uint64_t n) {
+    LOOP(n) {
+        CHECK(mkdir("made", 0700) == 0);
+        CHECK(rmdir("made") == 0);
+    }
+}
+
+static void run_chdir(uint64_t n) { LOOP(n) CHECK(chdir(".") == 0); }
+
+static void run_getcwd(uint64_t n) {
+    char path[PATH_MAX];
+    LOOP(n) CHECK(getcwd(path, sizeof path) != NULL);
+}
+
+/* 32: few enough for the small buffers of other C libraries, too. */
+#define ENTRIES_PARAM "entries=32:empty files in the directory"
+
 const struct operation dir_operations[] = {
+    {.id = "dir.getdents64", .what = "lseek() to the start and one getdents64() that returns all of `entries` files",
+     .enters = "lseek/_llseek x1 getdents64 x1", .params = ENTRIES_PARAM, .systems = "linux",
+     .setup = LINUX_ONLY(setup_getdents64), .run = LINUX_ONLY(run_getdents64)},
+    {.id = "dir.opendir_readdir_closedir", .what = "opendir(), readdir() of all of `entries` files, closedir()",
+     .enters = "openat/open x1 newfstatat/fstat/fstat64/fstatat64/statx x1 getdents64/getdents x2 close x1",
+     .params = ENTRIES_PARAM " (at most 1000)", .systems = "posix", .setup = setup_readdir,
+     .run = run_opendir_readdir_closedir},
+    /* MACHINE: file systems that give a freed block back to the device at once (ext4 with -o discard and without a
+       journal) wait for it in rmdir(). */
+    {.id = "dir.mkdir_rmdir", .what = "mkdir() and rmdir() of an empty directory (some file systems wait for the disk)",
+     .enters = "mkdir/mkdirat x1 rmdir/unlinkat x1", .systems = "posix", .flags = MACHINE, .run = run_mkdir_rmdir},
+    {.id = "dir.chdir", .what = "chdir(\".\"): to the working directory itself", .enters = "chdir x1",
+     .systems = "posix", .run = run_chdir},
+    {.id = "dir.getcwd", .what = "getcwd() of the operation's own working directory", .enters = "getcwd x1",
+     .systems = "posix", .run = run_getcwd},
     {0},
 };

@@ -1,5 +1,119 @@
+/* fd.c: calls on the descriptor itself: making, copying and closing it, its flags and its position. */
 #include "../probe.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/eventfd.h>
+#endif
+
+enum { MOST_OPEN = 256 };
+
+/* ---- on a regular file ---- */
+
+static int file, copy;
+
+static void setup_file(void) {
+    make_file("file", 4096);
+    CHECK((file = open("file", O_RDWR | O_CLOEXEC)) >= 0);
+}
+
+static void setup_two(void) {
+    setup_file();
+    CHECK((copy = dup(file)) >= 0);
+}
+
+static void run_dup_close(uint64_t n) {
+    int fd;
+    LOOP(n) {
+        CHECK((fd = dup(file)) >= 0);
+        CHECK(close(fd) == 0);
+    }
+}
+
+static void run_dup2(uint64_t n) { LOOP(n) CHECK(dup2(file, copy) == copy); }
+
+static void run_fcntl_getfl(uint64_t n) { LOOP(n) CHECK((fcntl(file, F_GETFL) & O_ACCMODE) == O_RDWR); }
+
+static void run_fcntl_setfd(uint64_t n) { LOOP(n) CHECK(fcntl(file, F_SETFD, FD_CLOEXEC) == 0); }
+
+static void run_lseek(uint64_t n) { LOOP(n) CHECK(lseek(file, 1024, SEEK_SET) == 1024); }
+
+/* ---- closing alone: the descriptors of a batch are made before it ---- */
+
+static int opened[MOST_OPEN];
+
+static void prepare_close(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) CHECK((opened[i] = dup(file)) >= 0);
+}
+
+static void run_close(uint64_t n) {
+    const int *next = opened;
+    LOOP(n) CHECK(close(*next++) == 0);
+}
+
+static void setup_close_bad(void) {
+    setup_two();
+    CHECK(close(copy) == 0);
+}
+
+static void run_close_bad(uint64_t n) { LOOP(n) CHECK(close(copy) == -1 && errno == EBADF); }
+
+/* ---- descriptors that are no files ---- */
+
+static void run_pipe_close(uint64_t n) {
+    int ends[2];
+    LOOP(n) {
+        CHECK(pipe(ends) == 0);
+        CHECK(close(ends[0]) == 0);
+        CHECK(close(ends[1]) == 0);
+    }
+}
+
+static int full_pipe[2];
+
+static void setup_fionread(void) {
+    CHECK(pipe(full_pipe) == 0);
+    CHECK(write(full_pipe[1], "1234", 4) == 4);
+}
+
+static void run_ioctl_fionread(uint64_t n) {
+    int waiting;
+    LOOP(n) CHECK(ioctl(full_pipe[0], FIONREAD, &waiting) == 0 && waiting == 4);
+}
+
+#ifdef __linux__
+static void run_eventfd_close(uint64_t n) {
+    int fd;
+    LOOP(n) {
+        CHECK((fd = eventfd(0, EFD_CLOEXEC)) >= 0);
+        CHECK(close(fd) == 0);
+    }
+}
+#endif
+
 const struct operation fd_operations[] = {
+    {.id = "fd.dup_close", .what = "dup() of a regular file's descriptor and close() of the copy",
+     .enters = "dup x1 close x1", .systems = "posix", .setup = setup_file, .run = run_dup_close},
+    {.id = "fd.dup2", .what = "dup2() onto an open descriptor of the same file, which it closes",
+     .enters = "dup2/dup3 x1", .systems = "posix", .setup = setup_two, .run = run_dup2},
+    {.id = "fd.fcntl_getfl", .what = "fcntl(F_GETFL) of a regular file", .enters = "fcntl/fcntl64 x1",
+     .systems = "posix", .setup = setup_file, .run = run_fcntl_getfl},
+    {.id = "fd.fcntl_setfd", .what = "fcntl(F_SETFD, FD_CLOEXEC), which is already set", .enters = "fcntl/fcntl64 x1",
+     .systems = "posix", .setup = setup_file, .run = run_fcntl_setfd},
+    {.id = "fd.ioctl_fionread", .what = "ioctl(FIONREAD) of a pipe that holds 4 bytes", .enters = "ioctl x1",
+     .systems = "posix", .setup = setup_fionread, .run = run_ioctl_fionread},
+    {.id = "fd.lseek", .what = "lseek() to an absolute position in a regular file", .enters = "lseek/_llseek x1",
+     .systems = "posix", .setup = setup_file, .run = run_lseek},
+    {.id = "fd.pipe_close", .what = "pipe() and close() of both ends", .enters = "pipe2/pipe x1 close x2",
+     .systems = "posix", .run = run_pipe_close},
+    {.id = "fd.eventfd_close", .what = "eventfd() and close()", .enters = "eventfd2 x1 close x1", .systems = "linux",
+     .run = LINUX_ONLY(run_eventfd_close)},
+    {.id = "fd.close", .what = "close() of a descriptor whose file stays open by another one (made by dup, untimed)",
+     .enters = "close x1", .prepares = "dup x1", .systems = "posix", .limit = MOST_OPEN, .setup = setup_file,
+     .prepare = prepare_close, .run = run_close},
+    {.id = "fd.close_bad", .what = "close() of a descriptor that was closed before: fails with EBADF",
+     .enters = "close x1", .systems = "posix", .setup = setup_close_bad, .run = run_close_bad},
     {0},
 };
