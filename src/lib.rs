@@ -5,6 +5,7 @@
 //! - [`plan`]: patterns, parameters and studies to cases
 //! - [`engine`]: all sampling policy: calibrate, rounds, stop rule
 //! - [`runner`]: probe processes and their protocol, the run's directory
+//! - [`proof`]: kernel entries per iteration, counted in a pass of their own
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`stats`]: pure: medians, intervals, ratios
@@ -15,6 +16,7 @@ pub mod engine;
 pub mod kernel;
 pub mod model;
 pub mod plan;
+pub mod proof;
 pub mod report;
 pub mod runner;
 pub mod stats;

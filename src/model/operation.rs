@@ -82,6 +82,17 @@ impl Expectation {
         !unknown && self.0.iter().all(|expected| expected.matches(counted, params))
     }
 
+    /// The declared counts that are fixed, by every name that an entry may have.
+    pub fn exact_counts(&self, params: &BTreeMap<String, u64>) -> BTreeMap<&str, f64> {
+        let value = |count: &Count| match count {
+            Count::Exactly(count) => Some(*count),
+            Count::Parameter(name) => params.get(name).map(|value| *value as f64),
+            Count::Any => None,
+        };
+        let fixed = self.0.iter().filter_map(|e| Some((names_of(e), value(&e.count)?)));
+        fixed.flat_map(|(names, count)| names.map(move |name| (name, count))).collect()
+    }
+
     fn find(&self, name: &str) -> Option<&Expected> {
         self.0.iter().find(|expected| expected.names.iter().any(|n| n == name))
     }
@@ -96,6 +107,10 @@ impl Expected {
             Count::Parameter(name) => params.get(name).is_some_and(|value| close(sum, *value as f64)),
         }
     }
+}
+
+fn names_of(expected: &Expected) -> impl Iterator<Item = &str> {
+    expected.names.iter().map(String::as_str)
 }
 
 /// Counts are differences of whole numbers divided by whole numbers: equal up to rounding.

@@ -25,9 +25,6 @@ impl Interrupt {
     }
 }
 
-/// How a worker's process ended, for those who must say so.
-pub type Ended = Option<ExitStatus>;
-
 /// A running worker. Dropping it ends its whole process group and removes its directory.
 pub struct Child {
     process: std::process::Child,
@@ -75,6 +72,11 @@ impl Child {
             Some(Ok(())) => Ok(()),
             _ => Err(self.ended()),
         }
+    }
+
+    /// Tells the worker that nothing more will come.
+    pub fn end_input(&mut self) {
+        drop(self.process.stdin.take());
     }
 
     /// Reads the `ready` line and its facts.
@@ -156,7 +158,7 @@ impl Child {
     /// The failure of a process that stopped answering: its exit status and the last line of its standard error.
     fn ended(&mut self) -> Failure {
         self.orderly = false;
-        drop(self.process.stdin.take());
+        self.end_input();
         kill_group(self.process.id());
         let how = match self.process.wait() {
             Ok(status) => describe(status),
@@ -183,7 +185,7 @@ impl Drop for Child {
     /// Input ends, so an orderly worker tears down and exits by itself; any other is killed. What a killed worker has
     /// left in its directory may name kernel objects: the janitor must see it.
     fn drop(&mut self) {
-        drop(self.process.stdin.take());
+        self.end_input();
         if !self.orderly || !self.exits_within(Duration::from_secs(2)) {
             kill_group(self.process.id());
             self.orderly = false;

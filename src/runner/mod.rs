@@ -11,7 +11,7 @@ mod native;
 mod protocol;
 
 pub use catalogue::read_catalogue;
-pub use child::{Child, Ended, Interrupt};
+pub use child::{Child, Interrupt};
 pub use directory::RunDirectory;
 pub use files::COMPILER;
 pub use native::Native;

@@ -1,0 +1,174 @@
+//! Proof of kernel entries: an untimed pass runs each case under ptrace for two different n and takes the difference
+//! per iteration, so that start-up, protocol and clean-up cancel exactly. Called by the `run` and `explain` commands.
+
+use crate::kernel::process::kill_group;
+use crate::kernel::ptrace::{Counts, Tracer};
+use crate::model::{Case, Entries, EntriesStatus, Failure, Operation};
+use crate::runner::{Child, Interrupt, Native};
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// What the pass found for one case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    pub entries: Option<Entries>,
+    pub status: EntriesStatus,
+    /// Said where the entries are not those that the operation declares.
+    pub warning: Option<String>,
+}
+
+impl Proof {
+    /// No pass was made, and why.
+    pub fn none(reason: &str) -> Proof {
+        Proof { entries: None, status: EntriesStatus::Unverified(reason.to_string()), warning: None }
+    }
+}
+
+/// Iterations of the smaller request; the larger has a power of two more, so that fractions such as 1/4096 are exact.
+const BASE: u64 = 8;
+const MOST: u64 = 1 << 16;
+/// Time that a request under ptrace may take.
+const REQUEST: Duration = Duration::from_millis(20);
+/// Pairs of requests until two in a row agree.
+const PAIRS: usize = 6;
+
+/// Counts what one iteration of `case` enters.
+///
+/// # Errors
+/// The case's own failure. A tracer that is refused is no failure: the proof says so.
+pub fn prove(native: &Native, case: &Case, operation: &Operation) -> Result<Proof, Failure> {
+    let child = native.start(0)?;
+    let _watchdog = Watchdog::start(child.pid(), native.patience * 4, &native.interrupt);
+    let tracer = match Tracer::attach(child.pid()) {
+        Ok(tracer) => tracer,
+        Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
+    };
+    let mut pass = Pass { child, tracer, patience: native.patience };
+    pass.begin(&Native::greeting(case))?;
+    let total = pass.per_iteration(operation.limit.unwrap_or(u64::MAX))?;
+    Ok(judge(total, case, operation))
+}
+
+fn ended(errno: &dyn std::fmt::Display) -> Failure {
+    Failure::new(crate::model::FailureKind::Crashed, format!("the traced probe ended: {errno}"))
+}
+
+struct Pass {
+    child: Child,
+    tracer: Tracer,
+    patience: Duration,
+}
+
+impl Pass {
+    fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
+        self.child.send(greeting)?;
+        let counts = self.tracer.until_reply();
+        self.child.ready(self.patience)?;
+        counts.map(drop).map_err(|errno| ended(&errno))
+    }
+
+    /// Entries per iteration by name: the first difference that is seen twice in a row, else the median of all.
+    fn per_iteration(&mut self, limit: u64) -> Result<Entries, Failure> {
+        let base = BASE.min(limit / 2).max(1);
+        let more = self.step(base, limit)?;
+        let mut seen: Vec<BTreeMap<String, i64>> = Vec::new();
+        for _ in 0..PAIRS {
+            let few = self.request(base)?;
+            let many = self.request(base + more)?;
+            seen.push(difference(&many, &few));
+            if seen.len() > 1 && seen[seen.len() - 1] == seen[seen.len() - 2] {
+                seen.drain(..seen.len() - 1);
+                break;
+            }
+        }
+        Ok(medians(&seen).into_iter().map(|(name, count)| (name, count as f64 / more as f64)).collect())
+    }
+
+    /// How many iterations more the larger request has: a power of two that fits time and limit. The first request also
+    /// resolves whatever is resolved lazily.
+    fn step(&mut self, base: u64, limit: u64) -> Result<u64, Failure> {
+        let started = Instant::now();
+        self.request(base)?;
+        let each = started.elapsed() / u32::try_from(base).unwrap_or(u32::MAX);
+        let fits = (REQUEST.as_nanos() / each.as_nanos().max(1)) as u64;
+        let most = fits.clamp(BASE, MOST).min(limit - base).max(1);
+        Ok(1 << most.ilog2())
+    }
+
+    fn request(&mut self, n: u64) -> Result<Counts, Failure> {
+        self.child.send(&format!("{n} 1"))?;
+        let counts = self.tracer.until_reply();
+        self.child.reply(self.patience)?;
+        counts.map_err(|errno| ended(&errno))
+    }
+}
+
+impl Drop for Pass {
+    /// Lets the probe tear down and exit, traced to its end.
+    fn drop(&mut self) {
+        self.child.end_input();
+        while self.tracer.until_reply().is_ok() {}
+    }
+}
+
+fn difference(many: &Counts, few: &Counts) -> BTreeMap<String, i64> {
+    let count = |counts: &Counts, name: &str| counts.get(name).map_or(0, |n| n.cast_signed());
+    let names = many.keys().chain(few.keys());
+    names.map(|name| (name.clone(), count(many, name) - count(few, name))).filter(|(_, n)| *n != 0).collect()
+}
+
+fn medians(seen: &[BTreeMap<String, i64>]) -> BTreeMap<String, i64> {
+    let names = seen.iter().flat_map(|counts| counts.keys());
+    let median = |name: &String| {
+        let mut counts: Vec<i64> = seen.iter().map(|c| c.get(name).copied().unwrap_or(0)).collect();
+        counts.sort_unstable();
+        counts[counts.len() / 2]
+    };
+    names.map(|name| (name.clone(), median(name).max(0))).collect()
+}
+
+/// Takes the declared preparation off the total and holds the rest against the declaration.
+fn judge(total: Entries, case: &Case, operation: &Operation) -> Proof {
+    let params = case.effective_params();
+    let prepared = operation.prepares.exact_counts(&params);
+    let timed: Entries = total
+        .iter()
+        .map(|(name, count)| (name.to_string(), (count - prepared.get(name).copied().unwrap_or(0.0)).max(0.0)))
+        .collect();
+    let declared = operation.enters.matches(&timed, &params);
+    let warning = (!declared).then(|| format!("kernel entries are {timed}, declared are {}", operation.enters));
+    Proof { entries: Some(timed), status: EntriesStatus::Verified, warning }
+}
+
+/// Ends a traced probe that hangs or whose run is interrupted, so that waiting for its stops ends too.
+struct Watchdog {
+    /// Dropped to end the watch.
+    done: Option<mpsc::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Watchdog {
+    fn start(group: u32, patience: Duration, interrupt: &Interrupt) -> Watchdog {
+        let (done, waiting) = mpsc::channel();
+        let interrupt = interrupt.clone();
+        let deadline = Instant::now() + patience;
+        let watch = move || {
+            while waiting.recv_timeout(Duration::from_millis(50)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if interrupt.is_set() || Instant::now() > deadline {
+                    return kill_group(group);
+                }
+            }
+        };
+        Watchdog { done: Some(done), thread: Some(std::thread::spawn(watch)) }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.done.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
