@@ -9,6 +9,7 @@
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`stats`]: pure: medians, intervals, ratios
+//! - [`summary`]: pure: a run in figures, with warnings
 //! - [`report`]: tables to text, Markdown, CSV, JSON
 #![deny(unsafe_code)]
 
@@ -20,3 +21,4 @@ pub mod proof;
 pub mod report;
 pub mod runner;
 pub mod stats;
+pub mod summary;

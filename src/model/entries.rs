@@ -1,12 +1,13 @@
 //! Kernel entries: which system calls one iteration makes, and how we know.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// System calls per iteration by name. A call that the process made by another architecture's gate carries its name
 /// behind it: `getpid(i386)`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Entries(BTreeMap<String, f64>);
 
@@ -27,6 +28,20 @@ impl Entries {
     /// All kernel entries per iteration.
     pub fn total(&self) -> f64 {
         self.0.values().sum()
+    }
+}
+
+/// Whole counts are written as whole numbers.
+impl Serialize for Entries {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, count) in &self.0 {
+            match count.fract() == 0.0 && *count < 2f64.powi(53) {
+                true => map.serialize_entry(name, &(*count as u64))?,
+                false => map.serialize_entry(name, count)?,
+            }
+        }
+        map.end()
     }
 }
 

@@ -3,10 +3,15 @@
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs.
 
 mod csv;
+mod json;
 mod markdown;
+pub mod numbers;
+mod summary_table;
 mod table;
 mod text;
 
+pub use json::{SummaryDocument, schema, write_summary};
+pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
 
 use anyhow::Result;

@@ -2,7 +2,7 @@
 
 use super::{Align, Screen, Style, Table};
 use anyhow::Result;
-use comfy_table::{Attribute, CellAlignment, Color, ContentArrangement};
+use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement};
 use std::io::Write;
 
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
@@ -39,11 +39,15 @@ fn fit(table: &Table, width: Option<u16>) -> Table {
     table.select(&keep)
 }
 
-/// Columns that the chosen cells take without wrapping, two spaces between them.
+/// A wrapping column is not made narrower than this to keep an expendable one.
+const NARROWEST: usize = 18;
+
+/// Columns that the chosen cells take, two spaces between them, where wrapping ones are broken.
 fn natural_width(table: &Table, keep: &[usize]) -> usize {
     let widest = |i: usize| {
         let cells = table.rows.iter().map(|row| row[i].text.chars().count());
-        cells.chain([table.columns[i].title.chars().count()]).max().unwrap_or(0)
+        let width = cells.chain([table.columns[i].title.chars().count()]).max().unwrap_or(0);
+        if table.columns[i].wraps { width.min(NARROWEST) } else { width }
     };
     keep.iter().map(|i| widest(*i) + 2).sum::<usize>().saturating_sub(2)
 }
@@ -67,6 +71,9 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
     }
     let last = table.columns.len().saturating_sub(1);
     for (i, column) in drawn.column_iter_mut().enumerate() {
+        if !table.columns[i].wraps {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
         column.set_padding((0, if i == last { 0 } else { 2 }));
     }
     drawn

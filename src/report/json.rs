@@ -1,0 +1,166 @@
+//! The summary as one JSON document, schema `syscost.summary/1`. FORMAT.md documents it; fields are only ever added.
+
+use crate::model::{Entries, EntriesStatus, FailureKind, Host, Run};
+use crate::summary::{Figure, Row, Summary};
+use anyhow::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// What `--format json` prints.
+#[derive(Serialize, JsonSchema)]
+pub struct SummaryDocument {
+    /// `syscost.summary/1`
+    schema: &'static str,
+    tool: Tool,
+    host: Host,
+    /// Seconds since 1970-01-01 UTC.
+    started_unix_s: u64,
+    /// Wall time of the measurement in seconds.
+    elapsed_s: f64,
+    /// Seed of all random orders.
+    seed: u64,
+    /// False where the run was interrupted.
+    complete: bool,
+    /// What concerns all records.
+    warnings: Vec<String>,
+    /// What was asked for.
+    records: Vec<RecordDocument>,
+    /// What every run measures beside it.
+    baselines: Vec<RecordDocument>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Tool {
+    name: String,
+    version: String,
+    /// The compiler that built the probe.
+    compiler: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RecordDocument {
+    /// Id of the operation, or text of the snippet.
+    operation: String,
+    /// The name that a study gives it.
+    name: Option<String>,
+    /// Language of a snippet.
+    language: Option<String>,
+    /// How the probe was built and started.
+    environment: String,
+    /// All parameters it was measured with.
+    params: BTreeMap<String, u64>,
+    /// Unit of median, low, high, best and net: `ns`, per iteration.
+    unit: &'static str,
+    /// Median over all batches; null where the case failed.
+    median: Option<f64>,
+    /// Lower end of the median's interval of at least 95%.
+    low: Option<f64>,
+    /// Upper end of it.
+    high: Option<f64>,
+    /// Smallest sample.
+    best: Option<f64>,
+    /// Median minus that of the empty loop.
+    net: Option<f64>,
+    /// Median in units of an empty function call.
+    times_empty_call: Option<f64>,
+    /// Batches that the figures rest on.
+    samples: usize,
+    /// User mode's share of the CPU time, 0 to 1.
+    user_share: Option<f64>,
+    /// Kernel entries per iteration by name; null where they could not be counted.
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
+    entries: Option<Entries>,
+    /// `verified` or `unverified`.
+    entries_status: &'static str,
+    /// In words.
+    warnings: Vec<String>,
+    /// Why there are no figures; absent where there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorDocument>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ErrorDocument {
+    /// `unsupported`, `failed`, `timeout`, `crashed`, `start` or `interrupted`.
+    kind: &'static str,
+    /// One line, with the errno name where a call failed.
+    message: String,
+}
+
+/// Writes the document of `run`, which `summary` sums up.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_summary(run: &Run, summary: &Summary, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &document(run, summary))?;
+    Ok(writeln!(out)?)
+}
+
+/// The JSON Schema of the document.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(SummaryDocument).to_value()
+}
+
+fn document(run: &Run, summary: &Summary) -> SummaryDocument {
+    SummaryDocument {
+        schema: "syscost.summary/1",
+        tool: Tool {
+            name: run.tool.name.clone(),
+            version: run.tool.version.clone(),
+            compiler: run.tool.compiler.clone(),
+        },
+        host: run.host.clone(),
+        started_unix_s: run.started_unix_s,
+        elapsed_s: run.elapsed_s,
+        seed: run.seed,
+        complete: run.complete,
+        warnings: summary.warnings.clone(),
+        records: summary.rows.iter().map(record).collect(),
+        baselines: summary.baselines.iter().map(record).collect(),
+    }
+}
+
+fn record(row: &Row) -> RecordDocument {
+    let figure: Option<&Figure> = row.figure.as_ref().ok();
+    let interval = figure.and_then(|f| f.estimate.interval);
+    RecordDocument {
+        operation: row.case.operation.clone(),
+        name: row.case.name.clone(),
+        language: row.case.language.clone(),
+        environment: row.case.environment.clone(),
+        params: row.case.effective_params(),
+        unit: "ns",
+        median: figure.map(|f| f.estimate.median.0),
+        low: interval.map(|i| i.low),
+        high: interval.map(|i| i.high),
+        best: figure.map(|f| f.estimate.best.0),
+        net: figure.and_then(|f| f.net).map(|net| net.0),
+        times_empty_call: figure.and_then(|f| f.times_empty_call),
+        samples: figure.map_or(0, |f| f.estimate.samples),
+        user_share: figure.and_then(|f| f.user_share).map(|split| split.share),
+        entries: row.entries.clone(),
+        entries_status: status(&row.entries_status),
+        warnings: row.warnings.clone(),
+        error: row.figure.as_ref().err().map(|f| ErrorDocument { kind: kind(f.kind), message: f.message.clone() }),
+    }
+}
+
+fn status(status: &EntriesStatus) -> &'static str {
+    match status {
+        EntriesStatus::Verified => "verified",
+        EntriesStatus::Unverified(_) => "unverified",
+    }
+}
+
+fn kind(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Unsupported => "unsupported",
+        FailureKind::Failed => "failed",
+        FailureKind::Timeout => "timeout",
+        FailureKind::Crashed => "crashed",
+        FailureKind::Start => "start",
+        FailureKind::Interrupted => "interrupted",
+    }
+}

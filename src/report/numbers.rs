@@ -1,0 +1,84 @@
+//! How numbers are written for people.
+
+use crate::model::Entries;
+
+/// Nanoseconds with three to four figures: `0.31`, `101.2`, `85,432`.
+pub fn nanoseconds(ns: f64) -> String {
+    let magnitude = ns.abs();
+    if magnitude < 10.0 {
+        format!("{ns:.2}")
+    } else if magnitude < 1000.0 {
+        format!("{ns:.1}")
+    } else {
+        thousands(ns)
+    }
+}
+
+/// A whole number with a comma before every three digits.
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let sign = if value < 0.0 { "-" } else { "" };
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    format!("{sign}{text}")
+}
+
+/// A rate with a unit prefix: `9.88M`, `12.3k`, `950`.
+pub fn rate(per_second: f64) -> String {
+    let units = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    match units.iter().find(|(size, _)| per_second >= *size) {
+        Some((size, letter)) => format!("{}{letter}", three_figures(per_second / size)),
+        None => three_figures(per_second),
+    }
+}
+
+/// A number with three figures: `1.02`, `85.4`, `4,321`.
+pub fn three_figures(value: f64) -> String {
+    match value.abs() {
+        v if v < 10.0 => format!("{value:.2}"),
+        v if v < 100.0 => format!("{value:.1}"),
+        _ => thousands(value),
+    }
+}
+
+/// Names beyond this many are only counted.
+const MOST_NAMES: usize = 4;
+
+/// `openat x1 close x1`; of many names the first few and how many more.
+pub fn entries(entries: &Entries) -> String {
+    let text = entries.to_string();
+    let words: Vec<&str> = text.split(' ').collect();
+    if words.len() <= 2 * MOST_NAMES {
+        return text;
+    }
+    let more = words.len() / 2 - MOST_NAMES;
+    let total = three_figures(entries.total());
+    format!("{} +{more} names, {} in all", words[..2 * MOST_NAMES].join(" "), total.trim_end_matches(".00"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        let ns: Vec<String> =
+            [0.312, 9.996, 101.23, 999.9, 1000.0, 85432.1, 1e7].iter().map(|v| nanoseconds(*v)).collect();
+        assert_eq!(ns, ["0.31", "10.00", "101.2", "999.9", "1,000", "85,432", "10,000,000"]);
+        let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5].iter().map(|v| rate(*v)).collect();
+        assert_eq!(rates, ["9.88M", "12.3k", "950", "3.20G", "0.50"]);
+        assert_eq!(thousands(-1234.0), "-1,234");
+    }
+
+    #[test]
+    fn many_entries_are_counted() {
+        let many: Entries = (0..9).map(|i| (format!("call{i}"), 1.0)).collect();
+        assert_eq!(entries(&many), "call0 x1 call1 x1 call2 x1 call3 x1 +5 names, 9 in all");
+        assert_eq!(entries(&Entries::default()), "none");
+    }
+}

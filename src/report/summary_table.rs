@@ -1,0 +1,145 @@
+//! The table of a run.
+
+use super::numbers::{entries, nanoseconds, rate, three_figures};
+use super::{Cell, Column, Style, Table};
+use crate::model::{EntriesStatus, Host};
+use crate::stats::{Estimate, UserShare};
+use crate::summary::{Figure, Row, Summary};
+
+/// In which order rows stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Sort {
+    /// As they were asked for.
+    #[default]
+    Asked,
+    /// By name.
+    Name,
+    /// The cheapest first; failures last.
+    Cost,
+}
+
+/// The table of `summary`, with its warnings below.
+pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
+    let columns = vec![
+        Column::left("operation"),
+        Column::right("ns/op"),
+        Column::right("95% interval").expendable(1),
+        Column::right("±"),
+        Column::right("best").expendable(3),
+        Column::right("calls/s").expendable(4),
+        Column::right("usr/sys %").expendable(2),
+        Column::left("kernel entries").wrapping(),
+        Column::right("x call"),
+    ];
+    let rows = sorted(&summary.rows, sort).into_iter().map(cells).collect();
+    Table { title: title(host), columns, rows, notes: notes(summary) }
+}
+
+fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    let cost = |row: &Row| row.figure.as_ref().map_or(f64::INFINITY, |f| f.estimate.median.0);
+    match sort {
+        Sort::Asked => {}
+        Sort::Name => rows.sort_by_key(|row| row.case.to_string()),
+        Sort::Cost => rows.sort_by(|a, b| cost(a).total_cmp(&cost(b))),
+    }
+    rows
+}
+
+/// `AMD EPYC, Linux 6.18, measured on CPU 1`
+fn title(host: &Host) -> String {
+    let kernel = host.system.iter().chain(&host.kernel).cloned().collect::<Vec<_>>().join(" ");
+    let cpu = host.measuring_cpu.map(|cpu| format!("measured on CPU {cpu}"));
+    let parts = [host.cpu.clone(), Some(kernel).filter(|k| !k.is_empty()), host.hypervisor.clone(), cpu];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    let name = Cell::from(row.case.to_string());
+    match &row.figure {
+        Ok(figure) => {
+            let mut cells = vec![name];
+            cells.extend(figure_cells(figure));
+            cells.extend([entries_cell(row), times_cell(figure)]);
+            cells
+        }
+        Err(failure) => {
+            let mut cells = vec![name];
+            cells.extend(std::iter::repeat_n(Cell::styled("-", Style::Faint), 6));
+            cells.extend([Cell::styled(failure.message.clone(), Style::Bad), Cell::default()]);
+            cells
+        }
+    }
+}
+
+fn figure_cells(figure: &Figure) -> [Cell; 6] {
+    let estimate = &figure.estimate;
+    let median = estimate.median.0;
+    [
+        Cell::number(nanoseconds(median), median),
+        interval_cell(estimate),
+        estimate.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p)),
+        Cell::number(nanoseconds(estimate.best.0), estimate.best.0),
+        Cell::number(rate(1e9 / median), 1e9 / median),
+        figure.user_share.map_or(Cell::from(""), split_cell),
+    ]
+}
+
+fn interval_cell(estimate: &Estimate) -> Cell {
+    let text = estimate.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
+    Cell::from(text.unwrap_or_default())
+}
+
+fn percent(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// `12/88`, with `~` where accounting by ticks leaves more than one point of doubt.
+fn split_cell(split: UserShare) -> Cell {
+    let user = (split.share * 100.0).round();
+    let doubt = if split.standard_error > 0.01 { "~" } else { "" };
+    Cell::from(format!("{doubt}{user:.0}/{:.0}", 100.0 - user))
+}
+
+fn entries_cell(row: &Row) -> Cell {
+    match (&row.entries, &row.entries_status) {
+        (Some(counted), EntriesStatus::Verified) if counted.total() == 0.0 => Cell::styled("none", Style::Good),
+        (Some(counted), EntriesStatus::Verified) => Cell::from(entries(counted)),
+        _ => Cell::styled("unverified", Style::Warning),
+    }
+}
+
+fn times_cell(figure: &Figure) -> Cell {
+    figure.times_empty_call.map_or(Cell::default(), |times| Cell::number(three_figures(times), times))
+}
+
+fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes: Vec<String> = summary.warnings.iter().map(|w| format!("warning: {w}")).collect();
+    let mut by_text: Vec<(String, Vec<String>)> = Vec::new();
+    for row in &summary.rows {
+        for warning in &row.warnings {
+            match by_text.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, names)) => names.push(row.case.to_string()),
+                None => by_text.push((warning.clone(), vec![row.case.to_string()])),
+            }
+        }
+    }
+    notes.extend(by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))));
+    notes.extend(yardsticks(summary));
+    notes
+}
+
+/// The names that one warning concerns; of many the first few and how many more.
+fn some(names: &[String]) -> String {
+    const MOST: usize = 6;
+    let more = names.len().saturating_sub(MOST);
+    let shown = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+fn yardsticks(summary: &Summary) -> Option<String> {
+    let cost =
+        |row: &Row| Some(format!("{} {} ns", row.case, nanoseconds(row.figure.as_ref().ok()?.estimate.median.0)));
+    let costs: Vec<String> = summary.baselines.iter().filter_map(cost).collect();
+    (!costs.is_empty()).then(|| format!("in the same rounds: {}; 'x call' is against call.direct", costs.join(", ")))
+}

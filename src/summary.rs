@@ -1,0 +1,245 @@
+//! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
+//! Pure; called by everything that shows a run.
+
+use crate::model::{Case, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, Record, Role, Run};
+use crate::stats::{self, Estimate, UserShare};
+use std::ops::Range;
+
+/// A run in figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// What was asked for, in the order of the run.
+    pub rows: Vec<Row>,
+    /// What every run measures, whether it was asked for or not.
+    pub baselines: Vec<Row>,
+    /// What concerns all rows.
+    pub warnings: Vec<String>,
+}
+
+/// One record in figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    pub case: Case,
+    pub figure: Result<Figure, Failure>,
+    pub entries: Option<Entries>,
+    pub entries_status: EntriesStatus,
+    pub warnings: Vec<String>,
+}
+
+/// The cost of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    pub estimate: Estimate,
+    /// Median minus that of the empty loop; `None` without one. Never clamped.
+    pub net: Option<Nanos>,
+    /// Median in units of the empty function call's; `None` without one.
+    pub times_empty_call: Option<f64>,
+    /// User mode's share of the CPU time; `None` where there was too little to split.
+    pub user_share: Option<UserShare>,
+}
+
+const EMPTY_LOOP: &str = "call.empty_loop";
+const EMPTY_CALL: &str = "call.direct";
+pub const REFERENCE: &str = "id.getppid";
+const SPIN: &str = "call.spin";
+
+/// Sums a run up.
+pub fn summarize(run: &Run) -> Summary {
+    let (range, change) = steady_range(run);
+    let yardsticks = Yardsticks {
+        empty_loop: baseline(run, EMPTY_LOOP, &range),
+        empty_call: baseline(run, EMPTY_CALL, &range),
+        precision_percent: run.precision_percent,
+        range,
+    };
+    let row = |record: &Record| row(record, &yardsticks);
+    let is_baseline = |r: &&Record| find(run, &r.case.operation).is_some_and(|found| std::ptr::eq(found, *r));
+    Summary {
+        rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
+        baselines: run.records.iter().filter(is_baseline).map(row).collect(),
+        warnings: run.warnings.iter().cloned().chain(change).collect(),
+    }
+}
+
+/// What rows are read against.
+struct Yardsticks {
+    empty_loop: Option<Estimate>,
+    empty_call: Option<Estimate>,
+    precision_percent: f64,
+    /// The blocks that estimates use.
+    range: Range<usize>,
+}
+
+/// The record of a baseline, whether it is in the run as such or because it was asked for.
+fn find<'a>(run: &'a Run, operation: &str) -> Option<&'a Record> {
+    let known = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN].contains(&operation);
+    let plain = |r: &&Record| r.case.operation == operation && r.case.params.is_empty() && r.case.language.is_none();
+    known.then(|| run.records.iter().find(plain))?
+}
+
+fn measurement(record: &Record) -> Option<&Measurement> {
+    match &record.outcome {
+        Outcome::Measured(measurement) => Some(measurement),
+        Outcome::Failed(_) => None,
+    }
+}
+
+fn baseline(run: &Run, operation: &str, range: &Range<usize>) -> Option<Estimate> {
+    stats::estimate(measurement(find(run, operation)?)?, range.clone())
+}
+
+/// All blocks, or the longer stretch where the kernel's state changed within the run; and how to say so.
+fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
+    let medians = |operation| find(run, operation).and_then(measurement).map(stats::block_medians);
+    let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
+    let Some(((range, share), blocks)) = change else { return (0..usize::MAX, None) };
+    let text = format!(
+        "the kernel's state changed during the run: getppid moved by {:+.0}% while user-mode work did not (somebody \
+         else's tracing, perhaps); figures are from time blocks {} to {} of {blocks}",
+        share * 100.0,
+        range.start + 1,
+        range.end
+    );
+    (range, Some(text))
+}
+
+fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
+    let mut warnings = record.warnings.clone();
+    let figure = match &record.outcome {
+        Outcome::Failed(failure) => Err(failure.clone()),
+        Outcome::Measured(measurement) => figure(measurement, yardsticks, &mut warnings),
+    };
+    if let EntriesStatus::Unverified(reason) = &record.entries_status {
+        warnings.push(format!("kernel entries unverified: {reason}"));
+    }
+    Row {
+        case: record.case.clone(),
+        figure,
+        entries: record.entries.clone(),
+        entries_status: record.entries_status.clone(),
+        warnings,
+    }
+}
+
+fn figure(m: &Measurement, yardsticks: &Yardsticks, warnings: &mut Vec<String>) -> Result<Figure, Failure> {
+    let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
+    let Some(estimate) = steady else {
+        let text = "every batch was preempted: another process wants this CPU (try --cpu, or a longer --time)";
+        return Err(Failure::new(crate::model::FailureKind::Failed, text));
+    };
+    warnings.extend(doubts(m, &estimate, yardsticks));
+    Ok(Figure {
+        estimate,
+        net: yardsticks.empty_loop.map(|empty| estimate.median - empty.median),
+        times_empty_call: yardsticks.empty_call.map(|empty| estimate.median / empty.median),
+        user_share: stats::user_share(&m.cpu),
+    })
+}
+
+/// The share of batches that may be left out without a word.
+const PREEMPTED: f64 = 0.05;
+/// The share of the wall time below which the worker did not have its CPU.
+const CPU_SHARE: f64 = 0.95;
+/// CPU time below which accounting by ticks says nothing about shares.
+const ENOUGH_CPU_NS: f64 = 100e6;
+
+fn doubts(m: &Measurement, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<String> {
+    let mut doubts = Vec::new();
+    match estimate.half_width_percent() {
+        None => doubts.push(format!("no interval: {} of the 10 time blocks that one needs", estimate.blocks)),
+        Some(percent) if percent > yardsticks.precision_percent => {
+            doubts.push(format!("target {}% not met: {percent:.1}%", yardsticks.precision_percent));
+        }
+        Some(_) => {}
+    }
+    let left_out = m.preempted_ns.len() as f64;
+    let share = left_out / (left_out + estimate.samples as f64);
+    if share > PREEMPTED {
+        doubts.push(format!("{:.0}% of the batches were preempted and are left out", share * 100.0));
+    }
+    let cpu = (m.cpu.user_ns + m.cpu.system_ns) as f64;
+    let cpu_share = cpu / m.cpu.wall_ns as f64;
+    if !m.switches && m.cpu.wall_ns as f64 > ENOUGH_CPU_NS && cpu_share < CPU_SHARE {
+        doubts.push(format!("had its CPU for {:.0}% of the time only", cpu_share * 100.0));
+    }
+    if yardsticks.empty_loop.is_some_and(|empty| below_resolution(estimate, &empty)) {
+        doubts.push("net cost is below resolution: it cannot be told from the empty loop".to_string());
+    }
+    doubts
+}
+
+/// Whether the net cost is under three standard errors of the empty loop. The empty loop itself is not in question.
+fn below_resolution(estimate: &Estimate, empty: &Estimate) -> bool {
+    let Some(interval) = empty.interval else { return false };
+    let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
+    estimate != empty && (estimate.median - empty.median).0 < 3.0 * standard_error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Block, FailureKind, Host, Tool};
+
+    fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
+        let block = |i| Block { launch: 0, slots: vec![vec![blocks(i); 4]] };
+        let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
+        Record {
+            case: Case::native(operation),
+            role,
+            outcome: Outcome::Measured(m),
+            entries: Some(Entries::default()),
+            entries_status: EntriesStatus::Verified,
+            warnings: vec![],
+        }
+    }
+
+    fn run(records: Vec<Record>) -> Run {
+        Run {
+            tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
+            host: Host::default(),
+            started_unix_s: 0,
+            seed: 1,
+            budget_s: 1.0,
+            precision_percent: 1.0,
+            elapsed_s: 1.0,
+            complete: true,
+            records,
+            warnings: vec![],
+        }
+    }
+
+    #[test]
+    fn rows_are_read_against_the_baselines() {
+        let summary = summarize(&run(vec![
+            record("file.lstat", Role::Asked, |_| 500),
+            record("call.empty_loop", Role::Baseline, |_| 1),
+            record("call.direct", Role::Baseline, |_| 2),
+        ]));
+        let figure = summary.rows[0].figure.clone().unwrap();
+        assert_eq!((figure.net, figure.times_empty_call), (Some(Nanos(499.0)), Some(250.0)));
+        assert_eq!((summary.rows.len(), summary.baselines.len()), (1, 2));
+        assert_eq!(summary.rows[0].warnings, [""; 0]);
+    }
+
+    #[test]
+    fn a_change_of_the_kernels_state_splits_the_run() {
+        let jump = |i| if i < 8 { 100 } else { 180 };
+        let records = vec![record("id.getppid", Role::Asked, jump), record("call.spin", Role::Baseline, |_| 80)];
+        let summary = summarize(&run(records));
+        let estimate = summary.rows[0].figure.clone().unwrap().estimate;
+        assert_eq!((estimate.median, estimate.blocks), (Nanos(100.0), 8));
+        assert!(summary.warnings[0].contains("time blocks 1 to 8 of 12"), "{:?}", summary.warnings);
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_said() {
+        let mut noisy = record("file.lstat", Role::Asked, |i| 100 + 10 * i as u64);
+        noisy.entries_status = EntriesStatus::Unverified("ptrace was refused: EPERM".into());
+        let mut failed = record("file.stat", Role::Asked, |_| 1);
+        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        let summary = summarize(&run(vec![noisy, failed]));
+        assert!(summary.rows[0].warnings[0].starts_with("target 1% not met: "));
+        assert_eq!(summary.rows[0].warnings[1], "kernel entries unverified: ptrace was refused: EPERM");
+        assert!(summary.rows[1].figure.is_err());
+    }
+}
