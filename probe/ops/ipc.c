@@ -1,5 +1,364 @@
+/*
+ * ipc.c: a message to another process and back, by each way that two processes have. The partner sends back what it
+ * gets; it ends at the end of its input. Everything that has a descriptor shares one body: only the setups differ.
+ */
 #include "../probe.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <mqueue.h>
+#include <sys/eventfd.h>
+#define LINUX_ONLY(hook) hook
+#else
+#define LINUX_ONLY(hook) NULL
+#endif
+
+/* A message of MOST_BYTES fits whole into the buffers of every kind, so that one call sends it and one receives it. */
+enum { MOST_BYTES = 16384, MOST_PROCESSES = 1024 };
+
+struct end {
+    int in, out;
+};
+
+static struct end mine, its; /* the descriptors of this process and of its partner */
+static char data[MOST_BYTES];
+static size_t size;
+static pid_t partners[MOST_PROCESSES];
+static size_t partners_used;
+
+static void set_size(void) {
+    size = (size_t)param("size");
+    if (size < 1 || size > sizeof data) fail(EMSGSIZE, "parameter size");
+}
+
+/* A partner that is gone must be an error, not a signal. */
+static void start(void (*body)(void)) {
+    signal(SIGPIPE, SIG_IGN);
+    partners[partners_used] = start_partner(body);
+    partners_used++;
+}
+
+static void teardown(void) {
+    while (partners_used > 0) stop_partner(partners[--partners_used]);
+}
+
+/* ---- bytes through descriptors ---- */
+
+/* Whether `size` bytes came; 0 at the end of input. */
+static int receive(int fd) {
+    size_t received = 0;
+    while (received < size) {
+        ssize_t got = read(fd, data + received, size - received);
+        CHECK(got >= 0);
+        if (got == 0) return 0;
+        received += (size_t)got;
+    }
+    return 1;
+}
+
+static void run_bytes(uint64_t n) {
+    LOOP(n) {
+        CHECK(write(mine.out, data, size) == (ssize_t)size);
+        if (!receive(mine.in)) fail(0, "the partner process has ended");
+    }
+}
+
+static void close_end(struct end end) {
+    CHECK(close(end.in) == 0);
+    if (end.out != end.in) CHECK(close(end.out) == 0);
+}
+
+static void echo_bytes(void) {
+    close_end(mine);
+    while (receive(its.in)) CHECK(write(its.out, data, size) == (ssize_t)size);
+}
+
+/* The partner has started when it has answered once. */
+static void start_echo(void) {
+    start(echo_bytes);
+    close_end(its);
+    run_bytes(1);
+}
+
+static void start_echo_on(int fd, int partner_fd) {
+    mine = (struct end){fd, fd};
+    its = (struct end){partner_fd, partner_fd};
+    start_echo();
+}
+
+static void make_pipe(int *in, int *out) {
+    int fds[2];
+    CHECK(pipe(fds) == 0);
+    *in = fds[0];
+    *out = fds[1];
+}
+
+static void setup_pipe(void) {
+    set_size();
+    make_pipe(&its.in, &mine.out);
+    make_pipe(&mine.in, &its.out);
+    start_echo();
+}
+
+#ifdef __linux__
+/* The 8 bytes of an eventfd are a number that write() adds and read() takes. */
+static void setup_eventfd(void) {
+    uint64_t one = 1;
+    size = sizeof one;
+    memcpy(data, &one, size);
+    CHECK((mine.out = its.in = eventfd(0, 0)) >= 0);
+    CHECK((mine.in = its.out = eventfd(0, 0)) >= 0);
+    struct end copies = {dup(its.in), dup(its.out)}; /* each process closes the other's descriptors */
+    CHECK(copies.in >= 0 && copies.out >= 0);
+    its = copies;
+    start_echo();
+}
+#endif
+
+/* ---- sockets ---- */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_un un;
+};
+
+/* A socket bound to the file `path`, or for NULL to a port of 127.0.0.1 that the kernel chooses. */
+static int bound_socket(int type, const char *path, union address *address, socklen_t *length) {
+    memset(address, 0, sizeof *address);
+    if (path) {
+        address->un.sun_family = AF_UNIX;
+        strcpy(address->un.sun_path, path);
+        *length = sizeof address->un;
+    } else {
+        address->in.sin_family = AF_INET;
+        address->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        *length = sizeof address->in;
+    }
+    int fd;
+    CHECK((fd = socket(address->any.sa_family, type, 0)) >= 0);
+    CHECK(bind(fd, &address->any, *length) == 0);
+    CHECK(getsockname(fd, &address->any, length) == 0);
+    return fd;
+}
+
+static void setup_socketpair(void) {
+    int fds[2];
+    set_size();
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    start_echo_on(fds[0], fds[1]);
+}
+
+/* Small messages go at once; the close at the end is a reset, which leaves no end in TIME_WAIT. */
+static void set_up_tcp(int fd) {
+    int one = 1;
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    CHECK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) == 0);
+}
+
+static void setup_stream(const char *path) {
+    union address address;
+    socklen_t length;
+    set_size();
+    int listener = bound_socket(SOCK_STREAM, path, &address, &length), caller, called;
+    CHECK(listen(listener, 1) == 0);
+    CHECK((caller = socket(address.any.sa_family, SOCK_STREAM, 0)) >= 0);
+    CHECK(connect(caller, &address.any, length) == 0);
+    CHECK((called = accept(listener, NULL, NULL)) >= 0);
+    CHECK(close(listener) == 0);
+    if (!path) set_up_tcp(caller);
+    if (!path) set_up_tcp(called);
+    start_echo_on(caller, called);
+}
+
+static void setup_datagram(const char *path, const char *partner_path) {
+    union address a, b;
+    socklen_t a_length, b_length;
+    set_size();
+    int one = bound_socket(SOCK_DGRAM, path, &a, &a_length);
+    int other = bound_socket(SOCK_DGRAM, partner_path, &b, &b_length);
+    CHECK(connect(one, &b.any, b_length) == 0);
+    CHECK(connect(other, &a.any, a_length) == 0);
+    start_echo_on(one, other);
+}
+
+static void setup_unix_stream(void) { setup_stream("stream"); }
+static void setup_tcp(void) { setup_stream(NULL); }
+static void setup_unix_datagram(void) { setup_datagram("datagram-0", "datagram-1"); }
+static void setup_udp(void) { setup_datagram(NULL, NULL); }
+
+/* ---- message queues ---- */
+
+static int queue = -1;
+static struct {
+    long type; /* 1: to the partner, 2: from it */
+    char data[MOST_BYTES];
+} message;
+
+static void send_sysv(long type) {
+    message.type = type;
+    CHECK(msgsnd(queue, &message, size, 0) == 0);
+}
+
+static void receive_sysv(long type) { CHECK(msgrcv(queue, &message, sizeof message.data, type, 0) == (ssize_t)size); }
+
+static void echo_sysv(void) {
+    for (;;) {
+        receive_sysv(1);
+        send_sysv(2);
+    }
+}
+
+static void run_sysv_queue(uint64_t n) {
+    LOOP(n) {
+        send_sysv(1);
+        receive_sysv(2);
+    }
+}
+
+static void setup_sysv_queue(void) {
+    set_size();
+    CHECK((queue = msgget(IPC_PRIVATE, 0600)) >= 0);
+    remember_object("msg", queue);
+    start(echo_sysv);
+    run_sysv_queue(1);
+}
+
+static void teardown_sysv_queue(void) {
+    teardown();
+    if (queue < 0) return;
+    msgctl(queue, IPC_RMID, NULL);
+    forget_object("msg", queue);
+}
+
+#ifdef __linux__
+static mqd_t asked, answered;
+
+static mqd_t open_queue(const char *suffix) {
+    char name[64];
+    struct mq_attr form = {.mq_maxmsg = 1, .mq_msgsize = (long)size};
+    mqd_t queue_opened;
+    snprintf(name, sizeof name, "/syscost-%ld-%s", (long)getpid(), suffix);
+    CHECK((queue_opened = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &form)) != (mqd_t)-1);
+    CHECK(mq_unlink(name) == 0); /* the queue lives on until its last descriptor is closed */
+    return queue_opened;
+}
+
+static void echo_posix(void) {
+    for (;;) {
+        CHECK(mq_receive(asked, data, size, NULL) == (ssize_t)size);
+        CHECK(mq_send(answered, data, size, 0) == 0);
+    }
+}
+
+static void run_posix_queue(uint64_t n) {
+    LOOP(n) {
+        CHECK(mq_send(asked, data, size, 0) == 0);
+        CHECK(mq_receive(answered, data, size, NULL) == (ssize_t)size);
+    }
+}
+
+static void setup_posix_queue(void) {
+    set_size();
+    asked = open_queue("asked");
+    answered = open_queue("answered");
+    start(echo_posix);
+    run_posix_queue(1);
+}
+#endif
+
+/* ---- the ring ---- */
+
+static volatile uint64_t *working_set;
+static size_t working_words;
+
+/* Every process of the ring has pages of its own: they are written after fork(). */
+static void make_working_set(void) {
+    size_t bytes = (size_t)param("ws") << 10;
+    if (bytes == 0) return;
+    CHECK((working_set = malloc(bytes)) != NULL);
+    memset((void *)working_set, 1, bytes);
+    working_words = bytes / sizeof *working_set;
+}
+
+static void read_working_set(void) {
+    for (size_t i = 0; i < working_words; i += 64 / sizeof *working_set) (void)working_set[i];
+}
+
+static void pass_on(void) {
+    close_end(mine);
+    make_working_set();
+    while (receive(its.in)) {
+        read_working_set();
+        CHECK(write(its.out, data, size) == (ssize_t)size);
+    }
+}
+
+static void run_ring(uint64_t n) {
+    LOOP(n) {
+        read_working_set();
+        CHECK(write(mine.out, data, size) == (ssize_t)size);
+        if (!receive(mine.in)) fail(0, "a process of the ring has ended");
+    }
+}
+
+/* Each partner reads from the process before it; the last one's pipe comes back to this process, the first. */
+static void setup_ring(void) {
+    uint64_t processes = param("procs");
+    if (processes < 1 || processes > MOST_PROCESSES) fail(EINVAL, "parameter procs");
+    size = 1;
+    make_pipe(&mine.in, &mine.out);
+    for (uint64_t i = 1; i < processes; i++) {
+        its.in = mine.in;
+        make_pipe(&mine.in, &its.out);
+        start(pass_on);
+        close_end(its);
+    }
+    make_working_set();
+    run_ring(1);
+}
+
+#define SIZE "size=1:bytes each way, at most 16K"
+#define QUEUE_SIZE SIZE " and the system's limit, which is 8K unless set otherwise"
+#define ROUND_TRIP(name, text, enter, parameters, where, begin, body, end)                                             \
+    {.id = "ipc." name, .what = text, .enters = enter, .params = parameters, .systems = where, .family = "round_trip", \
+     .flags = SWITCHES, .setup = begin, .run = body, .teardown = end}
+#define BY_BYTES(name, text, begin)                                                                                    \
+    ROUND_TRIP(name, "`size` bytes to another process and back " text, "write x2 read x2", SIZE, "posix", begin,       \
+               run_bytes, teardown)
+
 const struct operation ipc_operations[] = {
+    BY_BYTES("pipe", "through two pipes", setup_pipe),
+    BY_BYTES("socketpair", "through a socketpair() of unix stream sockets", setup_socketpair),
+    BY_BYTES("unix_stream", "through unix stream sockets connected by a name in the working directory",
+             setup_unix_stream),
+    BY_BYTES("unix_datagram", "through connected unix datagram sockets with names in the working directory",
+             setup_unix_datagram),
+    BY_BYTES("tcp", "through a TCP connection on 127.0.0.1 with TCP_NODELAY", setup_tcp),
+    BY_BYTES("udp", "through connected UDP sockets on 127.0.0.1", setup_udp),
+    ROUND_TRIP("eventfd", "a count of 1 to another process and back through two eventfds", "write x2 read x2", NULL,
+               "linux", LINUX_ONLY(setup_eventfd), LINUX_ONLY(run_bytes), LINUX_ONLY(teardown)),
+    ROUND_TRIP("sysv_queue", "`size` bytes to another process and back through one System V message queue",
+               "msgsnd/ipc x2 msgrcv/ipc x2", QUEUE_SIZE, "posix", setup_sysv_queue, run_sysv_queue,
+               teardown_sysv_queue),
+    ROUND_TRIP("posix_queue", "`size` bytes to another process and back through two POSIX message queues",
+               "mq_timedsend/mq_timedsend_time64 x2 mq_timedreceive/mq_timedreceive_time64 x2", QUEUE_SIZE,
+               "linux", LINUX_ONLY(setup_posix_queue), LINUX_ONLY(run_posix_queue), LINUX_ONLY(teardown)),
+    ROUND_TRIP("ring", "a byte once round `procs` processes and pipes; each reads its memory, then passes the byte on",
+               "write x{procs} read x{procs}",
+               "procs=2:processes in the ring, at most 1024; ws=0:KiB of memory that each reads, a word in 64 bytes",
+               "posix", setup_ring, run_ring, teardown),
     {0},
 };

@@ -1,5 +1,203 @@
+/*
+ * sync.c: locks and other ways for threads to wait for each other. All operations run in a process that has a second
+ * thread, as libc takes shortcuts without atomic instructions in a process with only one. Threads end with the process.
+ */
 #include "../probe.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#define LINUX_ONLY(hook) hook
+#else
+#define LINUX_ONLY(hook) NULL
+#endif
+
+/* CHECK for calls that return their error. */
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        int error_ = (call);                                                                                           \
+        if (__builtin_expect(error_ != 0, 0)) fail(error_, #call);                                                     \
+    } while (0)
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void start_thread(void *(*body)(void *)) {
+    pthread_t thread;
+    OK(pthread_create(&thread, NULL, body, NULL));
+    OK(pthread_detach(thread));
+}
+
+/* ---- nobody else wants it ---- */
+
+static void *sleep_for_ever(void *unused) {
+    for (;;) pause();
+    return unused;
+}
+
+static void setup_sleeper(void) {
+    start_thread(sleep_for_ever);
+    CHECK(usleep(20000) == 0); /* its start, up to pause(), is over before the first batch */
+}
+
+static void run_mutex(uint64_t n) {
+    LOOP(n) {
+        OK(pthread_mutex_lock(&mutex));
+        OK(pthread_mutex_unlock(&mutex));
+    }
+}
+
+static sem_t semaphore;
+
+static void setup_semaphore(void) {
+    setup_sleeper();
+    CHECK(sem_init(&semaphore, 0, 0) == 0);
+}
+
+static void run_semaphore(uint64_t n) {
+    LOOP(n) {
+        CHECK(sem_post(&semaphore) == 0);
+        CHECK(sem_wait(&semaphore) == 0);
+    }
+}
+
+/* ---- a mutex that is always taken ---- */
+
+/* Two threads, 0 and 1, take turns. The holder lets go only when the other is about to lock, and goes on only when the
+   other holds the mutex, so that its own next lock finds it taken. Both wait for that by giving the CPU away. */
+static _Atomic int asking, holding;
+
+static void ask_and_lock(int me) {
+    asking = me;
+    OK(pthread_mutex_lock(&mutex));
+    holding = me;
+}
+
+static void hand_over_mutex(int me) {
+    while (asking == me) CHECK(sched_yield() == 0);
+    OK(pthread_mutex_unlock(&mutex));
+    while (holding == me) CHECK(sched_yield() == 0);
+    ask_and_lock(me);
+}
+
+static void *contend(void *unused) {
+    ask_and_lock(1);
+    for (;;) hand_over_mutex(1);
+    return unused;
+}
+
+static void run_mutex_contended(uint64_t n) { LOOP(n) hand_over_mutex(0); }
+
+static void setup_mutex_contended(void) {
+    ask_and_lock(0);
+    start_thread(contend);
+    run_mutex_contended(1); /* the thread has started when it has answered */
+}
+
+/* ---- a token under a mutex with condition variables ---- */
+
+static pthread_cond_t turn_came[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+static int turn;
+
+static void hand_over_turn(int me) {
+    OK(pthread_mutex_lock(&mutex));
+    turn = !me;
+    OK(pthread_cond_signal(&turn_came[!me]));
+    while (turn != me) OK(pthread_cond_wait(&turn_came[me], &mutex));
+    OK(pthread_mutex_unlock(&mutex));
+}
+
+static void *return_turns(void *unused) {
+    for (;;) hand_over_turn(1);
+    return unused;
+}
+
+static void run_cond_pingpong(uint64_t n) { LOOP(n) hand_over_turn(0); }
+
+static void setup_cond_pingpong(void) {
+    start_thread(return_turns);
+    run_cond_pingpong(1);
+}
+
+/* ---- futex() itself ---- */
+
+#ifdef __linux__
+#ifndef SYS_futex
+#define SYS_futex SYS_futex_time64
+#endif
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value) {
+    return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+}
+
+static _Atomic uint32_t tokens[2]; /* the token that thread 0 or 1 waits for */
+
+static void run_futex_wake(uint64_t n) { LOOP(n) CHECK(futex(&tokens[0], FUTEX_WAKE_PRIVATE, 1) == 0); }
+
+static void run_futex_wait_fails(uint64_t n) {
+    LOOP(n) CHECK(futex(&tokens[0], FUTEX_WAIT_PRIVATE, 1) == -1 && errno == EAGAIN);
+}
+
+static void give_token(int to) {
+    tokens[to] = 1;
+    CHECK(futex(&tokens[to], FUTEX_WAKE_PRIVATE, 1) >= 0);
+}
+
+/* Calls futex() even where the token is there already: the count of calls does not depend on who runs when. */
+static void take_token(int me) {
+    do {
+        CHECK(futex(&tokens[me], FUTEX_WAIT_PRIVATE, 0) == 0 || errno == EAGAIN);
+    } while (!tokens[me]);
+    tokens[me] = 0;
+}
+
+static void *return_tokens(void *unused) {
+    for (;;) {
+        take_token(1);
+        give_token(0);
+    }
+    return unused;
+}
+
+static void run_futex_pingpong(uint64_t n) {
+    LOOP(n) {
+        give_token(1);
+        take_token(0);
+    }
+}
+
+static void setup_futex_pingpong(void) {
+    start_thread(return_tokens);
+    run_futex_pingpong(1);
+}
+#endif
+
 const struct operation sync_operations[] = {
+    {.id = "sync.futex_wake", .what = "futex(FUTEX_WAKE) on a word that nobody waits for",
+     .enters = "futex/futex_time64 x1", .systems = "linux", .setup = setup_sleeper, .run = LINUX_ONLY(run_futex_wake)},
+    {.id = "sync.futex_wait_fails", .what = "futex(FUTEX_WAIT) on a word that has another value: EAGAIN at once",
+     .enters = "futex/futex_time64 x1", .systems = "linux", .setup = setup_sleeper,
+     .run = LINUX_ONLY(run_futex_wait_fails)},
+    {.id = "sync.mutex", .what = "pthread_mutex_lock() and unlock of a free mutex in a process with two threads",
+     .enters = "", .systems = "posix", .family = "mutex", .setup = setup_sleeper, .run = run_mutex},
+    {.id = "sync.mutex_contended",
+     .what = "two threads take a mutex in turn, once each, every lock finding it held; holder and waiter meet by "
+             "sched_yield()",
+     .enters = "futex/futex_time64 ? sched_yield ?", .systems = "posix", .family = "mutex", .flags = SWITCHES,
+     .setup = setup_mutex_contended, .run = run_mutex_contended},
+    {.id = "sync.semaphore", .what = "sem_post() and sem_wait() of a semaphore that nobody waits for", .enters = "",
+     .systems = "posix", .setup = setup_semaphore, .run = run_semaphore},
+    {.id = "sync.cond_pingpong",
+     .what = "a token to another thread and back, each way by a mutex, pthread_cond_signal() and pthread_cond_wait()",
+     .enters = "futex/futex_time64 ?", .systems = "posix", .family = "round_trip", .flags = SWITCHES,
+     .setup = setup_cond_pingpong, .run = run_cond_pingpong},
+    {.id = "sync.futex_pingpong",
+     .what = "a token to another thread and back, each way by futex(FUTEX_WAKE) and futex(FUTEX_WAIT)",
+     .enters = "futex/futex_time64 x4", .systems = "linux", .family = "round_trip", .flags = SWITCHES,
+     .setup = LINUX_ONLY(setup_futex_pingpong), .run = LINUX_ONLY(run_futex_pingpong)},
     {0},
 };
