@@ -1,0 +1,82 @@
+//! `syscost list`: the catalogue.
+
+use super::error::usage;
+use super::{Exit, terminal};
+use crate::model::Operation;
+use crate::plan::matching;
+use crate::report::{Cell, Column, Format, Style, Table, write_table};
+use crate::runner::{RunDirectory, read_catalogue};
+use anyhow::Result;
+use serde_json::json;
+use std::io::Write;
+
+/// Show the operations: id, what one iteration is, expected kernel entries, parameters.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  syscost list\n  syscost list file 'time.clock_*'\n  syscost list --format json")]
+pub struct ListArgs {
+    /// Ids, areas or globs; all where there is none.
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
+    let directory = RunDirectory::create()?;
+    let catalogue = read_catalogue(&directory.probe())?;
+    let chosen = usage(matching(&catalogue, &args.patterns))?;
+    match args.format {
+        Format::Json => write_json(&chosen, out)?,
+        format => write_table(&table(&chosen), format, terminal::screen(), out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn table(operations: &[&Operation]) -> Table {
+    let columns = vec![
+        Column::left("operation"),
+        Column::left("what one iteration is").wrapping(),
+        Column::left("kernel entries").wrapping(),
+        Column::left("parameters").wrapping(),
+    ];
+    let row = |o: &&Operation| {
+        let lacking = format!("not on this system ({})", o.systems);
+        vec![
+            Cell::from(o.id.clone()),
+            if o.available { Cell::from(o.what.clone()) } else { Cell::styled(lacking, Style::Faint) },
+            Cell::from(entries(o)),
+            Cell::from(params(o)),
+        ]
+    };
+    let areas: std::collections::BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
+    let note = format!("{} operations in {} areas", operations.len(), areas.len());
+    Table { title: String::new(), columns, rows: operations.iter().map(row).collect(), notes: vec![note] }
+}
+
+fn entries(operation: &Operation) -> String {
+    let text = operation.enters.to_string();
+    if text.is_empty() { "none".to_string() } else { text }
+}
+
+fn params(operation: &Operation) -> String {
+    operation.params.iter().map(|p| format!("{}={}", p.name, p.default)).collect::<Vec<_>>().join(" ")
+}
+
+fn write_json(operations: &[&Operation], out: &mut dyn Write) -> Result<()> {
+    let operation = |o: &&Operation| {
+        let params: Vec<_> =
+            o.params.iter().map(|p| json!({"name": p.name, "default": p.default, "what": p.what})).collect();
+        json!({
+            "id": o.id, "area": o.area(), "what": o.what, "enters": o.enters.to_string(),
+            "prepares": o.prepares.to_string(), "params": params, "systems": o.systems, "family": o.family,
+            "available": o.available,
+        })
+    };
+    let document = json!({
+        "schema": "syscost.list/1",
+        "operations": operations.iter().map(operation).collect::<Vec<_>>(),
+    });
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    Ok(writeln!(out)?)
+}

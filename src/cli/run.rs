@@ -1,0 +1,144 @@
+//! `syscost run`: from patterns to a table, by way of plan, proof and engine.
+
+use super::error::usage;
+use super::progress::Progress;
+use super::show::{View, write_run};
+use super::{Exit, terminal};
+use crate::kernel::affinity::Wanted;
+use crate::model::Outcome;
+use crate::plan::{Setting, Study, matching, select, tour};
+use crate::report::{Format, Sort};
+use crate::session::{Session, Wishes};
+use anyhow::{Result, bail};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Measure operations and count their kernel entries.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RunArgs {
+    /// Ids, areas or globs, e.g. id.getppid, file, 'time.clock_*'. See 'syscost list'.
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+    /// Every operation there is.
+    #[arg(long, conflicts_with = "patterns")]
+    all: bool,
+    /// Wall time for measuring; less is used where the precision is reached earlier [default: by the number of cases].
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    time: Option<f64>,
+    /// Target half-width of the 95% interval.
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
+    precision: f64,
+    /// Also write all samples to a result file.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The CPU to measure on: a number, or 'none' to leave it to the kernel [default: the last one allowed].
+    #[arg(long, value_name = "N|none")]
+    cpu: Option<Wanted>,
+    /// A parameter's values: one case each. May be given more than once.
+    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
+    params: Vec<Setting>,
+    /// Seed of all random orders [default: by the clock; stored with the run].
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How long one request to a worker may take before it is ended.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive)]
+    timeout: f64,
+    /// Do not count kernel entries.
+    #[arg(long)]
+    no_verify: bool,
+    /// No progress bar.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    view: View,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost run id.getppid file.lstat
+  syscost run file --param depth=1,8 --time 10 --out file.json
+  syscost run --all --precision 2 --format csv
+  syscost run '*.getpid' --format json | jq '.records[].median'
+
+The files that operations work on are made in a private directory below TMPDIR.";
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1e7 => Ok(value),
+        _ => Err(format!("'{text}' is not a positive number")),
+    }
+}
+
+impl RunArgs {
+    /// What `syscost` alone does.
+    pub fn tour() -> RunArgs {
+        RunArgs {
+            patterns: Vec::new(),
+            all: false,
+            time: None,
+            precision: 1.0,
+            out: None,
+            cpu: None,
+            params: Vec::new(),
+            seed: None,
+            timeout: 10.0,
+            no_verify: false,
+            quiet: false,
+            view: View { format: Format::Text, sort: Sort::Asked },
+        }
+    }
+
+    fn wishes(&self) -> Wishes {
+        Wishes {
+            cpu: self.cpu.unwrap_or_default(),
+            budget: self.time.map(Duration::from_secs_f64),
+            precision_percent: self.precision,
+            seed: self.seed,
+            timeout: Duration::from_secs_f64(self.timeout),
+            verify: !self.no_verify,
+        }
+    }
+
+    /// The patterns of the operations to run.
+    fn cases(&self) -> Result<Vec<String>> {
+        if self.all {
+            return Ok(Vec::new());
+        }
+        if self.patterns.is_empty() {
+            let Study { cases, .. } = tour()?;
+            return Ok(cases);
+        }
+        Ok(self.patterns.clone())
+    }
+}
+
+pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
+    let progress = Progress::new(args.quiet);
+    check_destination(args)?;
+    let session = usage(Session::open(args.wishes()))?;
+    let chosen = usage(matching(&session.catalogue, &args.cases()?))?;
+    let planned = usage(select(&session.catalogue, &chosen, &args.params))?;
+    let run = session.measure(planned, &progress, args.out.as_deref())?;
+    progress.done();
+    write_run(&run, &args.view, terminal::screen(), out)?;
+    if !run.complete {
+        return Ok(Exit::Interrupted);
+    }
+    let failed = run.records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_)));
+    Ok(if failed { Exit::SomeFailed } else { Exit::Success })
+}
+
+/// A long run must not end with a file that cannot be written.
+fn check_destination(args: &RunArgs) -> Result<()> {
+    let Some(path) = &args.out else { return Ok(()) };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if path.is_dir() || parent.is_some_and(|parent| !parent.is_dir()) {
+        return usage(Err(anyhow::anyhow!("--out {}: not a file in an existing directory", path.display())));
+    }
+    if path.extension().is_none() && path.as_os_str().is_empty() {
+        bail!("--out: the file has no name");
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! What the output is shown on.
+
+use crate::report::Screen;
+use std::io::IsTerminal;
+
+/// The screen behind standard output. COLUMNS overrides its width; NO_COLOR turns colour off.
+pub fn screen() -> Screen {
+    let terminal = std::io::stdout().is_terminal();
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|width| *width >= 40);
+    let width = asked.or_else(|| terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten());
+    Screen { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
