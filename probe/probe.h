@@ -53,6 +53,13 @@ static inline void keep(void) { __asm__ volatile("" ::: "memory"); }
 #define NOINLINE __attribute__((noinline, noclone))
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
+/* For the table: hooks that stand under #ifdef __linux__, `.run = LINUX_ONLY(run_gettid)`. */
+#ifdef __linux__
+#define LINUX_ONLY(hook) hook
+#else
+#define LINUX_ONLY(hook) NULL
+#endif
+
 /* CHECK(lstat("f", &st) == 0): ends the operation with the call's text and errno unless the condition holds. */
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \
