@@ -181,7 +181,7 @@ const struct operation file_operations[] = {
     {.id = "file.access", .what = "access(R_OK) of " A_PATH, .enters = "access/faccessat x1", BY_PATH,
      .systems = "posix", .family = "access", .setup = setup_file, .run = run_access},
     {.id = "file.faccessat", .what = "faccessat(R_OK), from a directory's descriptor, of " A_PATH,
-     .enters = "faccessat x1", BY_PATH, .systems = "posix", .family = "access", .setup = setup_in_directory,
+     .enters = "faccessat2/faccessat x1", BY_PATH, .systems = "posix", .family = "access", .setup = setup_in_directory,
      .run = run_faccessat},
     {.id = "file.readlink", .what = "readlink() of a symbolic link of 6 bytes at " A_PATH,
      .enters = "readlink/readlinkat x1", BY_PATH, .systems = "posix", .setup = setup_symlink, .run = run_readlink},
