@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #endif
 
+enum { WATCHES = 4096 }; /* that inotify may have to report, well below what it queues */
+
 /* ---- the descriptors waited for: the reading ends of empty pipes, of which `_one` writes to the last ---- */
 
 static struct pollfd *polled;
@@ -134,7 +136,6 @@ static void run_epoll_add_del(uint64_t n) {
 
 /* ---- inotify: removal of a watch is itself an event, and the queue of events is emptied before each batch ---- */
 
-enum { WATCHES = 4096 };
 static int inotify;
 
 static void setup_inotify(void) {
@@ -275,7 +276,7 @@ const struct operation event_operations[] = {
     {.id = "event.uring_nop", .what = "an io_uring_enter that submits `batch` no-ops and returns when they are done",
      URING, .setup = LINUX_ONLY(setup_uring_nop), .run = LINUX_ONLY(run_uring)},
     {.id = "event.uring_read", .what = "an io_uring_enter that submits `batch` reads of 4 KiB of a file in the page "
-     "cache and returns when they are done", URING, .setup = LINUX_ONLY(setup_uring_read),
-     .run = LINUX_ONLY(run_uring)},
+     "cache and returns when they are done (by threads of the kernel, if the file system cannot but wait)", URING,
+     .setup = LINUX_ONLY(setup_uring_read), .run = LINUX_ONLY(run_uring)},
     {0},
 };

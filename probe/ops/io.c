@@ -23,7 +23,7 @@ enum {
 
 static uint64_t size;
 static char *buffer;
-static int file, target, ends[2];
+static int file;
 static unsigned turn; /* outlives the batch, as the file's position does */
 
 /* ---- setup ---- */
@@ -137,6 +137,8 @@ static void run_writev(uint64_t n) { LOOP(n) CHECK(writev(file, parts, parts_use
 /* ---- between two descriptors, without the process's memory ---- */
 
 #ifdef __linux__
+static int target, ends[2];
+
 static void setup_file_and_null(void) {
     setup_file();
     target = open_checked("/dev/null", O_WRONLY);

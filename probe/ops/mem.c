@@ -1,11 +1,9 @@
 /* mem.c: mappings, page faults, and shared memory segments. */
 #include "../probe.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <fcntl.h>
@@ -74,6 +72,7 @@ static void run_mlock_munlock(uint64_t n) {
 
 /* ---- page faults: no system call, but an entry into the kernel at every page ---- */
 
+#ifdef __linux__
 /* One write to each of the first n pages. */
 static void run_write_pages(uint64_t n) {
     volatile char *at = region;
@@ -83,7 +82,6 @@ static void run_write_pages(uint64_t n) {
     }
 }
 
-#ifdef __linux__
 /* Pages of the common size, whose page tables exist. */
 static void setup_pages(void) {
     region = map_apart(PAGES * (size_t)sysconf(_SC_PAGESIZE));
@@ -122,10 +120,19 @@ static void run_read_file_pages(uint64_t n) {
     }
 }
 
-/* The child that shares the pages stops before the batch, and takes no time in it. */
+/* The child that shares the pages says that it is there, and sleeps until it is killed. */
 static pid_t sharer;
+static int sharer_is_there[2];
 
-static void stop_oneself(void) { raise(SIGSTOP); }
+static void setup_shared(void) {
+    setup_pages();
+    CHECK(pipe(sharer_is_there) == 0);
+}
+
+static void share_pages(void) {
+    CHECK(write(sharer_is_there[1], "x", 1) == 1);
+    for (;;) pause();
+}
 
 static void stop_sharer(void) {
     stop_partner(sharer);
@@ -133,11 +140,12 @@ static void stop_sharer(void) {
 }
 
 static void prepare_shared(uint64_t n) {
+    char byte;
     (void)n;
-    int status;
     stop_sharer();
-    sharer = start_partner(stop_oneself);
-    CHECK(waitpid(sharer, &status, WUNTRACED) == sharer && WIFSTOPPED(status));
+    sharer = start_partner(share_pages);
+    CHECK(read(sharer_is_there[0], &byte, 1) == 1);
+    usleep(100); /* so that it has come to its pause(), and takes no time in the batch */
 }
 
 /* ---- giving back, moving, growing ---- */
@@ -254,7 +262,7 @@ const struct operation mem_operations[] = {
      .run = LINUX_ONLY(run_read_file_pages)},
     {.id = "mem.fault_cow", .what = "first write, after fork(), to a page shared with the living child: a page fault, "
      "and a copy of the page", .enters = "", .systems = "linux", .family = "fault", .limit = PAGES,
-     .setup = LINUX_ONLY(setup_pages), .prepare = LINUX_ONLY(prepare_shared), .run = LINUX_ONLY(run_write_pages),
+     .setup = LINUX_ONLY(setup_shared), .prepare = LINUX_ONLY(prepare_shared), .run = LINUX_ONLY(run_write_pages),
      .teardown = LINUX_ONLY(stop_sharer)},
     {.id = "mem.mprotect", .what = "mprotect() of a mapping of one page, touched: to read-only, and to writable the "
      "next time", .enters = "mprotect x1", .systems = "posix", .setup = setup_page, .run = run_mprotect},
