@@ -1,5 +1,217 @@
+/* file.c: calls that take a path, or ask about a file: the path walk and the file system's own work on names. */
 #include "../probe.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
+
+static const char *path;          /* of the file, by the parameters `depth` and `entries` */
+static char other[PATH_MAX + 16]; /* a second name in the same directory, not made */
+static int directory, file;
+
+/* ---- setup ---- */
+
+static void setup_names(void) {
+    path = make_path("file");
+    snprintf(other, sizeof other, "%s-other", path);
+}
+
+static void setup_file(void) {
+    setup_names();
+    make_file(path, 0);
+}
+
+static void setup_open_file(void) {
+    make_file("file", 0);
+    file = open("file", O_RDONLY | O_CLOEXEC);
+    CHECK(file >= 0);
+}
+
+static void setup_in_directory(void) {
+    setup_file();
+    directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(directory >= 0);
+}
+
+static void setup_symlink(void) {
+    setup_names();
+    CHECK(symlink("target", path) == 0);
+}
+
+/* ---- asking ---- */
+
+static void run_stat(uint64_t n) {
+    struct stat st;
+    LOOP(n) CHECK(stat(path, &st) == 0);
+}
+
+static void run_stat_absent(uint64_t n) {
+    struct stat st;
+    LOOP(n) CHECK(stat(path, &st) == -1 && errno == ENOENT);
+}
+
+static void run_lstat(uint64_t n) {
+    struct stat st;
+    LOOP(n) CHECK(lstat(path, &st) == 0);
+}
+
+static void run_fstat(uint64_t n) {
+    struct stat st;
+    LOOP(n) CHECK(fstat(file, &st) == 0);
+}
+
+#ifdef __linux__
+static void run_statx(uint64_t n) {
+    struct statx st;
+    LOOP(n) CHECK(statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, &st) == 0);
+}
+#endif
+
+static void run_access(uint64_t n) { LOOP(n) CHECK(access(path, R_OK) == 0); }
+
+static void run_faccessat(uint64_t n) { LOOP(n) CHECK(faccessat(directory, path, R_OK, 0) == 0); }
+
+static void run_readlink(uint64_t n) {
+    char target[64];
+    LOOP(n) CHECK(readlink(path, target, sizeof target) == 6);
+}
+
+/* ---- opening, and making and removing names ---- */
+
+static void run_open_close(uint64_t n) {
+    LOOP(n) {
+        int fd = open(path, O_RDONLY);
+        CHECK(fd >= 0);
+        CHECK(close(fd) == 0);
+    }
+}
+
+static void run_openat_close(uint64_t n) {
+    LOOP(n) {
+        int fd = openat(directory, path, O_RDONLY);
+        CHECK(fd >= 0);
+        CHECK(close(fd) == 0);
+    }
+}
+
+static void run_creat_unlink(uint64_t n) {
+    LOOP(n) {
+        int fd = creat(path, 0600);
+        CHECK(fd >= 0);
+        CHECK(close(fd) == 0);
+        CHECK(unlink(path) == 0);
+    }
+}
+
+static void run_link_unlink(uint64_t n) {
+    LOOP(n) {
+        CHECK(link(path, other) == 0);
+        CHECK(unlink(other) == 0);
+    }
+}
+
+static void run_symlink_unlink(uint64_t n) {
+    LOOP(n) {
+        CHECK(symlink("target", path) == 0);
+        CHECK(unlink(path) == 0);
+    }
+}
+
+static void run_rename(uint64_t n) {
+    static int moved; /* outlives the batch: n may be odd */
+    LOOP(n) {
+        CHECK(rename(moved ? other : path, moved ? path : other) == 0);
+        moved = !moved;
+    }
+}
+
+/* ---- changing what the file system keeps about a file; alternately, so that no call finds its work done ---- */
+
+static void run_chmod(uint64_t n) {
+    static mode_t mode = 0600;
+    LOOP(n) CHECK(chmod(path, mode ^= 0040) == 0);
+}
+
+static void run_truncate(uint64_t n) {
+    static off_t length;
+    LOOP(n) CHECK(truncate(path, length ^= 4096) == 0);
+}
+
+static void run_utimensat(uint64_t n) { LOOP(n) CHECK(utimensat(AT_FDCWD, path, NULL, 0) == 0); }
+
+#ifdef __linux__
+#define ATTRIBUTE "user.syscost"
+
+static void setup_attribute(void) {
+    setup_file();
+    CHECK(setxattr(path, ATTRIBUTE, "12345678", 8, 0) == 0);
+}
+
+static void run_getxattr(uint64_t n) {
+    char value[16];
+    LOOP(n) CHECK(getxattr(path, ATTRIBUTE, value, sizeof value) == 8);
+}
+
+static void run_getxattr_absent(uint64_t n) {
+    char value[16];
+    LOOP(n) CHECK(getxattr(path, ATTRIBUTE, value, sizeof value) == -1 && errno == ENODATA);
+}
+#endif
+
+#define A_PATH "a path with `depth` components in a directory of `entries` other files"
+#define BY_PATH .params = "depth=1:components of the path; entries=0:other files in the directory"
+
 const struct operation file_operations[] = {
+    {.id = "file.stat", .what = "stat() of " A_PATH, .enters = "newfstatat/stat/stat64/fstatat64/statx x1", BY_PATH,
+     .systems = "posix", .family = "stat", .setup = setup_file, .run = run_stat},
+    {.id = "file.stat_absent", .what = "stat() of " A_PATH ", where there is no file of that name: fails with ENOENT",
+     .enters = "newfstatat/stat/stat64/fstatat64/statx x1", BY_PATH, .systems = "posix", .family = "stat",
+     .setup = setup_names, .run = run_stat_absent},
+    {.id = "file.lstat", .what = "lstat() of " A_PATH, .enters = "newfstatat/lstat/lstat64/fstatat64/statx x1", BY_PATH,
+     .systems = "posix", .family = "stat", .setup = setup_file, .run = run_lstat},
+    {.id = "file.fstat", .what = "fstat() of an open file", .enters = "newfstatat/fstat/fstat64/fstatat64/statx x1",
+     .systems = "posix", .family = "stat", .setup = setup_open_file, .run = run_fstat},
+    {.id = "file.statx", .what = "statx() of " A_PATH ", for what stat() returns", .enters = "statx x1", BY_PATH,
+     .systems = "linux", .family = "stat", .setup = setup_file, .run = LINUX_ONLY(run_statx)},
+    {.id = "file.access", .what = "access(R_OK) of " A_PATH, .enters = "access/faccessat x1", BY_PATH,
+     .systems = "posix", .family = "access", .setup = setup_file, .run = run_access},
+    {.id = "file.faccessat", .what = "faccessat(R_OK), from a directory's descriptor, of " A_PATH,
+     .enters = "faccessat2/faccessat x1", BY_PATH, .systems = "posix", .family = "access", .setup = setup_in_directory,
+     .run = run_faccessat},
+    {.id = "file.readlink", .what = "readlink() of a symbolic link of 6 bytes at " A_PATH,
+     .enters = "readlink/readlinkat x1", BY_PATH, .systems = "posix", .setup = setup_symlink, .run = run_readlink},
+    {.id = "file.open_close", .what = "open(O_RDONLY) of " A_PATH ", and close()", .enters = "openat/open x1 close x1",
+     BY_PATH, .systems = "posix", .family = "open", .setup = setup_file, .run = run_open_close},
+    {.id = "file.openat_close", .what = "openat(O_RDONLY), from a directory's descriptor, of " A_PATH ", and close()",
+     .enters = "openat x1 close x1", BY_PATH, .systems = "posix", .family = "open", .setup = setup_in_directory,
+     .run = run_openat_close},
+    {.id = "file.creat_unlink", .what = "creat() of an empty file at " A_PATH ", close(), unlink()",
+     .enters = "creat/openat/open x1 close x1 unlink/unlinkat x1", BY_PATH, .systems = "posix", .setup = setup_names,
+     .run = run_creat_unlink},
+    {.id = "file.link_unlink", .what = "link() of " A_PATH " to another name there, and unlink() of that",
+     .enters = "link/linkat x1 unlink/unlinkat x1", BY_PATH, .systems = "posix", .setup = setup_file,
+     .run = run_link_unlink},
+    {.id = "file.symlink_unlink", .what = "symlink() at " A_PATH ", and unlink()",
+     .enters = "symlink/symlinkat x1 unlink/unlinkat x1", BY_PATH, .systems = "posix", .setup = setup_names,
+     .run = run_symlink_unlink},
+    {.id = "file.rename", .what = "rename() of " A_PATH " to another name there, and back the next time",
+     .enters = "rename/renameat/renameat2 x1", BY_PATH, .systems = "posix", .setup = setup_file, .run = run_rename},
+    {.id = "file.chmod", .what = "chmod() of " A_PATH ", to mode 0640 and 0600 in turn", .enters = "chmod/fchmodat x1",
+     BY_PATH, .systems = "posix", .setup = setup_file, .run = run_chmod},
+    {.id = "file.truncate", .what = "truncate() of " A_PATH ", to 4096 bytes (a hole) and 0 in turn",
+     .enters = "truncate/truncate64 x1", BY_PATH, .systems = "posix", .setup = setup_file, .run = run_truncate},
+    {.id = "file.utimensat", .what = "utimensat() of " A_PATH ": both times to now",
+     .enters = "utimensat/utimensat_time64 x1", BY_PATH, .systems = "posix", .setup = setup_file, .run = run_utimensat},
+    {.id = "file.getxattr", .what = "getxattr() of an 8-byte user attribute of " A_PATH, .enters = "getxattr x1",
+     BY_PATH, .systems = "linux", .family = "getxattr", .setup = LINUX_ONLY(setup_attribute),
+     .run = LINUX_ONLY(run_getxattr)},
+    {.id = "file.getxattr_absent", .what = "getxattr() of a user attribute that is not there, of " A_PATH
+     ": fails with ENODATA", .enters = "getxattr x1", BY_PATH, .systems = "linux", .family = "getxattr",
+     .setup = setup_file, .run = LINUX_ONLY(run_getxattr_absent)},
     {0},
 };

@@ -1,5 +1,315 @@
+/* io.c: moving bytes between a process and files whose pages are in memory, and between files; the C library's streams
+   beside them. */
 #include "../probe.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/sendfile.h>
+#endif
+
+enum {
+    MOST = 1 << 20,  /* bytes a call */
+    TURNS = 64,      /* calls until a file, or a stream's buffer, has been gone through; in the table's x1/64 */
+    STREAM = 4096,   /* bytes of a stream's buffer where lines or characters are read; in the table's x1/4096 */
+    LINE = 64,       /* bytes of a line in a file of make_file() */
+    LINES = 1024,    /* lines of the file that fgets() reads; in the table's x1/1024 */
+};
+
+static uint64_t size;
+static char *buffer;
+static int file;
+static unsigned turn; /* outlives the batch, as the file's position does */
+
+/* ---- setup ---- */
+
+static int open_checked(const char *path, int flags) {
+    int fd = open(path, flags | O_CLOEXEC);
+    CHECK(fd >= 0);
+    return fd;
+}
+
+static char *make_buffer(size_t bytes) {
+    void *made;
+    errno = posix_memalign(&made, 4096, bytes);
+    CHECK(errno == 0);
+    return memset(made, 'x', bytes);
+}
+
+static void setup_buffer(void) {
+    size = param("size");
+    if (size < 1 || size > MOST) fail(EINVAL, "parameter size: from 1 to 1M");
+    buffer = make_buffer(size);
+}
+
+static void setup_zero(void) {
+    setup_buffer();
+    file = open_checked("/dev/zero", O_RDONLY);
+}
+
+static void setup_null(void) {
+    setup_buffer();
+    file = open_checked("/dev/null", O_WRONLY);
+}
+
+static void open_file(uint64_t bytes) {
+    make_file("file", bytes);
+    file = open_checked("file", O_RDWR);
+}
+
+static void setup_file(void) {
+    setup_buffer();
+    open_file(size);
+}
+
+static void setup_file_of_turns(void) {
+    setup_buffer();
+    open_file(size * TURNS);
+}
+
+/* ---- read and write ---- */
+
+static void run_read(uint64_t n) { LOOP(n) CHECK(read(file, buffer, size) == (ssize_t)size); }
+
+static void run_write(uint64_t n) { LOOP(n) CHECK(write(file, buffer, size) == (ssize_t)size); }
+
+static inline void rewind_after_turns(void) {
+    if (++turn < TURNS) return;
+    turn = 0;
+    CHECK(lseek(file, 0, SEEK_SET) == 0);
+}
+
+static void run_read_file(uint64_t n) {
+    LOOP(n) {
+        CHECK(read(file, buffer, size) == (ssize_t)size);
+        rewind_after_turns();
+    }
+}
+
+static void run_write_file(uint64_t n) {
+    LOOP(n) {
+        CHECK(write(file, buffer, size) == (ssize_t)size);
+        rewind_after_turns();
+    }
+}
+
+static void run_pread(uint64_t n) { LOOP(n) CHECK(pread(file, buffer, size, 0) == (ssize_t)size); }
+
+static void run_pwrite(uint64_t n) { LOOP(n) CHECK(pwrite(file, buffer, size, 0) == (ssize_t)size); }
+
+/* ---- several buffers in one call ---- */
+
+static struct iovec *parts;
+static int parts_used;
+static ssize_t parts_size;
+
+static void setup_parts(void) {
+    uint64_t count = param("iovcnt"), each = param("size");
+    if (count < 1 || count > 1024) fail(EINVAL, "parameter iovcnt: from 1 to 1024");
+    if (each < 1 || each > MOST) fail(EINVAL, "parameter size: from 1 to 1M");
+    parts = calloc(count, sizeof *parts);
+    CHECK(parts != NULL);
+    buffer = make_buffer(count * each);
+    for (uint64_t i = 0; i < count; i++) parts[i] = (struct iovec){buffer + i * each, each};
+    parts_used = (int)count;
+    parts_size = (ssize_t)(count * each);
+}
+
+static void setup_readv(void) {
+    setup_parts();
+    file = open_checked("/dev/zero", O_RDONLY);
+}
+
+static void setup_writev(void) {
+    setup_parts();
+    file = open_checked("/dev/null", O_WRONLY);
+}
+
+static void run_readv(uint64_t n) { LOOP(n) CHECK(readv(file, parts, parts_used) == parts_size); }
+
+static void run_writev(uint64_t n) { LOOP(n) CHECK(writev(file, parts, parts_used) == parts_size); }
+
+/* ---- between two descriptors, without the process's memory ---- */
+
+#ifdef __linux__
+static int target, ends[2];
+
+static void setup_file_and_null(void) {
+    setup_file();
+    target = open_checked("/dev/null", O_WRONLY);
+}
+
+static void setup_two_files(void) {
+    setup_file();
+    make_file("target", size);
+    target = open_checked("target", O_RDWR);
+}
+
+static void setup_splice(void) {
+    setup_file_and_null();
+    CHECK(pipe2(ends, O_CLOEXEC) == 0);
+    if (size > 65536) CHECK(fcntl(ends[1], F_SETPIPE_SZ, (int)size) >= (int)size);
+}
+
+static void run_sendfile(uint64_t n) {
+    LOOP(n) {
+        off_t from = 0;
+        CHECK(sendfile(target, file, &from, size) == (ssize_t)size);
+    }
+}
+
+static void run_splice(uint64_t n) {
+    LOOP(n) {
+        off64_t from = 0;
+        CHECK(splice(file, &from, ends[1], NULL, size, 0) == (ssize_t)size);
+        CHECK(splice(ends[0], NULL, target, NULL, size, 0) == (ssize_t)size);
+    }
+}
+
+static void run_copy_file_range(uint64_t n) {
+    LOOP(n) {
+        off64_t from = 0, to = 0;
+        CHECK(copy_file_range(file, &from, target, &to, size, 0) == (ssize_t)size);
+    }
+}
+#endif
+
+/* ---- to the device ---- */
+
+static void setup_sync(void) {
+    size = 4096;
+    buffer = make_buffer(size);
+    open_file(size);
+}
+
+static void run_fsync(uint64_t n) {
+    LOOP(n) {
+        CHECK(pwrite(file, buffer, size, 0) == (ssize_t)size);
+        CHECK(fsync(file) == 0);
+    }
+}
+
+static void run_fdatasync(uint64_t n) {
+    LOOP(n) {
+        CHECK(pwrite(file, buffer, size, 0) == (ssize_t)size);
+        CHECK(fdatasync(file) == 0);
+    }
+}
+
+/* ---- by memory alone ---- */
+
+static const char *mapped;
+
+static void setup_mmap_read(void) {
+    setup_file();
+    mapped = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+    CHECK(mapped != MAP_FAILED);
+    memcpy(buffer, mapped, size); /* takes the page faults */
+}
+
+static void run_mmap_read(uint64_t n) { LOOP(n) memcpy(buffer, mapped, size); }
+
+/* ---- streams, with buffers whose size is set here, so that the number of system calls is known ---- */
+
+static FILE *stream;
+
+static void open_stream(const char *path, const char *mode, size_t buffered) {
+    stream = fopen(path, mode);
+    CHECK(stream != NULL);
+    CHECK(setvbuf(stream, make_buffer(buffered), _IOFBF, buffered) == 0);
+}
+
+static void setup_fgets(void) {
+    buffer = make_buffer(LINE + 1);
+    make_file("file", LINE * LINES);
+    open_stream("file", "r", STREAM);
+}
+
+static void run_fgets(uint64_t n) {
+    LOOP(n) {
+        CHECK(fgets(buffer, LINE + 1, stream) == buffer && buffer[LINE - 1] == '\n');
+        if (++turn < LINES) continue;
+        turn = 0;
+        rewind(stream);
+    }
+}
+
+static void setup_getc(void) { open_stream("/dev/zero", "r", STREAM); }
+
+static void run_getc(uint64_t n) { LOOP(n) CHECK(getc(stream) == 0); }
+
+static void setup_fread(void) {
+    setup_buffer();
+    open_stream("/dev/zero", "r", size * TURNS);
+}
+
+static void setup_fwrite(void) {
+    setup_buffer();
+    open_stream("/dev/null", "w", size * TURNS);
+}
+
+static void run_fread(uint64_t n) { LOOP(n) CHECK(fread(buffer, 1, size, stream) == size); }
+
+static void run_fwrite(uint64_t n) { LOOP(n) CHECK(fwrite(buffer, 1, size, stream) == size); }
+
+#define SIZE(by_default) "size=" by_default ":bytes a call, from 1 to 1M"
+#define IOVEC "iovcnt=8:buffers a call; size=64:bytes of each"
+
 const struct operation io_operations[] = {
+    {.id = "io.read_zero", .what = "read() of `size` bytes from /dev/zero", .enters = "read x1", .params = SIZE("1"),
+     .systems = "posix", .family = "read", .setup = setup_zero, .run = run_read},
+    {.id = "io.write_null", .what = "write() of `size` bytes to /dev/null, which looks at none", .enters = "write x1",
+     .params = SIZE("1"), .systems = "posix", .family = "write", .setup = setup_null, .run = run_write},
+    {.id = "io.read_file", .what = "read() of the next `size` bytes of a file in the page cache; lseek() to its start "
+     "after every 64", .enters = "read x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
+     .family = "read", .setup = setup_file_of_turns, .run = run_read_file},
+    {.id = "io.write_file", .what = "write() over the next `size` bytes of a file in the page cache; lseek() to its "
+     "start after every 64", .enters = "write x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
+     .family = "write", .setup = setup_file_of_turns, .run = run_write_file},
+    {.id = "io.pread", .what = "pread() of the first `size` bytes of a file in the page cache", .enters = "pread64 x1",
+     .params = SIZE("4K"), .systems = "posix", .family = "read", .setup = setup_file, .run = run_pread},
+    {.id = "io.pwrite", .what = "pwrite() over the first `size` bytes of a file in the page cache",
+     .enters = "pwrite64 x1", .params = SIZE("4K"), .systems = "posix", .family = "write", .setup = setup_file,
+     .run = run_pwrite},
+    {.id = "io.readv", .what = "readv() from /dev/zero into `iovcnt` buffers of `size` bytes each",
+     .enters = "readv x1", .params = IOVEC, .systems = "posix", .family = "read", .setup = setup_readv,
+     .run = run_readv},
+    {.id = "io.writev", .what = "writev() of `iovcnt` buffers of `size` bytes each to /dev/null, which looks at none",
+     .enters = "writev x1", .params = IOVEC, .systems = "posix", .family = "write", .setup = setup_writev,
+     .run = run_writev},
+    {.id = "io.sendfile", .what = "sendfile() of `size` bytes of a file in the page cache to /dev/null: pages are "
+     "referred to, no byte is copied", .enters = "sendfile/sendfile64 x1", .params = SIZE("4K"), .systems = "linux",
+     .family = "copy", .setup = LINUX_ONLY(setup_file_and_null), .run = LINUX_ONLY(run_sendfile)},
+    {.id = "io.splice", .what = "splice() of `size` bytes of a file in the page cache into a pipe, and from there to "
+     "/dev/null: no byte is copied", .enters = "splice x2", .params = SIZE("4K"), .systems = "linux", .family = "copy",
+     .setup = LINUX_ONLY(setup_splice), .run = LINUX_ONLY(run_splice)},
+    {.id = "io.copy_file_range", .what = "copy_file_range() of `size` bytes over those of another file, both in the "
+     "page cache (bytes are copied, unless the file system shares blocks)", .enters = "copy_file_range x1",
+     .params = SIZE("4K"), .systems = "linux", .family = "copy", .setup = LINUX_ONLY(setup_two_files),
+     .run = LINUX_ONLY(run_copy_file_range)},
+    {.id = "io.fsync", .what = "pwrite() over 4 KiB of a file, and fsync()", .enters = "pwrite64 x1 fsync x1",
+     .systems = "posix", .family = "fsync", .flags = MACHINE, .setup = setup_sync, .run = run_fsync},
+    {.id = "io.fdatasync", .what = "pwrite() over 4 KiB of a file, and fdatasync()",
+     .enters = "pwrite64 x1 fdatasync x1", .systems = "posix", .family = "fsync", .flags = MACHINE,
+     .setup = setup_sync, .run = run_fdatasync},
+    {.id = "io.mmap_read", .what = "memcpy() of `size` bytes out of a file mapping whose pages are present",
+     .enters = "", .params = SIZE("4K"), .systems = "posix", .family = "read", .setup = setup_mmap_read,
+     .run = run_mmap_read},
+    {.id = "io.fgets", .what = "fgets() of a 64-byte line of a file in the page cache, by a buffer of 4 KiB; rewind() "
+     "after every 1024", .enters = "read/readv x1/64 lseek/_llseek x1/1024", .systems = "posix", .setup = setup_fgets,
+     .run = run_fgets},
+    {.id = "io.getc", .what = "getc() from /dev/zero by a buffer of 4 KiB", .enters = "read/readv x1/4096",
+     .systems = "posix", .setup = setup_getc, .run = run_getc},
+    {.id = "io.fread", .what = "fread() of `size` bytes from /dev/zero by a buffer of 64 times as much",
+     .enters = "read/readv x1/64", .params = SIZE("64"), .systems = "posix", .family = "read", .setup = setup_fread,
+     .run = run_fread},
+    {.id = "io.fwrite", .what = "fwrite() of `size` bytes to /dev/null by a buffer of 64 times as much",
+     .enters = "write/writev x1/64", .params = SIZE("64"), .systems = "posix", .family = "write", .setup = setup_fwrite,
+     .run = run_fwrite},
     {0},
 };

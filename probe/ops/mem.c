@@ -1,5 +1,287 @@
+/* mem.c: mappings, page faults, and shared memory segments. */
 #include "../probe.h"
 
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#endif
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+
+enum { PAGES = 512 }; /* of the operations that use up a page an iteration */
+
+static size_t page;
+static char *region;
+
+/* ---- setup: what a mapping's neighbours are decides whether the kernel splits and joins mappings ---- */
+
+static char *map(size_t bytes, int protection) {
+    char *at = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(at != MAP_FAILED);
+    return at;
+}
+
+/* `bytes` of memory with an inaccessible page on either side, so that it is never joined with a neighbour. */
+static char *map_apart(size_t bytes) {
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    char *at = map(bytes + 2 * page, PROT_NONE) + page;
+    CHECK(mprotect(at, bytes, PROT_READ | PROT_WRITE) == 0);
+    return at;
+}
+
+static void touch_pages(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) region[i * page] = 1;
+}
+
+static void setup_page(void) {
+    region = map_apart((size_t)sysconf(_SC_PAGESIZE));
+    touch_pages(1);
+}
+
+/* ---- mapping and unmapping ---- */
+
+static size_t size;
+
+static void setup_mmap_munmap(void) { size = (size_t)param("size"); }
+
+static void run_mmap_munmap(uint64_t n) {
+    LOOP(n) {
+        void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(at != MAP_FAILED);
+        CHECK(munmap(at, size) == 0);
+    }
+}
+
+static void run_mprotect(uint64_t n) {
+    static int protection = PROT_READ | PROT_WRITE;
+    LOOP(n) CHECK(mprotect(region, page, protection ^= PROT_WRITE) == 0);
+}
+
+static void run_mlock_munlock(uint64_t n) {
+    LOOP(n) {
+        CHECK(mlock(region, page) == 0);
+        CHECK(munlock(region, page) == 0);
+    }
+}
+
+/* ---- page faults: no system call, but an entry into the kernel at every page ---- */
+
+#ifdef __linux__
+/* One write to each of the first n pages. */
+static void run_write_pages(uint64_t n) {
+    volatile char *at = region;
+    LOOP(n) {
+        *at = 1;
+        at += page;
+    }
+}
+
+/* Pages of the common size, whose page tables exist. */
+static void setup_pages(void) {
+    region = map_apart(PAGES * (size_t)sysconf(_SC_PAGESIZE));
+    CHECK(madvise(region, PAGES * page, MADV_NOHUGEPAGE) == 0 || errno == EINVAL); /* kernels without huge pages */
+    touch_pages(PAGES);
+}
+
+static void prepare_absent(uint64_t n) {
+    (void)n;
+    CHECK(madvise(region, PAGES * page, MADV_DONTNEED) == 0);
+}
+
+/* A fault on a file's page maps up to 15 neighbours with it, but none beyond its mapping: every other page is made
+   inaccessible, which leaves mappings of one page each. */
+static void setup_file_pages(void) {
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    make_file("file", 2 * PAGES * page);
+    int fd = open("file", O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0);
+    region = mmap(NULL, 2 * PAGES * page, PROT_READ, MAP_SHARED, fd, 0);
+    CHECK(region != MAP_FAILED);
+    for (size_t i = 1; i < 2 * PAGES; i += 2) CHECK(mprotect(region + i * page, page, PROT_NONE) == 0);
+    for (size_t i = 0; i < 2 * PAGES; i += 2) (void)*(volatile char *)(region + i * page);
+}
+
+static void prepare_file_pages(uint64_t n) {
+    (void)n;
+    CHECK(madvise(region, 2 * PAGES * page, MADV_DONTNEED) == 0);
+}
+
+static void run_read_file_pages(uint64_t n) {
+    const volatile char *at = region;
+    LOOP(n) {
+        CHECK(*at == 'a');
+        at += 2 * page;
+    }
+}
+
+/* The child that shares the pages says that it is there, and sleeps until it is killed. */
+static pid_t sharer;
+static int sharer_is_there[2];
+
+static void setup_shared(void) {
+    setup_pages();
+    CHECK(pipe(sharer_is_there) == 0);
+}
+
+static void share_pages(void) {
+    CHECK(write(sharer_is_there[1], "x", 1) == 1);
+    for (;;) pause();
+}
+
+static void stop_sharer(void) {
+    stop_partner(sharer);
+    sharer = 0;
+}
+
+static void prepare_shared(uint64_t n) {
+    char byte;
+    (void)n;
+    stop_sharer();
+    sharer = start_partner(share_pages);
+    CHECK(read(sharer_is_there[0], &byte, 1) == 1);
+    usleep(100); /* so that it has come to its pause(), and takes no time in the batch */
+}
+
+/* ---- giving back, moving, growing ---- */
+
+static void run_madvise(uint64_t n) {
+    char *at = region;
+    LOOP(n) {
+        CHECK(madvise(at, page, MADV_DONTNEED) == 0);
+        at += page;
+    }
+}
+
+static char *place, *free_place;
+
+/* Two places for one page, each with inaccessible neighbours; the second is left unmapped. */
+static void setup_mremap(void) {
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    char *start = map(5 * page, PROT_NONE);
+    region = place = start + page;
+    free_place = start + 3 * page;
+    CHECK(mprotect(place, page, PROT_READ | PROT_WRITE) == 0);
+    CHECK(munmap(free_place, page) == 0);
+    touch_pages(1);
+}
+
+static void run_mremap(uint64_t n) {
+    LOOP(n) {
+        char *from = place;
+        CHECK(mremap(from, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, free_place) == free_place);
+        place = free_place;
+        free_place = from;
+    }
+}
+
+/* The raw call, since not every C library still lets a program move the break. The kernel returns where it is. */
+static char *heap_end;
+
+static void setup_brk(void) {
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    heap_end = (char *)syscall(SYS_brk, NULL);
+}
+
+static inline void move_break(char *to) {
+    if ((char *)syscall(SYS_brk, to) != to) fail(ENOMEM, "brk");
+}
+
+static void run_brk(uint64_t n) {
+    LOOP(n) {
+        move_break(heap_end + page);
+        move_break(heap_end);
+    }
+}
+
+static void run_memfd_create_close(uint64_t n) {
+    LOOP(n) {
+        int fd = memfd_create("syscost", MFD_CLOEXEC);
+        CHECK(fd >= 0);
+        CHECK(close(fd) == 0);
+    }
+}
+
+/* A segment whose creator is killed before its removal would stay for ever, and writing its id down in every iteration
+   would be timed: the process makes them in a name space of its own, which ends with it. */
+static void setup_own_segments(void) {
+    if (unshare(CLONE_NEWIPC) == 0) return;
+    CHECK(unshare(CLONE_NEWUSER | CLONE_NEWIPC) == 0);
+}
+#endif
+
+/* ---- System V shared memory ---- */
+
+static int segment = -1;
+
+static void setup_segment(void) {
+    segment = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+    CHECK(segment >= 0);
+    remember_object("shm", segment);
+}
+
+static void remove_segment(void) {
+    if (segment < 0) return;
+    shmctl(segment, IPC_RMID, NULL);
+    forget_object("shm", segment);
+}
+
+static void run_shmat_shmdt(uint64_t n) {
+    LOOP(n) {
+        void *at = shmat(segment, NULL, 0);
+        CHECK(at != (void *)-1);
+        CHECK(shmdt(at) == 0);
+    }
+}
+
+#ifdef __linux__
+static void run_shmget_rmid(uint64_t n) {
+    LOOP(n) {
+        int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+        CHECK(id >= 0);
+        CHECK(shmctl(id, IPC_RMID, NULL) == 0);
+    }
+}
+#endif
+
 const struct operation mem_operations[] = {
+    {.id = "mem.mmap_munmap", .what = "mmap() and munmap() of `size` bytes of anonymous memory, none of them touched",
+     .enters = "mmap/mmap2 x1 munmap x1", .params = "size=4K:bytes of the mapping", .systems = "posix",
+     .setup = setup_mmap_munmap, .run = run_mmap_munmap},
+    {.id = "mem.fault_anonymous", .what = "first write to a page of anonymous memory: a page fault, and a zeroed page",
+     .enters = "", .systems = "linux", .family = "fault", .limit = PAGES, .setup = LINUX_ONLY(setup_pages),
+     .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
+    {.id = "mem.fault_file", .what = "first read of a page of a file mapping, the page being in the page cache: a page "
+     "fault that maps this page alone", .enters = "", .systems = "linux", .family = "fault", .limit = PAGES,
+     .setup = LINUX_ONLY(setup_file_pages), .prepare = LINUX_ONLY(prepare_file_pages),
+     .run = LINUX_ONLY(run_read_file_pages)},
+    {.id = "mem.fault_cow", .what = "first write, after fork(), to a page shared with the living child: a page fault, "
+     "and a copy of the page", .enters = "", .systems = "linux", .family = "fault", .limit = PAGES,
+     .setup = LINUX_ONLY(setup_shared), .prepare = LINUX_ONLY(prepare_shared), .run = LINUX_ONLY(run_write_pages),
+     .teardown = LINUX_ONLY(stop_sharer)},
+    {.id = "mem.mprotect", .what = "mprotect() of a mapping of one page, touched: to read-only, and to writable the "
+     "next time", .enters = "mprotect x1", .systems = "posix", .setup = setup_page, .run = run_mprotect},
+    {.id = "mem.brk", .what = "the raw brk system call twice: one page of heap more, untouched, and back",
+     .enters = "brk x2", .systems = "linux", .setup = LINUX_ONLY(setup_brk), .run = LINUX_ONLY(run_brk)},
+    {.id = "mem.madvise", .what = "madvise(MADV_DONTNEED) of a page that was written to (untimed): gives it back",
+     .enters = "madvise x1", .systems = "linux", .limit = PAGES, .setup = LINUX_ONLY(setup_pages),
+     .prepare = LINUX_ONLY(touch_pages), .run = LINUX_ONLY(run_madvise)},
+    {.id = "mem.mremap", .what = "mremap() that moves a touched page to another address, and back the next time",
+     .enters = "mremap x1", .systems = "linux", .setup = LINUX_ONLY(setup_mremap), .run = LINUX_ONLY(run_mremap)},
+    {.id = "mem.mlock_munlock", .what = "mlock() and munlock() of a mapping of one page, touched",
+     .enters = "mlock x1 munlock x1", .systems = "posix", .setup = setup_page, .run = run_mlock_munlock},
+    {.id = "mem.memfd_create_close", .what = "memfd_create() and close()", .enters = "memfd_create x1 close x1",
+     .systems = "linux", .run = LINUX_ONLY(run_memfd_create_close)},
+    {.id = "mem.shmat_shmdt", .what = "shmat() and shmdt() of a System V segment of 4 KiB, untouched",
+     .enters = "shmat x1 shmdt x1", .systems = "posix", .setup = setup_segment, .run = run_shmat_shmdt,
+     .teardown = remove_segment},
+    {.id = "mem.shmget_rmid", .what = "shmget() of a new System V segment of 4 KiB and shmctl(IPC_RMID), in an IPC "
+     "name space of its own", .enters = "shmget x1 shmctl x1", .systems = "linux",
+     .setup = LINUX_ONLY(setup_own_segments), .run = LINUX_ONLY(run_shmget_rmid)},
     {0},
 };
