@@ -9,6 +9,7 @@ use data::{any_run, example, json, mutated, published};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fs;
+use std::io::Seek;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -143,6 +144,24 @@ fn what_is_no_file_to_read_is_said_to_be() {
     assert!(message(&dir.path().join("no.json")).ends_with("no.json: there is no such file: check its name"));
     assert!(message(dir.path()).ends_with(": is a directory: name a result file"));
     assert!(message(&large).contains("large\\nname.json: is larger than 1024 MiB"));
+}
+
+/// Runs itself again with a file as its standard input.
+#[test]
+fn a_single_dash_is_standard_input() {
+    const NAME: &str = "a_single_dash_is_standard_input";
+    if std::env::var_os("SYSCOST_TEST_INPUT").is_some() {
+        assert_eq!(store::read(Path::new("-")).unwrap(), example());
+        let message = store::read(Path::new("-")).unwrap_err().to_string();
+        assert!(message.starts_with("standard input: is empty"), "{message}");
+        return;
+    }
+    let mut input = tempfile::tempfile().unwrap();
+    store::write_to(&example(), &mut input).unwrap();
+    input.rewind().unwrap();
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    let output = again.args(["--exact", NAME]).env("SYSCOST_TEST_INPUT", "1").stdin(input).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 fn names_in(dir: &Path) -> Vec<PathBuf> {

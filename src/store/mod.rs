@@ -5,7 +5,7 @@
 //! programs.
 //!
 //! Each version of the format has a module with wire types of its own, so that the model may change while files stay
-//! readable. A second version is a new file beside `v1`, and one more arm in [`parse`].
+//! readable. A second version is a new file beside `v1`, and one more arm in `parse`.
 
 mod error;
 mod input;
