@@ -2,17 +2,21 @@
 //!
 //! Data flows one way; the modules stand in its order:
 //!
+//! - [`cli`]: one file a command: flags to config to `run(config, out)`
+//! - [`session`]: one measurement, from the plan to a `Run`
 //! - [`plan`]: patterns, parameters and studies to cases
 //! - [`engine`]: all sampling policy: calibrate, rounds, stop rule
 //! - [`runner`]: probe processes and their protocol, the run's directory
 //! - [`proof`]: kernel entries per iteration, counted in a pass of their own
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
+//! - [`store`]: result files, read and written
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`report`]: tables to text, Markdown, CSV, JSON
 #![deny(unsafe_code)]
 
+pub mod cli;
 pub mod engine;
 pub mod kernel;
 pub mod model;
@@ -20,5 +24,7 @@ pub mod plan;
 pub mod proof;
 pub mod report;
 pub mod runner;
+pub mod session;
 pub mod stats;
+pub mod store;
 pub mod summary;

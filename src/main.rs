@@ -1,1 +1,16 @@
-fn main() {}
+//! Parse, run, print the error.
+
+use clap::Parser;
+use std::process::ExitCode;
+use syscost::cli::{self, Arguments};
+
+fn main() -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    match cli::run(Arguments::parse(), &mut out) {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(error) => {
+            eprintln!("syscost: {error:#}");
+            ExitCode::from(cli::status(&error))
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
-use crate::model::{Case, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, Record, Role, Run};
-use crate::stats::{self, Estimate, UserShare};
+use crate::model::{self, Case, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, Record, Role, Run};
+use crate::stats::{self, Estimate, Interval, UserShare};
 use std::ops::Range;
 
 /// A run in figures.
@@ -29,7 +29,13 @@ pub struct Row {
 /// The cost of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    pub estimate: Estimate,
+    pub median: Nanos,
+    /// The smallest sample; `None` for a published figure.
+    pub best: Option<Nanos>,
+    /// Interval of the median; `None` with too few time blocks, and for a published figure.
+    pub interval: Option<Interval>,
+    /// Batches that the figure rests on; 0 for a published one.
+    pub samples: usize,
     /// Median minus that of the empty loop; `None` without one. Never clamped.
     pub net: Option<Nanos>,
     /// Median in units of the empty function call's; `None` without one.
@@ -42,6 +48,13 @@ const EMPTY_LOOP: &str = "call.empty_loop";
 const EMPTY_CALL: &str = "call.direct";
 pub const REFERENCE: &str = "id.getppid";
 const SPIN: &str = "call.spin";
+
+impl Figure {
+    /// Half the interval's width in percent of the median.
+    pub fn half_width_percent(&self) -> Option<f64> {
+        Some(self.interval?.half_width_percent(self.median))
+    }
+}
 
 /// Sums a run up.
 pub fn summarize(run: &Run) -> Summary {
@@ -80,7 +93,7 @@ fn find<'a>(run: &'a Run, operation: &str) -> Option<&'a Record> {
 fn measurement(record: &Record) -> Option<&Measurement> {
     match &record.outcome {
         Outcome::Measured(measurement) => Some(measurement),
-        Outcome::Failed(_) => None,
+        Outcome::Failed(_) | Outcome::Published(_) => None,
     }
 }
 
@@ -108,6 +121,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
         Outcome::Measured(measurement) => figure(measurement, yardsticks, &mut warnings),
+        Outcome::Published(published) => Ok(published_figure(published, yardsticks)),
     };
     if let EntriesStatus::Unverified(reason) = &record.entries_status {
         warnings.push(format!("kernel entries unverified: {reason}"));
@@ -129,11 +143,27 @@ fn figure(m: &Measurement, yardsticks: &Yardsticks, warnings: &mut Vec<String>) 
     };
     warnings.extend(doubts(m, &estimate, yardsticks));
     Ok(Figure {
-        estimate,
+        median: estimate.median,
+        best: Some(estimate.best),
+        interval: estimate.interval,
+        samples: estimate.samples,
         net: yardsticks.empty_loop.map(|empty| estimate.median - empty.median),
         times_empty_call: yardsticks.empty_call.map(|empty| estimate.median / empty.median),
         user_share: stats::user_share(&m.cpu),
     })
+}
+
+/// What somebody printed, read against the baselines as far as they are known.
+fn published_figure(published: &model::Figure, yardsticks: &Yardsticks) -> Figure {
+    Figure {
+        median: published.time,
+        best: None,
+        interval: None,
+        samples: 0,
+        net: yardsticks.empty_loop.map(|empty| published.time - empty.median),
+        times_empty_call: yardsticks.empty_call.map(|empty| published.time / empty.median),
+        user_share: published.user_share.map(|share| UserShare { share, standard_error: 0.0 }),
+    }
 }
 
 /// The share of batches that may be left out without a word.
@@ -205,6 +235,7 @@ mod tests {
             complete: true,
             records,
             warnings: vec![],
+            source: None,
         }
     }
 
@@ -226,8 +257,8 @@ mod tests {
         let jump = |i| if i < 8 { 100 } else { 180 };
         let records = vec![record("id.getppid", Role::Asked, jump), record("call.spin", Role::Baseline, |_| 80)];
         let summary = summarize(&run(records));
-        let estimate = summary.rows[0].figure.clone().unwrap().estimate;
-        assert_eq!((estimate.median, estimate.blocks), (Nanos(100.0), 8));
+        let figure = summary.rows[0].figure.clone().unwrap();
+        assert_eq!((figure.median, figure.samples), (Nanos(100.0), 8 * 4));
         assert!(summary.warnings[0].contains("time blocks 1 to 8 of 12"), "{:?}", summary.warnings);
     }
 

@@ -69,3 +69,8 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Schema(args)) => completions::schema(&args, out),
     }
 }
+
+/// The exit status for an error: 2 where the user should ask differently, otherwise 1.
+pub fn status(error: &anyhow::Error) -> u8 {
+    if error.is::<UsageError>() { 2 } else { 1 }
+}

@@ -1,5 +1,6 @@
 //! The progress bar: on standard error where that is a terminal, silent elsewhere.
 
+use crate::session::{Stage, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
@@ -17,20 +18,24 @@ impl Progress {
         Progress { bar: ProgressBar::with_draw_target(Some(STEPS), target) }
     }
 
-    /// Begins a stage of the work, its bar at zero.
-    pub fn stage(&self, template: &str) {
+    pub fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watch for Progress {
+    fn stage(&self, stage: Stage) {
+        let template = match stage {
+            Stage::Proving => "counting kernel entries [{bar:20}] {percent:>3}% {msg}",
+            Stage::Measuring => "measuring [{bar:30}] {percent:>3}% at most {eta} left  {msg}",
+        };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         self.bar.set_style(style.progress_chars("=> "));
         self.bar.reset();
     }
 
-    /// `share` from 0 to 1.
-    pub fn at(&self, share: f64, message: &str) {
+    fn at(&self, share: f64, doing: &str) {
         self.bar.set_position((share * STEPS as f64) as u64);
-        self.bar.set_message(message.to_string());
-    }
-
-    pub fn done(&self) {
-        self.bar.finish_and_clear();
+        self.bar.set_message(doing.to_string());
     }
 }

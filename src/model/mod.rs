@@ -13,5 +13,7 @@ pub use case::Case;
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
-pub use record::{Block, CpuTime, Failure, FailureKind, Measurement, Outcome, Record, Role, Run, Slot, Tool};
+pub use record::{
+    Block, CpuTime, Failure, FailureKind, Figure, Measurement, Outcome, Record, Role, Run, Slot, Source, Tool,
+};
 pub use units::Nanos;

@@ -22,6 +22,17 @@ pub struct Run {
     pub records: Vec<Record>,
     /// What concerns the run as a whole.
     pub warnings: Vec<String>,
+    /// Where the records come from, if this tool did not measure them; `None` for its own runs.
+    pub source: Option<Source>,
+}
+
+/// Where records come from that were measured elsewhere or taken from an article.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What it is called, e.g. the title of an article with its year.
+    pub title: String,
+    /// What must be known to read its figures; empty for nothing.
+    pub note: String,
 }
 
 /// What wrote a result file.
@@ -57,6 +68,21 @@ pub struct Record {
 pub enum Outcome {
     Measured(Measurement),
     Failed(Failure),
+    /// One figure without samples: nothing can be said about its spread.
+    Published(Figure),
+}
+
+/// What is known of a case that somebody else measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Time per operation.
+    pub time: Nanos,
+    /// The figure as its source prints it, e.g. `31.12 s for 67108864 calls`.
+    pub as_printed: String,
+    /// Operations that the figure is the mean of, if the source tells.
+    pub count: Option<u64>,
+    /// Share of the CPU time that was spent in user mode, from 0 to 1, if the source tells.
+    pub user_share: Option<f64>,
 }
 
 /// The samples of one case.

@@ -124,7 +124,7 @@ fn document(run: &Run, summary: &Summary) -> SummaryDocument {
 
 fn record(row: &Row) -> RecordDocument {
     let figure: Option<&Figure> = row.figure.as_ref().ok();
-    let interval = figure.and_then(|f| f.estimate.interval);
+    let interval = figure.and_then(|f| f.interval);
     RecordDocument {
         operation: row.case.operation.clone(),
         name: row.case.name.clone(),
@@ -132,13 +132,13 @@ fn record(row: &Row) -> RecordDocument {
         environment: row.case.environment.clone(),
         params: row.case.effective_params(),
         unit: "ns",
-        median: figure.map(|f| f.estimate.median.0),
+        median: figure.map(|f| f.median.0),
         low: interval.map(|i| i.low),
         high: interval.map(|i| i.high),
-        best: figure.map(|f| f.estimate.best.0),
+        best: figure.and_then(|f| f.best).map(|best| best.0),
         net: figure.and_then(|f| f.net).map(|net| net.0),
         times_empty_call: figure.and_then(|f| f.times_empty_call),
-        samples: figure.map_or(0, |f| f.estimate.samples),
+        samples: figure.map_or(0, |f| f.samples),
         user_share: figure.and_then(|f| f.user_share).map(|split| split.share),
         entries: row.entries.clone(),
         entries_status: status(&row.entries_status),

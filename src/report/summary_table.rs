@@ -3,7 +3,7 @@
 use super::numbers::{entries, nanoseconds, rate, three_figures};
 use super::{Cell, Column, Style, Table};
 use crate::model::{EntriesStatus, Host};
-use crate::stats::{Estimate, UserShare};
+use crate::stats::UserShare;
 use crate::summary::{Figure, Row, Summary};
 
 /// In which order rows stand.
@@ -37,7 +37,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
 
 fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     let mut rows: Vec<&Row> = rows.iter().collect();
-    let cost = |row: &Row| row.figure.as_ref().map_or(f64::INFINITY, |f| f.estimate.median.0);
+    let cost = |row: &Row| row.figure.as_ref().map_or(f64::INFINITY, |f| f.median.0);
     match sort {
         Sort::Asked => {}
         Sort::Name => rows.sort_by_key(|row| row.case.to_string()),
@@ -73,20 +73,19 @@ fn cells(row: &Row) -> Vec<Cell> {
 }
 
 fn figure_cells(figure: &Figure) -> [Cell; 6] {
-    let estimate = &figure.estimate;
-    let median = estimate.median.0;
+    let median = figure.median.0;
     [
         Cell::number(nanoseconds(median), median),
-        interval_cell(estimate),
-        estimate.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p)),
-        Cell::number(nanoseconds(estimate.best.0), estimate.best.0),
+        interval_cell(figure),
+        figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p)),
+        figure.best.map_or(Cell::default(), |best| Cell::number(nanoseconds(best.0), best.0)),
         Cell::number(rate(1e9 / median), 1e9 / median),
         figure.user_share.map_or(Cell::from(""), split_cell),
     ]
 }
 
-fn interval_cell(estimate: &Estimate) -> Cell {
-    let text = estimate.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
+fn interval_cell(figure: &Figure) -> Cell {
+    let text = figure.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
     Cell::from(text.unwrap_or_default())
 }
 
@@ -138,8 +137,7 @@ fn some(names: &[String]) -> String {
 }
 
 fn yardsticks(summary: &Summary) -> Option<String> {
-    let cost =
-        |row: &Row| Some(format!("{} {} ns", row.case, nanoseconds(row.figure.as_ref().ok()?.estimate.median.0)));
+    let cost = |row: &Row| Some(format!("{} {} ns", row.case, nanoseconds(row.figure.as_ref().ok()?.median.0)));
     let costs: Vec<String> = summary.baselines.iter().filter_map(cost).collect();
     (!costs.is_empty()).then(|| format!("in the same rounds: {}; 'x call' is against call.direct", costs.join(", ")))
 }

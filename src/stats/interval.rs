@@ -1,5 +1,7 @@
 //! Order-statistic intervals over time blocks.
 
+use crate::model::Nanos;
+
 /// A confidence interval and the level it really has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -7,6 +9,13 @@ pub struct Interval {
     pub high: f64,
     /// Confidence, at least 0.95.
     pub level: f64,
+}
+
+impl Interval {
+    /// Half its width in percent of `middle`.
+    pub fn half_width_percent(&self, middle: Nanos) -> f64 {
+        50.0 * (self.high - self.low) / middle.0
+    }
 }
 
 /// Fewer blocks give no interval that deserves the name.

@@ -27,8 +27,7 @@ pub struct Estimate {
 impl Estimate {
     /// Half the interval's width in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
-        let interval = self.interval?;
-        Some(50.0 * (interval.high - interval.low) / self.median.0)
+        Some(self.interval?.half_width_percent(self.median))
     }
 }
 

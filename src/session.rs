@@ -1,0 +1,259 @@
+//! One measurement from the machine's side: directory, CPUs, signals, catalogue; then proof and engine, to a `Run`.
+//! The commands that measure call it; it prints nothing.
+
+use crate::engine::{self, Clock, Config, Measured, Observer, Planned};
+use crate::kernel::affinity::{Placement, Wanted};
+use crate::model::{Failure, FailureKind, Host, Operation, Outcome, Record, Run, Tool};
+use crate::proof::{Proof, prove};
+use crate::runner::{self, Facts, Interrupt, Native, RunDirectory, read_catalogue};
+use crate::store;
+use anyhow::{Context, Result};
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What the user decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes {
+    pub cpu: Wanted,
+    /// Wall time for measuring; by the number of cases where it is not given.
+    pub budget: Option<Duration>,
+    pub precision_percent: f64,
+    pub seed: Option<u64>,
+    pub timeout: Duration,
+    /// Whether kernel entries are counted.
+    pub verify: bool,
+}
+
+/// Told how far the work has come.
+pub trait Watch {
+    /// A stage of the work begins.
+    fn stage(&self, stage: Stage);
+    /// `share` from 0 to 1 of the stage, and what is being done.
+    fn at(&self, share: f64, doing: &str);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Proving,
+    Measuring,
+}
+
+/// A machine ready to measure.
+pub struct Session {
+    pub catalogue: Vec<Operation>,
+    wishes: Wishes,
+    native: Native,
+    interrupt: Interrupt,
+}
+
+/// Time that each case gets unless the user decides, and the bounds of their sum.
+const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
+const LEAST_BUDGET: Duration = Duration::from_secs(2);
+const MOST_BUDGET: Duration = Duration::from_secs(100);
+
+impl Session {
+    /// Makes the run's directory, chooses CPUs and takes over ^C and SIGTERM.
+    ///
+    /// # Errors
+    /// When one of these is refused; the message says which.
+    pub fn open(wishes: Wishes) -> Result<Session> {
+        let placement = Placement::choose(wishes.cpu)?;
+        let directory = RunDirectory::create()?;
+        let catalogue = read_catalogue(&directory.probe())?;
+        let interrupt = Interrupt::default();
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
+        }
+        let directory = Rc::new(RefCell::new(directory));
+        let native = Native { directory, placement, interrupt: interrupt.clone(), patience: wishes.timeout };
+        Ok(Session { catalogue, wishes, native, interrupt })
+    }
+
+    /// Counts the kernel entries of `planned`, then measures what works. What there is is written to `out` after each
+    /// look, so that nothing is lost when the run is interrupted or killed.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn measure(mut self, planned: Vec<Planned>, watch: &dyn Watch, out: Option<&Path>) -> Result<Run> {
+        let proofs = self.prove_all(&planned, watch);
+        let sound: Vec<Planned> =
+            planned.iter().zip(&proofs).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
+        let config = self.config(planned.len());
+        let frame = Frame { planned: &planned, proofs: &proofs, run: self.empty_run(&config) };
+        watch.stage(Stage::Measuring);
+        let mut scribe = Scribe { frame, out, watch, interrupt: &self.interrupt, failed: None, began: Instant::now() };
+        let clock = Wall(Instant::now());
+        let measured = engine::measure(&sound, &mut self.native, &clock, &config, &mut scribe);
+        scribe.finish(&measured)
+    }
+
+    fn config(&self, cases: usize) -> Config {
+        let by_cases = (BUDGET_PER_CASE * u32::try_from(cases).unwrap_or(u32::MAX)).clamp(LEAST_BUDGET, MOST_BUDGET);
+        Config {
+            budget: self.wishes.budget.unwrap_or(by_cases),
+            precision_percent: self.wishes.precision_percent,
+            seed: self.wishes.seed.unwrap_or_else(seed_by_clock),
+            timeout: self.wishes.timeout,
+        }
+    }
+
+    fn prove_all(&self, planned: &[Planned], watch: &dyn Watch) -> Vec<Result<Proof, Failure>> {
+        watch.stage(Stage::Proving);
+        let prove_one = |(i, case): (usize, &Planned)| {
+            watch.at(i as f64 / planned.len() as f64, &case.case.operation);
+            self.prove_one(case)
+        };
+        planned.iter().enumerate().map(prove_one).collect()
+    }
+
+    fn prove_one(&self, planned: &Planned) -> Result<Proof, Failure> {
+        if self.interrupt.is_set() {
+            return Err(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
+        }
+        if !self.wishes.verify {
+            return Ok(Proof::none("not counted, as asked (--no-verify)"));
+        }
+        match self.catalogue.iter().find(|o| o.id == planned.case.operation) {
+            Some(operation) => prove(&self.native, &planned.case, operation),
+            None => Ok(Proof::none("the operation is not in the catalogue")),
+        }
+    }
+
+    fn empty_run(&self, config: &Config) -> Run {
+        let placement = &self.native.placement;
+        let host = Host {
+            measuring_cpu: placement.measuring,
+            measuring_cpu_reason: Some(placement.reason.clone()),
+            driver_cpus: placement.driver.clone(),
+            ..Host::default()
+        };
+        Run {
+            tool: tool(),
+            host,
+            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+            seed: config.seed,
+            budget_s: config.budget.as_secs_f64(),
+            precision_percent: config.precision_percent,
+            elapsed_s: 0.0,
+            complete: false,
+            records: Vec::new(),
+            warnings: Vec::new(),
+            source: None,
+        }
+    }
+}
+
+/// This program, as result files name it.
+pub fn tool() -> Tool {
+    Tool {
+        name: env!("CARGO_PKG_NAME").to_string(),
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        compiler: runner::COMPILER.to_string(),
+    }
+}
+
+fn seed_by_clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64)
+}
+
+struct Wall(Instant);
+
+impl Clock for Wall {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// The run but for what the engine adds.
+struct Frame<'a> {
+    planned: &'a [Planned],
+    proofs: &'a [Result<Proof, Failure>],
+    run: Run,
+}
+
+impl Frame<'_> {
+    /// The run with `measured`, which has one element for each case whose proof did not fail.
+    fn filled(&self, measured: &[Measured], elapsed: Duration) -> Run {
+        let mut run = self.run.clone();
+        run.elapsed_s = elapsed.as_secs_f64();
+        let mut measured = measured.iter();
+        run.records = self.planned.iter().zip(self.proofs).map(|(p, proof)| record(p, proof, &mut measured)).collect();
+        run
+    }
+}
+
+fn record(planned: &Planned, proof: &Result<Proof, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
+    let interrupted = || Failure::new(FailureKind::Interrupted, "the run was interrupted");
+    let (outcome, proof) = match proof {
+        Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed")),
+        Ok(proof) => {
+            let outcome = measured.next().map_or_else(|| Outcome::Failed(interrupted()), |m| m.outcome.clone());
+            (outcome, proof.clone())
+        }
+    };
+    Record {
+        case: planned.case.clone(),
+        role: planned.role,
+        outcome,
+        entries: proof.entries,
+        entries_status: proof.status,
+        warnings: proof.warning.into_iter().collect(),
+    }
+}
+
+/// Watches the engine: passes progress on and keeps the result file up to date.
+struct Scribe<'a> {
+    frame: Frame<'a>,
+    out: Option<&'a Path>,
+    watch: &'a dyn Watch,
+    interrupt: &'a Interrupt,
+    /// Why the result file could not be written, the first time.
+    failed: Option<store::StoreError>,
+    began: Instant,
+}
+
+impl Scribe<'_> {
+    fn write(&mut self, run: &Run) {
+        let written = self.out.map_or(Ok(()), |path| store::write(run, path));
+        if let Err(error) = written {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn finish(mut self, measured: &[Measured]) -> Result<Run> {
+        let mut run = self.frame.filled(measured, self.began.elapsed());
+        run.complete = !self.interrupt.is_set();
+        add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
+        self.failed = None;
+        self.write(&run);
+        match self.failed {
+            Some(error) => Err(error.into()),
+            None => Ok(run),
+        }
+    }
+}
+
+impl Observer for Scribe<'_> {
+    fn progress(&mut self, share: f64, doing: &str) {
+        self.watch.at(share, doing);
+    }
+
+    fn results(&mut self, measured: &[Measured]) {
+        let run = self.frame.filled(measured, self.began.elapsed());
+        self.write(&run);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.is_set()
+    }
+}
+
+/// What probes say of the machine: libc, and the clock's cost and step (medians over all of them).
+fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
+    let numbers = |name: &str| crate::stats::median(facts.clone().filter_map(|f| f.number(name)).collect());
+    host.clock_cost_ns = numbers("clock_cost_ns");
+    host.clock_step_ns = numbers("clock_step_ns");
+    host.libc = facts.clone().find_map(|f| f.get("libc")).map(str::to_string);
+}

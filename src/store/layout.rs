@@ -1,0 +1,86 @@
+//! How a result file is broken into lines: one for each member of the top level and of what stands directly in it.
+//!
+//! So every record is one line. Version control shows which records differ, and samples, thousands of numbers, do not
+//! take a line each. Not a general formatter; the version's writer calls it.
+
+use serde_json::ser::Formatter;
+use std::io::{Result, Write};
+
+/// Members of containers up to this depth stand on lines of their own.
+const DEPTH: usize = 2;
+
+#[derive(Default)]
+pub struct Layout {
+    depth: usize,
+    /// Whether the container that was last closed or is open has members.
+    filled: bool,
+}
+
+impl Layout {
+    fn open<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> Result<()> {
+        self.depth += 1;
+        self.filled = false;
+        out.write_all(bracket)
+    }
+
+    fn member<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> Result<()> {
+        if !first {
+            out.write_all(b",")?;
+        }
+        if self.depth <= DEPTH {
+            out.write_all(b"\n")?;
+            out.write_all(&b"    "[..2 * self.depth])?;
+        }
+        Ok(())
+    }
+
+    fn close<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> Result<()> {
+        self.depth -= 1;
+        if self.filled && self.depth < DEPTH {
+            out.write_all(b"\n")?;
+            out.write_all(&b"    "[..2 * self.depth])?;
+        }
+        self.filled = true;
+        out.write_all(bracket)
+    }
+}
+
+impl Formatter for Layout {
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> Result<()> {
+        self.open(out, b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> Result<()> {
+        self.close(out, b"]")
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> Result<()> {
+        self.member(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> Result<()> {
+        self.filled = true;
+        Ok(())
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> Result<()> {
+        self.open(out, b"{")
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> Result<()> {
+        self.close(out, b"}")
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> Result<()> {
+        self.member(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> Result<()> {
+        out.write_all(if self.depth <= DEPTH { b": " } else { b":" })
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, _: &mut W) -> Result<()> {
+        self.filled = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! Values that have the right type and make no sense: refused on reading, and before writing, so that what is written
+//! can be read again.
+
+use super::{EntriesStatus, Figure, Record, ResultFile, Samples};
+use crate::model::Host;
+use crate::store::error::Invalid;
+
+/// Bytes that a name may have: room for a long snippet, none for a file that is all name.
+const MAX_NAME: usize = 4096;
+
+/// Samples that one record may have; a long run has some thousands.
+const MAX_SAMPLES: usize = 10_000_000;
+
+type Checked = Result<(), Invalid>;
+
+pub fn file(file: &ResultFile) -> Checked {
+    name("tool.name", &file.tool.name)?;
+    file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
+    host(&file.host)?;
+    positive("plan.budget_s", file.plan.budget_s)?;
+    positive("plan.precision_percent", file.plan.precision_percent)?;
+    positive("elapsed_s", file.elapsed_s)?;
+    file.records.iter().enumerate().try_for_each(|(i, r)| {
+        let found = record(r);
+        found.map_err(|e| Invalid { place: format!("{}: {}", r.place(i), e.place), what: e.what })
+    })
+}
+
+/// The problem that a record has if not exactly one of its three alternatives is there.
+pub fn outcomes(place: String) -> Invalid {
+    Invalid { place, what: "must have exactly one of samples, error and figure".to_string() }
+}
+
+fn host(host: &Host) -> Checked {
+    let numbers = [
+        ("host.clock_cost_ns", host.clock_cost_ns),
+        ("host.clock_step_ns", host.clock_step_ns),
+        ("host.frequency_mhz", host.frequency_mhz),
+        ("host.load_1min", host.load_1min),
+        ("host.steal_percent", host.steal_percent),
+    ];
+    numbers.into_iter().try_for_each(|(place, number)| number.map_or(Ok(()), |n| positive(place, n)))
+}
+
+fn record(record: &Record) -> Checked {
+    name("operation", &record.operation)?;
+    name("environment", &record.environment)?;
+    record.name.iter().try_for_each(|text| name("name", text))?;
+    record.language.iter().try_for_each(|text| name("language", text))?;
+    record.params.keys().try_for_each(|key| name("params", key))?;
+    record.defaults.keys().try_for_each(|key| name("defaults", key))?;
+    entries(record)?;
+    record.samples.iter().try_for_each(samples)?;
+    record.figure.iter().try_for_each(figure)
+}
+
+fn entries(record: &Record) -> Checked {
+    for (call, count) in record.entries.iter().flatten() {
+        name("entries", call)?;
+        positive(&format!("entries.{call}"), *count)?;
+    }
+    match (record.entries_status, &record.entries_reason) {
+        (EntriesStatus::Unverified, None) => wrong("entries_reason", "must say why they are unverified"),
+        (EntriesStatus::Verified, Some(_)) => wrong("entries_reason", "must be null where they are verified"),
+        _ => Ok(()),
+    }
+}
+
+fn samples(samples: &Samples) -> Checked {
+    if samples.iterations == 0 {
+        return wrong("samples.iterations", "is 0, must be at least 1");
+    }
+    let slots = samples.blocks.iter().flat_map(|block| &block.slots);
+    let count = slots.map(Vec::len).sum::<usize>() + samples.preempted_ns.len();
+    match count > MAX_SAMPLES {
+        true => wrong("samples", &format!("are {count}, more than {MAX_SAMPLES}")),
+        false => Ok(()),
+    }
+}
+
+fn figure(figure: &Figure) -> Checked {
+    positive("figure.ns_per_op", figure.ns_per_op)?;
+    if figure.count == Some(0) {
+        return wrong("figure.count", "is 0, must be at least 1 or null");
+    }
+    match figure.user_share {
+        Some(share) if !(0.0..=1.0).contains(&share) => {
+            wrong("figure.user_share", &format!("is {share}, must be from 0 to 1"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// 0 or more and finite. JSON has no other numbers; on writing there might be.
+fn positive(place: &str, number: f64) -> Checked {
+    match number.is_finite() && number >= 0.0 {
+        true => Ok(()),
+        false => wrong(place, &format!("is {number}, must be a number of 0 or more")),
+    }
+}
+
+fn name(place: &str, text: &str) -> Checked {
+    match text.len() {
+        0 => wrong(place, "is empty, must be a name"),
+        1..=MAX_NAME => Ok(()),
+        length => wrong(place, &format!("has {length} bytes, a name may have {MAX_NAME}")),
+    }
+}
+
+fn wrong(place: &str, what: &str) -> Checked {
+    Err(Invalid { place: place.to_string(), what: what.to_string() })
+}

@@ -1,0 +1,251 @@
+//! Version 1 of the result file: its wire types. What they mean in words is in FORMAT.md.
+//!
+//! Only optional fields may still be added. Unknown fields are ignored on reading, so that such additions do not
+//! break programs that are older than they are; anything else makes a version 2 in a module of its own.
+//!
+//! `convert` goes from and to the model, `check` refuses values that the types cannot. Only the store calls this.
+
+mod check;
+mod convert;
+
+use super::error::Invalid;
+use super::layout::Layout;
+use crate::model::Host;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+pub const VERSION: u64 = 1;
+pub const SCHEMA: &str = "syscost.result/1";
+
+/// A syscost result file: all records of one run, with what is needed to understand them.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "syscost.result/1")]
+pub struct ResultFile {
+    /// Kind and version of the file.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// What wrote the file.
+    tool: Tool,
+    /// Where the records come from, if the tool did not measure them; null for its own runs.
+    #[serde(default)]
+    source: Option<Source>,
+    /// The machine that the run was made on. What could not be found out is null.
+    host: Host,
+    /// What was asked of the run.
+    plan: Plan,
+    /// When the run began, in seconds since 1970-01-01 UTC.
+    started_unix_s: u64,
+    /// Wall time from the first launch to the last sample, in seconds.
+    #[schemars(range(min = 0))]
+    elapsed_s: f64,
+    /// Whether the run came to its end; false where it was interrupted.
+    complete: bool,
+    /// What concerns the run as a whole, one line each.
+    #[serde(default)]
+    warnings: Vec<String>,
+    /// One record a case.
+    records: Vec<Record>,
+}
+
+/// What wrote a result file.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Tool {
+    #[schemars(length(min = 1))]
+    name: String,
+    version: String,
+    /// The compiler that built the probe, in its own words.
+    compiler: String,
+}
+
+/// Where records come from that were measured elsewhere or taken from an article.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Source {
+    /// What it is called, e.g. the title of an article with its year.
+    #[schemars(length(min = 1))]
+    title: String,
+    /// What must be known to read its figures; empty for nothing.
+    #[serde(default)]
+    note: String,
+}
+
+/// What was asked of a run.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Plan {
+    /// The seed of every random order in the run.
+    seed: u64,
+    /// Wall time that measuring was given, in seconds.
+    #[schemars(range(min = 0))]
+    budget_s: f64,
+    /// Target half-width of the 95% interval, in percent of the median.
+    #[schemars(range(min = 0))]
+    precision_percent: f64,
+}
+
+/// A case with its samples, its error or its published figure: exactly one of the three.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = outcomes()))]
+struct Record {
+    /// The operation's id, e.g. `file.lstat`; for a snippet its source text.
+    #[schemars(length(min = 1))]
+    operation: String,
+    /// The name that a study gives the case.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    name: Option<String>,
+    /// The language of a snippet; null for an operation of the native probe.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    language: Option<String>,
+    /// How the probe is built and started, e.g. `native`.
+    #[schemars(length(min = 1))]
+    environment: String,
+    /// The parameters that were asked for.
+    #[serde(default)]
+    params: BTreeMap<String, u64>,
+    /// The parameters that were left out, with the operation's defaults.
+    #[serde(default)]
+    defaults: BTreeMap<String, u64>,
+    role: Role,
+    /// Kernel entries per iteration by system call; null if they are not known.
+    #[serde(default)]
+    entries: Option<BTreeMap<String, f64>>,
+    entries_status: EntriesStatus,
+    /// Why the entries are unverified; null if they are verified.
+    #[serde(default)]
+    entries_reason: Option<String>,
+    /// What was noticed while measuring, one line each.
+    #[serde(default)]
+    warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    samples: Option<Samples>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    figure: Option<Figure>,
+}
+
+/// Exactly one of three members is an object.
+fn outcomes() -> serde_json::Value {
+    let one = |name: &str| serde_json::json!({"required": [name], "properties": {name: {"type": "object"}}});
+    ["samples", "error", "figure"].map(one).into_iter().collect()
+}
+
+/// Why a case is in the run.
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Role {
+    /// It was asked for.
+    Asked,
+    /// Every run measures it, so that the others can be read against it.
+    Baseline,
+}
+
+/// How the entries are known.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum EntriesStatus {
+    /// Counted in a pass of their own.
+    Verified,
+    /// Not counted; `entries_reason` says why.
+    Unverified,
+}
+
+/// The raw times of one case.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Samples {
+    /// Iterations per batch, the same in every batch.
+    #[schemars(range(min = 1))]
+    iterations: u64,
+    /// Time blocks in the order in which they were measured.
+    blocks: Vec<Block>,
+    /// CPU time over all batches, discarded ones included.
+    cpu: CpuTime,
+    /// Times of batches that were left out since the probe was preempted in them, in nanoseconds per batch.
+    #[serde(default)]
+    preempted_ns: Vec<u64>,
+    /// Page faults over all batches that needed no device.
+    minor_faults: u64,
+    /// Page faults over all batches that waited for a device.
+    major_faults: u64,
+    /// Whether the operation itself blocks: its CPU time is then no measure of disturbance.
+    switches: bool,
+}
+
+/// A stretch of the run: the unit that intervals take as independent.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Block {
+    /// Which launch of the worker, counted from 0 over the whole run.
+    launch: u32,
+    /// One slot a round; in it the elapsed time of each batch, in nanoseconds per batch.
+    slots: Vec<Vec<u64>>,
+}
+
+/// CPU time by mode beside wall time, over the same stretch.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct CpuTime {
+    user_ns: u64,
+    system_ns: u64,
+    wall_ns: u64,
+}
+
+/// Why a case has no samples.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Failure {
+    kind: FailureKind,
+    /// One line, with the errno name where a call failed.
+    message: String,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum FailureKind {
+    /// The system does not have it.
+    Unsupported,
+    /// A call of the operation failed.
+    Failed,
+    /// It did not answer in time and was ended.
+    Timeout,
+    /// Its process ended without an answer.
+    Crashed,
+    /// The process could not be started.
+    Start,
+    /// The run was interrupted before it was measured.
+    Interrupted,
+}
+
+/// What is known of a case that somebody else measured.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Figure {
+    /// Time per operation, in nanoseconds.
+    #[schemars(range(min = 0))]
+    ns_per_op: f64,
+    /// The figure as its source prints it, e.g. `31.12 s for 67108864 calls`.
+    as_printed: String,
+    /// Operations that the figure is the mean of; null if the source does not tell.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    count: Option<u64>,
+    /// Share of the CPU time that was spent in user mode; null if the source does not tell.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
+    user_share: Option<f64>,
+}
+
+impl ResultFile {
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut json = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
+        self.serialize(&mut json)?;
+        out.write_all(b"\n")
+    }
+
+    /// Whether every value makes sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::file(self)
+    }
+}
+
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(ResultFile).to_value()
+}

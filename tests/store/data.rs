@@ -1,0 +1,162 @@
+//! What the tests of result files work on: the examples of FORMAT.md, and strategies for runs and for damaged files.
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use syscost::model::*;
+use syscost::store;
+
+pub fn json(run: &Run) -> String {
+    let mut bytes = Vec::new();
+    store::write_to(run, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn record(operation: &str, outcome: Outcome) -> Record {
+    let entries_status = EntriesStatus::Unverified("ptrace: EPERM".into());
+    Record {
+        case: Case::native(operation),
+        role: Role::Asked,
+        outcome,
+        entries: None,
+        entries_status,
+        warnings: vec![],
+    }
+}
+
+fn measured() -> Record {
+    let slots = |times: [u64; 3]| times.map(|ns| vec![ns]).to_vec();
+    let measurement = Measurement {
+        iterations: 4096,
+        blocks: vec![
+            Block { launch: 0, slots: slots([1_902_114, 1_899_870, 1_904_502]) },
+            Block { launch: 1, slots: slots([1_911_026, 1_908_333, 1_907_641]) },
+        ],
+        cpu: CpuTime { user_ns: 2_150_000, system_ns: 11_240_000, wall_ns: 13_462_018 },
+        preempted_ns: vec![2_028_532],
+        minor_faults: 2,
+        major_faults: 0,
+        switches: false,
+    };
+    let mut record = record("file.lstat", Outcome::Measured(measurement));
+    record.case.params.insert("depth".into(), 4);
+    record.case.defaults.insert("entries".into(), 0);
+    record.entries = Some([("newfstatat".to_string(), 1.0)].into_iter().collect());
+    record.entries_status = EntriesStatus::Verified;
+    record
+}
+
+/// The first example of FORMAT.md: a run of this tool.
+pub fn example() -> Run {
+    let host = Host {
+        system: Some("Linux".into()),
+        kernel: Some("6.12.48".into()),
+        architecture: Some("x86_64".into()),
+        cpus: Some(8),
+        clock_source: Some("tsc".into()),
+        ..Host::default()
+    };
+    let failed = Outcome::Failed(Failure::new(FailureKind::Unsupported, "io_uring_setup: EPERM"));
+    Run {
+        tool: Tool { name: "syscost".into(), version: "0.1.0".into(), compiler: "gcc 14.2.0".into() },
+        host,
+        started_unix_s: 1_767_225_600,
+        seed: 42,
+        budget_s: 60.0,
+        precision_percent: 1.0,
+        elapsed_s: 58.25,
+        complete: true,
+        records: vec![measured(), record("io.uring_nop", failed)],
+        warnings: vec![],
+        source: None,
+    }
+}
+
+/// The second example of FORMAT.md: a figure that somebody else measured.
+pub fn published() -> Run {
+    let figure = Figure {
+        time: Nanos(464.0),
+        as_printed: "31.12 s for 67108864 calls".into(),
+        count: Some(67_108_864),
+        user_share: None,
+    };
+    let mut record = record("id.getppid", Outcome::Published(figure));
+    record.entries_status = EntriesStatus::Unverified("taken from an article".into());
+    let source = Source { title: "An article, 2019".into(), note: "CPU and kernel are not told".into() };
+    Run { records: vec![record], source: Some(source), host: Host::default(), ..example() }
+}
+
+/// Names as a hostile file may have them.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z.]{1,12}", "\\PC{1,20}", vec(any::<char>(), 1..20).prop_map(String::from_iter)]
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 0.0..1e6, Just(1.0 / 3.0), Just(f64::MAX), Just(5e-324)]
+}
+
+prop_compose! {
+    fn any_case()(operation in text(), name in option::of(text()), language in option::of(text()),
+        environment in text(), params in btree_map(text(), any::<u64>(), 0..3),
+        defaults in btree_map(text(), any::<u64>(), 0..3)) -> Case {
+        Case { operation, name, language, environment, params, defaults }
+    }
+}
+
+prop_compose! {
+    fn any_measurement()(iterations in 1..u64::MAX, user_ns in any::<u64>(), minor_faults in any::<u64>(),
+        blocks in vec((any::<u32>(), vec(vec(any::<u64>(), 0..3), 0..4)), 0..3),
+        preempted_ns in vec(any::<u64>(), 0..3), switches in any::<bool>()) -> Outcome {
+        let blocks = blocks.into_iter().map(|(launch, slots)| Block { launch, slots }).collect();
+        let cpu = CpuTime { user_ns, system_ns: 1, wall_ns: u64::MAX };
+        Outcome::Measured(Measurement { iterations, blocks, cpu, preempted_ns, minor_faults, major_faults: 3, switches })
+    }
+}
+
+fn any_outcome() -> impl Strategy<Value = Outcome> {
+    use FailureKind::*;
+    let kind = proptest::sample::select(vec![Unsupported, Failed, Timeout, Crashed, Start, Interrupted]);
+    let figure = (number(), text(), option::of(1..u64::MAX), option::of(0.0..=1.0f64)).prop_map(
+        |(time, as_printed, count, user_share)| {
+            Outcome::Published(Figure { time: Nanos(time), as_printed, count, user_share })
+        },
+    );
+    let failed = (kind, any::<String>()).prop_map(|(kind, text)| Outcome::Failed(Failure::new(kind, text)));
+    prop_oneof![any_measurement(), failed, figure]
+}
+
+prop_compose! {
+    fn any_record()(case in any_case(), outcome in any_outcome(), baseline in any::<bool>(),
+        entries in option::of(btree_map(text(), number(), 0..3)), reason in option::of(any::<String>()),
+        warnings in vec(any::<String>(), 0..2)) -> Record {
+        let role = if baseline { Role::Baseline } else { Role::Asked };
+        let entries_status = reason.map_or(EntriesStatus::Verified, EntriesStatus::Unverified);
+        Record { case, role, outcome, entries: entries.map(|e| e.into_iter().collect()), entries_status, warnings }
+    }
+}
+
+prop_compose! {
+    pub fn any_run()(records in vec(any_record(), 0..4), warnings in vec(any::<String>(), 0..2), seed in any::<u64>(),
+        elapsed_s in number(), name in option::of(text()), load_1min in option::of(number()),
+        source in option::of((text(), any::<String>())), complete in any::<bool>()) -> Run {
+        let source = source.map(|(title, note)| Source { title, note });
+        let host = Host { name, load_1min, taxes: vec![Tax::default()], ..Host::default() };
+        Run { records, warnings, seed, elapsed_s, host, source, complete, ..example() }
+    }
+}
+
+/// A sound file with some bytes replaced by others that are likely to matter.
+pub fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = ["", "-", "1e999", "null", "\"\n\\u0000", "{", "]", "0.5", "99999999999999999999", "\u{202e}", ","];
+    let piece =
+        prop_oneof![proptest::sample::select(pieces.map(|p| p.as_bytes().to_vec()).to_vec()), vec(any::<u8>(), 0..4)];
+    (vec((any::<prop::sample::Index>(), 0..8usize, piece), 1..3)).prop_map(|edits| {
+        let mut bytes = json(&example()).into_bytes();
+        for (at, length, piece) in edits {
+            let from = at.index(bytes.len());
+            let to = (from + length).min(bytes.len());
+            bytes.splice(from..to, piece);
+        }
+        bytes
+    })
+}
