@@ -174,7 +174,7 @@ const struct operation process_operations[] = {
     CHILD("posix_spawn", "posix_spawn() of a static program that does nothing, and waitpid()",
           SPAWN " set_robust_list x1" STATIC_PROGRAM, "exec", setup_spawn, run_posix_spawn),
     {.id = "process.thread", .what = "pthread_create() of a thread that returns at once, and pthread_join()",
-     .enters = "clone3/clone x1 rt_sigprocmask x4 rseq x1 set_robust_list x1 madvise x1 exit x1 futex/futex_time64 ?",
+     .enters = "clone3/clone x1 rt_sigprocmask x4 rseq x1 set_robust_list x1 madvise x1 exit x1 futex/futex_time64 x?",
      .systems = "posix", .family = "process", .flags = SWITCHES, .run = run_thread},
     {.id = "process.clone_thread",
      .what = "clone() of a thread without libc's part, on a ready stack; the caller sleeps until it has ended",
