@@ -13,5 +13,6 @@
 //! - [`report`]: tables to text, Markdown, CSV, JSON
 #![deny(unsafe_code)]
 
+pub mod kernel;
 pub mod model;
 pub mod report;

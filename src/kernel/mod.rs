@@ -1,0 +1,5 @@
+//! The kernel seam: reads the host's facts and tries what is permitted.
+
+pub mod checks;
+pub mod host;
+pub mod taxes;
