@@ -13,6 +13,8 @@
 //! - [`report`]: tables to text, Markdown, CSV, JSON
 #![deny(unsafe_code)]
 
+pub mod cli;
+pub mod doctor;
 pub mod kernel;
 pub mod model;
 pub mod report;

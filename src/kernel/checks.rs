@@ -21,7 +21,7 @@ pub struct Checks {
     /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
     pub ptrace_scope: Option<u8>,
     /// Whether system call tracepoints may be opened, going by settings; opening one is for the caller to try.
-    pub perf_allowed: Result<(), String>,
+    pub perf_allowed: Result<(), PerfObstacle>,
     /// Whether the processor's own event counters are offered.
     pub hardware_counters: bool,
     /// Whether the kernel's tracing state can be read, so that an absence of taxes means something.
@@ -36,6 +36,19 @@ pub struct Checks {
     pub steal_since_boot_percent: Option<f64>,
     /// The clock frequency that a virtual machine is told of, which is not what it runs at.
     pub nominal_mhz: Option<f64>,
+}
+
+/// Why system call tracepoints cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PerfObstacle {
+    /// The kernel was built without perf events or without these tracepoints.
+    NotBuilt,
+    /// kernel.perf_event_paranoid, too high for this user.
+    Paranoid(i32),
+    /// The tracing file system, which tells the tracepoint's number, is not mounted or not for this user.
+    HiddenTracing,
+    /// Opening one was tried and refused; the reason.
+    Refused(String),
 }
 
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
@@ -87,14 +100,14 @@ fn seize(child: &Child) -> Result<(), String> {
 }
 
 /// The second witness needs the kernel's permission and the tracepoint's number.
-fn perf(sources: &Sources) -> Result<(), String> {
-    let level = sources.number(PARANOID).ok_or("this kernel offers no perf events")?;
-    if level > 1.0 && !capable(sources, PERFMON) && !capable(sources, SYS_ADMIN) {
-        return Err(format!("kernel.perf_event_paranoid is {level}"));
+fn perf(sources: &Sources) -> Result<(), PerfObstacle> {
+    let level = sources.text(PARANOID).and_then(|level| level.parse().ok()).ok_or(PerfObstacle::NotBuilt)?;
+    if level > 1 && !capable(sources, PERFMON) && !capable(sources, SYS_ADMIN) {
+        return Err(PerfObstacle::Paranoid(level));
     }
-    let directory = tracing_directory(sources).ok_or("the tracing file system (tracefs) cannot be read")?;
+    let directory = tracing_directory(sources).ok_or(PerfObstacle::HiddenTracing)?;
     let number = sources.number(&format!("{directory}/events/raw_syscalls/sys_enter/id"));
-    number.map(|_| ()).ok_or_else(|| "the kernel has no raw_syscalls tracepoints".to_string())
+    number.map(|_| ()).ok_or(PerfObstacle::NotBuilt)
 }
 
 fn capable(sources: &Sources, bit: u32) -> bool {
@@ -139,11 +152,11 @@ mod tests {
     #[test]
     fn perf_needs_permission_and_tracefs() {
         let reason = |files: &[(&str, &str)]| perf(&tree(files).1);
-        assert_eq!(reason(&[]), Err("this kernel offers no perf events".to_string()));
+        assert_eq!(reason(&[]), Err(PerfObstacle::NotBuilt));
         let refused = reason(&[(PARANOID, "2\n"), ("proc/self/status", NOBODY)]);
-        assert_eq!(refused, Err("kernel.perf_event_paranoid is 2".to_string()));
+        assert_eq!(refused, Err(PerfObstacle::Paranoid(2)));
         let hidden = reason(&[(PARANOID, "2\n"), ("proc/self/status", ROOT)]);
-        assert_eq!(hidden, Err("the tracing file system (tracefs) cannot be read".to_string()));
+        assert_eq!(hidden, Err(PerfObstacle::HiddenTracing));
     }
 
     #[test]
