@@ -45,19 +45,23 @@ pub fn finding(tax: &Tax) -> Finding {
 
 /// Says so where no tax was seen, and how far one could see.
 pub fn none(host: &Host, checks: &Checks) -> Option<Answer> {
-    let root = host.user.as_deref() == Some("root");
+    // Root in a container sees that container's processes only.
+    let root = host.user.as_deref() == Some("root") && host.container.is_none();
     match (host.taxes.is_empty(), checks.tracing_visible, root) {
         (false, _, _) => None,
-        (true, true, true) => Answer::good("none seen: filters, tracing, audit"),
-        (true, true, false) => Answer::notice("none seen", "Run doctor as root to see what other processes trace."),
+        (true, true, true) => Answer::good("none seen: filters, tracing, audit daemon"),
+        (true, true, false) => {
+            Answer::notice("none seen", "To see what other processes trace, run doctor as root, outside of containers.")
+        }
         (true, false, true) => {
             let advice =
                 "The kernel's tracing state is hidden: to see it, mount -t tracefs tracefs /sys/kernel/tracing";
             Answer::notice("none seen", advice)
         }
-        (true, false, false) => {
-            Answer::notice("none seen", "The kernel's tracing state is hidden from this user: run doctor as root.")
-        }
+        (true, false, false) => Answer::notice(
+            "none seen",
+            "The kernel's tracing state is hidden: run doctor as root, outside of containers.",
+        ),
     }
 }
 
