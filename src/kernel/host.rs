@@ -33,8 +33,8 @@ const LIMITS: &[(&str, &str)] = &[
 
 /// Everything about the machine that files tell. `measuring_cpu` decides whose frequency is meant.
 ///
-/// The clock's cost and step, the C library, the choice of CPUs, the file system and the stolen time are others' to fill.
-/// Call it before this process restricts its own CPUs: `cpus_allowed` is read from the process.
+/// The clock's cost and step, the C library, the choice of CPUs, the file system and the stolen time are for others
+/// to fill. Call it before this process restricts its own CPUs: `cpus_allowed` is read from the process.
 pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
     let cpu = Cpu::read(sources, measuring_cpu);
     Host {

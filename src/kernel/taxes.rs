@@ -1,8 +1,8 @@
 //! What makes every system call dearer: of this process (seccomp, a tracer) or of all (tracing, audit, kernel options).
 //!
-//! Nothing is mounted and no privilege is taken: what cannot be read is not reported, so that an empty list means "none
-//! seen". Seen as root only: tracefs, other processes' descriptors. Never seen: BPF programs that are pinned or attached
-//! without a descriptor to hold them, audit rules themselves, tracers in other containers. Called by `host::facts`.
+//! Nothing is mounted and no privilege is taken: what cannot be read is not reported, so an empty list means "none
+//! seen". Seen as root only: tracefs, other processes' descriptors. Never seen: BPF programs that are pinned or held by
+//! no descriptor, audit rules themselves, tracers in other containers. Called by `host::facts`.
 
 mod descriptors;
 mod tracing;

@@ -68,7 +68,7 @@ impl Cpu {
         sources.text(&self.frequency_file("scaling_governor"))
     }
 
-    /// Whether frequencies above the nominal one are permitted; drivers differ in where they say so, and in what 1 means.
+    /// Whether frequencies above the nominal one are permitted; drivers differ in where they say so and in what 1 is.
     pub fn turbo(&self, sources: &Sources) -> Option<bool> {
         let forbidden = sources.flag(&format!("{CPUS}/intel_pstate/no_turbo"));
         let permitted = || sources.flag(&format!("{CPUS}/cpufreq/boost"));
