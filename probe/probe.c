@@ -145,8 +145,16 @@ static void add_usage(struct totals *sum, int who) {
     sum->major_faults += (uint64_t)usage.ru_majflt;
 }
 
+/* Kernels bring a running thread's accounting up to date at ticks and switches only; reading its CPU clock does so at
+   once (Linux: task_sched_runtime). Without that a request shorter than a tick would seem to take no CPU time. */
+static void update_accounting(void) {
+    struct timespec t;
+    clock_gettime(operation->flags & (CHILDREN | SWITCHES) ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &t);
+}
+
 static struct totals usage_so_far(void) {
     struct totals sum = {0, 0, 0, 0};
+    update_accounting();
     add_usage(&sum, operation->flags & (CHILDREN | SWITCHES) ? RUSAGE_SELF : USAGE_OF_PROBE);
     if (operation->flags & CHILDREN) add_usage(&sum, RUSAGE_CHILDREN);
     return sum;

@@ -13,10 +13,12 @@
 //! - [`store`]: result files, read and written
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`summary`]: pure: a run in figures, with warnings
+//! - [`doctor`]: pure: what of a host spoils measuring, and what to do
 //! - [`report`]: tables to text, Markdown, CSV, JSON
 #![deny(unsafe_code)]
 
 pub mod cli;
+pub mod doctor;
 pub mod engine;
 pub mod kernel;
 pub mod model;

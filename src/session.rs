@@ -1,9 +1,10 @@
 //! One measurement from the machine's side: directory, CPUs, signals, catalogue; then proof and engine, to a `Run`.
 //! The commands that measure call it; it prints nothing.
 
-use crate::engine::{self, Clock, Config, Measured, Observer, Planned};
+use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned};
 use crate::kernel::affinity::{Placement, Wanted};
-use crate::model::{Failure, FailureKind, Host, Operation, Outcome, Record, Run, Tool};
+use crate::kernel::host::{self, Sources, StealClock};
+use crate::model::{Case, Failure, FailureKind, Host, Operation, Outcome, Record, Run, Tool};
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Facts, Interrupt, Native, RunDirectory, read_catalogue};
 use crate::store;
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the user decides.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wishes {
     pub cpu: Wanted,
     /// Wall time for measuring; by the number of cases where it is not given.
@@ -24,6 +25,19 @@ pub struct Wishes {
     pub timeout: Duration,
     /// Whether kernel entries are counted.
     pub verify: bool,
+}
+
+impl Default for Wishes {
+    fn default() -> Wishes {
+        Wishes {
+            cpu: Wanted::Best,
+            budget: None,
+            precision_percent: 1.0,
+            seed: None,
+            timeout: Duration::from_secs(10),
+            verify: true,
+        }
+    }
 }
 
 /// Told how far the work has come.
@@ -46,6 +60,8 @@ pub struct Session {
     wishes: Wishes,
     native: Native,
     interrupt: Interrupt,
+    host: Host,
+    steal: Option<StealClock>,
 }
 
 /// Time that each case gets unless the user decides, and the bounds of their sum.
@@ -59,8 +75,12 @@ impl Session {
     /// # Errors
     /// When one of these is refused; the message says which.
     pub fn open(wishes: Wishes) -> Result<Session> {
+        let sources = Sources::default();
+        // Before this process moves to the driver's CPUs: the facts hold what it was allowed at first.
+        let mut host = host::facts(&sources, None);
         let placement = Placement::choose(wishes.cpu)?;
         let directory = RunDirectory::create()?;
+        host.file_system = host::file_system(directory.path());
         let catalogue = read_catalogue(&directory.probe())?;
         let interrupt = Interrupt::default();
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
@@ -68,7 +88,16 @@ impl Session {
         }
         let directory = Rc::new(RefCell::new(directory));
         let native = Native { directory, placement, interrupt: interrupt.clone(), patience: wishes.timeout };
-        Ok(Session { catalogue, wishes, native, interrupt })
+        let steal = StealClock::start(&sources, native.placement.measuring);
+        Ok(Session { catalogue, wishes, native, interrupt, host, steal })
+    }
+
+    /// What a probe says of itself and of the clock.
+    ///
+    /// # Errors
+    /// Why it did not start.
+    pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
+        Ok(self.native.launch(&Case::native("call.empty_loop"), 0)?.facts().clone())
     }
 
     /// Counts the kernel entries of `planned`, then measures what works. What there is is written to `out` after each
@@ -83,7 +112,15 @@ impl Session {
         let config = self.config(planned.len());
         let frame = Frame { planned: &planned, proofs: &proofs, run: self.empty_run(&config) };
         watch.stage(Stage::Measuring);
-        let mut scribe = Scribe { frame, out, watch, interrupt: &self.interrupt, failed: None, began: Instant::now() };
+        let mut scribe = Scribe {
+            steal: self.steal,
+            frame,
+            out,
+            watch,
+            interrupt: &self.interrupt,
+            failed: None,
+            began: Instant::now(),
+        };
         let clock = Wall(Instant::now());
         let measured = engine::measure(&sound, &mut self.native, &clock, &config, &mut scribe);
         scribe.finish(&measured)
@@ -127,7 +164,7 @@ impl Session {
             measuring_cpu: placement.measuring,
             measuring_cpu_reason: Some(placement.reason.clone()),
             driver_cpus: placement.driver.clone(),
-            ..Host::default()
+            ..self.host.clone()
         };
         Run {
             tool: tool(),
@@ -209,6 +246,7 @@ struct Scribe<'a> {
     out: Option<&'a Path>,
     watch: &'a dyn Watch,
     interrupt: &'a Interrupt,
+    steal: Option<StealClock>,
     /// Why the result file could not be written, the first time.
     failed: Option<store::StoreError>,
     began: Instant,
@@ -225,6 +263,7 @@ impl Scribe<'_> {
     fn finish(mut self, measured: &[Measured]) -> Result<Run> {
         let mut run = self.frame.filled(measured, self.began.elapsed());
         run.complete = !self.interrupt.is_set();
+        run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         self.failed = None;
         self.write(&run);
@@ -251,7 +290,7 @@ impl Observer for Scribe<'_> {
 }
 
 /// What probes say of the machine: libc, and the clock's cost and step (medians over all of them).
-fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
+pub fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
     let numbers = |name: &str| crate::stats::median(facts.clone().filter_map(|f| f.number(name)).collect());
     host.clock_cost_ns = numbers("clock_cost_ns");
     host.clock_step_ns = numbers("clock_step_ns");

@@ -2,6 +2,7 @@
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
 mod completions;
+mod doctor;
 mod error;
 mod list;
 mod progress;
@@ -48,6 +49,7 @@ enum Command {
     Run(run::RunArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
     #[command(hide = true)]
@@ -60,10 +62,11 @@ enum Command {
 /// [`UsageError`] where the user should ask differently; anything else where the tool failed.
 pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
     match arguments.command {
-        None => run::run(&run::RunArgs::tour(), out),
+        None => run::run(&run::RunArgs::tour()?, out),
         Some(Command::Run(args)) => run::run(&args, out),
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
+        Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),
         Some(Command::Schema(args)) => completions::schema(&args, out),

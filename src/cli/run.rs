@@ -7,9 +7,9 @@ use super::{Exit, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::Outcome;
 use crate::plan::{Setting, Study, matching, select, tour};
-use crate::report::{Format, Sort};
 use crate::session::{Session, Wishes};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
+use clap::{Args, FromArgMatches};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -72,22 +72,10 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl RunArgs {
-    /// What `syscost` alone does.
-    pub fn tour() -> RunArgs {
-        RunArgs {
-            patterns: Vec::new(),
-            all: false,
-            time: None,
-            precision: 1.0,
-            out: None,
-            cpu: None,
-            params: Vec::new(),
-            seed: None,
-            timeout: 10.0,
-            no_verify: false,
-            quiet: false,
-            view: View { format: Format::Text, sort: Sort::Asked },
-        }
+    /// What `syscost` alone does: `syscost run` without anything.
+    pub fn tour() -> Result<RunArgs> {
+        let matches = RunArgs::augment_args(clap::Command::new("run")).get_matches_from(["run"]);
+        Ok(RunArgs::from_arg_matches(&matches)?)
     }
 
     fn wishes(&self) -> Wishes {
@@ -135,10 +123,7 @@ fn check_destination(args: &RunArgs) -> Result<()> {
     let Some(path) = &args.out else { return Ok(()) };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if path.is_dir() || parent.is_some_and(|parent| !parent.is_dir()) {
-        return usage(Err(anyhow::anyhow!("--out {}: not a file in an existing directory", path.display())));
-    }
-    if path.extension().is_none() && path.as_os_str().is_empty() {
-        bail!("--out: the file has no name");
+        return usage(Err(anyhow!("--out {}: not a file in an existing directory", path.display())));
     }
     Ok(())
 }

@@ -2,6 +2,9 @@
 //! `unsafe` is allowed here alone, each block with its reason.
 
 pub mod affinity;
+pub mod checks;
+pub mod host;
 pub mod process;
 pub mod ptrace;
 pub mod syscalls;
+pub mod taxes;

@@ -28,7 +28,7 @@ pub struct Host {
     pub cpus_allowed: Option<u32>,
     /// Memory in MiB.
     pub memory_mib: Option<u64>,
-    /// Kernel command line.
+    /// Those options of the kernel's command line that change what system calls cost.
     pub command_line: Option<String>,
     /// `vulnerability: mitigation`, one each, of those that the CPU is affected by.
     pub mitigations: Vec<String>,

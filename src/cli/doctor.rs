@@ -1,0 +1,124 @@
+//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what could be done.
+//!
+//! Gathers facts and trials, has `crate::doctor` judge them, and writes what it says. Changes nothing.
+
+use crate::doctor::{Finding, State, findings, verdict};
+use crate::kernel::checks::checks;
+use crate::kernel::host::{Sources, facts, file_system};
+use crate::model::Host;
+use crate::report::{Cell, Column, Format, Screen, Style, Table, write_table};
+use crate::session::{Session, Wishes, add_facts};
+use anyhow::Result;
+use serde::Serialize;
+use std::io::Write;
+
+/// Names the document's layout, for whoever reads it by program.
+pub const SCHEMA: &str = "syscost.doctor/1";
+
+/// Show what on this machine spoils measuring or is not permitted, and what could be done.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format json")]
+pub struct DoctorArgs {
+    /// How findings are written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    host: &'a Host,
+    findings: &'a [Finding],
+}
+
+/// Looks at this machine and writes what was found.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let sources = Sources::default();
+    let mut host = Host { file_system: file_system(&std::env::temp_dir()), ..facts(&sources, None) };
+    add_probe_facts(&mut host);
+    let findings = findings(&host, &checks(&sources));
+    write(args.format, &host, &findings, screen, out)
+}
+
+/// The clock's cost and step, as a probe finds them. Where no probe can be started, that stays unknown.
+fn add_probe_facts(host: &mut Host) {
+    if let Ok(Ok(facts)) = Session::open(Wishes::default()).map(|mut session| session.probe_facts()) {
+        add_facts(host, std::iter::once(&facts));
+    }
+}
+
+fn write(format: Format, host: &Host, findings: &[Finding], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    match format {
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &Document { schema: SCHEMA, host, findings })?;
+            Ok(writeln!(out)?)
+        }
+        _ => write_table(&table(findings), format, screen, out),
+    }
+}
+
+fn table(findings: &[Finding]) -> Table {
+    Table {
+        title: verdict(findings),
+        columns: ["what", "state", "found", "advice"].map(Column::left).to_vec(),
+        rows: findings.iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+fn row(finding: &Finding) -> Vec<Cell> {
+    let state = Cell::styled(finding.state.name(), style(finding.state));
+    vec![finding.subject.as_str().into(), state, finding.found.as_str().into(), finding.advice.as_str().into()]
+}
+
+fn style(state: State) -> Style {
+    match state {
+        State::Good => Style::Good,
+        State::Notice => Style::Plain,
+        State::Forbidden => Style::Warning,
+        State::Spoils => Style::Bad,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(format: Format) -> String {
+        let finding = |subject: &str, state| Finding {
+            subject: subject.to_string(),
+            state,
+            found: "seen".to_string(),
+            advice: "do this".to_string(),
+        };
+        let findings = [finding("load", State::Spoils), finding("turbo", State::Notice)];
+        let mut out = Vec::new();
+        write(format, &Host::default(), &findings, Screen::PLAIN, &mut out).expect("written");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn text_opens_with_the_verdict() {
+        let expected = "1 thing spoils measurements here; 1 to know when reading figures.\n\n\
+                        what   state   found  advice\n\
+                        load   spoils  seen   do this\n\
+                        turbo  notice  seen   do this\n";
+        assert_eq!(written(Format::Text), expected);
+    }
+
+    #[test]
+    fn csv_is_rows_alone() {
+        assert_eq!(written(Format::Csv).lines().next(), Some("what,state,found,advice"));
+    }
+
+    #[test]
+    fn json_names_its_schema() {
+        let document: serde_json::Value = serde_json::from_str(&written(Format::Json)).expect("JSON");
+        assert_eq!(document["schema"], SCHEMA);
+        assert_eq!(document["findings"][0]["state"], "spoils");
+        assert!(document["host"].is_object());
+    }
+}

@@ -1,0 +1,183 @@
+//! What the host's facts and the trials mean for measuring, and what the user could do about it.
+//!
+//! Pure: facts in, findings out. Nothing here reads the system, and nothing anywhere changes it. Called by the `doctor`
+//! command. One look is one row of [`LOOKS`]; its function answers in a few lines or stays silent.
+
+mod machine;
+mod noise;
+mod permission;
+mod tax;
+
+use crate::kernel::checks::Checks;
+use crate::model::Host;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a finding means for measuring; in the order in which findings are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Figures are disturbed or changed by it.
+    Spoils,
+    /// Something is refused here that measuring makes use of.
+    Forbidden,
+    /// Must be known to read the figures.
+    Notice,
+    Good,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Spoils => "spoils",
+            State::Forbidden => "forbidden",
+            State::Notice => "notice",
+            State::Good => "good",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// What was looked at, e.g. `clock source`.
+    pub subject: String,
+    pub state: State,
+    /// What was seen.
+    pub found: String,
+    /// What it means or what the user could do; empty where nothing needs doing.
+    pub advice: String,
+}
+
+/// A finding without its subject.
+struct Answer {
+    state: State,
+    found: String,
+    advice: String,
+}
+
+impl Answer {
+    fn good(found: impl Into<String>) -> Option<Answer> {
+        Answer::new(State::Good, found, "")
+    }
+
+    fn notice(found: impl Into<String>, advice: impl Into<String>) -> Option<Answer> {
+        Answer::new(State::Notice, found, advice)
+    }
+
+    fn spoils(found: impl Into<String>, advice: impl Into<String>) -> Option<Answer> {
+        Answer::new(State::Spoils, found, advice)
+    }
+
+    fn forbidden(found: impl Into<String>, advice: impl Into<String>) -> Option<Answer> {
+        Answer::new(State::Forbidden, found, advice)
+    }
+
+    fn new(state: State, found: impl Into<String>, advice: impl Into<String>) -> Option<Answer> {
+        Some(Answer { state, found: found.into(), advice: advice.into() })
+    }
+
+    fn about(self, subject: &str) -> Finding {
+        Finding { subject: subject.to_string(), state: self.state, found: self.found, advice: self.advice }
+    }
+}
+
+/// Says what it thinks of one subject; `None` where there is nothing to say.
+type Look = fn(&Host, &Checks) -> Option<Answer>;
+
+const LOOKS: &[(&str, Look)] = &[
+    ("kernel entries", permission::ptrace),
+    ("second witness", permission::perf),
+    ("hardware counters", permission::counters),
+    ("load", noise::load),
+    ("stolen time", noise::steal),
+    ("CPU quota", noise::quota),
+    ("processors", noise::processors),
+    ("SMT", noise::smt),
+    ("frequency", noise::frequency),
+    ("governor", noise::governor),
+    ("turbo", noise::turbo),
+    ("autogroup", noise::autogroup),
+    ("clock source", machine::clock_source),
+    ("clock reading", machine::clock_reading),
+    ("hypervisor", machine::hypervisor),
+    ("container", machine::container),
+    ("mitigations", machine::mitigations),
+    ("file system", machine::file_system),
+    ("limits", machine::limits),
+    ("C compiler", permission::compiler),
+    ("32-bit programs", permission::m32),
+    ("taxes", tax::none),
+];
+
+/// All findings: what spoils first, what is good last.
+pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
+    let taxes = host.taxes.iter().map(tax::finding);
+    let looks = LOOKS.iter().filter_map(|(subject, look)| Some(look(host, checks)?.about(subject)));
+    let mut all: Vec<Finding> = taxes.chain(looks).collect();
+    all.sort_by_key(|finding| finding.state);
+    all
+}
+
+/// The findings in a sentence.
+pub fn verdict(findings: &[Finding]) -> String {
+    let count = |state: State| findings.iter().filter(|finding| finding.state == state).count();
+    let spoils = match count(State::Spoils) {
+        0 => "Nothing seen here spoils measurements".to_string(),
+        1 => "1 thing spoils measurements here".to_string(),
+        n => format!("{n} things spoil measurements here"),
+    };
+    let forbidden = match count(State::Forbidden) {
+        0 => "",
+        n => &format!("; {n} not permitted"),
+    };
+    let notice = match count(State::Notice) {
+        0 => "",
+        n => &format!("; {n} to know when reading figures"),
+    };
+    format!("{spoils}{forbidden}{notice}.")
+}
+
+/// Whether this is a virtual machine, as far as is known.
+fn is_virtual(host: &Host) -> bool {
+    host.hypervisor.as_deref().is_some_and(|name| name != "none")
+}
+
+#[cfg(test)]
+mod fake;
+
+#[cfg(test)]
+mod tests {
+    use super::fake::{hardware, permitted};
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn subjects_are_unique() {
+        let subjects: HashSet<&str> = LOOKS.iter().map(|(subject, _)| *subject).collect();
+        assert_eq!(subjects.len(), LOOKS.len());
+    }
+
+    #[test]
+    fn a_quiet_machine_has_only_good_findings() {
+        let all = findings(&hardware(), &permitted());
+        let others: Vec<_> = all.iter().filter(|finding| finding.state != State::Good).collect();
+        assert!(others.is_empty(), "{others:?}");
+        assert_eq!(verdict(&all), "Nothing seen here spoils measurements.");
+    }
+
+    #[test]
+    fn what_is_not_good_has_advice_and_stands_first() {
+        let all = findings(&Host::default(), &permitted());
+        assert!(all.is_sorted_by_key(|finding| finding.state));
+        assert!(all.iter().all(|finding| (finding.state == State::Good) == finding.advice.is_empty()), "{all:?}");
+    }
+
+    #[test]
+    fn the_verdict_counts() {
+        let finding = |state| Finding { subject: "x".into(), state, found: "y".into(), advice: "z".into() };
+        let states = [State::Spoils, State::Spoils, State::Forbidden, State::Notice, State::Good];
+        let said = verdict(&states.map(finding));
+        assert_eq!(said, "2 things spoil measurements here; 1 not permitted; 1 to know when reading figures.");
+    }
+}

@@ -1,0 +1,199 @@
+//! What is permitted and what is there, tried for real where a trial is harmless.
+//!
+//! Starts a child to trace and the C compiler; changes nothing. What the results mean is for `crate::doctor` to say,
+//! which is who reads them. Called by the `doctor` command.
+
+use super::host::{Sources, StealClock};
+use super::taxes::tracing_directory;
+use nix::sys::ptrace;
+use nix::unistd::Pid;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+mod quota;
+
+/// Results of trials. Reasons are in words, to be shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checks {
+    /// Whether a child could be traced.
+    pub ptrace_allowed: Result<(), String>,
+    /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
+    pub ptrace_scope: Option<u8>,
+    /// Whether system call tracepoints may be opened, going by settings; opening one is for the caller to try.
+    pub perf_allowed: Result<(), PerfObstacle>,
+    /// Whether the processor's own event counters are offered.
+    pub hardware_counters: bool,
+    /// Whether the kernel's tracing state can be read, so that an absence of taxes means something.
+    pub tracing_visible: bool,
+    /// The C compiler's first line about itself.
+    pub cc: Option<String>,
+    /// Whether it builds 32-bit programs; `None` where that makes no sense here.
+    pub m32: Option<bool>,
+    /// CPUs' worth of time that the control group may use; `None` for no limit.
+    pub cpu_quota: Option<f64>,
+    /// Share of the time since the machine was started that the hypervisor took away.
+    pub steal_since_boot_percent: Option<f64>,
+    /// The clock frequency that a virtual machine is told of, which is not what it runs at.
+    pub nominal_mhz: Option<f64>,
+}
+
+/// Why system call tracepoints cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PerfObstacle {
+    /// The kernel was built without perf events or without these tracepoints.
+    NotBuilt,
+    /// kernel.perf_event_paranoid, too high for this user.
+    Paranoid(i32),
+    /// The tracing file system, which tells the tracepoint's number, is not mounted or not for this user.
+    HiddenTracing,
+    /// Opening one was tried and refused; the reason.
+    Refused(String),
+}
+
+const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
+const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
+/// Bits of capabilities, from `linux/capability.h`: either permits perf events of the kernel.
+const SYS_ADMIN: u32 = 21;
+const PERFMON: u32 = 38;
+/// The number that the kernel's first user namespace has: capabilities of another one are not the machine's.
+const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
+/// Devices that stand for a processor's counters; hybrid ones and ARM's have names of their own.
+const COUNTERS: &[&str] = &["cpu", "cpu_core", "cpu_atom", "armv8", "armv9", "cpum_cf"];
+
+/// Tries everything; takes as long as the compiler does.
+pub fn checks(sources: &Sources) -> Checks {
+    let compiler = COMPILERS.iter().find_map(|name| Some((*name, version(name)?)));
+    Checks {
+        ptrace_allowed: try_ptrace(),
+        ptrace_scope: sources.text("proc/sys/kernel/yama/ptrace_scope").and_then(|scope| scope.parse().ok()),
+        perf_allowed: perf(sources),
+        hardware_counters: hardware_counters(sources),
+        tracing_visible: tracing_directory(sources).is_some(),
+        m32: compiler.as_ref().filter(|_| cfg!(target_arch = "x86_64")).map(|(name, _)| builds_32_bit(name)),
+        cc: compiler.map(|(_, version)| version),
+        cpu_quota: quota::cpus(sources),
+        steal_since_boot_percent: StealClock::since_boot().percent_since(sources),
+        nominal_mhz: super::host::nominal_mhz(sources),
+    }
+}
+
+/// Traces a child that does nothing. The same thread starts, traces and reaps it, as ptrace wants.
+fn try_ptrace() -> Result<(), String> {
+    let mut child = idle_child().map_err(|error| format!("there is no child to try it on: cat: {error}"))?;
+    let tried = seize(&child);
+    // The child may have ended by itself, and has no other way to fail: both results are of no use.
+    let _ = child.kill();
+    let _ = child.wait();
+    tried
+}
+
+/// A process that waits for its input, which never comes.
+fn idle_child() -> std::io::Result<Child> {
+    Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
+
+fn seize(child: &Child) -> Result<(), String> {
+    let pid = i32::try_from(child.id()).map_err(|error| error.to_string())?;
+    ptrace::seize(Pid::from_raw(pid), ptrace::Options::PTRACE_O_EXITKILL)
+        .map_err(|error| format!("ptrace(PTRACE_SEIZE): {}", error.desc()))
+}
+
+/// The second witness needs the kernel's permission and the tracepoint's number.
+fn perf(sources: &Sources) -> Result<(), PerfObstacle> {
+    let level = sources.text(PARANOID).and_then(|level| level.parse().ok()).ok_or(PerfObstacle::NotBuilt)?;
+    if level > 1 && !capable(sources, PERFMON) && !capable(sources, SYS_ADMIN) {
+        return Err(PerfObstacle::Paranoid(level));
+    }
+    let directory = tracing_directory(sources).ok_or(PerfObstacle::HiddenTracing)?;
+    let number = sources.number(&format!("{directory}/events/raw_syscalls/sys_enter/id"));
+    number.map(|_| ()).ok_or(PerfObstacle::NotBuilt)
+}
+
+fn capable(sources: &Sources, bit: u32) -> bool {
+    let of_machine = sources.link("proc/self/ns/user").is_none_or(|namespace| namespace == FIRST_USER_NAMESPACE);
+    let held = sources.status("CapEff").and_then(|held| u64::from_str_radix(&held, 16).ok()).unwrap_or(0);
+    of_machine && held >> bit & 1 == 1
+}
+
+fn hardware_counters(sources: &Sources) -> bool {
+    let devices = sources.list("sys/bus/event_source/devices");
+    devices.iter().any(|device| COUNTERS.iter().any(|name| device == name || device.starts_with(&format!("{name}_"))))
+}
+
+fn version(compiler: &str) -> Option<String> {
+    let output = quiet(Command::new(compiler).arg("--version"))?;
+    String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string).filter(|_| output.status.success())
+}
+
+/// Compiles and links, for the 32-bit C library is what is missing as a rule.
+fn builds_32_bit(compiler: &str) -> bool {
+    let build = |directory: &Path| {
+        fs::write(directory.join("empty.c"), "#include <unistd.h>\nint main(void) { return getppid() == 0; }\n")
+            .ok()?;
+        quiet(Command::new(compiler).args(["-m32", "-o", "empty", "empty.c"]).current_dir(directory))
+    };
+    let Ok(directory) = tempfile::tempdir() else { return false };
+    build(directory.path()).is_some_and(|output| output.status.success())
+}
+
+fn quiet(command: &mut Command) -> Option<Output> {
+    command.env("LC_ALL", "C").stdin(Stdio::null()).output().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::host::fake::{link, tree};
+
+    const NOBODY: &str = "CapEff:\t0000000000000000\n";
+    const ROOT: &str = "CapEff:\t000001ffffffffff\n";
+
+    #[test]
+    fn perf_needs_permission_and_tracefs() {
+        let reason = |files: &[(&str, &str)]| perf(&tree(files).1);
+        assert_eq!(reason(&[]), Err(PerfObstacle::NotBuilt));
+        let refused = reason(&[(PARANOID, "2\n"), ("proc/self/status", NOBODY)]);
+        assert_eq!(refused, Err(PerfObstacle::Paranoid(2)));
+        let hidden = reason(&[(PARANOID, "2\n"), ("proc/self/status", ROOT)]);
+        assert_eq!(hidden, Err(PerfObstacle::HiddenTracing));
+    }
+
+    #[test]
+    fn perf_is_permitted_where_both_are_there() {
+        let (_keep, sources) = tree(&[
+            (PARANOID, "-1\n"),
+            ("sys/kernel/tracing/current_tracer", "nop\n"),
+            ("sys/kernel/tracing/events/raw_syscalls/sys_enter/id", "350\n"),
+        ]);
+        assert_eq!(perf(&sources), Ok(()));
+    }
+
+    #[test]
+    fn capabilities_of_another_user_namespace_do_not_count() {
+        let (keep, sources) = tree(&[("proc/self/status", ROOT)]);
+        assert!(capable(&sources, PERFMON));
+        link(&keep, "proc/self/ns/user", "user:[4026532000]");
+        assert!(!capable(&sources, PERFMON));
+    }
+
+    #[test]
+    fn counters_are_devices_of_a_processor() {
+        let with = |device: &str| hardware_counters(&tree(&[(device, "4\n")]).1);
+        assert!(with("sys/bus/event_source/devices/cpu/type"));
+        assert!(with("sys/bus/event_source/devices/armv8_cortex_a72/type"));
+        assert!(!with("sys/bus/event_source/devices/software/type"));
+    }
+
+    #[test]
+    fn a_trial_leaves_no_process_behind_and_gives_an_answer() {
+        if let Err(reason) = try_ptrace() {
+            assert!(!reason.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_compiler_that_is_missing_has_no_version() {
+        assert_eq!(version("no-such-compiler-here"), None);
+    }
+}

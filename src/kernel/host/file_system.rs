@@ -1,0 +1,70 @@
+//! The kind of file system that a path lies on, by the magic number that the kernel tells.
+
+use std::path::Path;
+
+/// Magic numbers as in the kernel's `linux/magic.h` and in the file systems themselves. ext2 and ext3 share ext4's and
+/// are served by its driver as a rule; virtiofs shares that of FUSE.
+const KINDS: &[(u32, &str)] = &[
+    (0xef53, "ext4"),
+    (0x5846_5342, "xfs"),
+    (0x9123_683e, "btrfs"),
+    (0x0102_1994, "tmpfs"),
+    (0x8584_58f6, "ramfs"),
+    (0x794c_7630, "overlay"),
+    (0x2fc1_2fc1, "zfs"),
+    (0xca45_1a4e, "bcachefs"),
+    (0xf2f5_2010, "f2fs"),
+    (0x6573_5546, "fuse"),
+    (0x6969, "nfs"),
+    (0x0102_1997, "9p"),
+    (0xff53_4d42, "cifs"),
+    (0xfe53_4d42, "smb2"),
+    (0x517b, "smb"),
+    (0x00c3_6400, "ceph"),
+    (0x2011_bab0, "exfat"),
+    (0x4d44, "vfat"),
+    (0x7366_746e, "ntfs3"),
+    (0xf15f, "ecryptfs"),
+    (0x7371_7368, "squashfs"),
+    (0xe0f5_e1e2, "erofs"),
+    (0x5265_4973, "reiserfs"),
+    (0x3153_464a, "jfs"),
+];
+
+/// The kind that `path` lies on, e.g. `ext4`; its magic number in hexadecimal where it is not known here. `None` where
+/// the path cannot be asked about.
+pub fn file_system(path: &Path) -> Option<String> {
+    let magic = nix::sys::statfs::statfs(path).ok()?.filesystem_type().0;
+    Some(name(magic as u32))
+}
+
+/// Kernels keep 32 bits in a field that is wider on some systems, and may extend its sign.
+fn name(magic: u32) -> String {
+    let known = KINDS.iter().find(|(number, _)| *number == magic);
+    known.map_or_else(|| format!("0x{magic:x}"), |(_, name)| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn numbers_and_names_are_unique() {
+        let numbers: HashSet<u32> = KINDS.iter().map(|(number, _)| *number).collect();
+        let names: HashSet<&str> = KINDS.iter().map(|(_, name)| *name).collect();
+        assert_eq!((numbers.len(), names.len()), (KINDS.len(), KINDS.len()));
+    }
+
+    #[test]
+    fn a_number_that_is_not_known_is_shown() {
+        assert_eq!((name(0xef53), name(0xabc)), ("ext4".to_string(), "0xabc".to_string()));
+    }
+
+    #[test]
+    fn a_directory_has_a_kind_and_a_missing_one_has_none() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        assert!(file_system(directory.path()).is_some());
+        assert_eq!(file_system(&directory.path().join("missing")), None);
+    }
+}

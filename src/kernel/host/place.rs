@@ -1,0 +1,179 @@
+//! What stands between this process and the hardware: a hypervisor, a container, a sandbox.
+//!
+//! Only files are looked at, no instruction asks the CPU: a hypervisor that hides itself from them stays hidden.
+
+use super::Sources;
+use super::cpu::Cpu;
+
+/// What firmware calls itself under a hypervisor, matched as part of the text. The first match wins.
+const FIRMWARE: &[(&str, &str)] = &[
+    ("VMware", "vmware"),
+    ("VMW", "vmware"),
+    ("innotek GmbH", "virtualbox"),
+    ("VirtualBox", "virtualbox"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Apple Virtualization", "apple"),
+    ("Microsoft Corporation Virtual Machine", "hyper-v"),
+    ("HVM domU", "xen"),
+    ("Firecracker", "kvm"),
+    ("Google Compute Engine", "kvm"),
+    ("Amazon EC2", "kvm"),
+    ("KVM", "kvm"),
+    ("QEMU", "qemu"),
+    ("OpenStack", "openstack"),
+];
+const FIRMWARE_FILES: &[&str] = &["sys_vendor", "product_name", "board_vendor", "bios_vendor"];
+
+/// Clock sources that only guests of a hypervisor have.
+const GUEST_CLOCKS: &[(&str, &str)] = &[("kvm-clock", "kvm"), ("hyperv_clocksource", "hyper-v"), ("xen", "xen")];
+
+/// Files that container managers leave.
+const MARKS: &[(&str, &str)] =
+    &[("run/.containerenv", "podman"), (".dockerenv", "docker"), (".flatpak-info", "flatpak")];
+
+/// Parts of the first process's control group that tell who made it.
+const GROUPS: &[(&str, &str)] = &[
+    ("kubepods", "kubernetes"),
+    ("docker", "docker"),
+    ("libpod", "podman"),
+    ("containerd", "containerd"),
+    ("crio", "cri-o"),
+    ("lxc", "lxc"),
+    ("garden", "garden"),
+    ("machine.slice", "systemd-nspawn"),
+];
+
+/// Namespaces that the kernel starts with have fixed numbers (`linux/proc_ns.h`).
+const FIRST_NAMESPACES: &[(&str, &str)] =
+    &[("pid", "pid:[4026531836]"), ("uts", "uts:[4026531838]"), ("ipc", "ipc:[4026531839]")];
+
+/// gVisor gives this build as its own unless told otherwise; newer ones carry their name in the release.
+const GVISOR_BUILD: &str = "#1 SMP Sun Jan 10 15:06:54 PST 2016";
+
+/// The hypervisor's name; `none` where the CPU says that there is none; `None` where nothing tells.
+///
+/// The name comes from whatever knows it best: the hypervisor's own directory, its guests' clock sources, the firmware.
+pub fn hypervisor(sources: &Sources) -> Option<String> {
+    let flag = Cpu::read(sources, None).flag("hypervisor");
+    if flag == Some(false) {
+        return Some("none".to_string());
+    }
+    let unnamed = || (flag == Some(true)).then(|| "unnamed".to_string());
+    let named = sources.text("sys/hypervisor/type").or_else(|| by_clock(sources)).or_else(|| by_firmware(sources));
+    named.or_else(|| sources.text("proc/device-tree/hypervisor/compatible")).or_else(unnamed)
+}
+
+fn by_clock(sources: &Sources) -> Option<String> {
+    let clocks = sources.text("sys/devices/system/clocksource/clocksource0/available_clocksource")?;
+    named(GUEST_CLOCKS, &clocks)
+}
+
+fn by_firmware(sources: &Sources) -> Option<String> {
+    let text = |name: &&str| sources.text(&format!("sys/class/dmi/id/{name}"));
+    let firmware = FIRMWARE_FILES.iter().filter_map(text).collect::<Vec<_>>().join(" ");
+    // Rented hardware without a hypervisor carries the provider's name as well.
+    if firmware.contains(".metal") { None } else { named(FIRMWARE, &firmware) }
+}
+
+/// The container or sandbox that this process runs in; `None` where none is recognised.
+pub fn container(sources: &Sources) -> Option<String> {
+    let told = || sources.container_variable().map(str::to_string).or_else(|| sources.text("run/systemd/container"));
+    sandbox(sources).or_else(told).or_else(|| by_mark(sources)).or_else(|| by_group(sources))
+}
+
+fn sandbox(sources: &Sources) -> Option<String> {
+    let version = sources.text("proc/version")?;
+    let known = |condition: bool, name: &str| condition.then(|| name.to_string());
+    known(version.to_lowercase().contains("gvisor") || version.contains(GVISOR_BUILD), "gvisor")
+        .or_else(|| known(version.contains("-Microsoft"), "wsl1"))
+        .or_else(|| known(version.contains("microsoft-standard"), "wsl2"))
+}
+
+/// Images keep their marks when they are unpacked for a virtual machine: in the kernel's first namespaces a mark proves
+/// nothing.
+fn by_mark(sources: &Sources) -> Option<String> {
+    let mark = MARKS.iter().find(|(path, _)| sources.exists(path))?;
+    (!in_first_namespaces(sources)).then(|| mark.1.to_string())
+}
+
+fn in_first_namespaces(sources: &Sources) -> bool {
+    let is_first =
+        |(kind, first): &(&str, &str)| sources.link(&format!("proc/self/ns/{kind}")).as_deref() == Some(*first);
+    FIRST_NAMESPACES.iter().all(is_first)
+}
+
+fn by_group(sources: &Sources) -> Option<String> {
+    named(GROUPS, &sources.text("proc/1/cgroup")?)
+}
+
+fn named(table: &[(&str, &str)], text: &str) -> Option<String> {
+    table.iter().find(|(part, _)| text.contains(part)).map(|(_, name)| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{link, tree};
+    use super::*;
+
+    const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
+
+    fn guest(files: &[(&str, &str)]) -> Option<String> {
+        let mut all = vec![("proc/cpuinfo", "processor : 0\nflags : fpu hypervisor\n")];
+        all.extend(files);
+        let (_keep, sources) = tree(&all);
+        hypervisor(&sources)
+    }
+
+    #[test]
+    fn hypervisors_are_named_by_clock_then_firmware() {
+        assert_eq!(guest(&[(CLOCKS, "tsc kvm-clock acpi_pm\n")]).as_deref(), Some("kvm"));
+        assert_eq!(guest(&[("sys/hypervisor/type", "xen\n")]).as_deref(), Some("xen"));
+        let product = ("sys/class/dmi/id/product_name", "Virtual Machine\n");
+        assert_eq!(
+            guest(&[("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n"), product]).as_deref(),
+            Some("hyper-v")
+        );
+        assert_eq!(guest(&[]).as_deref(), Some("unnamed"));
+    }
+
+    #[test]
+    fn hardware_has_none_whatever_its_firmware_says() {
+        let files = [("proc/cpuinfo", "flags : fpu\n"), ("sys/class/dmi/id/sys_vendor", "Amazon EC2\n")];
+        let (_keep, sources) = tree(&files);
+        assert_eq!(hypervisor(&sources).as_deref(), Some("none"));
+    }
+
+    #[test]
+    fn an_architecture_without_flags_is_unknown_or_named_by_firmware() {
+        let (_keep, sources) = tree(&[("proc/cpuinfo", "processor : 0\nCPU part : 0xd0c\n")]);
+        assert_eq!(hypervisor(&sources), None);
+        let (_keep, sources) = tree(&[("sys/class/dmi/id/sys_vendor", "QEMU\n")]);
+        assert_eq!(hypervisor(&sources).as_deref(), Some("qemu"));
+    }
+
+    #[test]
+    fn sandboxes_are_known_by_their_version() {
+        let gvisor = format!("Linux version 4.4.0 {GVISOR_BUILD}");
+        let (_keep, sources) = tree(&[("proc/version", gvisor.as_str())]);
+        assert_eq!(container(&sources).as_deref(), Some("gvisor"));
+        let (_keep, sources) = tree(&[("proc/version", "Linux version 5.15.90.1-microsoft-standard-WSL2")]);
+        assert_eq!(container(&sources).as_deref(), Some("wsl2"));
+    }
+
+    #[test]
+    fn a_mark_counts_unless_the_namespaces_are_the_first_ones() {
+        let (keep, sources) = tree(&[(".dockerenv", "")]);
+        assert_eq!(container(&sources).as_deref(), Some("docker"));
+        for (kind, first) in FIRST_NAMESPACES {
+            link(&keep, &format!("proc/self/ns/{kind}"), first);
+        }
+        assert_eq!(container(&sources), None);
+    }
+
+    #[test]
+    fn the_first_process_tells_by_its_group() {
+        let (_keep, sources) = tree(&[("proc/1/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri\n")]);
+        assert_eq!(container(&sources).as_deref(), Some("kubernetes"));
+    }
+}

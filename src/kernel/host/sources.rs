@@ -1,0 +1,102 @@
+//! Where facts are read: files below one root, so that tests can lay out a machine of their own in a directory.
+//!
+//! A file that is missing, unreadable or empty is `None`: that a fact is unknown is an answer, never an error.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files and the one environment variable that facts come from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    root: PathBuf,
+    /// `$container`, which container managers set for what they start.
+    container: Option<String>,
+}
+
+impl Default for Sources {
+    /// This machine.
+    fn default() -> Sources {
+        Sources { root: PathBuf::from("/"), container: std::env::var("container").ok() }
+    }
+}
+
+impl Sources {
+    /// A tree with `proc`, `sys` and `etc` of its own, and nothing from this process's environment.
+    pub fn below(root: impl Into<PathBuf>) -> Sources {
+        Sources { root: root.into(), container: None }
+    }
+
+    /// What `$container` names, if anything.
+    pub fn container_variable(&self) -> Option<&str> {
+        self.container.as_deref().filter(|name| !name.is_empty())
+    }
+
+    /// A file's text without surrounding blanks; device trees end their strings with NUL.
+    pub fn text(&self, path: &str) -> Option<String> {
+        let bytes = fs::read(self.at(path)).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        (!text.is_empty()).then(|| text.to_string())
+    }
+
+    pub fn number(&self, path: &str) -> Option<f64> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// A file that holds 0 or 1.
+    pub fn flag(&self, path: &str) -> Option<bool> {
+        match self.text(path)?.as_str() {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        }
+    }
+
+    /// A field of /proc/self/status.
+    pub fn status(&self, field: &str) -> Option<String> {
+        let text = self.text("proc/self/status")?;
+        let value = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+        Some(value.trim().to_string())
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        self.at(path).exists()
+    }
+
+    /// The names in a directory, sorted; none where it cannot be read.
+    pub fn list(&self, path: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.at(path)) else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// What a symbolic link holds.
+    pub fn link(&self, path: &str) -> Option<String> {
+        Some(fs::read_link(self.at(path)).ok()?.to_string_lossy().into_owned())
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.join(Path::new(path.trim_start_matches('/')))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::host::fake::tree;
+
+    #[test]
+    fn blanks_and_nul_are_cut_and_empty_is_unknown() {
+        let (_keep, sources) = tree(&[("a", " x y \n\0"), ("b", "\n"), ("c", "1\n"), ("d", "maybe")]);
+        assert_eq!(sources.text("/a").as_deref(), Some("x y"));
+        assert_eq!(sources.text("b"), None);
+        assert_eq!((sources.flag("c"), sources.flag("d"), sources.flag("e")), (Some(true), None, None));
+    }
+
+    #[test]
+    fn a_status_field_is_matched_whole() {
+        let (_keep, sources) = tree(&[("proc/self/status", "Seccomp_filters:\t3\nSeccomp:\t2\n")]);
+        assert_eq!(sources.status("Seccomp").as_deref(), Some("2"));
+    }
+}

@@ -1,0 +1,71 @@
+//! How much CPU time the hypervisor took away, from the kernel's counts in /proc/stat.
+//!
+//! The counts step by clock ticks (10 ms as a rule): over less than a few seconds the share is coarse.
+
+use super::Sources;
+
+/// Counts at a moment, to be compared with later ones.
+#[derive(Clone, Debug)]
+pub struct StealClock {
+    line: String,
+    at_start: Ticks,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ticks {
+    all: u64,
+    stolen: u64,
+}
+
+impl StealClock {
+    /// Starts counting for one CPU, or for all of them together. `None` where the system has no such counts.
+    pub fn start(sources: &Sources, cpu: Option<u32>) -> Option<StealClock> {
+        let line = cpu.map_or("cpu".to_string(), |cpu| format!("cpu{cpu}"));
+        let at_start = ticks(sources, &line)?;
+        Some(StealClock { line, at_start })
+    }
+
+    /// Counts from when the machine was started, all CPUs together.
+    pub fn since_boot() -> StealClock {
+        StealClock { line: "cpu".to_string(), at_start: Ticks::default() }
+    }
+
+    /// Share of the time since then, idle time included, that was stolen; `None` where no tick has passed.
+    pub fn percent_since(&self, sources: &Sources) -> Option<f64> {
+        let now = ticks(sources, &self.line)?;
+        let all = now.all.saturating_sub(self.at_start.all);
+        let stolen = now.stolen.saturating_sub(self.at_start.stolen);
+        (all > 0).then(|| 100.0 * stolen as f64 / all as f64)
+    }
+}
+
+/// Fields are user, nice, system, idle, iowait, irq, softirq, steal; the guest times after them are within user's.
+fn ticks(sources: &Sources, name: &str) -> Option<Ticks> {
+    let text = sources.text("proc/stat")?;
+    let line = text.lines().find(|line| line.split_whitespace().next() == Some(name))?;
+    let fields: Vec<u64> = line.split_whitespace().skip(1).take(8).map_while(|word| word.parse().ok()).collect();
+    Some(Ticks { all: fields.iter().sum(), stolen: *fields.get(7)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::tree;
+    use super::*;
+
+    #[test]
+    fn the_share_is_that_of_the_time_in_between() {
+        let (_a, before) = tree(&[("proc/stat", "cpu  10 0 10 70 0 0 0 10 5 0\ncpu0 1 0 1 7 0 0 0 1 0 0\n")]);
+        let (_b, after) = tree(&[("proc/stat", "cpu  30 0 20 110 0 0 0 40 9 0\ncpu0 1 0 1 7 0 0 0 1 0 0\n")]);
+        let clock = StealClock::start(&before, None).expect("counts");
+        assert_eq!(clock.percent_since(&after), Some(30.0));
+        assert_eq!(StealClock::since_boot().percent_since(&before), Some(10.0));
+    }
+
+    #[test]
+    fn without_ticks_there_is_no_share() {
+        let (_keep, sources) = tree(&[("proc/stat", "cpu0 1 0 1 7 0 0 0 1 0 0\n")]);
+        let clock = StealClock::start(&sources, Some(0)).expect("counts");
+        assert_eq!(clock.percent_since(&sources), None);
+        assert!(StealClock::start(&sources, Some(1)).is_none());
+    }
+}
