@@ -5,7 +5,7 @@ use crate::kernel::process::kill_group;
 use crate::kernel::ptrace::{Counts, Tracer};
 use crate::model::{Case, Entries, EntriesStatus, Failure, Operation};
 use crate::runner::{Child, Interrupt, Native};
-use std::collections::BTreeMap;
+use indexmap::IndexMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -35,9 +35,16 @@ const PAIRS: usize = 6;
 
 /// Counts what one iteration of `case` enters.
 ///
+/// Tracer and tracees share the measuring CPU: handing over on one CPU takes a microsecond or two, waking another that
+/// is idle takes tens of them in a virtual machine.
+///
 /// # Errors
 /// The case's own failure. A tracer that is refused is no failure: the proof says so.
 pub fn prove(native: &Native, case: &Case, operation: &Operation) -> Result<Proof, Failure> {
+    native.placement.on_measuring_cpu(|| count(native, case, operation))
+}
+
+fn count(native: &Native, case: &Case, operation: &Operation) -> Result<Proof, Failure> {
     let child = native.start(0)?;
     let _watchdog = Watchdog::start(child.pid(), native.patience * 4, &native.interrupt);
     let tracer = match Tracer::attach(child.pid()) {
@@ -72,7 +79,7 @@ impl Pass {
     fn per_iteration(&mut self, limit: u64) -> Result<Entries, Failure> {
         let base = BASE.min(limit / 2).max(1);
         let more = self.step(base, limit)?;
-        let mut seen: Vec<BTreeMap<String, i64>> = Vec::new();
+        let mut seen: Vec<IndexMap<String, i64>> = Vec::new();
         for _ in 0..PAIRS {
             let few = self.request(base)?;
             let many = self.request(base + more)?;
@@ -85,15 +92,20 @@ impl Pass {
         Ok(medians(&seen).into_iter().map(|(name, count)| (name, count as f64 / more as f64)).collect())
     }
 
-    /// How many iterations more the larger request has: a power of two that fits time and limit. The first request also
-    /// resolves whatever is resolved lazily.
+    /// How many iterations more the larger request has: the largest power of two that fits time and limit. The first
+    /// request also resolves whatever is resolved lazily.
     fn step(&mut self, base: u64, limit: u64) -> Result<u64, Failure> {
-        let started = Instant::now();
         self.request(base)?;
-        let each = started.elapsed() / u32::try_from(base).unwrap_or(u32::MAX);
-        let fits = (REQUEST.as_nanos() / each.as_nanos().max(1)) as u64;
-        let most = fits.clamp(BASE, MOST).min(limit - base).max(1);
-        Ok(1 << most.ilog2())
+        let most = MOST.min(limit - base).max(1);
+        let mut more = 1 << BASE.min(most).ilog2();
+        loop {
+            let started = Instant::now();
+            self.request(base + more)?;
+            if more * 4 > most || started.elapsed() * 4 > REQUEST {
+                return Ok(more);
+            }
+            more *= 4;
+        }
     }
 
     fn request(&mut self, n: u64) -> Result<Counts, Failure> {
@@ -112,13 +124,13 @@ impl Drop for Pass {
     }
 }
 
-fn difference(many: &Counts, few: &Counts) -> BTreeMap<String, i64> {
+fn difference(many: &Counts, few: &Counts) -> IndexMap<String, i64> {
     let count = |counts: &Counts, name: &str| counts.get(name).map_or(0, |n| n.cast_signed());
     let names = many.keys().chain(few.keys());
     names.map(|name| (name.clone(), count(many, name) - count(few, name))).filter(|(_, n)| *n != 0).collect()
 }
 
-fn medians(seen: &[BTreeMap<String, i64>]) -> BTreeMap<String, i64> {
+fn medians(seen: &[IndexMap<String, i64>]) -> IndexMap<String, i64> {
     let names = seen.iter().flat_map(|counts| counts.keys());
     let median = |name: &String| {
         let mut counts: Vec<i64> = seen.iter().map(|c| c.get(name).copied().unwrap_or(0)).collect();

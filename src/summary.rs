@@ -3,6 +3,7 @@
 
 use crate::model::{self, Case, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, Record, Role, Run};
 use crate::stats::{self, Estimate, Interval, UserShare};
+use std::fmt;
 use std::ops::Range;
 
 /// A run in figures.
@@ -23,7 +24,28 @@ pub struct Row {
     pub figure: Result<Figure, Failure>,
     pub entries: Option<Entries>,
     pub entries_status: EntriesStatus,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
+}
+
+/// What is doubtful about a row. Rows with the same doubt can be named together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    pub text: String,
+    /// What differs from row to row, e.g. `2.3%`; empty where nothing does.
+    pub detail: String,
+}
+
+impl Warning {
+    fn new(text: impl Into<String>) -> Warning {
+        Warning { text: text.into(), detail: String::new() }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.detail.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.text, self.detail)
+    }
 }
 
 /// The cost of a case.
@@ -117,14 +139,14 @@ fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
 }
 
 fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
-    let mut warnings = record.warnings.clone();
+    let mut warnings: Vec<Warning> = record.warnings.iter().map(Warning::new).collect();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
         Outcome::Measured(measurement) => figure(measurement, yardsticks, &mut warnings),
         Outcome::Published(published) => Ok(published_figure(published, yardsticks)),
     };
     if let EntriesStatus::Unverified(reason) = &record.entries_status {
-        warnings.push(format!("kernel entries unverified: {reason}"));
+        warnings.push(Warning::new(format!("kernel entries unverified: {reason}")));
     }
     Row {
         case: record.case.clone(),
@@ -135,7 +157,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     }
 }
 
-fn figure(m: &Measurement, yardsticks: &Yardsticks, warnings: &mut Vec<String>) -> Result<Figure, Failure> {
+fn figure(m: &Measurement, yardsticks: &Yardsticks, warnings: &mut Vec<Warning>) -> Result<Figure, Failure> {
     let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
     let Some(estimate) = steady else {
         let text = "every batch was preempted: another process wants this CPU (try --cpu, or a longer --time)";
@@ -173,27 +195,33 @@ const CPU_SHARE: f64 = 0.95;
 /// CPU time below which accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
-fn doubts(m: &Measurement, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<String> {
+fn doubts(m: &Measurement, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
     let mut doubts = Vec::new();
     match estimate.half_width_percent() {
-        None => doubts.push(format!("no interval: {} of the 10 time blocks that one needs", estimate.blocks)),
+        None => {
+            let text = format!("no interval: {} of the 10 time blocks that one needs", estimate.blocks);
+            doubts.push(Warning::new(text));
+        }
         Some(percent) if percent > yardsticks.precision_percent => {
-            doubts.push(format!("target {}% not met: {percent:.1}%", yardsticks.precision_percent));
+            let text = format!("target {}% not met", yardsticks.precision_percent);
+            doubts.push(Warning { text, detail: format!("{percent:.1}%") });
         }
         Some(_) => {}
     }
     let left_out = m.preempted_ns.len() as f64;
     let share = left_out / (left_out + estimate.samples as f64);
     if share > PREEMPTED {
-        doubts.push(format!("{:.0}% of the batches were preempted and are left out", share * 100.0));
+        let text = "batches that were preempted and are left out".to_string();
+        doubts.push(Warning { text, detail: format!("{:.0}%", share * 100.0) });
     }
     let cpu = (m.cpu.user_ns + m.cpu.system_ns) as f64;
     let cpu_share = cpu / m.cpu.wall_ns as f64;
     if !m.switches && m.cpu.wall_ns as f64 > ENOUGH_CPU_NS && cpu_share < CPU_SHARE {
-        doubts.push(format!("had its CPU for {:.0}% of the time only", cpu_share * 100.0));
+        let text = "did not have its CPU all the time".to_string();
+        doubts.push(Warning { text, detail: format!("{:.0}%", cpu_share * 100.0) });
     }
     if yardsticks.empty_loop.is_some_and(|empty| below_resolution(estimate, &empty)) {
-        doubts.push("net cost is below resolution: it cannot be told from the empty loop".to_string());
+        doubts.push(Warning::new("net cost is below resolution: it cannot be told from the empty loop"));
     }
     doubts
 }
@@ -249,17 +277,17 @@ mod tests {
         let figure = summary.rows[0].figure.clone().unwrap();
         assert_eq!((figure.net, figure.times_empty_call), (Some(Nanos(499.0)), Some(250.0)));
         assert_eq!((summary.rows.len(), summary.baselines.len()), (1, 2));
-        assert_eq!(summary.rows[0].warnings, [""; 0]);
+        assert_eq!(summary.rows[0].warnings, []);
     }
 
     #[test]
     fn a_change_of_the_kernels_state_splits_the_run() {
-        let jump = |i| if i < 8 { 100 } else { 180 };
+        let jump = |i| if i < 7 { 100 } else { 180 };
         let records = vec![record("id.getppid", Role::Asked, jump), record("call.spin", Role::Baseline, |_| 80)];
         let summary = summarize(&run(records));
         let figure = summary.rows[0].figure.clone().unwrap();
-        assert_eq!((figure.median, figure.samples), (Nanos(100.0), 8 * 4));
-        assert!(summary.warnings[0].contains("time blocks 1 to 8 of 12"), "{:?}", summary.warnings);
+        assert_eq!((figure.median, figure.samples), (Nanos(100.0), 7 * 4));
+        assert!(summary.warnings[0].contains("time blocks 1 to 7 of 12"), "{:?}", summary.warnings);
     }
 
     #[test]
@@ -269,8 +297,9 @@ mod tests {
         let mut failed = record("file.stat", Role::Asked, |_| 1);
         failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
         let summary = summarize(&run(vec![noisy, failed]));
-        assert!(summary.rows[0].warnings[0].starts_with("target 1% not met: "));
-        assert_eq!(summary.rows[0].warnings[1], "kernel entries unverified: ptrace was refused: EPERM");
+        let warnings: Vec<String> = summary.rows[0].warnings.iter().map(Warning::to_string).collect();
+        assert!(warnings[0].starts_with("target 1% not met: "), "{warnings:?}");
+        assert_eq!(warnings[1], "kernel entries unverified: ptrace was refused: EPERM");
         assert!(summary.rows[1].figure.is_err());
     }
 }

@@ -63,7 +63,12 @@ fn write(format: Format, host: &Host, findings: &[Finding], screen: Screen, out:
 fn table(findings: &[Finding]) -> Table {
     Table {
         title: verdict(findings),
-        columns: ["what", "state", "found", "advice"].map(Column::left).to_vec(),
+        columns: vec![
+            Column::left("what"),
+            Column::left("state"),
+            Column::left("found").wrapping(),
+            Column::left("advice").wrapping(),
+        ],
         rows: findings.iter().map(row).collect(),
         notes: Vec::new(),
     }

@@ -49,16 +49,17 @@ impl Placement {
         Ok(placement)
     }
 
-    /// Runs `start` with this process on the measuring CPU: what it starts inherits that. No code runs between fork and
-    /// exec for this, which `unsafe` would be needed for.
-    pub fn on_measuring_cpu<T>(&self, start: impl FnOnce() -> T) -> T {
-        let Some(cpu) = self.measuring else { return start() };
+    /// Runs `work` with this process on the measuring CPU, then goes back to where it was: what `work` starts inherits
+    /// that CPU. No code runs between fork and exec for this, which `unsafe` would be needed for.
+    pub fn on_measuring_cpu<T>(&self, work: impl FnOnce() -> T) -> T {
+        let this = Pid::from_raw(0);
+        let (Some(cpu), Ok(before)) = (self.measuring, sched_getaffinity(this)) else { return work() };
         let moved = set(&[cpu]).is_ok();
-        let started = start();
+        let done = work();
         if moved {
-            let _ = set(&self.driver);
+            let _ = sched_setaffinity(this, &before);
         }
-        started
+        done
     }
 }
 

@@ -5,16 +5,17 @@
 //! while the writer still stands at the end of that write. Called by `proof`.
 
 use super::syscalls;
+use indexmap::IndexMap;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
-/// Kernel entries by name.
-pub type Counts = BTreeMap<String, u64>;
+/// Kernel entries by name, in the order in which they were first made.
+pub type Counts = IndexMap<String, u64>;
 
 /// Follows a process tree. All its calls must come from the thread that made it.
 pub struct Tracer {

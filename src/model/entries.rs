@@ -1,15 +1,15 @@
 //! Kernel entries: which system calls one iteration makes, and how we know.
 
+use indexmap::IndexMap;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
-use std::collections::BTreeMap;
 use std::fmt;
 
-/// System calls per iteration by name. A call that the process made by another architecture's gate carries its name
+/// System calls per iteration by name, in the order in which they were first made. A call that the process made by another architecture's gate carries its name
 /// behind it: `getpid(i386)`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
-pub struct Entries(BTreeMap<String, f64>);
+pub struct Entries(IndexMap<String, f64>);
 
 impl Entries {
     /// The count of `name` per iteration; 0 where it was not called.
@@ -99,7 +99,7 @@ mod tests {
             [("read".to_string(), 1.0 / 64.0), ("close".to_string(), 2.0), ("futex".to_string(), 0.3)]
                 .into_iter()
                 .collect();
-        assert_eq!(entries.to_string(), "close x2 futex x0.30 read x1/64");
+        assert_eq!(entries.to_string(), "read x1/64 close x2 futex x0.30");
         assert_eq!(Entries::default().to_string(), "none");
     }
 }

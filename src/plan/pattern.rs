@@ -23,7 +23,8 @@ impl Pattern {
     }
 }
 
-/// The operations that any pattern names, in the catalogue's order; all of them where there is no pattern.
+/// The operations that the patterns name, in the order of the patterns and within one in the catalogue's; all of them
+/// where there is no pattern.
 ///
 /// # Errors
 /// When a pattern names none: the message offers the nearest names.
@@ -32,8 +33,15 @@ pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<V
     if let Some(unknown) = compiled.iter().find(|p| !catalogue.iter().any(|o| p.matches(o))) {
         bail!("no operation matches '{}'{}; 'syscost list' shows all", unknown.text, hint(catalogue, &unknown.text));
     }
-    let chosen = |operation: &&Operation| compiled.is_empty() || compiled.iter().any(|p| p.matches(operation));
-    Ok(catalogue.iter().filter(chosen).collect())
+    if compiled.is_empty() {
+        return Ok(catalogue.iter().collect());
+    }
+    let mut chosen: Vec<&Operation> = Vec::new();
+    for pattern in &compiled {
+        let new = catalogue.iter().filter(|o| pattern.matches(o) && !chosen.iter().any(|c| c.id == o.id));
+        chosen.extend(new.collect::<Vec<_>>());
+    }
+    Ok(chosen)
 }
 
 /// ` (did you mean id.getppid?)` with the ids that share most with what was typed.

@@ -142,7 +142,7 @@ fn record(row: &Row) -> RecordDocument {
         user_share: figure.and_then(|f| f.user_share).map(|split| split.share),
         entries: row.entries.clone(),
         entries_status: status(&row.entries_status),
-        warnings: row.warnings.clone(),
+        warnings: row.warnings.iter().map(|w| w.to_string()).collect(),
         error: row.figure.as_ref().err().map(|f| ErrorDocument { kind: kind(f.kind), message: f.message.clone() }),
     }
 }

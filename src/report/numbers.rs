@@ -57,8 +57,9 @@ pub fn entries(entries: &Entries) -> String {
         return text;
     }
     let more = words.len() / 2 - MOST_NAMES;
-    let total = three_figures(entries.total());
-    format!("{} +{more} names, {} in all", words[..2 * MOST_NAMES].join(" "), total.trim_end_matches(".00"))
+    let total = entries.total();
+    let total = if total.fract() == 0.0 { thousands(total) } else { three_figures(total) };
+    format!("{} +{more} names, {total} in all", words[..2 * MOST_NAMES].join(" "))
 }
 
 #[cfg(test)]

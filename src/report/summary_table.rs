@@ -5,6 +5,7 @@ use super::{Cell, Column, Style, Table};
 use crate::model::{EntriesStatus, Host};
 use crate::stats::UserShare;
 use crate::summary::{Figure, Row, Summary};
+use indexmap::IndexMap;
 
 /// In which order rows stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -114,16 +115,12 @@ fn times_cell(figure: &Figure) -> Cell {
 
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes: Vec<String> = summary.warnings.iter().map(|w| format!("warning: {w}")).collect();
-    let mut by_text: Vec<(String, Vec<String>)> = Vec::new();
-    for row in &summary.rows {
-        for warning in &row.warnings {
-            match by_text.iter_mut().find(|(text, _)| text == warning) {
-                Some((_, names)) => names.push(row.case.to_string()),
-                None => by_text.push((warning.clone(), vec![row.case.to_string()])),
-            }
-        }
+    let mut by_text: IndexMap<&str, Vec<String>> = IndexMap::new();
+    for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
+        let detail = if warning.detail.is_empty() { String::new() } else { format!(" ({})", warning.detail) };
+        by_text.entry(&warning.text).or_default().push(format!("{}{detail}", row.case));
     }
-    notes.extend(by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))));
+    notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names))));
     notes.extend(yardsticks(summary));
     notes
 }

@@ -5,8 +5,10 @@ use std::ops::Range;
 
 /// The reference must move by more than this share while the spin moves by less than half of it.
 const MOVED: f64 = 0.03;
-/// A state must last this many blocks to be one.
-const SHORTEST: usize = 3;
+/// A state must last longer than the blocks of one launch (4), because the memory layout of a launch moves costs too.
+const SHORTEST: usize = 5;
+/// And the jump must stand out from how blocks scatter within both states.
+const SCATTER: f64 = 4.0;
 
 /// Finds the block at which the cost of a reference system call jumped while user-mode work stayed, from the block
 /// medians of both. Returns the longer of the two stretches, which estimates should use, and the change as a share.
@@ -16,9 +18,19 @@ pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f6
     let change = |series: &[f64], at: usize| Some(middle(&series[at..length])? / middle(&series[..at])? - 1.0);
     let candidates = splits.filter_map(|at| Some((at, change(reference, at)?, change(spin, at)?)));
     let moved = candidates.filter(|(_, reference, spin)| reference.abs() > MOVED && spin.abs() < MOVED / 2.0);
-    let (at, share, _) = moved.max_by(|a, b| separation(reference, a.0).total_cmp(&separation(reference, b.0)))?;
+    let distinct = moved.filter(|(at, _, _)| stands_out(&reference[..length], *at));
+    let (at, share, _) = distinct.max_by(|a, b| separation(reference, a.0).total_cmp(&separation(reference, b.0)))?;
     let longer = if at * 2 >= length { 0..at } else { at..length };
     Some((longer, share))
+}
+
+/// Whether the step at `at` is large against the median absolute deviation within both parts.
+fn stands_out(series: &[f64], at: usize) -> bool {
+    let (before, after) = series.split_at(at);
+    let (Some(low), Some(high)) = (middle(before), middle(after)) else { return false };
+    let deviations = before.iter().map(|v| (v - low).abs()).chain(after.iter().map(|v| (v - high).abs()));
+    let scatter = middle(&deviations.collect::<Vec<_>>()).unwrap_or(0.0);
+    (high - low).abs() > SCATTER * scatter
 }
 
 fn middle(values: &[f64]) -> Option<f64> {
@@ -40,9 +52,9 @@ mod tests {
 
     #[test]
     fn a_jump_of_the_reference_alone_is_a_change_of_state() {
-        let reference: Vec<f64> = (0..12).map(|i| if i < 4 { 100.0 } else { 134.0 }).collect();
+        let reference: Vec<f64> = (0..12).map(|i| if i < 5 { 100.0 } else { 134.0 }).collect();
         let (longer, share) = state_change(&reference, &[80.0; 12]).unwrap();
-        assert_eq!(longer, 4..12);
+        assert_eq!(longer, 5..12);
         assert!((share - 0.34).abs() < 1e-9);
     }
 
@@ -53,6 +65,10 @@ mod tests {
         let mut blip = [100.0; 12];
         blip[5] = 200.0;
         assert_eq!(state_change(&blip, &[80.0; 12]), None);
+        let launch: Vec<f64> = (0..12).map(|i| if i < 8 { 100.0 } else { 96.0 }).collect();
+        assert_eq!(state_change(&launch, &[80.0; 12]), None, "one launch's layout");
+        let noisy: Vec<f64> = (0..12).map(|i| 100.0 + f64::from(i * 7 % 12)).collect();
+        assert_eq!(state_change(&noisy, &[80.0; 12]), None);
         assert_eq!(state_change(&[], &[]), None);
     }
 }

@@ -12,6 +12,12 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Widened to hold `value`: where blocks differ in size, the median of all batches can lie outside the interval of
+    /// block medians, and an interval that misses its own estimate would claim too much.
+    pub fn holding(self, value: f64) -> Interval {
+        Interval { low: self.low.min(value), high: self.high.max(value), ..self }
+    }
+
     /// Half its width in percent of `middle`.
     pub fn half_width_percent(&self, middle: Nanos) -> f64 {
         50.0 * (self.high - self.low) / middle.0

@@ -35,16 +35,17 @@ impl Estimate {
 ///
 /// Assumes that block medians are exchangeable; batches within a block may depend on each other.
 pub fn estimate(measurement: &Measurement, range: Range<usize>) -> Option<Estimate> {
-    let blocks = &measurement.blocks[range.start..range.end.min(measurement.blocks.len())];
+    let blocks = measurement.blocks.get(range.start..range.end.min(measurement.blocks.len()))?;
     let n = measurement.iterations as f64;
     let of_block = |i: usize| blocks[i].slots.iter().flatten().map(|ns| *ns as f64 / n);
     let mut medians: Vec<f64> = (0..blocks.len()).filter_map(|i| median(of_block(i).collect())).collect();
     let mut all: Vec<f64> = (0..blocks.len()).flat_map(of_block).collect();
     all.sort_by(f64::total_cmp);
+    let median = median_of_sorted(&all)?;
     Some(Estimate {
-        median: Nanos(median_of_sorted(&all)?),
+        median: Nanos(median),
         best: Nanos(*all.first()?),
-        interval: block_interval(&mut medians),
+        interval: block_interval(&mut medians).map(|interval| interval.holding(median)),
         samples: all.len(),
         blocks: medians.len(),
     })
@@ -120,6 +121,7 @@ pub mod tests {
         assert_eq!((estimate.median.0, estimate.best.0, estimate.interval), (10.0, 10.0, None));
         assert_eq!((estimate.samples, estimate.blocks), (6, 2));
         assert!(super::estimate(&measurement(&[]), 0..0).is_none());
+        assert!(super::estimate(&few, 5..9).is_none(), "blocks that this case does not have");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod convert;
 use super::error::Invalid;
 use super::layout::Layout;
 use crate::model::Host;
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -110,7 +111,8 @@ struct Record {
     role: Role,
     /// Kernel entries per iteration by system call; null if they are not known.
     #[serde(default)]
-    entries: Option<BTreeMap<String, f64>>,
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
+    entries: Option<IndexMap<String, f64>>,
     entries_status: EntriesStatus,
     /// Why the entries are unverified; null if they are verified.
     #[serde(default)]
