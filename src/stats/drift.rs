@@ -14,14 +14,17 @@ const SCATTER: f64 = 4.0;
 /// medians of both. Returns the longer of the two stretches, which estimates should use, and the change as a share.
 pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f64)> {
     let length = reference.len().min(spin.len());
-    let splits = SHORTEST..(length + 1).saturating_sub(SHORTEST);
-    let change = |series: &[f64], at: usize| Some(middle(&series[at..length])? / middle(&series[..at])? - 1.0);
-    let candidates = splits.filter_map(|at| Some((at, change(reference, at)?, change(spin, at)?)));
-    let moved = candidates.filter(|(_, reference, spin)| reference.abs() > MOVED && spin.abs() < MOVED / 2.0);
-    let distinct = moved.filter(|(at, _, _)| stands_out(&reference[..length], *at));
-    let (at, share, _) = distinct.max_by(|a, b| separation(reference, a.0).total_cmp(&separation(reference, b.0)))?;
-    let longer = if at * 2 >= length { 0..at } else { at..length };
-    Some((longer, share))
+    let best =
+        |a: &usize, b: &usize| separation(&reference[..length], *a).total_cmp(&separation(&reference[..length], *b));
+    let at = (1..length).max_by(best)?;
+    let change = |series: &[f64]| Some(middle(&series[at..length])? / middle(&series[..at])? - 1.0);
+    let (share, of_spin) = (change(reference)?, change(spin)?);
+    let lasts = at >= SHORTEST && length - at >= SHORTEST;
+    let moved = share.abs() > MOVED && of_spin.abs() < MOVED / 2.0;
+    if !(lasts && moved && stands_out(&reference[..length], at)) {
+        return None;
+    }
+    Some((if at * 2 >= length { 0..at } else { at..length }, share))
 }
 
 /// Whether the step at `at` is large against the median absolute deviation within both parts.
