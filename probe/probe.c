@@ -3,6 +3,7 @@
  *
  *   probe --list               the catalogue, one operation a line, fields separated by tabs
  *   probe --janitor DIR        waits for the end of its input, then ends what is left of a run (see janitor.c)
+ *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
  *   probe                      the protocol, on standard input and output:
  *
  *       > op file.lstat depth=4
@@ -16,6 +17,7 @@
  */
 #include "probe.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -298,6 +300,26 @@ static int serve(void) {
     return 0;
 }
 
+/*
+ * Becomes a program that speaks the protocol on descriptors 3 and 4, so that what a user's code reads or prints on the
+ * standard ones disturbs nobody. It waits for a line first: whoever traces it attaches before the program's first step.
+ */
+static int launch(char **arguments) {
+    char c = 0;
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    while (c != '\n')
+        if (read(STDIN_FILENO, &c, 1) != 1) return 0;
+    if (dup2(STDIN_FILENO, 3) < 0 || dup2(STDOUT_FILENO, 4) < 0) fail(errno, "dup2");
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) fail(errno, "/dev/null");
+    close(null);
+    execvp(arguments[0], arguments);
+    dup2(4, STDOUT_FILENO);
+    fail(errno, arguments[0]);
+}
+
 static const char *text_or_empty(const char *text) { return text ? text : ""; }
 
 static int list(void) {
@@ -313,5 +335,6 @@ int main(int argc, char **argv) {
     remember_executable(argv[0]);
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
     if (argc == 3 && strcmp(argv[1], "--janitor") == 0) return janitor(argv[2]);
+    if (argc > 2 && strcmp(argv[1], "--launch") == 0) return launch(argv + 2);
     return serve();
 }

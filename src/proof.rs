@@ -1,10 +1,11 @@
 //! Proof of kernel entries: an untimed pass runs each case under ptrace for two different n and takes the difference
 //! per iteration, so that start-up, protocol and clean-up cancel exactly. Called by the `run` and `explain` commands.
 
+use crate::engine::Planned;
 use crate::kernel::process::kill_group;
 use crate::kernel::ptrace::{Counts, Tracer};
-use crate::model::{Case, Entries, EntriesStatus, Failure, Operation};
-use crate::runner::{Child, Interrupt, Native};
+use crate::model::{Entries, EntriesStatus, Failure};
+use crate::runner::{Child, Interrupt, Workers};
 use indexmap::IndexMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -25,36 +26,36 @@ impl Proof {
     }
 }
 
-/// Iterations of the smaller request; the larger has a power of two more, so that fractions such as 1/4096 are exact.
-const BASE: u64 = 8;
+/// Bounds of how many iterations more the larger request has: a power of two, so that fractions such as 1/4096 are exact.
+const LEAST: u64 = 8;
 const MOST: u64 = 1 << 16;
 /// Time that a request under ptrace may take.
 const REQUEST: Duration = Duration::from_millis(20);
 /// Pairs of requests until two in a row agree.
 const PAIRS: usize = 6;
 
-/// Counts what one iteration of `case` enters.
+/// Counts what one iteration of a case enters.
 ///
 /// Tracer and tracees share the measuring CPU: handing over on one CPU takes a microsecond or two, waking another that
 /// is idle takes tens of them in a virtual machine.
 ///
 /// # Errors
 /// The case's own failure. A tracer that is refused is no failure: the proof says so.
-pub fn prove(native: &Native, case: &Case, operation: &Operation) -> Result<Proof, Failure> {
-    native.placement.on_measuring_cpu(|| count(native, case, operation))
+pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
+    workers.placement.on_measuring_cpu(|| count(workers, planned))
 }
 
-fn count(native: &Native, case: &Case, operation: &Operation) -> Result<Proof, Failure> {
-    let child = native.start(0)?;
-    let _watchdog = Watchdog::start(child.pid(), native.patience * 4, &native.interrupt);
-    let tracer = match Tracer::attach(child.pid()) {
+fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
+    let child = workers.start(&planned.case, 0)?;
+    let _watchdog = Watchdog::start(child.pid(), workers.patience * 4, &workers.interrupt);
+    let tracer = match Tracer::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
-    let mut pass = Pass { child, tracer, patience: native.patience };
-    pass.begin(&Native::greeting(case))?;
-    let total = pass.per_iteration(operation.limit.unwrap_or(u64::MAX))?;
-    Ok(judge(total, case, operation))
+    let mut pass = Pass { child, tracer, patience: workers.patience };
+    pass.begin(&Workers::greeting(&planned.case))?;
+    let total = pass.per_iteration(planned.limit.unwrap_or(u64::MAX))?;
+    Ok(judge(total, planned))
 }
 
 fn ended(errno: &dyn std::fmt::Display) -> Failure {
@@ -77,12 +78,11 @@ impl Pass {
 
     /// Entries per iteration by name: the first difference that is seen twice in a row, else the median of all.
     fn per_iteration(&mut self, limit: u64) -> Result<Entries, Failure> {
-        let base = BASE.min(limit / 2).max(1);
-        let more = self.step(base, limit)?;
+        let more = self.step(limit)?;
         let mut seen: Vec<IndexMap<String, i64>> = Vec::new();
         for _ in 0..PAIRS {
-            let few = self.request(base)?;
-            let many = self.request(base + more)?;
+            let few = self.request(base(more))?;
+            let many = self.request(base(more) + more)?;
             seen.push(difference(&many, &few));
             if seen.len() > 1 && seen[seen.len() - 1] == seen[seen.len() - 2] {
                 seen.drain(..seen.len() - 1);
@@ -94,14 +94,14 @@ impl Pass {
 
     /// How many iterations more the larger request has: the largest power of two that fits time and limit. The first
     /// request also resolves whatever is resolved lazily.
-    fn step(&mut self, base: u64, limit: u64) -> Result<u64, Failure> {
-        self.request(base)?;
-        let most = MOST.min(limit - base).max(1);
-        let mut more = 1 << BASE.min(most).ilog2();
+    fn step(&mut self, limit: u64) -> Result<u64, Failure> {
+        self.request(1)?;
+        let fits = |more: u64| more <= MOST && base(more) + more <= limit;
+        let mut more = (0..=LEAST.ilog2()).map(|shift| LEAST >> shift).find(|more| fits(*more)).unwrap_or(1);
         loop {
             let started = Instant::now();
-            self.request(base + more)?;
-            if more * 4 > most || started.elapsed() * 4 > REQUEST {
+            self.request(base(more) + more)?;
+            if !fits(more * 4) || started.elapsed() * 4 > REQUEST {
                 return Ok(more);
             }
             more *= 4;
@@ -124,6 +124,12 @@ impl Drop for Pass {
     }
 }
 
+/// Iterations of the smaller request: as many digits as the larger has, because a language that reads its input by the
+/// byte makes a system call for each digit.
+fn base(more: u64) -> u64 {
+    10u64.pow(more.ilog10())
+}
+
 fn difference(many: &Counts, few: &Counts) -> IndexMap<String, i64> {
     let count = |counts: &Counts, name: &str| counts.get(name).map_or(0, |n| n.cast_signed());
     let names = many.keys().chain(few.keys());
@@ -141,15 +147,15 @@ fn medians(seen: &[IndexMap<String, i64>]) -> IndexMap<String, i64> {
 }
 
 /// Takes the declared preparation off the total and holds the rest against the declaration.
-fn judge(total: Entries, case: &Case, operation: &Operation) -> Proof {
-    let params = case.effective_params();
-    let prepared = operation.prepares.exact_counts(&params);
+fn judge(total: Entries, planned: &Planned) -> Proof {
+    let params = planned.case.effective_params();
+    let prepared = planned.prepares.exact_counts(&params);
     let timed: Entries = total
         .iter()
         .map(|(name, count)| (name.to_string(), (count - prepared.get(name).copied().unwrap_or(0.0)).max(0.0)))
         .collect();
-    let declared = operation.enters.matches(&timed, &params);
-    let warning = (!declared).then(|| format!("kernel entries are {timed}, declared are {}", operation.enters));
+    let unlike = planned.enters.as_ref().filter(|declared| !declared.matches(&timed, &params));
+    let warning = unlike.map(|declared| format!("kernel entries are {timed}, declared are {declared}"));
     Proof { entries: Some(timed), status: EntriesStatus::Verified, warning }
 }
 

@@ -6,12 +6,10 @@ use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, Sources, StealClock};
 use crate::model::{Case, Failure, FailureKind, Host, Operation, Outcome, Record, Run, Tool};
 use crate::proof::{Proof, prove};
-use crate::runner::{self, Facts, Interrupt, Native, RunDirectory, read_catalogue};
+use crate::runner::{self, Facts, Interrupt, RunDirectory, Workers, read_catalogue};
 use crate::store;
 use anyhow::{Context, Result};
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the user decides.
@@ -58,7 +56,7 @@ pub enum Stage {
 pub struct Session {
     pub catalogue: Vec<Operation>,
     wishes: Wishes,
-    native: Native,
+    workers: Workers,
     interrupt: Interrupt,
     host: Host,
     steal: Option<StealClock>,
@@ -86,10 +84,9 @@ impl Session {
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
             signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
         }
-        let directory = Rc::new(RefCell::new(directory));
-        let native = Native { directory, placement, interrupt: interrupt.clone(), patience: wishes.timeout };
-        let steal = StealClock::start(&sources, native.placement.measuring);
-        Ok(Session { catalogue, wishes, native, interrupt, host, steal })
+        let steal = StealClock::start(&sources, placement.measuring);
+        let workers = Workers::new(directory, placement, interrupt.clone(), wishes.timeout);
+        Ok(Session { catalogue, wishes, workers, interrupt, host, steal })
     }
 
     /// What a probe says of itself and of the clock.
@@ -97,7 +94,7 @@ impl Session {
     /// # Errors
     /// Why it did not start.
     pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
-        Ok(self.native.launch(&Case::native("call.empty_loop"), 0)?.facts().clone())
+        Ok(self.workers.launch(&Case::native("call.empty_loop"), 0)?.facts().clone())
     }
 
     /// Counts the kernel entries of `planned`, then measures what works. What there is is written to `out` after each
@@ -122,7 +119,7 @@ impl Session {
             began: Instant::now(),
         };
         let clock = Wall(Instant::now());
-        let measured = engine::measure(&sound, &mut self.native, &clock, &config, &mut scribe);
+        let measured = engine::measure(&sound, &mut self.workers, &clock, &config, &mut scribe);
         scribe.finish(&measured)
     }
 
@@ -139,7 +136,7 @@ impl Session {
     fn prove_all(&self, planned: &[Planned], watch: &dyn Watch) -> Vec<Result<Proof, Failure>> {
         watch.stage(Stage::Proving);
         let prove_one = |(i, case): (usize, &Planned)| {
-            watch.at(i as f64 / planned.len() as f64, &case.case.operation);
+            watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
             self.prove_one(case)
         };
         planned.iter().enumerate().map(prove_one).collect()
@@ -149,17 +146,15 @@ impl Session {
         if self.interrupt.is_set() {
             return Err(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
         }
+        self.workers.prepare(&planned.case)?;
         if !self.wishes.verify {
             return Ok(Proof::none("not counted, as asked (--no-verify)"));
         }
-        match self.catalogue.iter().find(|o| o.id == planned.case.operation) {
-            Some(operation) => prove(&self.native, &planned.case, operation),
-            None => Ok(Proof::none("the operation is not in the catalogue")),
-        }
+        prove(&self.workers, planned)
     }
 
     fn empty_run(&self, config: &Config) -> Run {
-        let placement = &self.native.placement;
+        let placement = &self.workers.placement;
         let host = Host {
             measuring_cpu: placement.measuring,
             measuring_cpu_reason: Some(placement.reason.clone()),

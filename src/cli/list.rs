@@ -5,10 +5,11 @@ use super::{Exit, terminal};
 use crate::model::Operation;
 use crate::plan::matching;
 use crate::report::{Cell, Column, Format, Style, Table, write_table};
-use crate::runner::{RunDirectory, read_catalogue};
+use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use serde_json::json;
 use std::io::Write;
+use std::path::PathBuf;
 
 /// Show the operations: id, what one iteration is, expected kernel entries, parameters.
 #[derive(clap::Args)]
@@ -17,12 +18,18 @@ pub struct ListArgs {
     /// Ids, areas or globs; all where there is none.
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
+    /// The languages of snippets instead: name, version found, path.
+    #[arg(long, conflicts_with = "patterns")]
+    languages: bool,
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
 
 pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
+    if args.languages {
+        return languages(args.format, out);
+    }
     let directory = RunDirectory::create()?;
     let catalogue = read_catalogue(&directory.probe())?;
     let chosen = usage(matching(&catalogue, &args.patterns))?;
@@ -30,6 +37,38 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
         Format::Json => write_json(&chosen, out)?,
         format => write_table(&table(&chosen), format, terminal::screen(), out)?,
     }
+    Ok(Exit::Success)
+}
+
+/// Name, version found and path of each language; of those that lack it, what is missing.
+fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
+    let mut found = Vec::new();
+    for language in Language::all()? {
+        let program = language.program();
+        let version = program.as_ref().ok().and_then(|path| language.version_of(path));
+        found.push((language, version, program));
+    }
+    if format == Format::Json {
+        let language = |(l, version, program): &(Language, Option<String>, Result<PathBuf>)| json!({"name": l.name, "title": l.title, "version": version, "path": program.as_ref().ok(), "package": l.package});
+        let languages: Vec<_> = found.iter().map(language).collect();
+        serde_json::to_writer_pretty(&mut *out, &json!({"schema": "syscost.languages/1", "languages": languages}))?;
+        writeln!(out)?;
+        return Ok(Exit::Success);
+    }
+    let row = |(language, version, program): &(Language, Option<String>, Result<PathBuf>)| match program {
+        Ok(path) => vec![
+            Cell::from(language.name.clone()),
+            Cell::from(version.clone().unwrap_or_default()),
+            Cell::from(path.display().to_string()),
+        ],
+        Err(missing) => {
+            vec![Cell::from(language.name.clone()), Cell::default(), Cell::styled(missing.to_string(), Style::Faint)]
+        }
+    };
+    let columns =
+        vec![Column::left("language"), Column::left("version found").wrapping(), Column::left("path").wrapping()];
+    let table = Table { title: String::new(), columns, rows: found.iter().map(row).collect(), notes: Vec::new() };
+    write_table(&table, format, terminal::screen(), out)?;
     Ok(Exit::Success)
 }
 

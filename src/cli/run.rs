@@ -6,10 +6,12 @@ use super::show::{View, write_run};
 use super::{Exit, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::Outcome;
-use crate::plan::{Setting, Study, matching, select, tour};
+use crate::plan::{Code, Setting, Study, Surroundings, select, subjects, tour};
+use crate::runner::Environment;
 use crate::session::{Session, Wishes};
 use anyhow::{Result, anyhow};
 use clap::{Args, FromArgMatches};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +20,8 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RunArgs {
-    /// Ids, areas or globs, e.g. id.getppid, file, 'time.clock_*'. See 'syscost list'.
+    /// Ids, areas or globs, e.g. id.getppid, file, 'time.clock_*' (see 'syscost list'); or snippets, e.g. 'perl:time()',
+    /// 'c:getpid()', python:@body.py (see 'syscost list --languages').
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
     /// Every operation there is.
@@ -39,6 +42,15 @@ pub struct RunArgs {
     /// A parameter's values: one case each. May be given more than once.
     #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
     params: Vec<Setting>,
+    /// A snippet's untimed set-up, for all snippets of that language; @FILE reads it from a file.
+    #[arg(long = "setup", value_name = "LANG:CODE")]
+    setups: Vec<Code>,
+    /// A snippet's code at file scope (imports, functions), for all snippets of that language.
+    #[arg(long = "prelude", value_name = "LANG:CODE")]
+    preludes: Vec<Code>,
+    /// How the probe and C snippets are built: native, static, m32. A column each.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environment)]
+    environments: Vec<String>,
     /// Seed of all random orders [default: by the clock; stored with the run].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -71,11 +83,30 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+fn environment(name: &str) -> Result<String> {
+    Ok(Environment::find(name)?.name)
+}
+
+/// Texts by language; of several for one language, all in their order.
+fn by_language(codes: &[Code]) -> BTreeMap<String, String> {
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for code in codes {
+        let text = texts.entry(code.language.clone()).or_default();
+        text.push_str(&code.text);
+        text.push('\n');
+    }
+    texts
+}
+
 impl RunArgs {
     /// What `syscost` alone does: `syscost run` without anything.
     pub fn tour() -> Result<RunArgs> {
         let matches = RunArgs::augment_args(clap::Command::new("run")).get_matches_from(["run"]);
         Ok(RunArgs::from_arg_matches(&matches)?)
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        Surroundings { preludes: by_language(&self.preludes), setups: by_language(&self.setups) }
     }
 
     fn wishes(&self) -> Wishes {
@@ -106,8 +137,9 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     check_destination(args)?;
     let session = usage(Session::open(args.wishes()))?;
-    let chosen = usage(matching(&session.catalogue, &args.cases()?))?;
-    let planned = usage(select(&session.catalogue, &chosen, &args.params))?;
+    let words = args.cases()?;
+    let subjects = usage(subjects(&session.catalogue, &words, &args.surroundings()))?;
+    let planned = usage(select(&session.catalogue, &subjects, &args.params, &args.environments))?;
     let run = session.measure(planned, &progress, args.out.as_deref())?;
     progress.done();
     write_run(&run, &args.view, terminal::screen(), out)?;

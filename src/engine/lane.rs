@@ -159,7 +159,7 @@ pub mod tests {
 
     fn lane() -> Lane {
         let case = crate::model::Case::native("id.getppid");
-        Lane::new(Planned { case, role: Role::Asked, traits: Default::default(), limit: None })
+        Lane::new(Planned::new(case, Role::Asked))
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod rounds;
 
 pub use rounds::measure;
 
-use crate::model::{Case, Failure, Outcome, Role, Traits};
+use crate::model::{Case, Expectation, Failure, Outcome, Role, Traits};
 use crate::runner::{Facts, Reply};
 use std::time::Duration;
 
@@ -57,6 +57,23 @@ pub struct Planned {
     pub traits: Traits,
     /// Most iterations a batch may have.
     pub limit: Option<u64>,
+    /// Kernel entries per iteration that are expected; `None` where nothing was said.
+    pub enters: Option<Expectation>,
+    /// Entries per iteration that untimed preparation makes.
+    pub prepares: Expectation,
+}
+
+impl Planned {
+    /// The same in another environment.
+    pub fn in_environment(&self, environment: &str) -> Planned {
+        Planned { case: Case { environment: environment.to_string(), ..self.case.clone() }, ..self.clone() }
+    }
+
+    /// A case of which nothing is known.
+    pub fn new(case: Case, role: Role) -> Planned {
+        let (traits, prepares) = (Traits::default(), Expectation::default());
+        Planned { case, role, traits, limit: None, enters: None, prepares }
+    }
 }
 
 /// What came of a planned case, in the order of the plan.

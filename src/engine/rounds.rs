@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn planned(id: &str, role: Role) -> Planned {
-        Planned { case: Case::native(id), role, traits: Default::default(), limit: None }
+        Planned::new(Case::native(id), role)
     }
 
     fn config(milliseconds: u64) -> Config {

@@ -2,8 +2,9 @@
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{AccessFlags, Pid, access};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::Duration;
 
 /// Kills every process of a group that we started. A group that is gone already is no error.
@@ -23,4 +24,9 @@ pub fn wait_readable(fd: &impl AsFd, patience: Duration) -> bool {
 /// `SIGSEGV` for 11; the number where it has no name.
 pub fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_string())
+}
+
+/// Whether `path` is a file that this user may execute.
+pub fn is_executable(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }

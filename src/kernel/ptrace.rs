@@ -1,7 +1,7 @@
 //! Counts system calls of a process and all that it starts, by ptrace. Unprivileged; exact; slow (microseconds a call),
 //! which does not matter because nothing is timed meanwhile.
 //!
-//! The process is followed from one reply to the next: a reply is a write to its standard output, and the count is cut
+//! The process is followed from one reply to the next: a reply is a write to the pipe for it, and the count is cut
 //! while the writer still stands at the end of that write. Called by `proof`.
 
 use super::syscalls;
@@ -12,6 +12,7 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Kernel entries by name, in the order in which they were first made.
@@ -24,6 +25,8 @@ pub struct Tracer {
     own_architecture: u32,
     /// Tracees, with whether each stands inside a write to standard output.
     replying: HashMap<Pid, bool>,
+    /// The pipe that replies are written to, as /proc names it.
+    reply_pipe: PathBuf,
     /// The tracee that waits at the end of a reply.
     standing: Option<Pid>,
     counts: Counts,
@@ -35,15 +38,14 @@ enum Stop {
     Replied,
 }
 
-const STDOUT: u64 = 1;
 const EVENT_STOP: i32 = libc::PTRACE_EVENT_STOP;
 
 impl Tracer {
-    /// Attaches to a running process that is its own process group's leader; it and its children are let go on.
+    /// Attaches to a running process whose replies go to `reply_pipe`; it and its children are let go on.
     ///
     /// # Errors
     /// The errno with which the kernel refuses, e.g. EPERM in a sandbox.
-    pub fn attach(pid: u32) -> Result<Tracer, Errno> {
+    pub fn attach(pid: u32, reply_pipe: PathBuf) -> Result<Tracer, Errno> {
         let leader = Pid::from_raw(i32::try_from(pid).map_err(|_| Errno::ESRCH)?);
         let options = Options::PTRACE_O_TRACESYSGOOD
             | Options::PTRACE_O_TRACEFORK
@@ -55,7 +57,7 @@ impl Tracer {
         ptrace::interrupt(leader)?;
         let replying = HashMap::from([(leader, false)]);
         let own_architecture = executable_architecture(pid);
-        Ok(Tracer { leader, own_architecture, replying, standing: None, counts: Counts::new() })
+        Ok(Tracer { leader, own_architecture, replying, reply_pipe, standing: None, counts: Counts::new() })
     }
 
     /// Lets the tree run until it has written a reply; returns the kernel entries since the last one.
@@ -127,11 +129,16 @@ impl Tracer {
         if pid == self.leader { Err(Errno::ESRCH) } else { Ok(Stop::GoOn) }
     }
 
+    fn is_reply(&self, pid: Pid, descriptor: u64) -> bool {
+        let link = std::fs::read_link(format!("/proc/{pid}/fd/{descriptor}"));
+        link.is_ok_and(|link| link == self.reply_pipe)
+    }
+
     fn syscall_stop(&mut self, pid: Pid) -> Result<Stop, Errno> {
         match entry_of(pid)? {
             Some(call) => {
                 let name = syscalls::name(call.architecture, call.number, self.own_architecture);
-                let reply = matches!(name.as_str(), "write" | "writev") && call.first_argument == STDOUT;
+                let reply = matches!(name.as_str(), "write" | "writev") && self.is_reply(pid, call.first_argument);
                 *self.counts.entry(name).or_insert(0) += 1;
                 self.replying.insert(pid, reply);
                 self.go_on(pid, None)

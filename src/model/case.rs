@@ -6,12 +6,16 @@ use std::fmt;
 /// An operation (or, with a language, a snippet) in an environment with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Case {
-    /// The operation's id, e.g. `file.lstat`.
+    /// The operation's id, e.g. `file.lstat`; of a snippet, its body.
     pub operation: String,
     /// The name that a study gives it; stands in tables in place of the id.
     pub name: Option<String>,
     /// The language of a snippet; `None` for an operation of the native probe.
     pub language: Option<String>,
+    /// A snippet's code at file scope; empty for none.
+    pub prelude: String,
+    /// A snippet's untimed set-up; empty for none.
+    pub setup: String,
     /// How the probe is built and started, e.g. `native`.
     pub environment: String,
     /// The parameters that were asked for.
@@ -27,10 +31,23 @@ impl Case {
             operation: operation.to_string(),
             name: None,
             language: None,
+            prelude: String::new(),
+            setup: String::new(),
             environment: "native".to_string(),
             params: BTreeMap::new(),
             defaults: BTreeMap::new(),
         }
+    }
+
+    /// A snippet with this body.
+    pub fn snippet(language: &str, body: &str) -> Case {
+        Case { language: Some(language.to_string()), ..Case::native(body) }
+    }
+
+    /// Whether both are one piece of work, whatever a study calls them.
+    pub fn same_work(&self, other: &Case) -> bool {
+        let nameless = |case: &Case| Case { name: None, ..case.clone() };
+        nameless(self) == nameless(other)
     }
 
     /// All parameters that it was measured with.
@@ -42,11 +59,24 @@ impl Case {
 /// `file.lstat depth=4`: how tables and messages name a case.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.name.as_deref().unwrap_or(&self.operation))?;
+        match (&self.name, &self.language) {
+            (Some(name), _) => write!(f, "{name}")?,
+            (None, None) => write!(f, "{}", self.operation)?,
+            (None, Some(language)) => write!(f, "{language}:{}", one_line(&self.operation))?,
+        }
         for (name, value) in &self.params {
             write!(f, " {name}={}", Size(*value))?;
         }
         Ok(())
+    }
+}
+
+/// A body as a name: of several lines the first, marked.
+fn one_line(body: &str) -> String {
+    let body = body.trim();
+    match body.split_once('\n') {
+        Some((first, _)) => format!("{} ...", first.trim_end()),
+        None => body.to_string(),
     }
 }
 

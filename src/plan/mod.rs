@@ -4,8 +4,10 @@ mod parameters;
 mod pattern;
 mod select;
 mod study;
+mod subject;
 
 pub use parameters::{Setting, parse_size};
 pub use pattern::{Pattern, matching};
 pub use select::{BASELINES, select};
 pub use study::{Study, tour};
+pub use subject::{Code, Subject, Surroundings, subjects};

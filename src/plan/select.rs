@@ -1,52 +1,60 @@
-//! Cases from chosen operations and parameters, and the baselines that every run holds.
+//! Cases from subjects, parameters and environments, and the baselines that every run holds.
 
-use super::Setting;
+use super::{Setting, Subject};
 use crate::engine::Planned;
-use crate::model::{Case, Operation, Role};
+use crate::model::{Case, Expectation, Operation, Role};
+use crate::runner::{Language, NATIVE};
 use anyhow::{Result, bail};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// What every run measures beside what was asked: the loop itself, an empty call (the table's yardstick), a reference
-/// system call, and user-mode work that no kernel changes.
+/// What every run measures beside what was asked, in each environment: the loop itself, an empty call (the table's
+/// yardstick), a reference system call, and user-mode work that no kernel changes.
 pub const BASELINES: [&str; 4] = ["call.empty_loop", "call.direct", "id.getppid", "call.spin"];
 
-/// One case for each combination of the parameters that an operation has; then the baselines not among them.
+/// One case for each combination of the parameters that a subject has and each environment that applies to it; then the
+/// baselines: those above that are not among them, and the empty loop of every language.
 ///
 /// # Errors
-/// When a parameter is known to none of the chosen operations.
-pub fn select(catalogue: &[Operation], chosen: &[&Operation], settings: &[Setting]) -> Result<Vec<Planned>> {
+/// When a parameter is known to none of the subjects.
+pub fn select(
+    catalogue: &[Operation],
+    subjects: &[Subject],
+    settings: &[Setting],
+    environments: &[String],
+) -> Result<Vec<Planned>> {
     for setting in settings {
-        if !chosen.iter().any(|o| has(o, &setting.name)) {
-            bail!("--param {}: {}", setting.name, known_parameters(chosen));
+        if !subjects.iter().any(|s| has(s, &setting.name)) {
+            bail!("--param {}: {}", setting.name, known_parameters(subjects));
         }
     }
-    let mut planned: Vec<Planned> = chosen.iter().flat_map(|o| cases(o, settings)).collect();
-    for id in BASELINES {
-        let asked = planned.iter().any(|p| p.case.operation == id && p.case.params.is_empty());
-        if let (false, Some(operation)) = (asked, catalogue.iter().find(|o| o.id == id)) {
-            planned.push(plan(operation, BTreeMap::new(), Role::Baseline));
-        }
-    }
+    let each = subjects.iter().flat_map(|s| cases(s, settings));
+    let mut planned: Vec<Planned> = each.flat_map(|p| in_environments(&p, environments)).collect();
+    add_baselines(catalogue, &mut planned);
     Ok(planned)
 }
 
-fn has(operation: &Operation, name: &str) -> bool {
-    operation.params.iter().any(|p| p.name == name)
-}
-
-fn known_parameters(chosen: &[&Operation]) -> String {
-    let mut names: Vec<&str> = chosen.iter().flat_map(|o| &o.params).map(|p| p.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    match names.is_empty() {
-        true => "none of the chosen operations has a parameter".to_string(),
-        false => format!("the chosen operations have {} only", names.join(", ")),
+fn has(subject: &Subject, name: &str) -> bool {
+    match subject {
+        Subject::Operation(operation) => operation.params.iter().any(|p| p.name == name),
+        Subject::Snippet(case) => {
+            let hole = format!("{{{name}}}");
+            [&case.operation, &case.setup, &case.prelude].iter().any(|text| text.contains(&hole))
+        }
     }
 }
 
-fn cases(operation: &Operation, settings: &[Setting]) -> Vec<Planned> {
+fn known_parameters(subjects: &[Subject]) -> String {
+    let operations = subjects.iter().filter_map(|s| if let Subject::Operation(o) = s { Some(o) } else { None });
+    let names: BTreeSet<&str> = operations.flat_map(|o| &o.params).map(|p| p.name.as_str()).collect();
+    match names.is_empty() {
+        true => "none of the chosen cases has it".to_string(),
+        false => format!("the chosen operations have {} only", names.into_iter().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn cases(subject: &Subject, settings: &[Setting]) -> Vec<Planned> {
     let mut combinations = vec![BTreeMap::new()];
-    for setting in settings.iter().filter(|s| has(operation, &s.name)) {
+    for setting in settings.iter().filter(|s| has(subject, &s.name)) {
         let with = |params: &BTreeMap<String, u64>, value: &u64| {
             let mut params = params.clone();
             params.insert(setting.name.clone(), *value);
@@ -54,20 +62,71 @@ fn cases(operation: &Operation, settings: &[Setting]) -> Vec<Planned> {
         };
         combinations = combinations.iter().flat_map(|p| setting.values.iter().map(move |v| with(p, v))).collect();
     }
-    combinations.into_iter().map(|params| plan(operation, params, Role::Asked)).collect()
+    combinations.into_iter().map(|params| plan(subject, params)).collect()
 }
 
-fn plan(operation: &Operation, params: BTreeMap<String, u64>, role: Role) -> Planned {
+fn plan(subject: &Subject, params: BTreeMap<String, u64>) -> Planned {
+    match subject {
+        Subject::Operation(operation) => plan_operation(operation, params, Role::Asked),
+        Subject::Snippet(case) => Planned::new(Case { params, ..case.clone() }, Role::Asked),
+    }
+}
+
+fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Role) -> Planned {
     let left = operation.params.iter().filter(|p| !params.contains_key(&p.name));
     let defaults = left.map(|p| (p.name.clone(), p.default)).collect();
     let case = Case { params, defaults, ..Case::native(&operation.id) };
-    Planned { case, role, traits: operation.traits, limit: operation.limit }
+    Planned {
+        case,
+        role,
+        traits: operation.traits,
+        limit: operation.limit,
+        enters: Some(operation.enters.clone()),
+        prepares: operation.prepares.clone(),
+    }
+}
+
+/// A case in each environment; languages that are not built by the C compiler know one only.
+fn in_environments(planned: &Planned, environments: &[String]) -> Vec<Planned> {
+    let language = planned.case.language.as_deref().and_then(|name| Language::find(name).ok());
+    if environments.is_empty() || language.is_some_and(|l| !l.environments) {
+        return vec![planned.clone()];
+    }
+    environments.iter().map(|environment| planned.in_environment(environment)).collect()
+}
+
+fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>) {
+    let mut environments: BTreeSet<String> = planned.iter().map(|p| p.case.environment.clone()).collect();
+    if environments.is_empty() {
+        environments.insert(NATIVE.to_string());
+    }
+    for environment in &environments {
+        for operation in BASELINES.iter().filter_map(|id| catalogue.iter().find(|o| o.id == *id)) {
+            add(planned, plan_operation(operation, BTreeMap::new(), Role::Baseline).in_environment(environment));
+        }
+    }
+    let loops: BTreeSet<(String, String)> =
+        planned.iter().filter_map(|p| Some((p.case.language.clone()?, p.case.environment.clone()))).collect();
+    for (language, environment) in loops {
+        let empty = Planned {
+            enters: Some(Expectation::default()),
+            ..Planned::new(Case::snippet(&language, ""), Role::Baseline)
+        };
+        add(planned, empty.in_environment(&environment));
+    }
+}
+
+/// A baseline that was asked for anyway is not measured twice.
+fn add(planned: &mut Vec<Planned>, baseline: Planned) {
+    if !planned.iter().any(|p| p.case.same_work(&baseline.case)) {
+        planned.push(baseline);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Expectation, Parameter, Traits};
+    use crate::model::{Parameter, Traits};
 
     fn operation(id: &str, params: &[&str]) -> Operation {
         let parameter = |name: &&str| Parameter { name: name.to_string(), default: 1, what: String::new() };
@@ -91,31 +150,54 @@ mod tests {
         all
     }
 
+    fn named(planned: &[Planned], role: Role) -> Vec<String> {
+        let name = |p: &Planned| format!("{} {}", p.case, p.case.environment);
+        planned.iter().filter(|p| p.role == role).map(name).collect()
+    }
+
     #[test]
     fn parameters_combine_and_baselines_follow() {
         let all = catalogue();
         let settings: Vec<Setting> = ["depth=1,8", "entries=0,100"].iter().map(|s| s.parse().unwrap()).collect();
-        let planned = select(&all, &[&all[4], &all[2]], &settings).unwrap();
-        let asked = planned.iter().filter(|p| p.role == Role::Asked).map(|p| p.case.to_string());
+        let subjects = [Subject::Operation(&all[4]), Subject::Operation(&all[2])];
+        let planned = select(&all, &subjects, &settings, &[]).unwrap();
         assert_eq!(
-            asked.collect::<Vec<_>>(),
+            named(&planned, Role::Asked),
             [
-                "file.lstat depth=1 entries=0",
-                "file.lstat depth=1 entries=100",
-                "file.lstat depth=8 entries=0",
-                "file.lstat depth=8 entries=100",
-                "id.getppid"
+                "file.lstat depth=1 entries=0 native",
+                "file.lstat depth=1 entries=100 native",
+                "file.lstat depth=8 entries=0 native",
+                "file.lstat depth=8 entries=100 native",
+                "id.getppid native"
             ]
         );
-        let baselines: Vec<_> =
-            planned.iter().filter(|p| p.role == Role::Baseline).map(|p| &p.case.operation).collect();
-        assert_eq!(baselines, ["call.empty_loop", "call.direct", "call.spin"]);
+        let baselines = ["call.empty_loop native", "call.direct native", "call.spin native"];
+        assert_eq!(named(&planned, Role::Baseline), baselines);
+    }
+
+    #[test]
+    fn environments_multiply_operations_and_baselines() {
+        let all = catalogue();
+        let environments = ["native".to_string(), "static".to_string()];
+        let planned = select(&all, &[Subject::Operation(&all[4])], &[], &environments).unwrap();
+        assert_eq!(named(&planned, Role::Asked), ["file.lstat native", "file.lstat static"]);
+        assert_eq!(named(&planned, Role::Baseline).len(), 8);
+    }
+
+    #[test]
+    fn a_snippet_has_the_parameters_that_stand_in_it() {
+        let all = catalogue();
+        let subjects = [Subject::Snippet(Case::snippet("perl", "f({size})"))];
+        let planned = select(&all, &subjects, &["size=1,2".parse().unwrap()], &[]).unwrap();
+        assert_eq!(named(&planned, Role::Asked), ["perl:f({size}) size=1 native", "perl:f({size}) size=2 native"]);
+        assert!(select(&all, &subjects, &["depth=1".parse().unwrap()], &[]).is_err());
     }
 
     #[test]
     fn an_unknown_parameter_is_named() {
         let all = catalogue();
-        let error = select(&all, &[&all[4]], &["size=1".parse().unwrap()]).unwrap_err();
+        let subjects = [Subject::Operation(&all[4])];
+        let error = select(&all, &subjects, &["size=1".parse().unwrap()], &[]).unwrap_err();
         assert_eq!(error.to_string(), "--param size: the chosen operations have depth, entries only");
     }
 }

@@ -7,6 +7,7 @@ use crate::model::{Failure, FailureKind};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
@@ -25,6 +26,9 @@ impl Interrupt {
     }
 }
 
+/// How what a worker says on standard error is put to the user.
+pub type Voice = Rc<dyn Fn(&str) -> String>;
+
 /// A running worker. Dropping it ends its whole process group and removes its directory.
 pub struct Child {
     process: std::process::Child,
@@ -32,6 +36,7 @@ pub struct Child {
     directory: PathBuf,
     run: Rc<RefCell<RunDirectory>>,
     interrupt: Interrupt,
+    voice: Option<Voice>,
     orderly: bool,
 }
 
@@ -44,6 +49,7 @@ impl Child {
         mut command: Command,
         run: &Rc<RefCell<RunDirectory>>,
         interrupt: &Interrupt,
+        voice: Option<Voice>,
     ) -> Result<Child, Failure> {
         let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::new(FailureKind::Start, format!("{what}: {e}"));
         let directory = run.borrow_mut().worker_directory().map_err(|e| cannot("no directory for a worker", &e))?;
@@ -54,7 +60,7 @@ impl Child {
         let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &e))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
-        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, orderly: true })
+        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true })
     }
 
     pub fn pid(&self) -> u32 {
@@ -164,10 +170,21 @@ impl Child {
             Ok(status) => describe(status),
             Err(e) => e.to_string(),
         };
-        let errors = fs::read_to_string(self.directory.join(STDERR)).unwrap_or_default();
-        let last = errors.lines().rfind(|line| !line.trim().is_empty());
-        let said = last.map(|line| format!(": {}", line.trim())).unwrap_or_default();
-        Failure::new(FailureKind::Crashed, format!("the probe ended without an answer ({how}){said}"))
+        let errors = fs::read(self.directory.join(STDERR)).unwrap_or_default();
+        let errors = String::from_utf8_lossy(&errors).into_owned();
+        let said = (!errors.trim().is_empty()).then(|| match &self.voice {
+            Some(voice) => voice(&errors),
+            None => errors.lines().next_back().unwrap_or_default().trim().to_string(),
+        });
+        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+        let who = if self.voice.is_some() { "the snippet ended its process" } else { "the probe ended" };
+        Failure::new(FailureKind::Crashed, format!("{who} without an answer ({how}){said}"))
+    }
+
+    /// The pipe that replies come through, as /proc names it.
+    pub fn reply_pipe(&self) -> Option<PathBuf> {
+        let fd = self.process.stdout.as_ref()?.as_raw_fd();
+        fs::read_link(format!("/proc/self/fd/{fd}")).ok()
     }
 }
 

@@ -3,11 +3,10 @@
 //! The janitor is a process of its own that removes everything when its standard input ends: at the end of the run, by
 //! ^C, and also when the driver is killed. Rejected: removing from a signal handler (`kill -9` has none).
 
-use super::files::FILES;
+use super::files::{FILES, write_program};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -97,11 +96,6 @@ impl Drop for RunDirectory {
 fn candidates() -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     [Some(std::env::temp_dir()), runtime, std::env::current_dir().ok()].into_iter().flatten().collect()
-}
-
-fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
-    fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
 }
 
 fn start_janitor(directory: &Path) -> Result<Child> {

@@ -1,18 +1,25 @@
-//! Probe processes: what is needed to start one, to speak its protocol, and to leave nothing behind.
+//! Worker processes: what is needed to build and start one, to speak its protocol, and to leave nothing behind.
 //!
 //! Sampling policy is the engine's; this module only carries requests. Called by the engine (through its `Launcher` and
 //! `Worker` traits) and by the proof.
 
+mod builds;
+mod cache;
 mod catalogue;
 mod child;
 mod directory;
+mod environment;
 mod files;
-mod native;
+mod language;
 mod protocol;
+mod snippet;
+mod workers;
 
 pub use catalogue::read_catalogue;
 pub use child::{Child, Interrupt};
 pub use directory::RunDirectory;
+pub use environment::{Environment, NATIVE};
 pub use files::COMPILER;
-pub use native::Native;
+pub use language::Language;
 pub use protocol::{Batch, Facts, Reply, parse_ready};
+pub use workers::Workers;

@@ -30,6 +30,13 @@ impl Facts {
         self.0.get(name).map(String::as_str)
     }
 
+    /// Adds facts that the worker did not state itself.
+    pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
+        for (name, value) in defaults {
+            self.0.entry(name.to_string()).or_insert_with(|| value.to_string());
+        }
+    }
+
     /// The value of a fact that is a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name)?.parse().ok()

@@ -99,7 +99,7 @@ prop_compose! {
     fn any_case()(operation in text(), name in option::of(text()), language in option::of(text()),
         environment in text(), params in btree_map(text(), any::<u64>(), 0..3),
         defaults in btree_map(text(), any::<u64>(), 0..3)) -> Case {
-        Case { operation, name, language, environment, params, defaults }
+        Case { operation, name, language, prelude: String::new(), setup: String::new(), environment, params, defaults }
     }
 }
 

@@ -43,7 +43,10 @@ fn host(host: &Host) -> Checked {
 }
 
 fn record(record: &Record) -> Checked {
-    name("operation", &record.operation)?;
+    // A snippet's body may be empty (the bare loop) and as long as code is.
+    if record.language.is_none() {
+        name("operation", &record.operation)?;
+    }
     name("environment", &record.environment)?;
     record.name.iter().try_for_each(|text| name("name", text))?;
     record.language.iter().try_for_each(|text| name("language", text))?;

@@ -88,8 +88,7 @@ struct Plan {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("oneOf" = outcomes()))]
 struct Record {
-    /// The operation's id, e.g. `file.lstat`; for a snippet its source text.
-    #[schemars(length(min = 1))]
+    /// The operation's id, e.g. `file.lstat`; for a snippet its source text, which may be empty.
     operation: String,
     /// The name that a study gives the case.
     #[serde(default)]
@@ -99,6 +98,12 @@ struct Record {
     #[serde(default)]
     #[schemars(length(min = 1))]
     language: Option<String>,
+    /// A snippet's code at file scope; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    prelude: String,
+    /// A snippet's untimed set-up; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    setup: String,
     /// How the probe is built and started, e.g. `native`.
     #[schemars(length(min = 1))]
     environment: String,

@@ -1,0 +1,199 @@
+//! What cases other than native operations need before they can start: probes for other environments, and snippets'
+//! programs. Everything is built once a run at most, and kept in the cache.
+
+use super::cache::Cache;
+use super::child::Voice;
+use super::environment::{Environment, NATIVE};
+use super::language::Language;
+use super::snippet::{Filled, fill, forms};
+use crate::model::{Case, Failure, FailureKind};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::rc::Rc;
+
+/// Something that can be started.
+#[derive(Clone)]
+pub enum Built {
+    /// A probe that was built for another environment.
+    Probe(PathBuf),
+    Snippet(Rc<Snippet>),
+}
+
+/// A snippet's program.
+pub struct Snippet {
+    language: Language,
+    program: PathBuf,
+    directory: PathBuf,
+    filled: Filled,
+}
+
+impl Built {
+    /// The command that becomes the worker; `probe` is the launcher of programs that are no probes.
+    pub fn command(&self, probe: &Path) -> Command {
+        match self {
+            Built::Probe(path) => Command::new(path),
+            Built::Snippet(snippet) => {
+                let mut command = Command::new(probe);
+                command.arg("--launch").args(snippet.words(&snippet.language.run, &snippet.directory, &[]));
+                command
+            }
+        }
+    }
+
+    /// How what it says on standard error is put to the user.
+    pub fn voice(self) -> Option<Voice> {
+        let Built::Snippet(snippet) = self else { return None };
+        Some(Rc::new(move |message| snippet.filled.explain(&snippet.language, message)))
+    }
+
+    /// The language's bounds of what a clock reading costs and steps by.
+    pub fn clock(&self) -> Vec<(&'static str, f64)> {
+        let Built::Snippet(snippet) = self else { return Vec::new() };
+        let language = &snippet.language;
+        vec![("clock_cost_ns", language.clock_cost_ns), ("clock_step_ns", language.clock_step_ns)]
+    }
+}
+
+impl Snippet {
+    /// A command's words with their placeholders replaced: file names stand in `directory`.
+    fn words(&self, words: &[String], directory: &Path, flags: &[String]) -> Vec<String> {
+        let path = |name: &str| directory.join(name).display().to_string();
+        let replace = |word: &String| {
+            let word = word.replace("{program}", &self.program.display().to_string());
+            let word = word.replace("{source}", &path(&self.language.source)).replace("{output}", &path("snippet"));
+            word.replace("{dir}", &directory.display().to_string())
+        };
+        let expand = |word: &String| if word == "{flags}" { flags.to_vec() } else { vec![replace(word)] };
+        words.iter().flat_map(expand).collect()
+    }
+}
+
+/// All builds of a run, failures included.
+pub struct Builds {
+    cache: Cache,
+    probes: BTreeMap<String, Result<PathBuf, Failure>>,
+    snippets: BTreeMap<Case, Result<Rc<Snippet>, Failure>>,
+    /// Programs and versions by language.
+    tools: BTreeMap<String, Result<(Language, PathBuf, String), Failure>>,
+}
+
+impl Builds {
+    /// `run` is the run's directory, which serves where no cache can be kept.
+    pub fn new(run: &Path) -> Builds {
+        let cache = Cache::open(run);
+        Builds { cache, probes: BTreeMap::new(), snippets: BTreeMap::new(), tools: BTreeMap::new() }
+    }
+
+    /// What `case` needs, built now where that has not been done.
+    ///
+    /// # Errors
+    /// What is missing, or what the compiler says.
+    pub fn get(&mut self, case: &Case) -> Result<Built, Failure> {
+        match &case.language {
+            None => self.probe(&case.environment).map(Built::Probe),
+            Some(language) => self.snippet(language, case).map(Built::Snippet),
+        }
+    }
+
+    fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
+        let cache = &self.cache;
+        let build = || Environment::find(environment)?.probe(cache);
+        let known = self.probes.entry(environment.to_string());
+        known.or_insert_with(|| build().map_err(|e| unsupported(&e))).clone()
+    }
+
+    fn snippet(&mut self, language: &str, case: &Case) -> Result<Rc<Snippet>, Failure> {
+        if let Some(known) = self.snippets.get(case) {
+            return known.clone();
+        }
+        let tool = self.tools.entry(language.to_string()).or_insert_with(|| find_tool(language));
+        let built = match tool {
+            Ok((language, program, version)) => build_snippet(&self.cache, language, program, version, case),
+            Err(failure) => Err(failure.clone()),
+        };
+        self.snippets.insert(case.clone(), built.clone());
+        built
+    }
+}
+
+fn unsupported(error: &anyhow::Error) -> Failure {
+    Failure::new(FailureKind::Unsupported, format!("{error:#}"))
+}
+
+fn find_tool(language: &str) -> Result<(Language, PathBuf, String), Failure> {
+    let find = || -> anyhow::Result<_> {
+        let language = Language::find(language)?;
+        let program = language.program()?;
+        let compiled = !language.build.is_empty();
+        let version = compiled.then(|| language.version_of(&program)).flatten().unwrap_or_default();
+        Ok((language, program, version))
+    };
+    find().map_err(|e| unsupported(&e))
+}
+
+/// Tries the forms of the body in turn; the message is that of the last, which is the user's own text.
+fn build_snippet(
+    cache: &Cache,
+    language: &Language,
+    program: &Path,
+    version: &str,
+    case: &Case,
+) -> Result<Rc<Snippet>, Failure> {
+    let environment = Environment::find(&case.environment).map_err(|e| unsupported(&e))?;
+    if !language.environments && case.environment != NATIVE {
+        let text = format!("{} is not built in environments: {} is for C", language.title, case.environment);
+        return Err(Failure::new(FailureKind::Unsupported, text));
+    }
+    let mut last = Err(Failure::new(FailureKind::Start, "no form of the body"));
+    for form in forms(language, &case.operation) {
+        let filled = fill(language, case, form);
+        let snippet = Snippet { language: language.clone(), program: program.into(), directory: "".into(), filled };
+        let (path, flags) = (program.display().to_string(), environment.flags.join(" "));
+        let parts = ["snippet", &language.name, &path, version, &flags, &snippet.filled.text];
+        let built = cache.get(&parts, |directory| build(&snippet, &environment, directory));
+        match built {
+            Ok(directory) => return Ok(Rc::new(Snippet { directory, ..snippet })),
+            Err(BuildError(failure)) => last = Err(failure),
+        }
+    }
+    last
+}
+
+/// A failure on its way through the cache.
+struct BuildError(Failure);
+
+impl From<anyhow::Error> for BuildError {
+    fn from(error: anyhow::Error) -> BuildError {
+        BuildError(Failure::new(FailureKind::Start, format!("{error:#}")))
+    }
+}
+
+fn build(snippet: &Snippet, environment: &Environment, directory: &Path) -> Result<(), BuildError> {
+    let source = directory.join(&snippet.language.source);
+    fs::write(&source, &snippet.filled.text).map_err(anyhow::Error::from)?;
+    for command in &snippet.language.build {
+        let words = snippet.words(command, directory, &environment.flags);
+        let output = run(&words, directory).map_err(|e| anyhow::anyhow!("cannot start {}: {e}", words[0]))?;
+        if !output.status.success() {
+            return Err(BuildError(complaint(snippet, environment, &output)));
+        }
+    }
+    Ok(())
+}
+
+fn run(words: &[String], directory: &Path) -> std::io::Result<Output> {
+    Command::new(&words[0]).args(&words[1..]).current_dir(directory).stdin(Stdio::null()).output()
+}
+
+/// What the compiler says, in the user's lines; or what to install where it cannot build for the environment at all.
+fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> Failure {
+    let said = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let explained = snippet.filled.explain(&snippet.language, &said);
+    if environment.package.is_some() && !explained.starts_with("line ") {
+        return Failure::new(FailureKind::Unsupported, environment.cannot_build(&explained));
+    }
+    Failure::new(FailureKind::Failed, explained)
+}

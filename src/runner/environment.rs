@@ -1,0 +1,145 @@
+//! Environments: how the probe and C snippets are built, from `environments/<name>.toml`.
+
+use super::cache::Cache;
+use super::files::write_program;
+use super::language::on_path;
+use anyhow::{Context, Result, bail};
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+include!("../probe_build.rs");
+
+static ENVIRONMENTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/environments");
+static PROBE: Dir = include_dir!("$CARGO_MANIFEST_DIR/probe");
+
+/// The environment that this tool was built in.
+pub const NATIVE: &str = "native";
+
+/// One environment.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    #[serde(skip)]
+    pub name: String,
+    pub title: String,
+    /// The C compiler's flags.
+    pub flags: Vec<String>,
+    /// Whether programs are linked statically.
+    #[serde(default, rename = "static")]
+    pub is_static: bool,
+    /// What to install where the compiler cannot build with these flags.
+    #[serde(default)]
+    pub package: Option<String>,
+}
+
+impl Environment {
+    /// The environment called `name`.
+    ///
+    /// # Errors
+    /// When there is none; the message lists those that there are.
+    pub fn find(name: &str) -> Result<Environment> {
+        let Some(file) = ENVIRONMENTS.get_file(format!("{name}.toml")) else {
+            bail!("there is no environment '{name}'; there are {}", Environment::names().join(", "));
+        };
+        let text = file.contents_utf8().context("not text")?;
+        let environment: Environment = toml::from_str(text).with_context(|| format!("environments/{name}.toml"))?;
+        Ok(Environment { name: name.to_string(), ..environment })
+    }
+
+    /// The names of all environments.
+    pub fn names() -> Vec<String> {
+        let stem = |file: &include_dir::File| Some(file.path().file_stem()?.to_str()?.to_string());
+        let mut names: Vec<String> = ENVIRONMENTS.files().filter_map(stem).collect();
+        names.sort();
+        names
+    }
+
+    /// The path of the probe built for it; built now where the cache does not have it.
+    ///
+    /// # Errors
+    /// What is missing and what to install, or what the compiler says.
+    pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
+        let compiler = c_compiler()?;
+        let sources = sources(&PROBE);
+        let flags = self.flags.join(" ");
+        let compiler_name = compiler.display().to_string();
+        let mut parts = vec!["probe", env!("CARGO_PKG_VERSION"), &flags, &compiler_name, super::COMPILER];
+        parts.extend(sources.iter().map(|(_, text)| *text));
+        let built = cache.get(&parts, |directory| self.build(&compiler, &sources, directory))?;
+        Ok(built.join("probe"))
+    }
+
+    fn build(&self, compiler: &Path, sources: &[(String, &str)], directory: &Path) -> Result<()> {
+        for (path, text) in sources {
+            let path = directory.join(path);
+            std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
+            write_program(&path, text.as_bytes())?;
+        }
+        let c_files = sources.iter().map(|(path, _)| path.clone());
+        let c_files: Vec<String> = c_files.filter(|p| p.ends_with(".c") && !p.starts_with("extra/")).collect();
+        for program in programs(".", &c_files, ".", self.is_static) {
+            let mut command = Command::new(compiler);
+            command.args(&self.flags).args(&program.arguments).args(["-o", program.name]).current_dir(directory);
+            self.check(&mut command, program.optional)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, command: &mut Command, optional: bool) -> Result<()> {
+        let output = command.output().context("cannot start the C compiler")?;
+        if output.status.success() || optional {
+            return Ok(());
+        }
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let line = errors.lines().find(|l| l.contains("error")).or(errors.lines().next()).unwrap_or("no message");
+        bail!("{}", self.cannot_build(line));
+    }
+
+    /// How to say that the compiler does not build for it.
+    pub fn cannot_build(&self, said: &str) -> String {
+        let install = self.package.as_ref().map(|p| format!("; install {p}")).unwrap_or_default();
+        format!("environment {}: the C compiler cannot build for it ({}){install}", self.name, said.trim())
+    }
+}
+
+fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
+    let own = directory.files().filter_map(|f| Some((f.path().display().to_string(), f.contents_utf8()?)));
+    let below = directory.dirs().flat_map(sources);
+    let mut all: Vec<_> = own.chain(below).collect();
+    all.sort();
+    all
+}
+
+/// The system's C compiler.
+///
+/// # Errors
+/// That there is none, and what to install.
+pub fn c_compiler() -> Result<PathBuf> {
+    let names = std::env::var("CC").ok().into_iter().chain(["cc", "gcc", "clang"].map(str::to_string));
+    let found = names.into_iter().find_map(|name| on_path(&name));
+    found.context("no C compiler on PATH (usual package: gcc)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environments_are_found_by_name() {
+        for name in Environment::names() {
+            assert_eq!(Environment::find(&name).unwrap().name, name);
+        }
+        let error = Environment::find("toaster").unwrap_err().to_string();
+        assert_eq!(error, "there is no environment 'toaster'; there are m32, native, static");
+    }
+
+    #[test]
+    fn the_embedded_source_is_the_whole_probe() {
+        let sources = sources(&PROBE);
+        for needed in ["probe.c", "ops/call.c", "extra/cross.c", "areas.h"] {
+            assert!(sources.iter().any(|(path, _)| path == needed), "{needed}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Languages: what `languages/<name>/language.toml` says. languages/README.md is the contract.
+
+use anyhow::{Context, Result, bail};
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::process::Command;
+
+static LANGUAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/languages");
+
+/// One language, as its `language.toml` has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Language {
+    /// What stands before the colon in `perl:time()`.
+    pub name: String,
+    /// What tables call it.
+    pub title: String,
+    /// Endings of files with snippets.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// Compilers or interpreters; the first found on PATH is used.
+    pub programs: Vec<String>,
+    /// How the package is usually called.
+    pub package: String,
+    /// Arguments that make the program print its version.
+    pub version: Vec<String>,
+    /// The loop's file name.
+    pub template: String,
+    /// The file name of the filled-in loop.
+    pub source: String,
+    #[serde(default)]
+    pub build: Vec<Vec<String>>,
+    pub run: Vec<String>,
+    /// Whether environments (compiler flags) apply.
+    #[serde(default)]
+    pub environments: bool,
+    /// How a body that is one expression is written, so that its value is kept alive.
+    #[serde(default)]
+    pub expression: Option<String>,
+    /// How any other body is written.
+    pub statement: String,
+    /// Finds the line in the language's messages.
+    pub error: String,
+    /// Whether that line already counts in the user's own text.
+    #[serde(default)]
+    pub error_is_user_line: bool,
+    #[serde(default)]
+    pub warm_up: bool,
+    pub clock_cost_ns: f64,
+    pub clock_step_ns: f64,
+    /// The loop itself.
+    #[serde(skip)]
+    pub loop_text: String,
+}
+
+impl Language {
+    /// All languages, by name.
+    ///
+    /// # Errors
+    /// When a `language.toml` is not as the contract says.
+    pub fn all() -> Result<Vec<Language>> {
+        let mut all = LANGUAGES.dirs().map(Language::read).collect::<Result<Vec<_>>>()?;
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(all)
+    }
+
+    /// The language called `name`.
+    ///
+    /// # Errors
+    /// When there is none; the message lists those that there are.
+    pub fn find(name: &str) -> Result<Language> {
+        let all = Language::all()?;
+        let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
+        match all.iter().find(|l| l.name == name) {
+            Some(language) => Ok(language.clone()),
+            None => bail!("there is no language '{name}'; there are {}", names.join(", ")),
+        }
+    }
+
+    fn read(directory: &Dir) -> Result<Language> {
+        let file = |name: &str| {
+            let path = directory.path().join(name);
+            let file = LANGUAGES.get_file(&path).and_then(|file| file.contents_utf8());
+            file.with_context(|| format!("languages/{} is missing or not text", path.display()))
+        };
+        let text = file("language.toml")?;
+        let mut language: Language =
+            toml::from_str(text).with_context(|| format!("languages/{}/language.toml", directory.path().display()))?;
+        language.loop_text = file(&language.template)?.to_string();
+        Ok(language)
+    }
+
+    /// The program that compiles or interprets it, by its path.
+    ///
+    /// # Errors
+    /// What is missing and how the package is usually called.
+    pub fn program(&self) -> Result<PathBuf> {
+        let found = self.programs.iter().find_map(|program| on_path(program));
+        found.with_context(|| {
+            let programs = self.programs.join(" or ");
+            format!("{} needs {programs}, which is not on PATH (usual package: {})", self.title, self.package)
+        })
+    }
+
+    /// The first line with a digit that the program prints about its version.
+    pub fn version_of(&self, program: &PathBuf) -> Option<String> {
+        let output = Command::new(program).args(&self.version).output().ok()?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        text.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).map(|line| line.trim().to_string())
+    }
+
+    /// The examples that the tests run, as TOML.
+    pub fn examples(&self) -> Option<&'static str> {
+        LANGUAGES.get_file(format!("{}/examples.toml", self.name))?.contents_utf8()
+    }
+}
+
+/// The path of an executable that PATH leads to; a name with a slash is one itself.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    let candidates = std::env::split_paths(&paths).map(|directory| directory.join(program));
+    candidates.into_iter().find(|path| crate::kernel::process::is_executable(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_keeps_the_contract() {
+        for language in Language::all().unwrap() {
+            for hole in ["{{prelude}}", "{{setup}}", "{{body}}"] {
+                let lines = language.loop_text.lines().filter(|line| line.trim() == hole).count();
+                assert_eq!(lines, 1, "{}: {hole} on a line of its own", language.name);
+            }
+            assert!(language.statement.contains("{{body}}"), "{}", language.name);
+            regex_lite::Regex::new(&language.error).unwrap();
+            assert!(language.examples().is_some(), "{}: examples.toml", language.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_language_is_told_which_there_are() {
+        assert!(Language::find("cobol").unwrap_err().to_string().contains("there is no language 'cobol'; there are "));
+    }
+}

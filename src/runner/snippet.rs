@@ -1,0 +1,132 @@
+//! A snippet's text into the language's loop, and messages about it back to the user's own lines. Pure.
+
+use super::language::Language;
+use crate::model::Case;
+use regex_lite::Regex;
+
+/// A program made of a loop and a snippet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filled {
+    pub text: String,
+    /// Where each part of the user's text stands: name, first line in `text` (from 1), number of lines.
+    parts: Vec<(&'static str, usize, usize)>,
+}
+
+/// The forms that a body can be tried in, the one that keeps its value alive first.
+pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
+    let one_expression = !body.trim().is_empty() && !body.contains([';', '\n']);
+    let expression = language.expression.as_deref().filter(|_| one_expression);
+    expression.into_iter().chain([language.statement.as_str()]).collect()
+}
+
+/// Fills the holes of the language's loop: `form` is how the body is written.
+pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
+    let body = parameters(case, &case.operation);
+    let wrapped = if body.trim().is_empty() { String::new() } else { form.replace("{{body}}", &body) };
+    let fills = [
+        ("{{prelude}}", "prelude", parameters(case, &case.prelude)),
+        ("{{setup}}", "set-up", parameters(case, &case.setup)),
+        ("{{body}}", "body", wrapped),
+    ];
+    let mut lines: Vec<String> = Vec::new();
+    let mut parts = Vec::new();
+    for line in language.loop_text.lines() {
+        match fills.iter().find(|(hole, _, _)| line.trim() == *hole) {
+            None => lines.push(line.to_string()),
+            Some((hole, name, text)) => {
+                let indent = &line[..line.len() - line.trim_start().len()];
+                debug_assert!(line.ends_with(hole));
+                parts.push((*name, lines.len() + 1, text.lines().count()));
+                lines.extend(text.lines().map(|text| format!("{indent}{text}")));
+            }
+        }
+    }
+    Filled { text: lines.join("\n") + "\n", parts }
+}
+
+/// `{size}` with the value of the case's parameter; other braces are the language's own.
+fn parameters(case: &Case, text: &str) -> String {
+    let params = case.effective_params();
+    params.iter().fold(text.to_string(), |text, (name, value)| text.replace(&format!("{{{name}}}"), &value.to_string()))
+}
+
+impl Filled {
+    /// The message with the user's own line in front, where `error` (the language's pattern) finds one in it:
+    /// `line 2 of the body: syntax error at ...`.
+    pub fn explain(&self, language: &Language, message: &str) -> String {
+        let last_lines = shorten(message);
+        match self.user_line(language, message) {
+            Some((part, line)) => format!("line {line} of the {part}: {last_lines}"),
+            None => last_lines,
+        }
+    }
+
+    fn user_line(&self, language: &Language, message: &str) -> Option<(&'static str, usize)> {
+        let pattern = Regex::new(&language.error).ok()?;
+        let lines = pattern.captures_iter(message).filter_map(|c| c.get(1)?.as_str().parse::<usize>().ok());
+        if language.error_is_user_line {
+            return lines.map(|line| ("body", line)).next();
+        }
+        let in_part = |line: usize| self.parts.iter().find(|(_, first, count)| (*first..first + count).contains(&line));
+        lines.filter_map(|line| in_part(line).map(|(part, first, _)| (*part, line - first + 1))).next()
+    }
+}
+
+/// The most telling line: the first that speaks of an error, else the last; without control characters.
+fn shorten(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let telling = lines.iter().find(|line| line.to_lowercase().contains("error")).or(lines.last());
+    let text: String = telling.unwrap_or(&"it said nothing").chars().filter(|c| !c.is_control()).take(300).collect();
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn language() -> Language {
+        let text = r#"
+            name = "toy"
+            title = "Toy"
+            programs = ["toy"]
+            package = "toy"
+            version = ["--version"]
+            template = "loop.toy"
+            source = "snippet.toy"
+            run = ["{program}", "{source}"]
+            expression = "keep({{body}});"
+            statement = "{{body}};"
+            error = 'line (\d+)'
+            clock_cost_ns = 100
+            clock_step_ns = 1
+        "#;
+        let loop_text = "begin\n{{prelude}}\n  {{setup}}\n  loop\n    {{body}}\n  end\n".to_string();
+        Language { loop_text, ..toml::from_str(text).unwrap() }
+    }
+
+    #[test]
+    fn holes_are_filled_with_their_own_indentation() {
+        let mut case = Case::snippet("toy", "a {size}\nb {other}");
+        case.params.insert("size".into(), 4096);
+        case.setup = "x = 1".into();
+        let filled = fill(&language(), &case, "{{body}};");
+        assert_eq!(filled.text, "begin\n  x = 1\n  loop\n    a 4096\n    b {other};\n  end\n");
+    }
+
+    #[test]
+    fn messages_name_the_users_line() {
+        let filled = fill(&language(), &Case::snippet("toy", "a\nb"), "{{body}};");
+        assert_eq!(filled.text, "begin\n  loop\n    a\n    b;\n  end\n");
+        let message = filled.explain(&language(), "noise\nsyntax error at line 4\n");
+        assert_eq!(message, "line 2 of the body: syntax error at line 4");
+        assert_eq!(filled.explain(&language(), "boom at line 99\n"), "boom at line 99");
+        assert_eq!(filled.explain(&language(), ""), "it said nothing");
+    }
+
+    #[test]
+    fn only_one_line_bodies_without_semicolons_may_be_expressions() {
+        assert_eq!(forms(&language(), "f(x)"), ["keep({{body}});", "{{body}};"]);
+        assert_eq!(forms(&language(), "f(x); g()"), ["{{body}};"]);
+        assert_eq!(fill(&language(), &Case::snippet("toy", ""), "{{body}};").text, "begin\n  loop\n  end\n");
+    }
+}
