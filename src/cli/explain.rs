@@ -1,0 +1,263 @@
+//! `syscost explain`: what really ran when an operation was called, and by which other ways the same can be had.
+//!
+//! Flags to cases, then to `explain` (code), `engine` (time) and a format. Called by `main`.
+
+use super::error::usage;
+use crate::engine::{self, Clock, Config, Measured, Observer, Planned};
+use crate::explain::{self, Cost, Explanation, Variant};
+use crate::kernel::affinity::{Placement, Wanted};
+use crate::model::{Measurement, Operation, Outcome, Role};
+use crate::plan::{self, Setting};
+use crate::report::{self, Format, Screen};
+use crate::runner::{Interrupt, Native, RunDirectory, read_catalogue};
+use crate::stats;
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::io::Write;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Show what really ran when an operation was called: who answered, and by which instructions.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ExplainArgs {
+    /// An operation's id, e.g. call.getpid. See 'syscost list'.
+    #[arg(value_name = "OPERATION")]
+    pub operation: String,
+    /// All operations of the same family in one table.
+    #[arg(long)]
+    pub variants: bool,
+    /// A parameter's value. May be given more than once.
+    #[arg(long = "param", value_name = "KEY=VALUE")]
+    pub params: Vec<Setting>,
+    /// How it is written; csv with --variants only.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// The CPU to measure on: a number, or 'none' to leave it to the kernel [default: the last one allowed].
+    #[arg(long, value_name = "N|none")]
+    pub cpu: Option<Wanted>,
+    /// Wall time for measuring [default: 0.6, with --variants 2].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub time: Option<Duration>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost explain call.getpid
+  syscost explain call.getpid --variants
+  syscost explain time.clock_gettime --format json | jq '.verdict'";
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|value| Duration::try_from_secs_f64(value).ok());
+    time.filter(|time| !time.is_zero()).ok_or(format!("'{text}' is not a positive number"))
+}
+
+/// Explains one operation, or compares its variants.
+///
+/// # Errors
+/// When the operation is unknown or fails, or `out` cannot be written.
+pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    usage(check(args))?;
+    let mut native = usage(native(args.cpu.unwrap_or_default()))?;
+    let probe = native.directory.borrow().probe();
+    let catalogue = read_catalogue(&probe)?;
+    let operation = usage(find(&catalogue, &args.operation))?;
+    match args.variants {
+        false => one(args, &mut native, &catalogue, operation, screen, out),
+        true => variants(args, &mut native, &catalogue, operation, screen, out),
+    }
+}
+
+fn check(args: &ExplainArgs) -> Result<()> {
+    if args.format == Format::Csv && !args.variants {
+        bail!("--format csv is for tables; without --variants use text, markdown or json");
+    }
+    if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
+        bail!("--param {}: explain takes one value of each parameter", setting.name);
+    }
+    Ok(())
+}
+
+fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
+    if let Some(operation) = catalogue.iter().find(|o| o.id == id) {
+        return Ok(operation);
+    }
+    match plan::matching(catalogue, &[id.to_string()])?[..] {
+        [one] => Ok(one),
+        [first, ..] => bail!("'{id}' names several operations; explain takes one, e.g. {}", first.id),
+        [] => bail!("no operation is named '{id}'; 'syscost list' shows all"),
+    }
+}
+
+/// What runs the probe. SIGINT and SIGTERM end the run in order.
+fn native(cpu: Wanted) -> Result<Native> {
+    let interrupt = Interrupt::default();
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupt.0)).context("signal handler")?;
+    }
+    let directory = Rc::new(RefCell::new(RunDirectory::create()?));
+    Ok(Native { directory, placement: Placement::choose(cpu)?, interrupt, patience: PATIENCE })
+}
+
+/// How long a request may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn one(
+    args: &ExplainArgs,
+    native: &mut Native,
+    catalogue: &[Operation],
+    operation: &Operation,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let planned = usage(plan::select(catalogue, &[operation], &args.params))?;
+    let explanation = explain::explain(native, &planned[0].case, operation);
+    let explanation = explanation.with_context(|| operation.id.clone())?;
+    let cost = costs(native, &planned, args.time.unwrap_or(Duration::from_millis(600))).remove(0);
+    let words = cost.as_ref().map_or_else(|reason| format!("not measured: {reason}"), Cost::words);
+    match args.format {
+        Format::Json => json(&OneJson { schema: SCHEMA, explanation: &explanation, cost: cost.ok() }, out),
+        Format::Markdown => explain::write_markdown(&explanation, &words, out),
+        Format::Text | Format::Csv => explain::write_text(&explanation, &words, screen, out),
+    }
+}
+
+fn variants(
+    args: &ExplainArgs,
+    native: &mut Native,
+    catalogue: &[Operation],
+    operation: &Operation,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let (family, members) = usage(family(catalogue, operation))?;
+    let planned = usage(plan::select(catalogue, &members, &args.params))?;
+    let costs = costs(native, &planned, args.time.unwrap_or(Duration::from_secs(2)));
+    let mut variants = Vec::new();
+    for ((operation, planned), cost) in members.iter().zip(&planned).zip(costs) {
+        let explained = explain::explain(native, &planned.case, operation);
+        variants.push(Variant { operation: operation.id.clone(), cost: cost.ok(), explained });
+    }
+    if native.interrupt.is_set() {
+        bail!("interrupted");
+    }
+    let answer = explain::answer(&variants);
+    if args.format == Format::Json {
+        return json(&VariantsJson::new(family, &variants, &answer), out);
+    }
+    let mut table = explain::table(family, &variants);
+    if !answer.is_empty() {
+        table.notes.push(answer);
+    }
+    report::write_table(&table, args.format, screen, out)
+}
+
+/// The family of an operation and all its members.
+fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&'a str, Vec<&'a Operation>)> {
+    let of = |family: &str| catalogue.iter().filter(|o| o.family.as_deref() == Some(family)).collect::<Vec<_>>();
+    let members = operation.family.as_deref().map(|family| (family, of(family)));
+    if let Some((family, members)) = members.filter(|(_, members)| members.len() > 1) {
+        return Ok((family, members));
+    }
+    let mut families: Vec<&str> = catalogue.iter().filter_map(|o| o.family.as_deref()).collect();
+    families.dedup();
+    let first = |family: &&str| of(family).first().filter(|_| of(family).len() > 1).map(|o| o.id.as_str());
+    let mut some: Vec<&str> = families.iter().filter_map(first).collect();
+    some.dedup();
+    some.truncate(6);
+    bail!("{} has no variants; operations that have some: {}", operation.id, some.join(", "))
+}
+
+/// The time of each case that was asked for, or why there is none; all against the empty call of the same run.
+fn costs(native: &mut Native, planned: &[Planned], budget: Duration) -> Vec<Result<Cost, String>> {
+    let config = Config { budget, precision_percent: 1.0, seed: rand::random(), timeout: native.patience };
+    let mut quiet = Quiet(native.interrupt.clone());
+    let measured = engine::measure(planned, native, &Since(Instant::now()), &config, &mut quiet);
+    let empty = planned.iter().position(|p| p.case.operation == EMPTY_CALL && p.case.params.is_empty());
+    let empty = empty.and_then(|i| samples(&measured[i]).ok());
+    let asked = planned.iter().zip(&measured).filter(|(planned, _)| planned.role == Role::Asked);
+    asked.map(|(_, measured)| cost(samples(measured)?, empty)).collect()
+}
+
+/// The yardstick of every table.
+const EMPTY_CALL: &str = "call.direct";
+
+fn samples(measured: &Measured) -> Result<&Measurement, String> {
+    match &measured.outcome {
+        Outcome::Measured(measurement) => Ok(measurement),
+        Outcome::Failed(failure) => Err(failure.message.clone()),
+        Outcome::Published(_) => Err("not measured here".to_string()),
+    }
+}
+
+fn cost(measurement: &Measurement, empty: Option<&Measurement>) -> Result<Cost, String> {
+    let estimate = stats::estimate(measurement, 0..measurement.blocks.len());
+    let time = estimate.ok_or("every batch was disturbed; a larger --time gives it more")?.median;
+    let ratio = empty.and_then(|empty| stats::paired_ratio(measurement, empty));
+    Ok(Cost { time, times_empty_call: ratio.map(|r| r.ratio) })
+}
+
+struct Since(Instant);
+
+impl Clock for Since {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// Shows no progress.
+struct Quiet(Interrupt);
+
+impl Observer for Quiet {
+    fn progress(&mut self, _: f64, _: &str) {}
+    fn results(&mut self, _: &[Measured]) {}
+    fn interrupted(&self) -> bool {
+        self.0.is_set()
+    }
+}
+
+const SCHEMA: &str = "syscost.explain/1";
+
+#[derive(Serialize)]
+struct OneJson<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    cost: Option<Cost>,
+}
+
+#[derive(Serialize)]
+struct VariantsJson<'a> {
+    schema: &'static str,
+    family: &'a str,
+    variants: Vec<VariantJson<'a>>,
+    answer: &'a str,
+}
+
+#[derive(Serialize)]
+struct VariantJson<'a> {
+    operation: &'a str,
+    cost: Option<Cost>,
+    explanation: Option<&'a Explanation>,
+    /// Why there is no explanation.
+    failure: Option<&'a str>,
+}
+
+impl<'a> VariantsJson<'a> {
+    fn new(family: &'a str, variants: &'a [Variant], answer: &'a str) -> VariantsJson<'a> {
+        let row = |variant: &'a Variant| VariantJson {
+            operation: &variant.operation,
+            cost: variant.cost,
+            explanation: variant.explained.as_ref().ok(),
+            failure: variant.explained.as_ref().err().map(|failure| failure.message.as_str()),
+        };
+        VariantsJson { schema: SCHEMA, family, variants: variants.iter().map(row).collect(), answer }
+    }
+}
+
+fn json(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    Ok(writeln!(out)?)
+}

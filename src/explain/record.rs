@@ -1,0 +1,145 @@
+//! Records a batch of one iteration and a batch of two in a running probe. The only part of `explain` that talks to a
+//! process. Called by `explain`.
+
+use super::PROBE;
+use super::symbols::Symbols;
+use crate::kernel::process::kill_group;
+use crate::kernel::step::{Bounds, Memory, StepError, Stepper};
+use crate::model::{Case, Failure, FailureKind, Operation};
+use crate::proof::Watchdog;
+use crate::runner::{Child, Native};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Addresses of executed instructions in order, and the memory that they stand in.
+pub struct Recording {
+    /// Address of the operation's run function.
+    pub run: u64,
+    pub one: Vec<u64>,
+    /// `None` where a batch may have one iteration only.
+    pub two: Option<Vec<u64>>,
+    pub memory: Memory,
+    /// The probe's executable.
+    pub probe: PathBuf,
+    pub notes: Vec<String>,
+}
+
+/// Runs the case and records it; the inner error says why that cannot be done, in words.
+///
+/// # Errors
+/// The case's own failure.
+pub fn record(native: &Native, case: &Case, operation: &Operation) -> Result<Result<Recording, String>, Failure> {
+    let mut child = native.start(0)?;
+    child.send(&Native::greeting(case))?;
+    let facts = child.ready(native.patience)?;
+    let run = facts.get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
+    let Some(run) = run else {
+        return Err(Failure::new(FailureKind::Crashed, "the probe does not say where its code is (fact 'run')"));
+    };
+    // The first request resolves names that are bound lazily.
+    child.request(1, 1, native.patience)?;
+    let bounds = Bounds::default();
+    let _watchdog = Watchdog::start(child.pid(), native.patience + 3 * bounds.time, &native.interrupt);
+    let mut session = Session { native, child, run, bounds };
+    match session.recording(operation) {
+        Ok(recording) => Ok(Ok(recording)),
+        Err(Problem::Failure(failure)) => Err(failure),
+        Err(Problem::Step(error)) => {
+            // It stands in the middle of its code: nothing that it may still do is wanted.
+            kill_group(session.child.pid());
+            Ok(Err(format!("no disassembly: {error}")))
+        }
+    }
+}
+
+/// Recordings of one request at the most, and instructions from which on one must do.
+const ATTEMPTS: usize = 6;
+const LONG: usize = 50_000;
+
+enum Problem {
+    Failure(Failure),
+    Step(StepError),
+}
+
+impl From<StepError> for Problem {
+    fn from(error: StepError) -> Problem {
+        Problem::Step(error)
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Problem {
+        Problem::Failure(failure)
+    }
+}
+
+struct Session<'a> {
+    native: &'a Native,
+    child: Child,
+    run: u64,
+    bounds: Bounds,
+}
+
+impl Session<'_> {
+    fn recording(&mut self, operation: &Operation) -> Result<Recording, Problem> {
+        let mut memory = Memory::default();
+        let one = self.shortest(1, &mut memory)?;
+        let single = operation.limit.is_some_and(|limit| limit < 2);
+        let two = if single { None } else { Some(self.shortest(2, &mut memory)?) };
+        let probe = self.native.directory.borrow().probe();
+        let notes = single.then(|| "a batch has one iteration only: its set-up is shown with it".to_string());
+        Ok(Recording { run: self.run, one, two, memory, probe, notes: notes.into_iter().collect() })
+    }
+
+    /// The shortest of a few recordings: the first that is seen twice. Stepping is slow enough that the clock's tick comes
+    /// in between, and code that reads what the tick writes then tries again.
+    fn shortest(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, Problem> {
+        let mut shortest = self.batch(n, memory)?;
+        for _ in 1..ATTEMPTS {
+            if shortest.len() > LONG {
+                break;
+            }
+            let next = self.batch(n, memory)?;
+            if next.len() == shortest.len() {
+                break;
+            }
+            if next.len() < shortest.len() {
+                shortest = next;
+            }
+        }
+        Ok(shortest)
+    }
+
+    /// Records one request and reads the memory that it ran in while the process still stands.
+    fn batch(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, Problem> {
+        let mut stepper = Stepper::attach(self.child.pid(), self.bounds)?;
+        let mut sent = Ok(());
+        let trace = stepper.record(self.run, || sent = self.child.send(&format!("{n} 1")))?;
+        sent?;
+        let addresses: BTreeSet<u64> = trace.iter().copied().collect();
+        memory.read(self.child.pid(), addresses.into_iter()).map_err(unreadable)?;
+        stepper.release()?;
+        self.child.reply(self.native.patience)?;
+        Ok(trace)
+    }
+}
+
+fn unreadable(error: std::io::Error) -> Problem {
+    Problem::Step(StepError::Ended(format!("its memory cannot be read: {error}")))
+}
+
+/// The symbols of all that is mapped. A file that cannot be read leaves its code unnamed.
+pub fn symbols(recording: &Recording) -> Symbols {
+    let mut symbols = Symbols::new(&recording.memory.mappings);
+    let paths: BTreeSet<&str> = recording.memory.mappings.iter().map(|m| m.path.as_str()).collect();
+    for path in paths {
+        let image = match path {
+            "[vdso]" => Some(recording.memory.vdso.clone()),
+            _ if path.starts_with('/') => std::fs::read(path).ok(),
+            _ => None,
+        };
+        let label = if recording.probe.to_str() == Some(path) { PROBE } else { path };
+        let _ = image.map(|image| symbols.add(path, label, &image));
+    }
+    symbols
+}
