@@ -107,9 +107,17 @@ pub fn functions(iteration: &Iteration, memory: &Memory, symbols: &Symbols, run:
         });
         functions[at].instructions.push(instruction(*address, *count, &place, memory, symbols));
     }
-    functions.iter_mut().for_each(|f| f.instructions.sort_by_key(|i| i.address));
+    for function in &mut functions {
+        function.instructions.sort_by_key(|i| i.address);
+        if function.instructions.first().is_some_and(|i| i.offset == 0 && i.bytes == SIGNAL_RETURN) {
+            function.name = format!("signal return ({})", function.name);
+        }
+    }
     functions
 }
+
+/// `mov rax, 15`: a handler returns to this, and it has no symbol (glibc's `__restore_rt`).
+const SIGNAL_RETURN: &str = "48 c7 c0 0f 00 00 00";
 
 fn begin(place: &Place, caller: u64, probe: &str) -> Function {
     let role = match place.kind {

@@ -25,6 +25,7 @@ use record::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use symbols::{Kind, Symbols};
+use verdict::Counted;
 
 /// How the probe is called where objects are named.
 const PROBE: &str = "probe";
@@ -38,6 +39,8 @@ pub struct Explanation {
     pub verdict: Verdict,
     /// Kernel entries per iteration; `None` where they could not be counted.
     pub entries: Option<Entries>,
+    /// Page faults per iteration; `None` where they could not be counted.
+    pub page_faults: Option<f64>,
     /// Why they could not be counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries_unverified: Option<String>,
@@ -87,6 +90,7 @@ pub fn explain(native: &Native, case: &Case, operation: &Operation) -> Result<Ex
         params: case.effective_params(),
         verdict,
         entries: proof.entries,
+        page_faults: recorded.as_ref().map(|recording| recording.faults),
         entries_unverified,
         code,
         notes,
@@ -100,7 +104,13 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (O
     };
     let symbols = symbols_in_use(recording, &iteration);
     let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, PROBE);
-    let verdict = verdict::judge(&functions, proof.entries.as_ref(), operation.traits, iteration.uneven);
+    let counted = Counted {
+        entries: proof.entries.as_ref(),
+        traits: operation.traits,
+        uneven: iteration.uneven,
+        faults: recording.faults,
+    };
+    let verdict = verdict::judge(&functions, &counted);
     let bytes = |f: &Function| f.instructions.iter().map(|i| i.length).sum::<u64>();
     let (caller, callee): (Vec<_>, Vec<_>) = functions.iter().partition(|f| f.role == Role::Caller);
     let code = Code {
@@ -121,7 +131,7 @@ fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
         let (before, after) = (symbols.place(*from), symbols.place(*to));
         let called = matches!(listing::flow(&instruction), listing::Flow::Call | listing::Flow::CallPointer);
         let jumped = before.start != after.start && listing::flow(&instruction) != listing::Flow::Return;
-        if called || jumped {
+        if called || jumped || after.guessed {
             symbols.begins(*to);
         }
         if before.kind == Kind::Stub {

@@ -19,6 +19,8 @@ pub struct Recording {
     /// `None` where a batch may have one iteration only.
     pub two: Option<Vec<u64>>,
     pub memory: Memory,
+    /// Page faults per iteration, counted while nothing was stepped.
+    pub faults: f64,
     /// The probe's executable.
     pub probe: PathBuf,
     pub notes: Vec<String>,
@@ -86,9 +88,18 @@ impl Session<'_> {
         let one = self.shortest(1, &mut memory)?;
         let single = operation.limit.is_some_and(|limit| limit < 2);
         let two = if single { None } else { Some(self.shortest(2, &mut memory)?) };
+        let faults = if single { 0.0 } else { self.faults(operation.limit.unwrap_or(u64::MAX))? };
         let probe = self.native.directory.borrow().probe();
         let notes = single.then(|| "a batch has one iteration only: its set-up is shown with it".to_string());
-        Ok(Recording { run: self.run, one, two, memory, probe, notes: notes.into_iter().collect() })
+        Ok(Recording { run: self.run, one, two, memory, faults, probe, notes: notes.into_iter().collect() })
+    }
+
+    /// Page faults of twice as many iterations less those of once as many: what a batch causes once cancels.
+    fn faults(&mut self, limit: u64) -> Result<f64, Problem> {
+        let n = (limit / 2).clamp(1, 16);
+        let few = self.child.request(n, 1, self.native.patience)?.minor_faults;
+        let many = self.child.request(2 * n, 1, self.native.patience)?.minor_faults;
+        Ok(many.saturating_sub(few) as f64 / n as f64)
     }
 
     /// The shortest of a few recordings: the first that is seen twice. Stepping is slow enough that the clock's tick comes

@@ -130,7 +130,8 @@ mod tests {
             flow: *flow,
             length: 1,
         };
-        let place = Place { name: name.into(), object: object.into(), start: code[0].0, kind: Kind::Function };
+        let place =
+            Place { name: name.into(), object: object.into(), start: code[0].0, kind: Kind::Function, guessed: false };
         let instructions = code.iter().map(instruction).collect();
         Function { name: name.into(), object: object.into(), role, instructions, place }
     }

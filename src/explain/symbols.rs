@@ -32,6 +32,8 @@ pub struct Place {
     /// The function's first address: what tells functions apart.
     pub start: u64,
     pub kind: Kind,
+    /// Whether nothing tells where the function begins: it then stands for all such code of its mapping.
+    pub guessed: bool,
 }
 
 /// The symbols of a process.
@@ -104,7 +106,7 @@ impl Symbols {
     pub fn place(&self, address: u64) -> Place {
         if VSYSCALL.contains(&address) {
             let (name, object) = (vsyscall_name(address), "[vsyscall]".to_string());
-            return Place { name, object, start: address, kind: Kind::Vsyscall };
+            return Place { name, object, start: address, kind: Kind::Vsyscall, guessed: false };
         }
         let mapping = self.mappings.iter().find(|(m, _)| (m.start..m.end).contains(&address));
         let Some((mapping, object)) = mapping else {
@@ -122,11 +124,12 @@ impl Symbols {
             let best = functions.iter().min_by_key(|f| self.rank(f));
             if let Some(function) = best {
                 let (name, object) = (function.name.clone(), object.label.clone());
-                return Place { name, object, start: address - (in_file - start), kind: function.kind };
+                return Place { name, object, start: address - (in_file - start), kind: function.kind, guessed: false };
             }
         }
-        let start = self.unnamed.range(mapping.start..=address).next_back().copied().unwrap_or(mapping.start);
-        unnamed(start, in_file - (address - start), &object.label)
+        let begun = self.unnamed.range(mapping.start..=address).next_back().copied();
+        let start = begun.unwrap_or(mapping.start);
+        Place { guessed: begun.is_none(), ..unnamed(start, in_file - (address - start), &object.label) }
     }
 
     /// The lowest rank is shown: what callers use, then the vDSO's own names, then names without underscores.
@@ -152,7 +155,13 @@ fn vsyscall_name(address: u64) -> String {
 /// Code without a symbol, named by its object and its address in there.
 fn unnamed(start: u64, in_file: u64, object: &str) -> Place {
     let short = object.rsplit('/').next().unwrap_or(object);
-    Place { name: format!("{short}+{in_file:#x}"), object: object.to_string(), start, kind: Kind::Function }
+    Place {
+        name: format!("{short}+{in_file:#x}"),
+        object: object.to_string(),
+        start,
+        kind: Kind::Function,
+        guessed: false,
+    }
 }
 
 impl Object {

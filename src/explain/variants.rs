@@ -83,7 +83,7 @@ fn verdict(explanation: &Explanation) -> Cell {
 }
 
 fn enters(explanation: &Explanation) -> bool {
-    matches!(explanation.verdict.answer, Answer::Kernel | Answer::LegacyGate)
+    matches!(explanation.verdict.answer, Answer::Kernel | Answer::LegacyGate | Answer::PageFaults)
 }
 
 /// A variant that was measured and explained.
@@ -208,6 +208,7 @@ mod tests {
             params: Default::default(),
             verdict,
             entries: None,
+            page_faults: None,
             entries_unverified: None,
             code: Some(code),
             notes: vec![],

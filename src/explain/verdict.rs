@@ -15,6 +15,8 @@ pub enum Answer {
     Vdso,
     /// The kernel, by the page fault that a call into the vsyscall page causes.
     LegacyGate,
+    /// The kernel, by page faults that the program's own code causes.
+    PageFaults,
     /// The C library or another one, in user space.
     Library,
     /// The program's own code.
@@ -48,12 +50,25 @@ pub struct GateUse {
     pub count: u64,
 }
 
-/// Judges what was executed; `entries` are those that were counted, where they were.
-pub fn judge(functions: &[Function], entries: Option<&Entries>, traits: Traits, uneven: bool) -> Verdict {
+/// What was counted beside the recording.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted<'a> {
+    /// Kernel entries per iteration, where they were counted.
+    pub entries: Option<&'a Entries>,
+    pub traits: Traits,
+    /// Whether iterations differ.
+    pub uneven: bool,
+    /// Page faults per iteration.
+    pub faults: f64,
+}
+
+/// Judges what was executed.
+pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     let gates = gates(functions);
-    let answer = answer(functions, &gates);
-    let remarks = remarks(&gates, entries, traits, uneven);
-    Verdict { answer, text: sentence(answer, &gates, functions, entries), short: short(answer, &gates), gates, remarks }
+    let answer = answer(functions, &gates, counted.faults);
+    let text = sentence(answer, &gates, functions, counted);
+    let short = short(answer, &gates);
+    Verdict { answer, text, short, remarks: remarks(&gates, answer, counted), gates }
 }
 
 /// What can be said where no code was recorded.
@@ -66,6 +81,9 @@ pub fn from_entries(entries: Option<&Entries>) -> Verdict {
     let short = if answer == Answer::Kernel { "system call" } else { "not recorded" };
     Verdict { answer, text: text.into(), short: short.into(), gates: Vec::new(), remarks: Vec::new() }
 }
+
+/// Fewer page faults per iteration than this are not what an operation is about.
+const SOME: f64 = 0.5;
 
 fn gates(functions: &[Function]) -> Vec<GateUse> {
     let mut uses: Vec<GateUse> = Vec::new();
@@ -86,18 +104,19 @@ fn gates(functions: &[Function]) -> Vec<GateUse> {
     uses
 }
 
-fn answer(functions: &[Function], gates: &[GateUse]) -> Answer {
+fn answer(functions: &[Function], gates: &[GateUse], faults: f64) -> Answer {
     let ran = |role: Role| functions.iter().any(|f| f.role == role);
     match gates.iter().map(|g| g.gate).min() {
         Some(Gate::PageFault) => Answer::LegacyGate,
         Some(_) => Answer::Kernel,
+        None if faults >= SOME => Answer::PageFaults,
         None if ran(Role::Vdso) => Answer::Vdso,
         None if ran(Role::Library) => Answer::Library,
         None => Answer::Program,
     }
 }
 
-fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], entries: Option<&Entries>) -> String {
+fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: &Counted) -> String {
     let first = |role: Role| functions.iter().find(|f| f.role == role).map_or("", |f| f.name.as_str());
     let text = match answer {
         Answer::Kernel => system_calls(gates),
@@ -105,6 +124,9 @@ fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], entries: 
         Answer::LegacyGate => "legacy gate: the call into the vsyscall page faults, and the kernel answers it in the \
                                fault: entered without a system call"
             .to_string(),
+        Answer::PageFaults => {
+            format!("no system call, but the kernel is entered by {} page faults per iteration", plain(counted.faults))
+        }
         Answer::Library => format!("answered in user space by library code ({}): no system call", first(Role::Library)),
         Answer::Program if functions.iter().any(|f| f.role == Role::Program) => {
             format!("plain user code: a call of the program's own function {}, nothing else", first(Role::Program))
@@ -112,13 +134,21 @@ fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], entries: 
         Answer::Program => "plain user code in the loop itself: nothing is called".to_string(),
         Answer::Unknown => String::new(),
     };
-    let stays = !matches!(answer, Answer::Kernel | Answer::LegacyGate);
-    match entries.map(Entries::total) {
-        Some(total) if stays && total > 0.0 && total < 1.0 => {
-            format!("{text} in most iterations; one in {:.0} enters the kernel", 1.0 / total)
-        }
-        _ => text,
+    match rare_entries(answer, counted) {
+        Some(total) => format!("{text} in most iterations; one in {:.0} enters the kernel", 1.0 / total),
+        None => text,
     }
+}
+
+/// Kernel entries per iteration where most iterations have none.
+fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
+    let stays = matches!(answer, Answer::Vdso | Answer::Library | Answer::Program);
+    counted.entries.map(Entries::total).filter(|total| stays && *total > 0.0 && *total < 1.0)
+}
+
+/// `3`, `0.25`
+fn plain(number: f64) -> String {
+    if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
 }
 
 /// `` real system calls: `syscall` in dup, `syscall` in close of /lib/libc.so.6 ``
@@ -153,6 +183,7 @@ fn short(answer: Answer, gates: &[GateUse]) -> String {
         (Answer::Kernel, _) => format!("{} system calls", gates.iter().map(|g| g.count).sum::<u64>()),
         (Answer::Vdso, _) => "vDSO".into(),
         (Answer::LegacyGate, _) => "page fault".into(),
+        (Answer::PageFaults, _) => "page faults".into(),
         (Answer::Library, _) => "library code".into(),
         (Answer::Program, _) => "own code".into(),
         (Answer::Unknown, _) => "not recorded".into(),
@@ -160,34 +191,38 @@ fn short(answer: Answer, gates: &[GateUse]) -> String {
 }
 
 /// The recording shows the process itself; the count has its threads and children too.
-fn remarks(gates: &[GateUse], entries: Option<&Entries>, traits: Traits, uneven: bool) -> Vec<String> {
+fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> {
     let mut remarks = Vec::new();
-    if uneven {
+    if counted.uneven {
         remarks.push("iterations differ: the first batch executed code that the second did not".to_string());
     }
-    let Some(entries) = entries else { return remarks };
-    let calls = gates.iter().filter(|g| g.gate != Gate::PageFault).map(|g| g.count).sum::<u64>() as f64;
-    let counted = entries.total();
-    if (calls - counted).abs() < 1e-6 || uneven && counted.fract() != 0.0 {
-        return remarks;
+    if counted.faults >= SOME && answer == Answer::Kernel {
+        remarks.push(format!("the kernel is entered by {} page faults per iteration besides", plain(counted.faults)));
     }
-    let others = traits.children || traits.switches;
-    remarks.push(match counted {
-        _ if others && counted > calls => format!(
-            "of {counted:.2} kernel entries per iteration {calls} are by the loop itself, the others by its threads \
-             and children, which are not stepped"
-        ),
-        _ if counted.fract() != 0.0 => {
-            format!(
-                "kernel entries are a mean over many iterations ({counted:.3}); the one that was stepped had {calls}"
-            )
-        }
-        _ => format!(
-            "the two witnesses disagree: {counted} kernel entries were counted per iteration, {calls} instructions \
-             that enter were executed"
-        ),
-    });
+    let calls = gates.iter().filter(|g| g.gate != Gate::PageFault).map(|g| g.count).sum::<u64>();
+    let total = counted.entries.map(Entries::total).filter(|_| rare_entries(answer, counted).is_none());
+    if let Some(total) = total.filter(|total| (total - calls as f64).abs() > 1e-6) {
+        remarks.push(difference(total, calls, counted.traits));
+    }
     remarks
+}
+
+/// Why `total` entries were counted where `calls` instructions that enter were executed.
+fn difference(total: f64, calls: u64, traits: Traits) -> String {
+    let others = traits.children || traits.switches;
+    match plain(total) {
+        text if others && total > calls as f64 => format!(
+            "of {text} kernel entries per iteration {calls} are by the loop itself, the others by its threads and \
+             children, which are not stepped"
+        ),
+        text if total.fract() != 0.0 => {
+            format!("{text} kernel entries per iteration are a mean; the iteration that was stepped had {calls}")
+        }
+        text => format!(
+            "the two witnesses disagree: {text} kernel entries were counted per iteration, {calls} instructions that \
+             enter were executed"
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -197,7 +232,7 @@ mod tests {
     use super::*;
 
     fn function(name: &str, role: Role, gate: Option<Gate>) -> Function {
-        let place = Place { name: name.into(), object: "o".into(), start: 1, kind: Kind::Function };
+        let place = Place { name: name.into(), object: "o".into(), start: 1, kind: Kind::Function, guessed: false };
         let instruction = Instruction {
             offset: 0,
             bytes: String::new(),
@@ -216,7 +251,7 @@ mod tests {
     }
 
     fn judged(functions: &[Function], count: f64) -> Verdict {
-        judge(functions, Some(&entries(count)), Traits::default(), false)
+        judge(functions, &Counted { entries: Some(&entries(count)), ..Counted::default() })
     }
 
     #[test]
@@ -240,8 +275,12 @@ mod tests {
         assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
         assert!(judged(&quiet, 1.0 / 64.0).text.ends_with("one in 64 enters the kernel"));
         let threads = Traits { switches: true, ..Traits::default() };
-        let verdict = judge(&quiet, Some(&entries(2.0)), threads, false);
+        let entries = entries(2.0);
+        let counted = Counted { entries: Some(&entries), traits: threads, ..Counted::default() };
+        let verdict = judge(&quiet, &counted);
         assert!(verdict.remarks[0].contains("threads"));
+        let faulting = judge(&quiet, &Counted { faults: 1.0, ..Counted::default() });
+        assert_eq!(faulting.answer, Answer::PageFaults);
         assert_eq!(from_entries(None).answer, Answer::Unknown);
     }
 }
