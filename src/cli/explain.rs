@@ -116,6 +116,7 @@ fn one(
     let explanation = explain::explain(native, &planned[0].case, operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let cost = costs(native, &planned, args.time.unwrap_or(Duration::from_millis(600))).remove(0);
+    stop_if_interrupted(native)?;
     let words = cost.as_ref().map_or_else(|reason| format!("not measured: {reason}"), Cost::words);
     match args.format {
         Format::Json => json(&OneJson { schema: SCHEMA, explanation: &explanation, cost: cost.ok() }, out),
@@ -140,9 +141,7 @@ fn variants(
         let explained = explain::explain(native, &planned.case, operation);
         variants.push(Variant { operation: operation.id.clone(), cost: cost.ok(), explained });
     }
-    if native.interrupt.is_set() {
-        bail!("interrupted");
-    }
+    stop_if_interrupted(native)?;
     let answer = explain::answer(&variants);
     if args.format == Format::Json {
         return json(&VariantsJson::new(family, &variants, &answer), out);
@@ -154,6 +153,13 @@ fn variants(
     report::write_table(&table, args.format, screen, out)
 }
 
+fn stop_if_interrupted(native: &Native) -> Result<()> {
+    if native.interrupt.is_set() {
+        bail!("interrupted");
+    }
+    Ok(())
+}
+
 /// The family of an operation and all its members.
 fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&'a str, Vec<&'a Operation>)> {
     let of = |family: &str| catalogue.iter().filter(|o| o.family.as_deref() == Some(family)).collect::<Vec<_>>();
@@ -161,11 +167,14 @@ fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&
     if let Some((family, members)) = members.filter(|(_, members)| members.len() > 1) {
         return Ok((family, members));
     }
-    let mut families: Vec<&str> = catalogue.iter().filter_map(|o| o.family.as_deref()).collect();
-    families.dedup();
-    let first = |family: &&str| of(family).first().filter(|_| of(family).len() > 1).map(|o| o.id.as_str());
-    let mut some: Vec<&str> = families.iter().filter_map(first).collect();
-    some.dedup();
+    let mut some: Vec<&str> = Vec::new();
+    let mut families = std::collections::BTreeSet::new();
+    for other in catalogue {
+        let Some(family) = other.family.as_deref() else { continue };
+        if families.insert(family) && of(family).len() > 1 {
+            some.push(&other.id);
+        }
+    }
     some.truncate(6);
     bail!("{} has no variants; operations that have some: {}", operation.id, some.join(", "))
 }

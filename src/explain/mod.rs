@@ -21,6 +21,7 @@ use crate::model::{Case, Entries, EntriesStatus, Failure, Operation};
 use crate::proof::{self, Proof};
 use crate::runner::Native;
 use iteration::Iteration;
+use listing::Flow;
 use record::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -129,9 +130,12 @@ fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
     for ((from, to), _) in &iteration.steps {
         let Some(instruction) = listing::decode(*from, &recording.memory) else { continue };
         let (before, after) = (symbols.place(*from), symbols.place(*to));
-        let called = matches!(listing::flow(&instruction), listing::Flow::Call | listing::Flow::CallPointer);
-        let jumped = before.start != after.start && listing::flow(&instruction) != listing::Flow::Return;
-        if called || jumped || after.guessed {
+        let left = match listing::flow(&instruction) {
+            Flow::Call | Flow::CallPointer => true,
+            Flow::Jump | Flow::JumpPointer => before.start != after.start,
+            Flow::Next | Flow::Return => false,
+        };
+        if left || after.guessed {
             symbols.begins(*to);
         }
         if before.kind == Kind::Stub {

@@ -127,7 +127,8 @@ impl Symbols {
                 return Place { name, object, start: address - (in_file - start), kind: function.kind, guessed: false };
             }
         }
-        let begun = self.unnamed.range(mapping.start..=address).next_back().copied();
+        let free = mapping.start.max(address - (in_file - object.end_before(in_file)));
+        let begun = self.unnamed.range(free..=address).next_back().copied();
         let start = begun.unwrap_or(mapping.start);
         Place { guessed: begun.is_none(), ..unnamed(start, in_file - (address - start), &object.label) }
     }
@@ -193,6 +194,12 @@ impl Object {
     fn address(&self, offset: u64) -> u64 {
         let segment = self.segments.iter().find(|(start, size, _)| (*start..start + size).contains(&offset));
         segment.map_or(offset, |(start, _, address)| offset - start + address)
+    }
+
+    /// Where the nearest function that begins before `address` ends; `address` lies in none.
+    fn end_before(&self, address: u64) -> u64 {
+        let nearest = self.functions.range(..=address).next_back();
+        nearest.map_or(0, |(start, functions)| start + functions.iter().map(|f| f.size).max().unwrap_or(0))
     }
 
     /// The innermost function around `address`, by all its names.
@@ -295,7 +302,10 @@ mod tests {
         let mut symbols = symbols(&[], &[]);
         symbols.begins(0x7200);
         let place = symbols.place(0x7234);
-        assert_eq!((place.name.as_str(), place.start), ("libc.so.6+0x2200", 0x7200));
+        assert_eq!((place.name.as_str(), place.start, place.guessed), ("libc.so.6+0x2200", 0x7200, false));
+        let mut symbols = self::symbols(&[("raise", true)], &[]);
+        symbols.begins(0x7100);
+        assert!(symbols.place(0x7180).guessed, "a named function before it is not where it begins");
     }
 
     #[test]

@@ -17,7 +17,11 @@ const BYTES: usize = 29;
 /// # Errors
 /// When `out` cannot be written.
 pub fn write_text(explanation: &Explanation, cost: &str, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "{}: {}\n", heading(explanation), explanation.what)?;
+    let subject = format!("{}: {}", heading(explanation), explanation.what);
+    for line in wrapped(&subject, screen.width.map_or(usize::MAX, usize::from)) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out)?;
     for (label, text) in facts(explanation, cost) {
         write_fact(label, &text, screen.width, out)?;
     }
@@ -88,19 +92,30 @@ fn title(function: &Function) -> String {
     format!("{} in {}{role}", function.name, function.object)
 }
 
-/// Wraps at words; continuation lines stand below the text.
+/// Continuation lines stand below the text.
 fn write_fact(label: &str, text: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
-    let width = usize::from(width.unwrap_or(u16::MAX)).saturating_sub(LABEL).max(20);
-    let mut line = String::new();
-    let mut label = label;
-    for word in text.split(' ') {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            writeln!(out, "{label:LABEL$}{line}")?;
-            (label, line) = ("", String::new());
-        }
-        line = if line.is_empty() { word.to_string() } else { format!("{line} {word}") };
+    let width = width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(LABEL).max(20));
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    for (label, line) in labels.zip(wrapped(text, width)) {
+        writeln!(out, "{label:LABEL$}{line}")?;
     }
-    Ok(writeln!(out, "{label:LABEL$}{line}")?)
+    Ok(())
+}
+
+/// Lines of at most `width` characters, broken between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
 }
 
 /// One line each; `...` where code between was not executed.

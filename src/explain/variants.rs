@@ -98,6 +98,10 @@ impl Known<'_> {
         &self.explanation.operation
     }
 
+    fn uses(&self, gate: Gate) -> bool {
+        self.explanation.verdict.gates.iter().any(|used| used.gate == gate)
+    }
+
     fn bytes(&self) -> u64 {
         self.explanation.code.as_ref().map_or(0, |code| code.caller_bytes + code.callee_bytes)
     }
@@ -156,7 +160,9 @@ fn slowest<'a>(known: &[Known<'a>]) -> Option<Known<'a>> {
 
 /// What entering costs, held against the size of the code.
 fn price(entering: &[Known], staying: &[Known]) -> Option<String> {
-    let enters = entering.iter().copied().min_by_key(Known::bytes)?;
+    let plain: Vec<Known> = entering.iter().copied().filter(|k| k.uses(Gate::Syscall)).collect();
+    let usual = if plain.is_empty() { entering } else { &plain };
+    let enters = usual.iter().copied().min_by_key(Known::bytes)?;
     let stays = slowest(staying)?;
     let times = enters.ns / stays.ns;
     let sizes = match enters.bytes() <= stays.bytes() {
@@ -169,21 +175,23 @@ fn price(entering: &[Known], staying: &[Known]) -> Option<String> {
 
 /// What another gate costs.
 fn gates(entering: &[Known]) -> Option<String> {
-    let by = |gate: Gate| {
-        let uses = |k: &Known| k.explanation.verdict.gates.iter().any(|g| g.gate == gate);
-        fastest(&entering.iter().copied().filter(uses).collect::<Vec<_>>())
-    };
+    let by = |gate: Gate| fastest(&entering.iter().copied().filter(|k| k.uses(gate)).collect::<Vec<_>>());
     let usual = by(Gate::Syscall)?;
     let others = [Gate::Int80, Gate::Sysenter, Gate::PageFault].into_iter().filter_map(|gate| Some((gate, by(gate)?)));
-    let words: Vec<String> = others.map(|(gate, k)| format!("by `{gate}` {} ns", nanoseconds(k.ns))).collect();
+    let words: Vec<String> =
+        others.map(|(gate, k)| format!("by {} {} ns", gate_words(gate), nanoseconds(k.ns))).collect();
     let spread =
         format!("The gate matters too: by `syscall` {} ns at best, {}.", nanoseconds(usual.ns), words.join(", "));
     (!words.is_empty()).then_some(spread)
 }
 
+fn gate_words(gate: Gate) -> String {
+    if gate == Gate::PageFault { "a page fault".to_string() } else { format!("`{gate}`") }
+}
+
 fn lesson(entering: &[Known], staying: &[Known]) -> Option<String> {
-    let both = !entering.is_empty() && !staying.is_empty();
-    both.then(|| {
+    let clear = fastest(entering)?.ns > 2.0 * slowest(staying)?.ns;
+    clear.then(|| {
         "What decides is whether the kernel is entered, not how many instructions stand in a wrapper; and only the code \
          that ran in this process tells, not what a file on disk disassembles to."
             .to_string()

@@ -125,7 +125,7 @@ fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: 
                                fault: entered without a system call"
             .to_string(),
         Answer::PageFaults => {
-            format!("no system call, but the kernel is entered by {} page faults per iteration", plain(counted.faults))
+            format!("no system call, but the kernel is entered by {} per iteration", page_faults(counted.faults))
         }
         Answer::Library => format!("answered in user space by library code ({}): no system call", first(Role::Library)),
         Answer::Program if functions.iter().any(|f| f.role == Role::Program) => {
@@ -144,6 +144,11 @@ fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: 
 fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
     let stays = matches!(answer, Answer::Vdso | Answer::Library | Answer::Program);
     counted.entries.map(Entries::total).filter(|total| stays && *total > 0.0 && *total < 1.0)
+}
+
+/// `3 page faults`
+fn page_faults(faults: f64) -> String {
+    format!("{} page fault{}", plain(faults), if faults == 1.0 { "" } else { "s" })
 }
 
 /// `3`, `0.25`
@@ -197,7 +202,7 @@ fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> 
         remarks.push("iterations differ: the first batch executed code that the second did not".to_string());
     }
     if counted.faults >= SOME && answer == Answer::Kernel {
-        remarks.push(format!("the kernel is entered by {} page faults per iteration besides", plain(counted.faults)));
+        remarks.push(format!("the kernel is entered by {} per iteration besides", page_faults(counted.faults)));
     }
     let calls = gates.iter().filter(|g| g.gate != Gate::PageFault).map(|g| g.count).sum::<u64>();
     let total = counted.entries.map(Entries::total).filter(|_| rare_entries(answer, counted).is_none());
