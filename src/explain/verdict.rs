@@ -135,7 +135,7 @@ fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: 
         Answer::Unknown => String::new(),
     };
     match rare_entries(answer, counted) {
-        Some(total) => format!("{text} in most iterations; one in {:.0} enters the kernel", 1.0 / total),
+        Some(total) => format!("{text} in most iterations; one kernel entry in {:.0} iterations", 1.0 / total),
         None => text,
     }
 }
@@ -278,7 +278,7 @@ mod tests {
     fn an_entry_that_no_instruction_made_is_said() {
         let quiet = [function("run", Role::Caller, None)];
         assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
-        assert!(judged(&quiet, 1.0 / 64.0).text.ends_with("one in 64 enters the kernel"));
+        assert!(judged(&quiet, 1.0 / 64.0).text.ends_with("one kernel entry in 64 iterations"));
         let threads = Traits { switches: true, ..Traits::default() };
         let entries = entries(2.0);
         let counted = Counted { entries: Some(&entries), traits: threads, ..Counted::default() };
