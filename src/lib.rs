@@ -8,6 +8,7 @@
 //! - [`engine`]: all sampling policy: calibrate, rounds, stop rule
 //! - [`runner`]: probe processes and their protocol, the run's directory
 //! - [`proof`]: kernel entries per iteration, counted in a pass of their own
+//! - [`explain`]: what really ran: the code of one iteration, disassembled, and a verdict
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
@@ -20,6 +21,7 @@
 pub mod cli;
 pub mod doctor;
 pub mod engine;
+pub mod explain;
 pub mod kernel;
 pub mod model;
 pub mod plan;

@@ -89,6 +89,11 @@ impl Session {
         Ok(Session { catalogue, wishes, workers, interrupt, host, steal })
     }
 
+    /// How workers are started, for those who look at them by other means than time.
+    pub fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
     /// What a probe says of itself and of the clock.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 mod completions;
 mod doctor;
 mod error;
+pub mod explain;
 mod list;
 mod progress;
 mod run;
@@ -49,6 +50,7 @@ enum Command {
     Run(run::RunArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Explain(explain::ExplainArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
@@ -66,6 +68,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args, out),
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
+        Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),

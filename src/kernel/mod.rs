@@ -6,5 +6,6 @@ pub mod checks;
 pub mod host;
 pub mod process;
 pub mod ptrace;
+pub mod step;
 pub mod syscalls;
 pub mod taxes;
