@@ -32,3 +32,4 @@ pub mod session;
 pub mod stats;
 pub mod store;
 pub mod summary;
+pub mod syscall_names;

@@ -80,3 +80,12 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
 pub fn status(error: &anyhow::Error) -> u8 {
     if error.is::<UsageError>() { 2 } else { 1 }
 }
+
+/// Whether the reader of our output went away, as `head` does: no reason to complain.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.chain().find_map(|cause| match cause.downcast_ref::<std::io::Error>() {
+        Some(error) => Some(error.kind()),
+        None => cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind),
+    });
+    kind == Some(std::io::ErrorKind::BrokenPipe)
+}

@@ -7,5 +7,4 @@ pub mod host;
 pub mod process;
 pub mod ptrace;
 pub mod step;
-pub mod syscalls;
 pub mod taxes;
