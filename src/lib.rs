@@ -8,6 +8,7 @@
 //! - [`engine`]: all sampling policy: calibrate, rounds, stop rule
 //! - [`runner`]: probe processes and their protocol, the run's directory
 //! - [`proof`]: kernel entries per iteration, counted in a pass of their own
+//! - [`split`]: samples of user and system mode, in a pass of their own
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
@@ -27,6 +28,7 @@ pub mod proof;
 pub mod report;
 pub mod runner;
 pub mod session;
+pub mod split;
 pub mod stats;
 pub mod store;
 pub mod summary;

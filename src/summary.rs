@@ -40,7 +40,7 @@ pub struct Figure {
     pub net: Option<Nanos>,
     /// Median in units of the empty function call's; `None` without one.
     pub times_empty_call: Option<f64>,
-    /// User mode's share of the CPU time; `None` where there was too little to split.
+    /// User mode's share of the CPU time; `None` where it is not known well enough.
     pub user_share: Option<UserShare>,
 }
 
@@ -120,7 +120,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     let mut warnings = record.warnings.clone();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
-        Outcome::Measured(measurement) => figure(measurement, yardsticks, &mut warnings),
+        Outcome::Measured(measurement) => figure(record, measurement, yardsticks, &mut warnings),
         Outcome::Published(published) => Ok(published_figure(published, yardsticks)),
     };
     if let EntriesStatus::Unverified(reason) = &record.entries_status {
@@ -135,7 +135,12 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     }
 }
 
-fn figure(m: &Measurement, yardsticks: &Yardsticks, warnings: &mut Vec<String>) -> Result<Figure, Failure> {
+fn figure(
+    record: &Record,
+    m: &Measurement,
+    yardsticks: &Yardsticks,
+    warnings: &mut Vec<String>,
+) -> Result<Figure, Failure> {
     let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
     let Some(estimate) = steady else {
         let text = "every batch was preempted: another process wants this CPU (try --cpu, or a longer --time)";
@@ -149,7 +154,7 @@ fn figure(m: &Measurement, yardsticks: &Yardsticks, warnings: &mut Vec<String>) 
         samples: estimate.samples,
         net: yardsticks.empty_loop.map(|empty| estimate.median - empty.median),
         times_empty_call: yardsticks.empty_call.map(|empty| estimate.median / empty.median),
-        user_share: stats::user_share(&m.cpu),
+        user_share: stats::user_share(record.mode_samples, m),
     })
 }
 
@@ -219,6 +224,7 @@ mod tests {
             outcome: Outcome::Measured(m),
             entries: Some(Entries::default()),
             entries_status: EntriesStatus::Verified,
+            mode_samples: None,
             warnings: vec![],
         }
     }
