@@ -1,5 +1,5 @@
-//! One measurement from the machine's side: directory, CPUs, signals, catalogue; then the untimed passes and the engine,
-//! to a `Run`.
+//! One measurement from the machine's side: directory, CPUs, signals, catalogue; then untimed passes and the engine, to a
+//! `Run`.
 //! The commands that measure call it; it prints nothing.
 
 use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned};
@@ -103,8 +103,8 @@ impl Session {
         Ok(self.native.launch(&Case::native("call.empty_loop"), 0)?.facts().clone())
     }
 
-    /// Counts the kernel entries of `planned` and samples their modes, then measures what works. What there is is written to `out` after each
-    /// look, so that nothing is lost when the run is interrupted or killed.
+    /// Counts the kernel entries of `planned` and samples their modes, then measures what works. What there is is
+    /// written to `out` after each look, so that nothing is lost when the run is interrupted or killed.
     ///
     /// # Errors
     /// When `out` cannot be written.

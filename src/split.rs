@@ -1,5 +1,5 @@
-//! Samples of the mode: an untimed pass lets a timer interrupt each case in a fresh probe and counts in which mode it was.
-//! How that is done, and what could bias it, is told in `probe/sampler.c`. Called by the session, beside the proof;
+//! Samples of the mode: an untimed pass lets a timer interrupt each case in a fresh probe and counts the modes it was
+//! in. How that is done, and what could bias it, is told in `probe/sampler.c`. Called by the session, beside the proof;
 //! what the counts say is `stats::user_share`'s.
 
 use crate::model::{Case, Failure, ModeSamples, Operation};
@@ -7,11 +7,11 @@ use crate::runner::Native;
 use std::time::Duration;
 
 /// CPU time that the pass spends on a case: some hundred samples, so that a share is known to two points or better.
-const TIME: Duration = Duration::from_millis(36);
+const TIME: Duration = Duration::from_millis(33);
 
 /// Samples user and system mode; `None` where that cannot be done: the operation uses several threads or processes or
-/// enters the kernel by faults, the probe has no sampler for this machine, or the pass failed. A failure is no more than
-/// that, since proof and measurement meet it again if it is the operation's own.
+/// enters the kernel by faults, it sleeps, the probe has no sampler for this machine, or the pass failed. A failure is
+/// no more than that, since proof and measurement meet it again if it is the operation's own.
 pub fn split(native: &Native, case: &Case, operation: &Operation) -> Option<ModeSamples> {
     let samples = can_be_sampled(operation).then(|| sample(native, case).ok())??;
     (samples.user + samples.system > 0).then_some(samples)

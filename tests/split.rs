@@ -62,8 +62,8 @@ fn system_calls_are_system_mode() {
     }
 }
 
-/// A tick that comes with the operation's own signal must still see where the operation was; ticks end these calls early,
-/// or make the kernel begin them again.
+/// A tick that comes with the operation's own signal must still see where the operation was; other calls end early by a
+/// tick, or are begun again.
 #[test]
 fn signals_and_interrupted_calls_do_not_pass_for_user_mode() {
     let machine = machine();

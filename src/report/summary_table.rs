@@ -93,7 +93,7 @@ fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// Standard error above which a share is marked: its 95% interval then reaches further than three points to either side.
+/// Standard error above which a share is marked: its 95% interval then reaches three points or more to either side.
 const DOUBT: f64 = 0.015;
 
 /// `12/88` in whole points, with `~` where they are known to no better than three points either way.

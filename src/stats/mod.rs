@@ -37,7 +37,8 @@ impl Estimate {
 ///
 /// Assumes that block medians are exchangeable; batches within a block may depend on each other.
 pub fn estimate(measurement: &Measurement, range: Range<usize>) -> Option<Estimate> {
-    let blocks = &measurement.blocks[range.start..range.end.min(measurement.blocks.len())];
+    let end = range.end.min(measurement.blocks.len());
+    let blocks = &measurement.blocks[range.start.min(end)..end];
     let n = measurement.iterations as f64;
     let of_block = |i: usize| blocks[i].slots.iter().flatten().map(|ns| *ns as f64 / n);
     let mut medians: Vec<f64> = (0..blocks.len()).filter_map(|i| median(of_block(i).collect())).collect();
@@ -99,5 +100,6 @@ pub mod tests {
         assert_eq!((estimate.median.0, estimate.best.0, estimate.interval), (10.0, 10.0, None));
         assert_eq!((estimate.samples, estimate.blocks), (6, 2));
         assert!(super::estimate(&measurement(&[]), 0..0).is_none());
+        assert!(super::estimate(&few, 3..5).is_none(), "blocks that this record does not have");
     }
 }

@@ -1,4 +1,5 @@
-//! User mode's share of the CPU time: from samples of the mode, or, where there is no sampler, from the kernel's accounting.
+//! User mode's share of the CPU time: from samples of the mode, or, where there is no sampler, from the kernel's
+//! accounting.
 
 use crate::model::{Measurement, ModeSamples};
 use std::collections::BTreeSet;
@@ -17,8 +18,10 @@ const LEAST_SAMPLES: f64 = 50.0;
 /// Kernels account CPU time by ticks, at least 100 a second; a finer accounting only makes the error smaller.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// CPU time of a process below which the kernel's split is not used. Linux counts all time before a process's first tick
-/// as user time (cputime_adjust() in kernel/sched/cputime.c), so the shares of short processes are far too high.
+/// CPU time of a process below which the kernel's split is not used. Linux counts all time before a process's first
+/// tick as user time (cputime_adjust() in kernel/sched/cputime.c), so the shares of short processes are far too high.
+/// Even then ticks put too much to user mode: those that come while the kernel returns, with interrupts off, are taken
+/// in user mode.
 const ENOUGH_CPU_NS: f64 = 1e9;
 
 /// User mode's share by `samples`; by the kernel's accounting where nothing was sampled and each launch had a second of
