@@ -1,5 +1,5 @@
-//! One measurement from the machine's side: directory, CPUs, signals, catalogue; then untimed passes and the engine, to a
-//! `Run`.
+//! One measurement from the machine's side: directory, CPUs, signals, catalogue; then untimed passes and the engine, to
+//! a `Run`.
 //! The commands that measure call it; it prints nothing.
 
 use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned};
