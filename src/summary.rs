@@ -63,7 +63,7 @@ pub struct Figure {
     pub net: Option<Nanos>,
     /// Median in units of the empty function call's; `None` without one.
     pub times_empty_call: Option<f64>,
-    /// User mode's share of the CPU time; `None` where there was too little to split.
+    /// User mode's share of the CPU time; `None` where it is not known well enough.
     pub user_share: Option<UserShare>,
 }
 
@@ -166,7 +166,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     let mut warnings: Vec<Warning> = record.warnings.iter().map(Warning::new).collect();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
-        Outcome::Measured(measurement) => figure(measurement, &record.case, yardsticks, &mut warnings),
+        Outcome::Measured(measurement) => figure(record, measurement, yardsticks, &mut warnings),
         Outcome::Published(published) => Ok(published_figure(published, &record.case, yardsticks)),
     };
     warnings.extend(not_entered(record));
@@ -182,27 +182,22 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     }
 }
 
-fn figure(
-    m: &Measurement,
-    case: &Case,
-    yardsticks: &Yardsticks,
-    warnings: &mut Vec<Warning>,
-) -> Result<Figure, Failure> {
+fn figure(record: &Record, m: &Measurement) -> Result<Figure, Failure> {
     let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
     let Some(estimate) = steady else {
         let text = "every batch was preempted: another process wants this CPU (try --cpu, or a longer --time)";
         return Err(Failure::new(crate::model::FailureKind::Failed, text));
     };
     warnings.extend(doubts(m, &estimate, yardsticks));
-    warnings.extend(yardsticks.empty_loop(case).and_then(|empty| too_cheap(case, &estimate, empty)));
+    warnings.extend(yardsticks.empty_loop(&record.case).and_then(|empty| too_cheap(&record.case, &estimate, empty)));
     Ok(Figure {
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
         samples: estimate.samples,
-        net: yardsticks.net(case, estimate.median),
-        times_empty_call: yardsticks.times_empty_call(case, estimate.median),
-        user_share: stats::user_share(&m.cpu),
+        net: yardsticks.net(&record.case, estimate.median),
+        times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
+        user_share: stats::user_share(record.mode_samples, m),
     })
 }
 
@@ -293,6 +288,7 @@ mod tests {
             outcome: Outcome::Measured(m),
             entries: Some(Entries::default()),
             entries_status: EntriesStatus::Verified,
+            mode_samples: None,
             warnings: vec![],
         }
     }

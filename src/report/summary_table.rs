@@ -97,10 +97,13 @@ fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// `12/88`, with `~` where accounting by ticks leaves more than one point of doubt.
+/// Standard error above which a share is marked: its 95% interval then reaches three points or more to either side.
+const DOUBT: f64 = 0.015;
+
+/// `12/88` in whole points, with `~` where they are known to no better than three points either way.
 fn split_cell(split: UserShare) -> Cell {
     let user = (split.share * 100.0).round();
-    let doubt = if split.standard_error > 0.01 { "~" } else { "" };
+    let doubt = if split.standard_error > DOUBT { "~" } else { "" };
     Cell::from(format!("{doubt}{user:.0}/{:.0}", 100.0 - user))
 }
 
