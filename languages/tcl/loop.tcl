@@ -6,7 +6,7 @@ proc syscost {} {
     # microseconds` is the wall clock, hence `clock=wall`. Tcl sees neither CPU time nor page faults nor context
     # switches: those are 0. `version` stands in the ready line, since tclsh has no option that prints it.
     set syscost_in [open /dev/fd/3 r]
-    set syscost_out [open /dev/fd/4 w]
+    set syscost_out [open /dev/fd/4 WRONLY]
     fconfigure $syscost_out -buffering full -buffersize 1000000
     {{setup}}
     puts $syscost_out "ready pid=[pid] clock=wall version=[info patchlevel]"
