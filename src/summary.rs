@@ -124,7 +124,7 @@ fn baseline(run: &Run, operation: &str, range: &Range<usize>) -> Option<Estimate
 }
 
 /// All blocks, or the longer stretch where the kernel's state changed within the run; and how to say so.
-fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
+pub fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
     let medians = |operation| find(run, operation).and_then(measurement).map(stats::block_medians);
     let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
     let Some(((range, share), blocks)) = change else { return (0..usize::MAX, None) };
