@@ -26,9 +26,10 @@ const REWEIGHTED: usize = 3;
 /// one at a single byte. Weights start from 1/y and are renewed from the line itself (Carroll and Ruppert, Transformation
 /// and Weighting in Regression, 1988, chapter 2): with 1/y alone, high points would weigh less than low ones.
 ///
-/// It assumes a scatter in proportion to the cost, with a median of 0. It stands a minority of wild costs: the usual
-/// weakness of this estimator, a wild point far out in x, is bounded here, because after weighting no point can be far
-/// out. Rejected: Theil-Sen and repeated medians, whose slopes and intercepts weigh all pairs alike, so that with sizes in
+/// It assumes a scatter in proportion to the cost, with a median of 0. It stands a minority of costs that are far
+/// too high: the usual weakness of this estimator, a wild point far out in x, is bounded here, because after weighting no
+/// point can be far out. Of a cost far too low at the largest x it cannot know that not the others are wrong; timings do
+/// not err in that direction. Rejected: Theil-Sen and repeated medians, whose slopes and intercepts weigh all pairs alike, so that with sizes in
 /// geometric steps most pairs say nothing but noise about the slope; least squares, which one wild point carries away.
 pub fn regress(points: &[(f64, f64)]) -> Option<Straight> {
     let mut weights: Vec<f64> = points.iter().map(|(_, y)| 1.0 / y).collect();
@@ -88,15 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn one_wild_point_anywhere_changes_nothing() {
+    fn one_dear_point_anywhere_changes_nothing() {
         for wild in 0..9 {
-            for factor in [10.0, 0.1] {
-                let mut points = points(|x| 150.0 + 0.03 * x);
-                points[wild].1 *= factor;
-                let line = regress(&points).unwrap();
-                let near = (line.fixed / 150.0 - 1.0).abs() < 0.01 && (line.per_unit / 0.03 - 1.0).abs() < 0.01;
-                assert!(near, "point {wild} by {factor}: {line:?}");
-            }
+            let mut points = points(|x| 150.0 + 0.03 * x);
+            points[wild].1 *= 10.0;
+            let line = regress(&points).unwrap();
+            let near = (line.fixed / 150.0 - 1.0).abs() < 0.01 && (line.per_unit / 0.03 - 1.0).abs() < 0.01;
+            assert!(near, "point {wild}: {line:?}");
         }
     }
 

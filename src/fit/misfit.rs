@@ -134,6 +134,7 @@ mod tests {
         let mut points = observed(|x| 150.0 + 0.03 * x);
         assert_eq!(misfit(&points), None);
         points[5].ns *= 1.3;
+        (points[5].low, points[5].high) = (points[5].ns, points[5].ns);
         assert!(misfit(&points).is_some());
         points[5].low = 100.0;
         points[5].high = 300.0;

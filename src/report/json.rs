@@ -1,5 +1,7 @@
 //! The summary as one JSON document, schema `syscost.summary/1`. FORMAT.md documents it; fields are only ever added.
 
+use super::json_fits::{CrossoverDocument, FitDocument, crossovers, fits};
+use crate::fit::families;
 use crate::model::{Entries, EntriesStatus, FailureKind, Host, Run};
 use crate::summary::{Figure, Row, Summary};
 use anyhow::Result;
@@ -29,6 +31,10 @@ pub struct SummaryDocument {
     records: Vec<RecordDocument>,
     /// What every run measures beside it.
     baselines: Vec<RecordDocument>,
+    /// Cost models: one for each strategy and parameter that was measured at two values or more.
+    fits: Vec<FitDocument>,
+    /// Where one strategy overtakes another, for each two strategies with two values of a parameter in common.
+    crossovers: Vec<CrossoverDocument>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -104,6 +110,7 @@ pub fn schema() -> serde_json::Value {
 }
 
 fn document(run: &Run, summary: &Summary) -> SummaryDocument {
+    let families = families(run);
     SummaryDocument {
         schema: "syscost.summary/1",
         tool: Tool {
@@ -119,6 +126,8 @@ fn document(run: &Run, summary: &Summary) -> SummaryDocument {
         warnings: summary.warnings.clone(),
         records: summary.rows.iter().map(record).collect(),
         baselines: summary.baselines.iter().map(record).collect(),
+        fits: fits(&families),
+        crossovers: crossovers(&families),
     }
 }
 
