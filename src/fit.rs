@@ -9,7 +9,7 @@ mod line;
 mod misfit;
 mod series;
 #[cfg(test)]
-mod synthetic;
+pub mod synthetic;
 
 pub use crossover::{Comparison, Crossing, MOST_COMPARED, Verdict};
 pub use line::{Coefficient, Line, Worst};

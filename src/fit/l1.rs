@@ -13,13 +13,11 @@ impl Straight {
     }
 }
 
-/// More points than this are thinned as pivots, not as points.
-const MOST_PIVOTS: usize = 256;
 /// Times that weights are renewed from the line found before.
 const REWEIGHTED: usize = 3;
 
 /// The line that minimises the sum of |y - line(x)| / line(x); `None` with fewer than two different x. Every y must be
-/// above 0.
+/// above 0. Takes time with the square of the number of points.
 ///
 /// Least absolute residuals (Koenker and Bassett, Regression Quantiles, Econometrica 46, 1978), weighted so that
 /// residuals are relative: the scatter of a cost grows with the cost, so a nanosecond at 1 MiB must not weigh as much as
@@ -46,8 +44,7 @@ pub fn regress(points: &[(f64, f64)]) -> Option<Straight> {
 
 /// The best line passes through one of the points at least: the best slope through each is a weighted median.
 fn weighted(points: &[(f64, f64)], weights: &[f64]) -> Option<Straight> {
-    let pivots = points.iter().step_by(points.len() / MOST_PIVOTS + 1);
-    let lines = pivots.filter_map(|pivot| through(*pivot, points, weights));
+    let lines = points.iter().filter_map(|pivot| through(*pivot, points, weights));
     let loss = |line: &Straight| -> f64 {
         points.iter().zip(weights).map(|((x, y), weight)| weight * (y - line.at(*x)).abs()).sum()
     };

@@ -36,8 +36,8 @@ pub struct Worst {
     pub value: u64,
 }
 
-/// With more values the time to fit them grows beyond reason.
-const MOST_VALUES: usize = 1000;
+/// As many as a range of parameters may name; the time to fit them grows with the square.
+const MOST_VALUES: usize = 200;
 
 /// Fits a line to the medians. The intervals are those of the lines that each time block gives for itself: blocks of
 /// one index were measured together, so what moves all values of a block moves one line, not the comparison of values.

@@ -10,10 +10,11 @@ pub fn model(member: &Member, parameter: &str) -> String {
     match &member.line {
         Err(reason) => format!("{label}: no cost model: {reason}"),
         Ok(line) => format!(
-            "{label}: fixed {} + {} per unit of {parameter}{}; residual {}, largest {} at {}",
+            "{label}: fixed {} + {} per unit of {parameter}{}{}; residual {}, largest {} at {}",
             coefficient(&line.fixed, nanoseconds),
             number(&line.per_unit, significant),
             range(&line.per_unit, significant),
+            if may_be_none(&line.per_unit) { ", which may be none" } else { "" },
             percent(line.residual),
             percent(line.worst.residual),
             Size(line.worst.value)
@@ -31,6 +32,11 @@ fn number(c: &Coefficient, text: fn(f64) -> String) -> String {
 
 fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
     c.interval.map_or(String::new(), |i| format!(" ({} .. {})", text(i.low), text(i.high)))
+}
+
+/// Whether the interval holds 0.
+fn may_be_none(c: &Coefficient) -> bool {
+    c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
 }
 
 fn percent(share: f64) -> String {
@@ -79,7 +85,7 @@ fn comparison(family: &Family, c: &Comparison) -> Vec<String> {
         Verdict::Crossings(crossings) => crossings.iter().map(|crossing| overtaking(family, c, crossing)).collect(),
         Verdict::Cheaper(i) => {
             let other = label(if *i == c.a { c.b } else { c.a });
-            vec![format!("{other} overtakes {} not within {within}", label(*i))]
+            vec![format!("{other} does not overtake {} within {within}", label(*i))]
         }
         Verdict::Unresolved => vec![format!("{} and {} cannot be told apart within {within}", label(c.a), label(c.b))],
     }

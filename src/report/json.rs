@@ -173,3 +173,27 @@ fn kind(kind: FailureKind) -> &'static str {
         FailureKind::Interrupted => "interrupted",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::synthetic::{Noise, run};
+    use crate::summary::summarize;
+
+    #[test]
+    fn the_document_holds_models_and_crossovers_and_keeps_its_schema() {
+        let sizes = [1, 10, 100, 1000];
+        let run = run(&[("io.a", &sizes, &|_| 100.0), ("io.b", &sizes, &|x| x as f64)], 12, Noise::NONE);
+        let mut text = Vec::new();
+        write_summary(&run, &summarize(&run), &mut text).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert!(jsonschema::is_valid(&schema(), &document));
+        assert_eq!(
+            (document["fits"][0]["operation"].as_str(), document["fits"][0]["fixed"].as_f64()),
+            (Some("io.a"), Some(100.0))
+        );
+        let crossover = &document["crossovers"][0];
+        assert_eq!((crossover["cheaper_below"].as_str(), crossover["cheaper_above"].as_str()), (Some("b"), Some("a")));
+        assert!((crossover["at"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{crossover}");
+    }
+}
