@@ -140,7 +140,7 @@ fn root(path: &[(u64, f64)]) -> Option<f64> {
 }
 
 /// Linear in the logarithms of ratio and value; in the value itself from 0, which has no logarithm. Where costs are lines,
-/// this is off by up to 4% of the value between doubled values, and that is not in the interval.
+/// this is off by a few percent of the value, the more the wider the values are apart, and that is not in the interval.
 fn between((x0, log0): (u64, f64), (x1, log1): (u64, f64)) -> f64 {
     let (x0, x1, share) = (x0 as f64, x1 as f64, log0 / (log0 - log1));
     if x0 > 0.0 { x0 * (x1 / x0).powf(share) } else { x0 + share * (x1 - x0) }

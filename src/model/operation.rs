@@ -123,7 +123,7 @@ impl FromStr for Expectation {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        if words.len() % 2 != 0 {
+        if !words.len().is_multiple_of(2) {
             return Err(format!("kernel entries '{text}' are not pairs of a name and a count"));
         }
         let pairs = words.chunks(2).map(|pair| {

@@ -91,12 +91,14 @@ fn comparison(family: &Family, c: &Comparison) -> Vec<String> {
     }
 }
 
-/// `io.mmap overtakes io.read at size 210K, 95% 180K .. 250K`
+/// `io.mmap overtakes io.read at size 210K, 95% 180K .. 250K; interpolated between 64K and 256K`
 fn overtaking(family: &Family, c: &Comparison, crossing: &Crossing) -> String {
     let other = if crossing.overtakes == c.a { c.b } else { c.a };
     let interval = crossing.interval.map(|i| format!(", 95% {} .. {}", size(i.low), size(i.high)));
     let place = format!("{} {}{}", family.parameter, size(crossing.at), interval.unwrap_or_default());
-    format!("{} overtakes {} at {place}", label(family, crossing.overtakes), label(family, other))
+    let (low, high) = (Size(crossing.between.0), Size(crossing.between.1));
+    let who = format!("{} overtakes {}", label(family, crossing.overtakes), label(family, other));
+    format!("{who} at {place}; interpolated between {low} and {high}")
 }
 
 /// The name of a member.

@@ -103,7 +103,9 @@ mod tests {
     #[test]
     fn the_table_with_its_models_and_crossovers() {
         let text = shown(&run(&[READ, MAP], 12, Noise::NONE), None);
-        snapbox::assert_data_eq!(text, snapbox::str![[r#"
+        snapbox::assert_data_eq!(
+            text,
+            snapbox::str![[r#"
 by size, ns/op
 
 size    io.read     io.map
@@ -116,7 +118,7 @@ size    io.read     io.map
 
 io.read: fixed 128.0 ns (128.0 .. 128.0) + 0.0625 ns per unit of size (0.0625 .. 0.0625); residual 0.0%, largest 0.0% at 1M
 io.map: fixed 2,176 ns (2,176 .. 2,176) + 0.0156 ns per unit of size (0.0156 .. 0.0156); residual 0.0%, largest 0.0% at 1M
-io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K
+io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between 16K and 64K
  65,664 ns ┤                                                                ·a
            │                                                              ··
            │                                                            ··
@@ -137,7 +139,8 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K
   a  io.read
   b  io.map
 
-"#]]);
+"#]]
+        );
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn set(canvas: &mut [Vec<char>], column: usize, cell: usize, mark: char) {
 /// From the highest cost down, every fourth row with its cost.
 fn rows(canvas: &[Vec<char>], y: &Scale) -> Vec<String> {
     let line = |(cell, row): (usize, &Vec<char>)| {
-        let (label, tick) = match (y.cells - 1 - cell) % 4 == 0 || cell == 0 {
+        let (label, tick) = match (y.cells - 1 - cell).is_multiple_of(4) || cell == 0 {
             true => (format!("{} ns", nanoseconds(y.value(cell).exp())), '┤'),
             false => (String::new(), '│'),
         };
