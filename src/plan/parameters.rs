@@ -1,7 +1,7 @@
 //! Parameters: from `size=1,4K,64K..1Mx4` to the values that one `--param` names. It knows no operation: whether one
 //! has the parameter is for `select` to say. Called by the command line.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 /// One `--param`: a name and the values that it takes in turn.
 ///
@@ -63,9 +63,10 @@ enum Step {
 }
 
 fn range(item: &str, from: &str, rest: &str) -> Result<Vec<u64>> {
-    let (to, step) = split_step(rest).with_context(|| format!("range '{item}'"))?;
-    let (from, to) = (parse_size(from), parse_size(to));
-    let (from, to) = (from.with_context(|| start_of(item))?, to.with_context(|| end_of(item))?);
+    // One message, not a chain: the command line shows the outermost of a chain only.
+    let bad = |error: anyhow::Error| anyhow!("range '{item}': {error:#}");
+    let (to, step) = split_step(rest).map_err(bad)?;
+    let (from, to) = (parse_size(from).map_err(bad)?, parse_size(to).map_err(bad)?);
     if from > to {
         bail!("range '{item}' is empty: its end is below its start");
     }
@@ -76,14 +77,6 @@ fn range(item: &str, from: &str, rest: &str) -> Result<Vec<u64>> {
         Some(step) => stepped(item, from, to, step),
         None => whole(item, from, to),
     }
-}
-
-fn start_of(item: &str) -> String {
-    format!("start of the range '{item}'")
-}
-
-fn end_of(item: &str) -> String {
-    format!("end of the range '{item}'")
 }
 
 /// The end as it was written, without the step.
@@ -186,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_range_is_said() {
-        let said = |text: &str| format!("{:#}", format!("n={text}").parse::<Setting>().unwrap_err());
+        let said = |text: &str| format!("{}", format!("n={text}").parse::<Setting>().unwrap_err());
         assert_eq!(said("4K..1K"), "range '4K..1K' is empty: its end is below its start");
         assert_eq!(said("1..8x1"), "range '1..8x1': step 'x1' never reaches the end: a factor is at least 2");
         assert_eq!(said("1..8+0"), "range '1..8+0': step '+0' never reaches the end: a distance is at least 1");
@@ -200,7 +193,7 @@ mod tests {
             said("1..60,101..160,201..260,301..360"),
             "'n=1..60,101..160,201..260,301..360' has more than 200 values: take larger steps"
         );
-        assert!(said("a..8").starts_with("start of the range 'a..8': "), "{}", said("a..8"));
+        assert!(said("a..8").starts_with("range 'a..8': 'a' is not a whole number"), "{}", said("a..8"));
     }
 
     proptest! {

@@ -50,7 +50,7 @@ pub fn warning(line: &Line, parameter: &str) -> Option<String> {
         Misfit::Step { between: (low, high), per_unit: (below, above) } => {
             let verb = if above > below { "rises" } else { "falls" };
             let (below, above) = (significant(below), significant(above));
-            let guess = if parameter == "size" && verb == "rises" { ": a cache size?" } else { "" };
+            let guess = if parameter == "size" && verb == "rises" { guess(low, high) } else { "" };
             format!("cost per unit {verb} from {below} to {above} ns at {}..{}{guess}", Size(low), Size(high))
         }
         Misfit::Alone { value, times } => {
@@ -58,6 +58,15 @@ pub fn warning(line: &Line, parameter: &str) -> Option<String> {
         }
     };
     Some(format!("the line does not fit: {what}"))
+}
+
+/// Caches of less than 16K are not made any more, and pages are of 4K or more.
+fn guess(low: u64, high: u64) -> &'static str {
+    match (low, high) {
+        (_, 16_385..) => ": a cache size?",
+        (..=4096, 4097..) => ": the page size?",
+        _ => "",
+    }
 }
 
 /// Pairs that do not cross are told one by one up to this many.
