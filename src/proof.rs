@@ -4,10 +4,11 @@
 use crate::engine::Planned;
 use crate::kernel::process::kill_group;
 use crate::kernel::ptrace::{Counts, Tracer};
-use crate::model::{Entries, EntriesStatus, Failure};
+use crate::model::{Entries, EntriesStatus, Failure, FailureKind};
 use crate::runner::{Child, Interrupt, Workers};
 use indexmap::IndexMap;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// What the pass found for one case.
@@ -47,19 +48,19 @@ pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
 
 fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let child = workers.start(&planned.case, 0)?;
-    let _watchdog = Watchdog::start(child.pid(), workers.patience * 4, &workers.interrupt);
+    let watchdog = Watchdog::start(child.pid(), workers.patience * 4, &workers.interrupt);
     let tracer = match Tracer::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
     let mut pass = Pass { child, tracer, patience: workers.patience };
-    pass.begin(&Workers::greeting(&planned.case))?;
-    let total = pass.per_iteration(planned.limit.unwrap_or(u64::MAX))?;
-    Ok(judge(total, planned))
+    let total = pass.begin(&Workers::greeting(&planned.case));
+    let total = total.and_then(|()| pass.per_iteration(planned.limit.unwrap_or(u64::MAX)));
+    Ok(judge(total.map_err(|failure| watchdog.reason().unwrap_or(failure))?, planned))
 }
 
 fn ended(errno: &dyn std::fmt::Display) -> Failure {
-    Failure::new(crate::model::FailureKind::Crashed, format!("the traced probe ended: {errno}"))
+    Failure::new(FailureKind::Crashed, format!("the traced probe ended: {errno}"))
 }
 
 struct Pass {
@@ -164,21 +165,37 @@ pub(crate) struct Watchdog {
     /// Dropped to end the watch.
     done: Option<mpsc::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
+    fired: Arc<AtomicBool>,
+    patience: Duration,
+    interrupt: Interrupt,
 }
 
 impl Watchdog {
     pub(crate) fn start(group: u32, patience: Duration, interrupt: &Interrupt) -> Watchdog {
         let (done, waiting) = mpsc::channel();
-        let interrupt = interrupt.clone();
+        let fired = Arc::new(AtomicBool::new(false));
+        let (firing, interrupted) = (Arc::clone(&fired), interrupt.clone());
         let deadline = Instant::now() + patience;
         let watch = move || {
             while waiting.recv_timeout(Duration::from_millis(50)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if interrupt.is_set() || Instant::now() > deadline {
+                if interrupted.is_set() || Instant::now() > deadline {
+                    firing.store(true, Ordering::Relaxed);
                     return kill_group(group);
                 }
             }
         };
-        Watchdog { done: Some(done), thread: Some(std::thread::spawn(watch)) }
+        let thread = Some(std::thread::spawn(watch));
+        Watchdog { done: Some(done), thread, fired, patience, interrupt: interrupt.clone() }
+    }
+
+    /// Why it ended the probe, if it did.
+    fn reason(&self) -> Option<Failure> {
+        if self.interrupt.is_set() {
+            return Some(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
+        }
+        let text =
+            format!("no answer within {:.0} s: ended (a larger --timeout gives it more)", self.patience.as_secs_f64());
+        self.fired.load(Ordering::Relaxed).then(|| Failure::new(FailureKind::Timeout, text))
     }
 }
 
