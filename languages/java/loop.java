@@ -32,22 +32,22 @@ class Snippet {
     public static void main(String[] syscostArguments) throws Throwable {
         {{setup}}
         ;
-        SyscostSession syscostSession = new SyscostSession();
-        for (long syscostN; (syscostN = syscostSession.next()) > 0; ) {
+        SyscostRequests syscostRequests = new SyscostRequests();
+        for (long syscostN; (syscostN = syscostRequests.next()) > 0; ) {
             long syscostI = 0;
             long syscostStart = System.nanoTime();
             for (; syscostI < syscostN; syscostI++) {
                 VarHandle.acquireFence();
                 {{body}}
             }
-            syscostSession.done(System.nanoTime() - syscostStart, syscostI);
+            syscostRequests.done(System.nanoTime() - syscostStart, syscostI);
         }
         System.exit(0); // even if a thread of the body's lives on
     }
 }
 
 /** Says how long the next batch is: first those of the warm-up, then those that are asked for. */
-final class SyscostSession {
+final class SyscostRequests {
     private static final long WARM_UP_NS = 300_000_000;
     private static final long SHORT_NS = 1_000_000;
 
@@ -61,7 +61,7 @@ final class SyscostSession {
     private int batch;
     private long cpu, user;
 
-    SyscostSession() throws Exception {}
+    SyscostRequests() throws Exception {}
 
     /** By number and not as /dev/fd/N, which would be a descriptor of its own. */
     private static FileDescriptor open(int number) throws Exception {
