@@ -1,4 +1,4 @@
-/* areas.h: the one list of all areas, and what probe.c shares with support.c and janitor.c. */
+/* areas.h: the one list of all areas, and what probe.c shares with support.c, janitor.c and sampler.c. */
 #ifndef SYSCOST_AREAS_H
 #define SYSCOST_AREAS_H
 #include "probe.h"
@@ -15,4 +15,12 @@ static const struct operation *const areas[] = {AREAS(AREA_POINTER) NULL};
 const char *errno_name(int error);
 void remember_executable(const char *path);
 int janitor(const char *directory);
+
+/* Ticks of a timer that found the operation in user mode and in the kernel. */
+struct mode_ticks {
+    uint64_t user, system;
+};
+
+/* Runs the operation for about `ms` milliseconds of CPU time; no ticks where it cannot be sampled. */
+struct mode_ticks sample_modes(const struct operation *operation, uint64_t ms);
 #endif

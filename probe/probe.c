@@ -11,6 +11,8 @@
  *       > 1000 3                            3 batches of 1000 iterations
  *       < 101233 0                          elapsed nanoseconds, involuntary context switches; a line a batch
  *       < total 250000 52000 0 0            CPU nanoseconds in user and system mode, minor and major page faults
+ *       > sample 40                         look where a timer interrupts the operation, for 40 ms of CPU time
+ *       < sampled 120 1500                  ticks that found it in user mode and in the kernel; 0 0: cannot be done
  *       end of input: tear down and exit
  *
  * Replies are written after the last batch, so that the protocol's own calls never fall inside one.
@@ -196,6 +198,28 @@ static void serve_request(const char *line) {
     reply(k, before, usage_so_far());
 }
 
+/* ---- samples of the mode ---- */
+
+static void serve_sample(const char *text) {
+    enum { MOST_MS = 60000 };
+    char line[64], *end;
+    uint64_t ms = strtoull(text, &end, 10);
+    if (ms == 0 || ms > MOST_MS || *end != '\0') fail(0, "a request is not of the form 'sample MILLISECONDS'");
+    struct mode_ticks ticks = {0, 0};
+    if (!(operation->flags & (SWITCHES | CHILDREN | FAULTS))) ticks = sample_modes(operation, ms);
+    snprintf(line, sizeof line, "sampled %llu %llu\n", (unsigned long long)ticks.user,
+             (unsigned long long)ticks.system);
+    put(line, strlen(line));
+}
+
+static void serve_line(const char *line) {
+    static const char sample[] = "sample ";
+    if (strncmp(line, sample, sizeof sample - 1) == 0)
+        serve_sample(line + sizeof sample - 1);
+    else
+        serve_request(line);
+}
+
 /* ---- facts about this process ---- */
 
 static int by_size(const void *a, const void *b) {
@@ -294,7 +318,7 @@ static int serve(void) {
 #endif
     if (!read_line(line, sizeof line)) return 0;
     begin(line);
-    while (read_line(line, sizeof line)) serve_request(line);
+    while (read_line(line, sizeof line)) serve_line(line);
     ready = 0;
     if (operation->teardown) operation->teardown();
     return 0;

@@ -8,6 +8,8 @@
 //! - [`engine`]: all sampling policy: calibrate, rounds, stop rule
 //! - [`runner`]: probe processes and their protocol, the run's directory
 //! - [`proof`]: kernel entries per iteration, counted in a pass of their own
+//! - [`explain`]: what really ran: the code of one iteration, disassembled, and a verdict
+//! - [`split`]: samples of user and system mode, in a pass of their own
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
@@ -20,6 +22,7 @@
 pub mod cli;
 pub mod doctor;
 pub mod engine;
+pub mod explain;
 pub mod kernel;
 pub mod model;
 pub mod plan;
@@ -27,6 +30,8 @@ pub mod proof;
 pub mod report;
 pub mod runner;
 pub mod session;
+pub mod split;
 pub mod stats;
 pub mod store;
 pub mod summary;
+pub mod syscall_names;

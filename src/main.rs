@@ -8,6 +8,7 @@ fn main() -> ExitCode {
     let mut out = std::io::stdout().lock();
     match cli::run(Arguments::parse(), &mut out) {
         Ok(exit) => ExitCode::from(exit as u8),
+        Err(error) if cli::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("syscost: {error:#}");
             ExitCode::from(cli::status(&error))

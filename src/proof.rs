@@ -160,14 +160,14 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
 }
 
 /// Ends a traced probe that hangs or whose run is interrupted, so that waiting for its stops ends too.
-struct Watchdog {
+pub(crate) struct Watchdog {
     /// Dropped to end the watch.
     done: Option<mpsc::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Watchdog {
-    fn start(group: u32, patience: Duration, interrupt: &Interrupt) -> Watchdog {
+    pub(crate) fn start(group: u32, patience: Duration, interrupt: &Interrupt) -> Watchdog {
         let (done, waiting) = mpsc::channel();
         let interrupt = interrupt.clone();
         let deadline = Instant::now() + patience;

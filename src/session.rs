@@ -1,12 +1,14 @@
-//! One measurement from the machine's side: directory, CPUs, signals, catalogue; then proof and engine, to a `Run`.
+//! One measurement from the machine's side: directory, CPUs, signals, catalogue; then untimed passes and the engine, to
+//! a `Run`.
 //! The commands that measure call it; it prints nothing.
 
 use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned};
 use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, Sources, StealClock};
-use crate::model::{Case, Failure, FailureKind, Host, Operation, Outcome, Record, Run, Tool};
+use crate::model::{Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, Tool};
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Facts, Interrupt, RunDirectory, Workers, read_catalogue};
+use crate::split::split;
 use crate::store;
 use anyhow::{Context, Result};
 use std::path::Path;
@@ -48,6 +50,7 @@ pub trait Watch {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Kernel entries are counted and modes sampled.
     Proving,
     Measuring,
 }
@@ -89,6 +92,11 @@ impl Session {
         Ok(Session { catalogue, wishes, workers, interrupt, host, steal })
     }
 
+    /// How workers are started, for those who look at them by other means than time.
+    pub fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
     /// What a probe says of itself and of the clock.
     ///
     /// # Errors
@@ -97,17 +105,17 @@ impl Session {
         Ok(self.workers.launch(&Case::native("call.empty_loop"), 0)?.facts().clone())
     }
 
-    /// Counts the kernel entries of `planned`, then measures what works. What there is is written to `out` after each
-    /// look, so that nothing is lost when the run is interrupted or killed.
+    /// Counts the kernel entries of `planned` and samples their modes, then measures what works. What there is is
+    /// written to `out` after each look, so that nothing is lost when the run is interrupted or killed.
     ///
     /// # Errors
     /// When `out` cannot be written.
     pub fn measure(mut self, planned: Vec<Planned>, watch: &dyn Watch, out: Option<&Path>) -> Result<Run> {
-        let proofs = self.prove_all(&planned, watch);
+        let passes = self.pass_all(&planned, watch);
         let sound: Vec<Planned> =
-            planned.iter().zip(&proofs).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
+            planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
-        let frame = Frame { planned: &planned, proofs: &proofs, run: self.empty_run(&config) };
+        let frame = Frame { planned: &planned, passes: &passes, run: self.empty_run(&config) };
         watch.stage(Stage::Measuring);
         let mut scribe = Scribe {
             steal: self.steal,
@@ -133,24 +141,26 @@ impl Session {
         }
     }
 
-    fn prove_all(&self, planned: &[Planned], watch: &dyn Watch) -> Vec<Result<Proof, Failure>> {
+    fn pass_all(&self, planned: &[Planned], watch: &dyn Watch) -> Vec<Result<Passes, Failure>> {
         watch.stage(Stage::Proving);
-        let prove_one = |(i, case): (usize, &Planned)| {
+        let pass_one = |(i, case): (usize, &Planned)| {
             watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
-            self.prove_one(case)
+            self.pass_one(case)
         };
-        planned.iter().enumerate().map(prove_one).collect()
+        planned.iter().enumerate().map(pass_one).collect()
     }
 
-    fn prove_one(&self, planned: &Planned) -> Result<Proof, Failure> {
+    /// The mode is sampled even with --no-verify: no tracer is needed for it, and the table shows it.
+    fn pass_one(&self, planned: &Planned) -> Result<Passes, Failure> {
         if self.interrupt.is_set() {
             return Err(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
         }
         self.workers.prepare(&planned.case)?;
-        if !self.wishes.verify {
-            return Ok(Proof::none("not counted, as asked (--no-verify)"));
-        }
-        prove(&self.workers, planned)
+        let proof = match self.wishes.verify {
+            true => prove(&self.workers, planned)?,
+            false => Proof::none("not counted, as asked (--no-verify)"),
+        };
+        Ok(Passes { proof, mode_samples: split(&self.workers, planned) })
     }
 
     fn empty_run(&self, config: &Config) -> Run {
@@ -198,31 +208,38 @@ impl Clock for Wall {
     }
 }
 
+/// What the untimed passes found of a case.
+struct Passes {
+    proof: Proof,
+    mode_samples: Option<ModeSamples>,
+}
+
 /// The run but for what the engine adds.
 struct Frame<'a> {
     planned: &'a [Planned],
-    proofs: &'a [Result<Proof, Failure>],
+    passes: &'a [Result<Passes, Failure>],
     run: Run,
 }
 
 impl Frame<'_> {
-    /// The run with `measured`, which has one element for each case whose proof did not fail.
+    /// The run with `measured`, which has one element for each case whose passes did not fail.
     fn filled(&self, measured: &[Measured], elapsed: Duration) -> Run {
         let mut run = self.run.clone();
         run.elapsed_s = elapsed.as_secs_f64();
         let mut measured = measured.iter();
-        run.records = self.planned.iter().zip(self.proofs).map(|(p, proof)| record(p, proof, &mut measured)).collect();
+        run.records =
+            self.planned.iter().zip(self.passes).map(|(p, passes)| record(p, passes, &mut measured)).collect();
         run
     }
 }
 
-fn record(planned: &Planned, proof: &Result<Proof, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
+fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
     let interrupted = || Failure::new(FailureKind::Interrupted, "the run was interrupted");
-    let (outcome, proof) = match proof {
-        Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed")),
-        Ok(proof) => {
+    let (outcome, proof, mode_samples) = match passes {
+        Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed"), None),
+        Ok(passes) => {
             let outcome = measured.next().map_or_else(|| Outcome::Failed(interrupted()), |m| m.outcome.clone());
-            (outcome, proof.clone())
+            (outcome, passes.proof.clone(), passes.mode_samples)
         }
     };
     Record {
@@ -231,6 +248,7 @@ fn record(planned: &Planned, proof: &Result<Proof, Failure>, measured: &mut std:
         outcome,
         entries: proof.entries,
         entries_status: proof.status,
+        mode_samples,
         warnings: proof.warning.into_iter().collect(),
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::model::{self, Case, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, Record, Role, Run};
 use crate::stats::{self, Estimate, Interval, UserShare};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -62,7 +63,7 @@ pub struct Figure {
     pub net: Option<Nanos>,
     /// Median in units of the empty function call's; `None` without one.
     pub times_empty_call: Option<f64>,
-    /// User mode's share of the CPU time; `None` where there was too little to split.
+    /// User mode's share of the CPU time; `None` where it is not known well enough.
     pub user_share: Option<UserShare>,
 }
 
@@ -81,35 +82,61 @@ impl Figure {
 /// Sums a run up.
 pub fn summarize(run: &Run) -> Summary {
     let (range, change) = steady_range(run);
-    let yardsticks = Yardsticks {
-        empty_loop: baseline(run, EMPTY_LOOP, &range),
-        empty_call: baseline(run, EMPTY_CALL, &range),
-        precision_percent: run.precision_percent,
-        range,
-    };
+    let yardsticks = Yardsticks::of(run, range);
     let row = |record: &Record| row(record, &yardsticks);
-    let is_baseline = |r: &&Record| find(run, &r.case.operation).is_some_and(|found| std::ptr::eq(found, *r));
     Summary {
         rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
-        baselines: run.records.iter().filter(is_baseline).map(row).collect(),
+        baselines: run.records.iter().filter(|r| is_baseline(&r.case)).map(row).collect(),
         warnings: run.warnings.iter().cloned().chain(change).collect(),
     }
 }
 
-/// What rows are read against.
+/// What rows are read against, by language and environment.
 struct Yardsticks {
-    empty_loop: Option<Estimate>,
-    empty_call: Option<Estimate>,
+    /// The empty loop of a language (none for the native probe) in an environment.
+    empty_loops: BTreeMap<(Option<String>, String), Estimate>,
+    /// The empty function call by environment.
+    empty_calls: BTreeMap<String, Estimate>,
     precision_percent: f64,
     /// The blocks that estimates use.
     range: Range<usize>,
 }
 
-/// The record of a baseline, whether it is in the run as such or because it was asked for.
-fn find<'a>(run: &'a Run, operation: &str) -> Option<&'a Record> {
-    let known = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN].contains(&operation);
-    let plain = |r: &&Record| r.case.operation == operation && r.case.params.is_empty() && r.case.language.is_none();
-    known.then(|| run.records.iter().find(plain))?
+impl Yardsticks {
+    fn of(run: &Run, range: Range<usize>) -> Yardsticks {
+        let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone());
+        let loops = run.records.iter().filter(|r| is_empty_loop(&r.case));
+        let calls = run.records.iter().filter(|r| is_operation(&r.case, EMPTY_CALL));
+        let empty_loops =
+            loops.filter_map(|r| Some(((r.case.language.clone(), r.case.environment.clone()), estimate(r)?))).collect();
+        let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
+        Yardsticks { empty_loops, empty_calls, precision_percent: run.precision_percent, range }
+    }
+
+    fn empty_loop(&self, case: &Case) -> Option<&Estimate> {
+        self.empty_loops.get(&(case.language.clone(), case.environment.clone()))
+    }
+
+    fn net(&self, case: &Case, median: Nanos) -> Option<Nanos> {
+        Some(median - self.empty_loop(case)?.median)
+    }
+
+    fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
+        Some(median / self.empty_calls.get(&case.environment)?.median)
+    }
+}
+
+fn is_operation(case: &Case, operation: &str) -> bool {
+    case.operation == operation && case.params.is_empty() && case.language.is_none()
+}
+
+fn is_empty_loop(case: &Case) -> bool {
+    is_operation(case, EMPTY_LOOP) || (case.language.is_some() && case.operation.is_empty())
+}
+
+/// Whether every run measures it, be it asked for or not.
+fn is_baseline(case: &Case) -> bool {
+    is_empty_loop(case) || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| is_operation(case, operation))
 }
 
 fn measurement(record: &Record) -> Option<&Measurement> {
@@ -119,13 +146,10 @@ fn measurement(record: &Record) -> Option<&Measurement> {
     }
 }
 
-fn baseline(run: &Run, operation: &str, range: &Range<usize>) -> Option<Estimate> {
-    stats::estimate(measurement(find(run, operation)?)?, range.clone())
-}
-
 /// All blocks, or the longer stretch where the kernel's state changed within the run; and how to say so.
 fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
-    let medians = |operation| find(run, operation).and_then(measurement).map(stats::block_medians);
+    let find = |operation: &str| run.records.iter().find(|r| is_operation(&r.case, operation));
+    let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
     let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
     let Some(((range, share), blocks)) = change else { return (0..usize::MAX, None) };
     let text = format!(
@@ -142,9 +166,10 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     let mut warnings: Vec<Warning> = record.warnings.iter().map(Warning::new).collect();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
-        Outcome::Measured(measurement) => figure(measurement, yardsticks, &mut warnings),
-        Outcome::Published(published) => Ok(published_figure(published, yardsticks)),
+        Outcome::Measured(measurement) => figure(record, measurement, yardsticks, &mut warnings),
+        Outcome::Published(published) => Ok(published_figure(published, &record.case, yardsticks)),
     };
+    warnings.extend(not_entered(record));
     if let EntriesStatus::Unverified(reason) = &record.entries_status {
         warnings.push(Warning::new(format!("kernel entries unverified: {reason}")));
     }
@@ -157,33 +182,34 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     }
 }
 
-fn figure(m: &Measurement, yardsticks: &Yardsticks, warnings: &mut Vec<Warning>) -> Result<Figure, Failure> {
+fn figure(record: &Record, m: &Measurement) -> Result<Figure, Failure> {
     let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
     let Some(estimate) = steady else {
         let text = "every batch was preempted: another process wants this CPU (try --cpu, or a longer --time)";
         return Err(Failure::new(crate::model::FailureKind::Failed, text));
     };
     warnings.extend(doubts(m, &estimate, yardsticks));
+    warnings.extend(yardsticks.empty_loop(&record.case).and_then(|empty| too_cheap(&record.case, &estimate, empty)));
     Ok(Figure {
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
         samples: estimate.samples,
-        net: yardsticks.empty_loop.map(|empty| estimate.median - empty.median),
-        times_empty_call: yardsticks.empty_call.map(|empty| estimate.median / empty.median),
-        user_share: stats::user_share(&m.cpu),
+        net: yardsticks.net(&record.case, estimate.median),
+        times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
+        user_share: stats::user_share(record.mode_samples, m),
     })
 }
 
 /// What somebody printed, read against the baselines as far as they are known.
-fn published_figure(published: &model::Figure, yardsticks: &Yardsticks) -> Figure {
+fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> Figure {
     Figure {
         median: published.time,
         best: None,
         interval: None,
         samples: 0,
-        net: yardsticks.empty_loop.map(|empty| published.time - empty.median),
-        times_empty_call: yardsticks.empty_call.map(|empty| published.time / empty.median),
+        net: yardsticks.net(case, published.time),
+        times_empty_call: yardsticks.times_empty_call(case, published.time),
         user_share: published.user_share.map(|share| UserShare { share, standard_error: 0.0 }),
     }
 }
@@ -220,17 +246,32 @@ fn doubts(m: &Measurement, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<
         let text = "did not have its CPU all the time".to_string();
         doubts.push(Warning { text, detail: format!("{:.0}%", cpu_share * 100.0) });
     }
-    if yardsticks.empty_loop.is_some_and(|empty| below_resolution(estimate, &empty)) {
-        doubts.push(Warning::new("net cost is below resolution: it cannot be told from the empty loop"));
-    }
     doubts
 }
 
-/// Whether the net cost is under three standard errors of the empty loop. The empty loop itself is not in question.
-fn below_resolution(estimate: &Estimate, empty: &Estimate) -> bool {
-    let Some(interval) = empty.interval else { return false };
+/// Where the net cost is under three standard errors of the empty loop: the body was perhaps not even run. The empty loop
+/// itself is not in question.
+fn too_cheap(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warning> {
+    let interval = empty.interval?;
     let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
-    estimate != empty && (estimate.median - empty.median).0 < 3.0 * standard_error
+    if is_empty_loop(case) || (estimate.median - empty.median).0 >= 3.0 * standard_error {
+        return None;
+    }
+    let text = match case.language {
+        None => "net cost is below resolution: it cannot be told from the empty loop",
+        Some(_) => "costs no more than the empty loop: the compiler may have dropped or folded the body",
+    };
+    Some(Warning::new(text))
+}
+
+/// A snippet that names a system call and enters the kernel not even once.
+fn not_entered(record: &Record) -> Option<Warning> {
+    record.case.language.as_ref()?;
+    record.entries.as_ref().filter(|entries| entries.total() == 0.0)?;
+    let words = record.case.operation.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let named = words.into_iter().find(|word: &&str| crate::syscall_names::is_known(word))?;
+    let text = "names a system call but never enters the kernel: answered in user space (vDSO, a cache), or dropped";
+    Some(Warning { text: text.to_string(), detail: named.to_string() })
 }
 
 #[cfg(test)]
@@ -247,6 +288,7 @@ mod tests {
             outcome: Outcome::Measured(m),
             entries: Some(Entries::default()),
             entries_status: EntriesStatus::Verified,
+            mode_samples: None,
             warnings: vec![],
         }
     }

@@ -254,14 +254,14 @@ const struct operation mem_operations[] = {
      .enters = "mmap/mmap2 x1 munmap x1", .params = "size=4K:bytes of the mapping", .systems = "posix",
      .setup = setup_mmap_munmap, .run = run_mmap_munmap},
     {.id = "mem.fault_anonymous", .what = "first write to a page of anonymous memory: a page fault, and a zeroed page",
-     .enters = "", .systems = "linux", .family = "fault", .limit = PAGES, .setup = LINUX_ONLY(setup_pages),
-     .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
+     .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
+     .setup = LINUX_ONLY(setup_pages), .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
     {.id = "mem.fault_file", .what = "first read of a page of a file mapping, the page being in the page cache: a page "
-     "fault that maps this page alone", .enters = "", .systems = "linux", .family = "fault", .limit = PAGES,
-     .setup = LINUX_ONLY(setup_file_pages), .prepare = LINUX_ONLY(prepare_file_pages),
+     "fault that maps this page alone", .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS,
+     .limit = PAGES, .setup = LINUX_ONLY(setup_file_pages), .prepare = LINUX_ONLY(prepare_file_pages),
      .run = LINUX_ONLY(run_read_file_pages)},
     {.id = "mem.fault_cow", .what = "first write, after fork(), to a page shared with the living child: a page fault, "
-     "and a copy of the page", .enters = "", .systems = "linux", .family = "fault", .limit = PAGES,
+     "and a copy of the page", .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
      .setup = LINUX_ONLY(setup_shared), .prepare = LINUX_ONLY(prepare_shared), .run = LINUX_ONLY(run_write_pages),
      .teardown = LINUX_ONLY(stop_sharer)},
     {.id = "mem.mprotect", .what = "mprotect() of a mapping of one page, touched: to read-only, and to writable the "

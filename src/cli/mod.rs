@@ -4,6 +4,7 @@
 mod completions;
 mod doctor;
 mod error;
+pub mod explain;
 mod list;
 mod progress;
 mod run;
@@ -49,6 +50,7 @@ enum Command {
     Run(run::RunArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Explain(explain::ExplainArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
@@ -66,6 +68,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args, out),
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
+        Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),
@@ -76,4 +79,13 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
 /// The exit status for an error: 2 where the user should ask differently, otherwise 1.
 pub fn status(error: &anyhow::Error) -> u8 {
     if error.is::<UsageError>() { 2 } else { 1 }
+}
+
+/// Whether the reader of our output went away, as `head` does: no reason to complain.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.chain().find_map(|cause| match cause.downcast_ref::<std::io::Error>() {
+        Some(error) => Some(error.kind()),
+        None => cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind),
+    });
+    kind == Some(std::io::ErrorKind::BrokenPipe)
 }

@@ -26,7 +26,7 @@ impl Progress {
 impl Watch for Progress {
     fn stage(&self, stage: Stage) {
         let template = match stage {
-            Stage::Proving => "counting kernel entries [{bar:20}] {percent:>3}% {msg}",
+            Stage::Proving => "looking at kernel entries and modes [{bar:20}] {percent:>3}% {msg}",
             Stage::Measuring => "measuring [{bar:30}] {percent:>3}% at most {eta} left  {msg}",
         };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -6,5 +6,5 @@ pub mod checks;
 pub mod host;
 pub mod process;
 pub mod ptrace;
-pub mod syscalls;
+pub mod step;
 pub mod taxes;

@@ -4,7 +4,7 @@
 //! The process is followed from one reply to the next: a reply is a write to the pipe for it, and the count is cut
 //! while the writer still stands at the end of that write. Called by `proof`.
 
-use super::syscalls;
+use crate::syscall_names;
 use indexmap::IndexMap;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
@@ -137,7 +137,7 @@ impl Tracer {
     fn syscall_stop(&mut self, pid: Pid) -> Result<Stop, Errno> {
         match entry_of(pid)? {
             Some(call) => {
-                let name = syscalls::name(call.architecture, call.number, self.own_architecture);
+                let name = syscall_names::name(call.architecture, call.number, self.own_architecture);
                 let reply = matches!(name.as_str(), "write" | "writev") && self.is_reply(pid, call.first_argument);
                 *self.counts.entry(name).or_insert(0) += 1;
                 self.replying.insert(pid, reply);

@@ -86,7 +86,7 @@ struct Size(u64);
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
-        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0 % unit == 0) {
+        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
             Some((unit, letter)) => write!(f, "{}{letter}", self.0 / unit),
             None => write!(f, "{}", self.0),
         }

@@ -14,6 +14,7 @@ pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use record::{
-    Block, CpuTime, Failure, FailureKind, Figure, Measurement, Outcome, Record, Role, Run, Slot, Source, Tool,
+    Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, Outcome, Record, Role, Run, Slot, Source,
+    Tool,
 };
 pub use units::Nanos;

@@ -51,6 +51,8 @@ pub struct Traits {
     pub children: bool,
     /// The figure depends on a device, not on the kernel's code alone.
     pub machine: bool,
+    /// It enters the kernel by faults, which samples of the mode cannot tell from user mode.
+    pub faults: bool,
 }
 
 /// How often a declared kernel entry is made per iteration.
@@ -123,7 +125,7 @@ impl FromStr for Expectation {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        if words.len() % 2 != 0 {
+        if !words.len().is_multiple_of(2) {
             return Err(format!("kernel entries '{text}' are not pairs of a name and a count"));
         }
         let pairs = words.chunks(2).map(|pair| {

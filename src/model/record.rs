@@ -60,6 +60,8 @@ pub struct Record {
     pub outcome: Outcome,
     pub entries: Option<Entries>,
     pub entries_status: EntriesStatus,
+    /// `None` where the mode was not sampled.
+    pub mode_samples: Option<ModeSamples>,
     /// What was noticed while measuring; analysis adds its own.
     pub warnings: Vec<String>,
 }
@@ -121,6 +123,13 @@ pub struct CpuTime {
     pub user_ns: u64,
     pub system_ns: u64,
     pub wall_ns: u64,
+}
+
+/// How often a timer found the case in user and in system mode, in an untimed pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModeSamples {
+    pub user: u64,
+    pub system: u64,
 }
 
 /// Why a case has no samples.

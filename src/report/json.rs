@@ -67,8 +67,10 @@ struct RecordDocument {
     times_empty_call: Option<f64>,
     /// Batches that the figures rest on.
     samples: usize,
-    /// User mode's share of the CPU time, 0 to 1.
+    /// User mode's share of the CPU time, 0 to 1; null where it is not known well enough.
     user_share: Option<f64>,
+    /// Standard error of `user_share`.
+    user_share_error: Option<f64>,
     /// Kernel entries per iteration by name; null where they could not be counted.
     #[schemars(with = "Option<BTreeMap<String, f64>>")]
     entries: Option<Entries>,
@@ -125,6 +127,7 @@ fn document(run: &Run, summary: &Summary) -> SummaryDocument {
 fn record(row: &Row) -> RecordDocument {
     let figure: Option<&Figure> = row.figure.as_ref().ok();
     let interval = figure.and_then(|f| f.interval);
+    let split = figure.and_then(|f| f.user_share);
     RecordDocument {
         operation: row.case.operation.clone(),
         name: row.case.name.clone(),
@@ -139,7 +142,8 @@ fn record(row: &Row) -> RecordDocument {
         net: figure.and_then(|f| f.net).map(|net| net.0),
         times_empty_call: figure.and_then(|f| f.times_empty_call),
         samples: figure.map_or(0, |f| f.samples),
-        user_share: figure.and_then(|f| f.user_share).map(|split| split.share),
+        user_share: split.map(|split| split.share),
+        user_share_error: split.map(|split| split.standard_error),
         entries: row.entries.clone(),
         entries_status: status(&row.entries_status),
         warnings: row.warnings.iter().map(|w| w.to_string()).collect(),

@@ -21,11 +21,13 @@ pub enum Sort {
 
 /// The table of `summary`, with its warnings below.
 pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
+    let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
     let columns = vec![
         Column::left("operation"),
         Column::right("ns/op"),
         Column::right("95% interval").expendable(1),
         Column::right("±"),
+        Column::right("net").expendable(if snippets { 0 } else { 5 }),
         Column::right("best").expendable(3),
         Column::right("calls/s").expendable(4),
         Column::right("usr/sys %").expendable(2),
@@ -66,19 +68,20 @@ fn cells(row: &Row) -> Vec<Cell> {
         }
         Err(failure) => {
             let mut cells = vec![name];
-            cells.extend(std::iter::repeat_n(Cell::styled("-", Style::Faint), 6));
+            cells.extend(std::iter::repeat_n(Cell::styled("-", Style::Faint), 7));
             cells.extend([Cell::styled(failure.message.clone(), Style::Bad), Cell::default()]);
             cells
         }
     }
 }
 
-fn figure_cells(figure: &Figure) -> [Cell; 6] {
+fn figure_cells(figure: &Figure) -> [Cell; 7] {
     let median = figure.median.0;
     [
         Cell::number(nanoseconds(median), median),
         interval_cell(figure),
         figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p)),
+        figure.net.map_or(Cell::default(), |net| Cell::number(nanoseconds(net.0), net.0)),
         figure.best.map_or(Cell::default(), |best| Cell::number(nanoseconds(best.0), best.0)),
         Cell::number(rate(1e9 / median), 1e9 / median),
         figure.user_share.map_or(Cell::from(""), split_cell),
@@ -94,10 +97,13 @@ fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// `12/88`, with `~` where accounting by ticks leaves more than one point of doubt.
+/// Standard error above which a share is marked: its 95% interval then reaches three points or more to either side.
+const DOUBT: f64 = 0.015;
+
+/// `12/88` in whole points, with `~` where they are known to no better than three points either way.
 fn split_cell(split: UserShare) -> Cell {
     let user = (split.share * 100.0).round();
-    let doubt = if split.standard_error > 0.01 { "~" } else { "" };
+    let doubt = if split.standard_error > DOUBT { "~" } else { "" };
     Cell::from(format!("{doubt}{user:.0}/{:.0}", 100.0 - user))
 }
 

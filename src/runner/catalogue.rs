@@ -33,10 +33,16 @@ fn parse_line(line: &str) -> Result<Operation> {
         params: params.split("; ").filter(|p| !p.is_empty()).map(parse_param).collect::<Result<_>>()?,
         systems: systems.to_string(),
         family: Some(family.to_string()).filter(|f| !f.is_empty()),
-        traits: Traits { switches: flags & 1 != 0, children: flags & 2 != 0, machine: flags & 4 != 0 },
+        traits: traits(flags),
         limit: limit.parse().ok().filter(|limit| *limit > 0),
         available: available == "1",
     })
+}
+
+/// The bits of `probe.h`.
+fn traits(flags: u32) -> Traits {
+    let has = |bit: u32| flags & bit != 0;
+    Traits { switches: has(1), children: has(2), machine: has(4), faults: has(8) }
 }
 
 /// `depth=1:path components`
@@ -58,6 +64,7 @@ mod tests {
         assert_eq!(operation.area(), "io");
         assert_eq!(operation.params, [Parameter { name: "size".into(), default: 4096, what: "bytes".into() }]);
         assert!(operation.traits.switches && operation.traits.machine && !operation.traits.children);
+        assert!(!operation.traits.faults && parse_line(&line.replace("\t5\t", "\t8\t")).unwrap().traits.faults);
         assert_eq!((operation.limit, operation.family, operation.available), (Some(256), None, true));
         assert!(parse_line("id.getppid\tx").is_err());
     }

@@ -1,9 +1,9 @@
 //! One worker process: lines to its input, lines from its output with patience that ends, and its end.
 
 use super::RunDirectory;
-use super::protocol::{Facts, Reply, add_line, parse_ready};
+use super::protocol::{Facts, Reply, add_line, parse_ready, parse_sampled};
 use crate::kernel::process::{kill_group, wait_readable};
-use crate::model::{Failure, FailureKind};
+use crate::model::{Failure, FailureKind, ModeSamples};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -112,6 +112,15 @@ impl Child {
         let mut reply = Reply::default();
         while !add_line(&mut reply, &self.line(deadline)?)? {}
         Ok(reply)
+    }
+
+    /// Lets the worker look where a timer interrupts the operation, for about `time` (whole milliseconds) of CPU time.
+    ///
+    /// # Errors
+    /// As `request`.
+    pub fn sample(&mut self, time: Duration, patience: Duration) -> Result<ModeSamples, Failure> {
+        self.send(&format!("sample {}", time.as_millis()))?;
+        parse_sampled(&self.line(Instant::now() + patience)?)
     }
 
     fn line(&mut self, deadline: Instant) -> Result<String, Failure> {

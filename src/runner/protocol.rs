@@ -1,6 +1,6 @@
 //! The probe's text protocol: what its lines mean. Pure; `child` moves the bytes.
 
-use crate::model::{Failure, FailureKind};
+use crate::model::{Failure, FailureKind, ModeSamples};
 use std::collections::BTreeMap;
 
 /// One batch: elapsed nanoseconds, and involuntary context switches during it.
@@ -67,6 +67,17 @@ pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
     Ok(false)
 }
 
+/// Reads `sampled USER SYSTEM`.
+///
+/// # Errors
+/// As `parse_ready`.
+pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
+    let counts = line.strip_prefix("sampled ").and_then(|rest| rest.split_once(' '));
+    let counts = counts.and_then(|(user, system)| Some((user.parse().ok()?, system.parse().ok()?)));
+    let (user, system) = counts.ok_or_else(|| failure_in(line))?;
+    Ok(ModeSamples { user, system })
+}
+
 /// `error ENOSYS futex: Function not implemented` as a failure; any other line as a breach of the protocol.
 fn failure_in(line: &str) -> Failure {
     let Some(text) = line.strip_prefix("error ") else {
@@ -104,6 +115,15 @@ mod tests {
         assert_eq!(parse_ready("error - no such operation").unwrap_err().message, "no such operation");
         for line in ["hello", "1 2 3", "total 1 2", ""] {
             assert_eq!(add_line(&mut Reply::default(), line).unwrap_err().kind, FailureKind::Crashed, "{line}");
+        }
+    }
+
+    #[test]
+    fn samples_of_the_mode_are_two_counts() {
+        assert_eq!(parse_sampled("sampled 120 1500"), Ok(ModeSamples { user: 120, system: 1500 }));
+        assert_eq!(parse_sampled("error EIO read: I/O error").unwrap_err().message, "EIO: read: I/O error");
+        for line in ["sampled", "sampled 1", "sampled 1 -2", "sampled 1 2 3", "total 1 2"] {
+            assert_eq!(parse_sampled(line).unwrap_err().kind, FailureKind::Crashed, "{line}");
         }
     }
 

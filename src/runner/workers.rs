@@ -8,6 +8,7 @@ use crate::engine::{Launcher, Worker};
 use crate::kernel::affinity::Placement;
 use crate::model::{Case, Failure};
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::process::Command;
 use std::rc::Rc;
 use std::time::Duration;
@@ -28,6 +29,11 @@ impl Workers {
         Workers { placement, interrupt, patience, directory: Rc::new(RefCell::new(directory)), builds }
     }
 
+    /// The path of the embedded probe.
+    pub fn probe(&self) -> PathBuf {
+        self.directory.borrow().probe()
+    }
+
     /// Builds what `case` needs, where that has not been done.
     ///
     /// # Errors
@@ -43,8 +49,8 @@ impl Workers {
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let built = self.built(case)?;
         let mut command = match &built {
-            Some(built) => built.command(&self.directory.borrow().probe()),
-            None => Command::new(self.directory.borrow().probe()),
+            Some(built) => built.command(&self.probe()),
+            None => Command::new(self.probe()),
         };
         // The size of the environment block moves the stack, and with it every alignment: METHOD.md, "Workers".
         command.env("SYSCOST_PADDING", "x".repeat(padding));

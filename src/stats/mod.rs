@@ -2,13 +2,15 @@
 
 mod drift;
 mod interval;
+mod modes;
 mod ratio;
 
 pub use drift::state_change;
 pub use interval::{Interval, block_interval};
+pub use modes::{UserShare, user_share};
 pub use ratio::{Ratio, paired_ratio};
 
-use crate::model::{CpuTime, Measurement, Nanos};
+use crate::model::{Measurement, Nanos};
 use std::ops::Range;
 
 /// What the samples of a case say of its cost, in nanoseconds per iteration.
@@ -73,29 +75,6 @@ fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     }
 }
 
-/// User mode's share of the CPU time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UserShare {
-    /// From 0 to 1.
-    pub share: f64,
-    /// Standard error, from accounting by clock ticks.
-    pub standard_error: f64,
-}
-
-/// Kernels account CPU time by ticks, at least 100 a second; a finer accounting only makes the error smaller.
-const TICKS_PER_SECOND: f64 = 100.0;
-
-/// The split of CPU time; `None` with less than 20 ms of it, which are too few ticks to split.
-pub fn user_share(cpu: &CpuTime) -> Option<UserShare> {
-    let total = (cpu.user_ns + cpu.system_ns) as f64;
-    if total < 20e6 {
-        return None;
-    }
-    let share = cpu.user_ns as f64 / total;
-    let variance = share * (1.0 - share) / (TICKS_PER_SECOND * total / 1e9);
-    Some(UserShare { share, standard_error: variance.sqrt() })
-}
-
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -122,12 +101,5 @@ pub mod tests {
         assert_eq!((estimate.samples, estimate.blocks), (6, 2));
         assert!(super::estimate(&measurement(&[]), 0..0).is_none());
         assert!(super::estimate(&few, 5..9).is_none(), "blocks that this case does not have");
-    }
-
-    #[test]
-    fn the_split_needs_ticks() {
-        assert!(user_share(&CpuTime { user_ns: 1_000_000, system_ns: 0, wall_ns: 0 }).is_none());
-        let split = user_share(&CpuTime { user_ns: 500_000_000, system_ns: 500_000_000, wall_ns: 0 }).unwrap();
-        assert_eq!((split.share, split.standard_error), (0.5, 0.05));
     }
 }

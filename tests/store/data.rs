@@ -20,6 +20,7 @@ fn record(operation: &str, outcome: Outcome) -> Record {
         outcome,
         entries: None,
         entries_status,
+        mode_samples: None,
         warnings: vec![],
     }
 }
@@ -43,6 +44,7 @@ fn measured() -> Record {
     record.case.defaults.insert("entries".into(), 0);
     record.entries = Some([("newfstatat".to_string(), 1.0)].into_iter().collect());
     record.entries_status = EntriesStatus::Verified;
+    record.mode_samples = Some(ModeSamples { user: 98, system: 512 });
     record
 }
 
@@ -128,10 +130,12 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 prop_compose! {
     fn any_record()(case in any_case(), outcome in any_outcome(), baseline in any::<bool>(),
         entries in option::of(btree_map(text(), number(), 0..3)), reason in option::of(any::<String>()),
-        warnings in vec(any::<String>(), 0..2)) -> Record {
+        modes in option::of((any::<u64>(), any::<u64>())), warnings in vec(any::<String>(), 0..2)) -> Record {
         let role = if baseline { Role::Baseline } else { Role::Asked };
         let entries_status = reason.map_or(EntriesStatus::Verified, EntriesStatus::Unverified);
-        Record { case, role, outcome, entries: entries.map(|e| e.into_iter().collect()), entries_status, warnings }
+        let entries = entries.map(|e| e.into_iter().collect());
+        let mode_samples = modes.map(|(user, system)| ModeSamples { user, system });
+        Record { case, role, outcome, entries, entries_status, mode_samples, warnings }
     }
 }
 

@@ -61,6 +61,7 @@ impl From<&model::Record> for Record {
             entries: record.entries.as_ref().map(|e| e.iter().map(|(name, count)| (name.to_string(), count)).collect()),
             entries_status,
             entries_reason,
+            mode_samples: record.mode_samples.map(|m| ModeSamples { user: m.user, system: m.system }),
             warnings: record.warnings.clone(),
             samples,
             error,
@@ -108,7 +109,9 @@ impl Record {
             EntriesStatus::Unverified => Status::Unverified(self.entries_reason.unwrap_or_default()),
         };
         let entries = self.entries.map(|map| map.into_iter().collect());
-        Ok(model::Record { case, role: self.role.into(), outcome, entries, entries_status, warnings: self.warnings })
+        let mode_samples = self.mode_samples.map(|m| model::ModeSamples { user: m.user, system: m.system });
+        let (role, warnings) = (self.role.into(), self.warnings);
+        Ok(model::Record { case, role, outcome, entries, entries_status, mode_samples, warnings })
     }
 
     /// How messages name the record: by index and case.

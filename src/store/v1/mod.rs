@@ -122,6 +122,9 @@ struct Record {
     /// Why the entries are unverified; null if they are verified.
     #[serde(default)]
     entries_reason: Option<String>,
+    /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
+    #[serde(default)]
+    mode_samples: Option<ModeSamples>,
     /// What was noticed while measuring, one line each.
     #[serde(default)]
     warnings: Vec<String>,
@@ -157,6 +160,13 @@ enum EntriesStatus {
     Verified,
     /// Not counted; `entries_reason` says why.
     Unverified,
+}
+
+/// Counts of an untimed pass.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct ModeSamples {
+    user: u64,
+    system: u64,
 }
 
 /// The raw times of one case.

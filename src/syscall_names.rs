@@ -1,4 +1,4 @@
-//! Names of system calls by architecture, as the kernel's audit interface tells architectures apart.
+//! Names of system calls by architecture, as the kernel's audit interface tells architectures apart. Pure tables.
 
 use syscalls::{aarch64, arm, riscv64, x86, x86_64};
 
@@ -31,6 +31,12 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
         Some(a) if audit != own => format!("{name}({})", a.label),
         _ => name,
     }
+}
+
+/// Whether some architecture has a system call of that name.
+pub fn is_known(name: &str) -> bool {
+    use std::str::FromStr;
+    x86_64::Sysno::from_str(name).is_ok() || x86::Sysno::from_str(name).is_ok()
 }
 
 #[cfg(test)]

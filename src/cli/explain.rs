@@ -1,0 +1,228 @@
+//! `syscost explain`: what really ran when an operation was called, and by which other ways the same can be had.
+//!
+//! Flags to cases, then to `explain` (code), `engine` (time) and a format. Called by `main`.
+
+use super::error::usage;
+use super::progress::Progress;
+use crate::engine::Planned;
+use crate::explain::{self, Cost, Explanation, Variant};
+use crate::kernel::affinity::Wanted;
+use crate::model::Operation;
+use crate::plan::{self, Setting, Subject};
+use crate::report::{self, Format, Screen};
+use crate::session::{Session, Wishes};
+use crate::summary::{Row, summarize};
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use std::io::Write;
+use std::time::Duration;
+
+/// Show what really ran when an operation was called: who answered, and by which instructions.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ExplainArgs {
+    /// An operation's id, e.g. call.getpid. See 'syscost list'.
+    #[arg(value_name = "OPERATION")]
+    pub operation: String,
+    /// All operations of the same family in one table.
+    #[arg(long)]
+    pub variants: bool,
+    /// A parameter's value. May be given more than once.
+    #[arg(long = "param", value_name = "KEY=VALUE")]
+    pub params: Vec<Setting>,
+    /// How it is written; csv with --variants only.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// The CPU to measure on: a number, or 'none' to leave it to the kernel [default: the last one allowed].
+    #[arg(long, value_name = "N|none")]
+    pub cpu: Option<Wanted>,
+    /// Wall time for measuring [default: 0.6, with --variants 2].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub time: Option<Duration>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost explain call.getpid
+  syscost explain call.getpid --variants
+  syscost explain time.clock_gettime --format json | jq '.verdict'";
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|value| Duration::try_from_secs_f64(value).ok());
+    time.filter(|time| !time.is_zero()).ok_or(format!("'{text}' is not a positive number"))
+}
+
+/// Explains one operation, or compares its variants.
+///
+/// # Errors
+/// When the operation is unknown or fails, or `out` cannot be written.
+pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    usage(check(args))?;
+    let mut session = usage(Session::open(wishes(args)))?;
+    let catalogue = std::mem::take(&mut session.catalogue);
+    let operation = usage(find(&catalogue, &args.operation))?;
+    match args.variants {
+        false => one(args, session, &catalogue, operation, screen, out),
+        true => variants(args, session, &catalogue, operation, screen, out),
+    }
+}
+
+/// Entries are proved together with the code, not again when the time is taken.
+fn wishes(args: &ExplainArgs) -> Wishes {
+    let usual = if args.variants { Duration::from_secs(2) } else { Duration::from_millis(600) };
+    Wishes {
+        cpu: args.cpu.unwrap_or_default(),
+        budget: Some(args.time.unwrap_or(usual)),
+        timeout: PATIENCE,
+        verify: false,
+        ..Wishes::default()
+    }
+}
+
+fn check(args: &ExplainArgs) -> Result<()> {
+    if args.format == Format::Csv && !args.variants {
+        bail!("--format csv is for tables; without --variants use text, markdown or json");
+    }
+    if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
+        bail!("--param {}: explain takes one value of each parameter", setting.name);
+    }
+    Ok(())
+}
+
+fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
+    if let Some(operation) = catalogue.iter().find(|o| o.id == id) {
+        return Ok(operation);
+    }
+    match plan::matching(catalogue, &[id.to_string()])?[..] {
+        [one] => Ok(one),
+        [first, ..] => bail!("'{id}' names several operations; explain takes one, e.g. {}", first.id),
+        [] => bail!("no operation is named '{id}'; 'syscost list' shows all"),
+    }
+}
+
+/// How long a request may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn one(
+    args: &ExplainArgs,
+    session: Session,
+    catalogue: &[Operation],
+    operation: &Operation,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let planned = usage(plan::select(catalogue, &[Subject::Operation(operation)], &args.params, &[]))?;
+    let explanation = explain::explain(session.workers(), &planned[0], operation);
+    let explanation = explanation.with_context(|| operation.id.clone())?;
+    let cost = costs(session, planned)?.remove(0);
+    let words = cost.as_ref().map_or_else(|reason| format!("not measured: {reason}"), Cost::words);
+    match args.format {
+        Format::Json => json(&OneJson { schema: SCHEMA, explanation: &explanation, cost: cost.ok() }, out),
+        Format::Markdown => explain::write_markdown(&explanation, &words, out),
+        Format::Text | Format::Csv => explain::write_text(&explanation, &words, screen, out),
+    }
+}
+
+fn variants(
+    args: &ExplainArgs,
+    session: Session,
+    catalogue: &[Operation],
+    operation: &Operation,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let (family, members) = usage(family(catalogue, operation))?;
+    let subjects: Vec<Subject> = members.iter().map(|o| Subject::Operation(o)).collect();
+    let planned = usage(plan::select(catalogue, &subjects, &args.params, &[]))?;
+    let of_each = members.iter().zip(&planned);
+    let explained: Vec<_> = of_each.map(|(o, planned)| explain::explain(session.workers(), planned, o)).collect();
+    let with_cost = members.iter().zip(explained).zip(costs(session, planned)?);
+    let variants: Vec<Variant> = with_cost
+        .map(|((o, explained), cost)| Variant { operation: o.id.clone(), cost: cost.ok(), explained })
+        .collect();
+    let answer = explain::answer(&variants);
+    if args.format == Format::Json {
+        return json(&VariantsJson::new(family, &variants, &answer), out);
+    }
+    let mut table = explain::table(family, &variants);
+    if !answer.is_empty() {
+        table.notes.push(answer);
+    }
+    report::write_table(&table, args.format, screen, out)
+}
+
+/// The family of an operation and all its members.
+fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&'a str, Vec<&'a Operation>)> {
+    let of = |family: &str| catalogue.iter().filter(|o| o.family.as_deref() == Some(family)).collect::<Vec<_>>();
+    let members = operation.family.as_deref().map(|family| (family, of(family)));
+    if let Some((family, members)) = members.filter(|(_, members)| members.len() > 1) {
+        return Ok((family, members));
+    }
+    let mut some: Vec<&str> = Vec::new();
+    let mut families = std::collections::BTreeSet::new();
+    for other in catalogue {
+        let Some(family) = other.family.as_deref() else { continue };
+        if families.insert(family) && of(family).len() > 1 {
+            some.push(&other.id);
+        }
+    }
+    some.truncate(6);
+    bail!("{} has no variants; operations that have some: {}", operation.id, some.join(", "))
+}
+
+/// The time of each case that was asked for, or why there is none; all against the empty call of the same run.
+fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Result<Cost, String>>> {
+    let run = session.measure(planned, &Progress::new(true), None)?;
+    if !run.complete {
+        bail!("interrupted");
+    }
+    let cost = |row: Row| match row.figure {
+        Ok(figure) => Ok(Cost { time: figure.median, times_empty_call: figure.times_empty_call }),
+        Err(failure) => Err(failure.message),
+    };
+    Ok(summarize(&run).rows.into_iter().map(cost).collect())
+}
+
+const SCHEMA: &str = "syscost.explain/1";
+
+#[derive(Serialize)]
+struct OneJson<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    cost: Option<Cost>,
+}
+
+#[derive(Serialize)]
+struct VariantsJson<'a> {
+    schema: &'static str,
+    family: &'a str,
+    variants: Vec<VariantJson<'a>>,
+    answer: &'a str,
+}
+
+#[derive(Serialize)]
+struct VariantJson<'a> {
+    operation: &'a str,
+    cost: Option<Cost>,
+    explanation: Option<&'a Explanation>,
+    /// Why there is no explanation.
+    failure: Option<&'a str>,
+}
+
+impl<'a> VariantsJson<'a> {
+    fn new(family: &'a str, variants: &'a [Variant], answer: &'a str) -> VariantsJson<'a> {
+        let row = |variant: &'a Variant| VariantJson {
+            operation: &variant.operation,
+            cost: variant.cost,
+            explanation: variant.explained.as_ref().ok(),
+            failure: variant.explained.as_ref().err().map(|failure| failure.message.as_str()),
+        };
+        VariantsJson { schema: SCHEMA, family, variants: variants.iter().map(row).collect(), answer }
+    }
+}
+
+fn json(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    Ok(writeln!(out)?)
+}

@@ -1,0 +1,74 @@
+//! One iteration out of two recordings: a batch of two iterations less a batch of one, instruction by instruction. What
+//! the function does before and after its loop cancels. Pure. Called by `explain`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one iteration executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Iteration {
+    /// Addresses in the order of their first execution, with how often each was executed.
+    pub executed: Vec<(u64, u64)>,
+    /// Which instruction came after which, likewise.
+    pub steps: Vec<((u64, u64), u64)>,
+    /// Whether the first batch executed what the second did not: iterations differ.
+    pub uneven: bool,
+}
+
+impl Iteration {
+    /// The difference of the recordings of two iterations and of one.
+    pub fn between(one: &[u64], two: &[u64]) -> Iteration {
+        let (executed, uneven) = difference(one.iter().copied(), two.iter().copied());
+        let (steps, _) = difference(pairs(one), pairs(two));
+        Iteration { executed, steps, uneven }
+    }
+
+    /// A whole batch of one iteration, where a batch may have no more.
+    pub fn whole(one: &[u64]) -> Iteration {
+        Iteration::between(&[], one)
+    }
+
+    /// Instructions executed.
+    pub fn instructions(&self) -> u64 {
+        self.executed.iter().map(|(_, count)| count).sum()
+    }
+}
+
+fn pairs(trace: &[u64]) -> impl Iterator<Item = (u64, u64)> {
+    trace.windows(2).map(|pair| (pair[0], pair[1]))
+}
+
+/// What `many` holds more of, in its order; and whether `few` holds more of anything.
+fn difference<T: Ord + Copy>(few: impl Iterator<Item = T>, many: impl Iterator<Item = T>) -> (Vec<(T, u64)>, bool) {
+    let mut counts: BTreeMap<T, i64> = BTreeMap::new();
+    few.for_each(|item| *counts.entry(item).or_insert(0) -= 1);
+    let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
+    for item in many {
+        *counts.entry(item).or_insert(0) += 1;
+        if seen.insert(item) {
+            order.push(item);
+        }
+    }
+    let more = order.into_iter().filter(|item| counts[item] > 0).map(|item| (item, counts[&item].cast_unsigned()));
+    (more.collect(), counts.values().any(|count| *count < 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_around_the_loop_cancels() {
+        let one = [1, 2, 10, 11, 3];
+        let two = [1, 2, 10, 11, 2, 10, 11, 3];
+        let iteration = Iteration::between(&one, &two);
+        assert_eq!(iteration.executed, [(2, 1), (10, 1), (11, 1)]);
+        assert_eq!(iteration.steps, [((2, 10), 1), ((10, 11), 1), ((11, 2), 1)]);
+        assert_eq!((iteration.instructions(), iteration.uneven), (3, false));
+    }
+
+    #[test]
+    fn a_first_iteration_that_differs_is_noticed() {
+        assert!(Iteration::between(&[1, 9, 2], &[1, 2, 1, 2]).uneven);
+        assert_eq!(Iteration::whole(&[1, 2, 2]).executed, [(1, 1), (2, 2)]);
+    }
+}

@@ -1,0 +1,248 @@
+//! Disassembly of what was executed, function by function. Pure. Called by `explain`.
+//!
+//! NASM syntax, as the crate's feature is chosen: it reads like Intel's own manuals and has no size suffixes to explain.
+
+use super::iteration::Iteration;
+use super::symbols::{Kind, Place, Symbols};
+use crate::kernel::step::Memory;
+use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction as Decoded, Mnemonic, NasmFormatter};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The instructions of one function that were executed in an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Function {
+    pub name: String,
+    /// The file that it is mapped from, `probe`, `[vdso]` or `[vsyscall]`.
+    pub object: String,
+    pub role: Role,
+    /// By address.
+    pub instructions: Vec<Instruction>,
+    #[serde(skip)]
+    pub place: Place,
+}
+
+/// What part a function has in the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The probe's measuring loop and what is inlined into it.
+    Caller,
+    /// A stub of the procedure linkage table.
+    Stub,
+    /// Anything else in the probe.
+    Program,
+    Library,
+    Vdso,
+    Vsyscall,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Instruction {
+    /// From the function's first byte.
+    pub offset: u64,
+    /// In hexadecimal; empty where the memory cannot be read.
+    pub bytes: String,
+    pub text: String,
+    /// Executions per iteration.
+    pub count: u64,
+    /// How it enters the kernel, where it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    #[serde(skip)]
+    pub address: u64,
+    #[serde(skip)]
+    pub flow: Flow,
+    #[serde(skip)]
+    pub length: u64,
+}
+
+/// An instruction that enters the kernel on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Gate {
+    #[serde(rename = "syscall")]
+    Syscall,
+    #[serde(rename = "sysenter")]
+    Sysenter,
+    #[serde(rename = "int 0x80")]
+    Int80,
+    /// A fetch from the vsyscall page.
+    #[serde(rename = "page fault")]
+    PageFault,
+}
+
+impl std::fmt::Display for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Gate::Syscall => "syscall",
+            Gate::Sysenter => "sysenter",
+            Gate::Int80 => "int 0x80",
+            Gate::PageFault => "page fault",
+        })
+    }
+}
+
+/// How an instruction leaves its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flow {
+    #[default]
+    Next,
+    Call,
+    CallPointer,
+    Jump,
+    JumpPointer,
+    Return,
+}
+
+/// The functions of an iteration in the order of their first execution. `run` is the probe's loop, `probe` its object.
+pub fn functions(iteration: &Iteration, memory: &Memory, symbols: &Symbols, run: u64, probe: &str) -> Vec<Function> {
+    let mut functions: Vec<Function> = Vec::new();
+    let mut index: BTreeMap<u64, usize> = BTreeMap::new();
+    let caller = symbols.place(run).start;
+    for (address, count) in &iteration.executed {
+        let place = symbols.place(*address);
+        let at = *index.entry(place.start).or_insert_with(|| {
+            functions.push(begin(&place, caller, probe));
+            functions.len() - 1
+        });
+        functions[at].instructions.push(instruction(*address, *count, &place, memory, symbols));
+    }
+    for function in &mut functions {
+        function.instructions.sort_by_key(|i| i.address);
+        if function.instructions.first().is_some_and(|i| i.offset == 0 && i.bytes == SIGNAL_RETURN) {
+            function.name = format!("signal return ({})", function.name);
+        }
+    }
+    functions
+}
+
+/// `mov rax, 15`: a handler returns to this, and it has no symbol (glibc's `__restore_rt`).
+const SIGNAL_RETURN: &str = "48 c7 c0 0f 00 00 00";
+
+fn begin(place: &Place, caller: u64, probe: &str) -> Function {
+    let role = match place.kind {
+        Kind::Vsyscall => Role::Vsyscall,
+        Kind::Stub => Role::Stub,
+        Kind::Function if place.start == caller => Role::Caller,
+        Kind::Function if place.object == "[vdso]" => Role::Vdso,
+        Kind::Function if place.object == probe => Role::Program,
+        Kind::Function => Role::Library,
+    };
+    let (name, object) = (place.name.clone(), place.object.clone());
+    Function { name, object, role, instructions: Vec::new(), place: place.clone() }
+}
+
+fn instruction(address: u64, count: u64, place: &Place, memory: &Memory, symbols: &Symbols) -> Instruction {
+    let offset = address - place.start;
+    let mut made = Instruction {
+        offset,
+        bytes: String::new(),
+        text: "(cannot be read)".to_string(),
+        count,
+        gate: None,
+        address,
+        flow: Flow::Next,
+        length: 0,
+    };
+    if place.kind == Kind::Vsyscall {
+        made.text = "(the fetch faults)".to_string();
+        made.gate = Some(Gate::PageFault);
+        made.flow = Flow::Return;
+    } else if let Some(decoded) = decode(address, memory) {
+        let bytes = memory.code.get(&address).map_or(&[][..], |bytes| &bytes[..decoded.len()]);
+        made.bytes = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        made.text = text(&decoded, place, symbols);
+        (made.gate, made.flow, made.length) = (gate(&decoded), flow(&decoded), decoded.len() as u64);
+    }
+    made
+}
+
+/// The instruction at an address; `None` where its bytes could not be read or are none.
+pub fn decode(address: u64, memory: &Memory) -> Option<Decoded> {
+    let bytes = memory.code.get(&address).filter(|bytes| !bytes.is_empty())?;
+    let decoded = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode();
+    (!decoded.is_invalid()).then_some(decoded)
+}
+
+fn gate(decoded: &Decoded) -> Option<Gate> {
+    match decoded.mnemonic() {
+        Mnemonic::Syscall => Some(Gate::Syscall),
+        Mnemonic::Sysenter => Some(Gate::Sysenter),
+        Mnemonic::Int if decoded.immediate8() == 0x80 => Some(Gate::Int80),
+        _ => None,
+    }
+}
+
+/// How an instruction leaves its place.
+pub fn flow(decoded: &Decoded) -> Flow {
+    match decoded.mnemonic() {
+        _ if decoded.is_call_near() => Flow::Call,
+        _ if decoded.is_call_near_indirect() => Flow::CallPointer,
+        _ if decoded.is_jmp_short_or_near() => Flow::Jump,
+        _ if decoded.is_jmp_near_indirect() => Flow::JumpPointer,
+        Mnemonic::Ret => Flow::Return,
+        _ => Flow::Next,
+    }
+}
+
+fn text(decoded: &Decoded, place: &Place, symbols: &Symbols) -> String {
+    let mut formatter = NasmFormatter::new();
+    let options = formatter.options_mut();
+    options.set_hex_prefix("0x");
+    options.set_hex_suffix("");
+    options.set_uppercase_hex(false);
+    options.set_space_after_operand_separator(true);
+    let mut text = String::new();
+    if decoded.is_call_near() || decoded.is_jmp_short_or_near() || decoded.is_jcc_short_or_near() {
+        formatter.format_mnemonic(decoded, &mut text);
+        return format!("{text} {}", target(decoded.near_branch_target(), place, symbols));
+    }
+    formatter.format(decoded, &mut text);
+    text
+}
+
+/// `+0x10` within the function, `getpid@plt`, `__getpid+0x4` elsewhere.
+fn target(address: u64, place: &Place, symbols: &Symbols) -> String {
+    let to = symbols.place(address);
+    let offset = address.wrapping_sub(to.start);
+    let stub = if to.kind == Kind::Stub { "@plt" } else { "" };
+    match offset {
+        _ if to.start == place.start => format!("+{offset:#x}"),
+        0 => format!("{}{stub}", to.name),
+        _ => format!("{}{stub}+{offset:#x}", to.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(bytes: &[u8]) -> Decoded {
+        let memory = Memory { code: BTreeMap::from([(0x1000, bytes.to_vec())]), ..Memory::default() };
+        decode(0x1000, &memory).unwrap()
+    }
+
+    #[test]
+    fn gates_are_told_apart() {
+        for (bytes, expected) in [
+            (&[0x0f, 0x05][..], Some(Gate::Syscall)),
+            (&[0x0f, 0x34], Some(Gate::Sysenter)),
+            (&[0xcd, 0x80], Some(Gate::Int80)),
+            (&[0xcd, 0x03], None),
+            (&[0xc3], None),
+        ] {
+            assert_eq!(gate(&decoded(bytes)), expected, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn flows_and_text() {
+        assert_eq!(flow(&decoded(&[0xff, 0xd0])), Flow::CallPointer);
+        assert_eq!(flow(&decoded(&[0xff, 0x25, 0, 0, 0, 0])), Flow::JumpPointer);
+        assert_eq!(flow(&decoded(&[0xe8, 0, 0, 0, 0])), Flow::Call);
+        assert_eq!(flow(&decoded(&[0xc3])), Flow::Return);
+        let symbols = Symbols::default();
+        let place = symbols.place(0x1000);
+        assert_eq!(text(&decoded(&[0xb8, 0x27, 0, 0, 0]), &place, &symbols), "mov eax, 0x27");
+    }
+}

@@ -1,0 +1,147 @@
+//! What really ran: an operation's code as it was executed in the running process, and a verdict.
+//!
+//! The one part that talks to a process is `record`; all else is pure and works on its recording. It times nothing: the
+//! engine does. Called by the `explain` command.
+
+mod iteration;
+mod listing;
+mod record;
+mod route;
+mod symbols;
+mod text;
+mod variants;
+mod verdict;
+
+pub use listing::{Function, Gate, Instruction, Role};
+pub use text::{write_markdown, write_text};
+pub use variants::{Cost, Variant, answer, table};
+pub use verdict::{Answer, GateUse, Verdict};
+
+use crate::engine::Planned;
+use crate::model::{Entries, EntriesStatus, Failure, Operation};
+use crate::proof::{self, Proof};
+use crate::runner::Workers;
+use iteration::Iteration;
+use listing::Flow;
+use record::Recording;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use symbols::{Kind, Symbols};
+use verdict::Counted;
+
+/// How the probe is called where objects are named.
+const PROBE: &str = "probe";
+
+/// All that is known of what an operation does, but its cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    pub operation: String,
+    pub what: String,
+    pub params: BTreeMap<String, u64>,
+    pub verdict: Verdict,
+    /// Kernel entries per iteration; `None` where they could not be counted.
+    pub entries: Option<Entries>,
+    /// Page faults per iteration; `None` where they could not be counted.
+    pub page_faults: Option<f64>,
+    /// Why they could not be counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries_unverified: Option<String>,
+    /// What was executed; `None` where it could not be recorded.
+    pub code: Option<Code>,
+    /// Why there is no code, or what must be known to read it.
+    pub notes: Vec<String>,
+}
+
+/// The code of one iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Code {
+    /// How the names that the operation uses led to what ran, a line for each call.
+    pub resolved: Vec<String>,
+    /// Instructions executed per iteration.
+    pub instructions: u64,
+    /// Bytes of the different instructions executed: in the probe's loop, and in all that it calls.
+    pub caller_bytes: u64,
+    pub callee_bytes: u64,
+    /// In the order of their first execution.
+    pub functions: Vec<Function>,
+}
+
+/// Finds out what one iteration of `case` really does.
+///
+/// # Errors
+/// The case's own failure. Code that cannot be recorded is no failure: the explanation says so.
+pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> Result<Explanation, Failure> {
+    let proof = proof::prove(workers, planned)?;
+    let (recorded, mut notes) = match record::record(workers, &planned.case, operation)? {
+        Ok(recording) => (Some(recording), Vec::new()),
+        Err(reason) => (None, vec![reason]),
+    };
+    notes.extend(proof.warning.clone());
+    notes.extend(recorded.iter().flat_map(|r| r.notes.clone()));
+    let (code, verdict) = match &recorded {
+        Some(recording) => understand(recording, &proof, operation),
+        None => (None, verdict::from_entries(proof.entries.as_ref())),
+    };
+    let entries_unverified = match proof.status {
+        EntriesStatus::Verified => None,
+        EntriesStatus::Unverified(reason) => Some(reason),
+    };
+    Ok(Explanation {
+        operation: operation.id.clone(),
+        what: operation.what.clone(),
+        params: planned.case.effective_params(),
+        verdict,
+        entries: proof.entries,
+        page_faults: recorded.as_ref().map(|recording| recording.faults),
+        entries_unverified,
+        code,
+        notes,
+    })
+}
+
+fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (Option<Code>, Verdict) {
+    let iteration = match &recording.two {
+        Some(two) => Iteration::between(&recording.one, two),
+        None => Iteration::whole(&recording.one),
+    };
+    let symbols = symbols_in_use(recording, &iteration);
+    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, PROBE);
+    let counted = Counted {
+        entries: proof.entries.as_ref(),
+        traits: operation.traits,
+        uneven: iteration.uneven,
+        faults: recording.faults,
+    };
+    let verdict = verdict::judge(&functions, &counted);
+    let bytes = |f: &Function| f.instructions.iter().map(|i| i.length).sum::<u64>();
+    let (caller, callee): (Vec<_>, Vec<_>) = functions.iter().partition(|f| f.role == Role::Caller);
+    let code = Code {
+        resolved: route::resolved(&iteration, &functions, &symbols),
+        instructions: iteration.instructions(),
+        caller_bytes: caller.into_iter().map(bytes).sum(),
+        callee_bytes: callee.into_iter().map(bytes).sum(),
+        functions,
+    };
+    (Some(code), verdict)
+}
+
+/// The recording's symbols, told which aliases are in use and where functions without a symbol begin.
+fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
+    let mut symbols = record::symbols(recording);
+    for ((from, to), _) in &iteration.steps {
+        let Some(instruction) = listing::decode(*from, &recording.memory) else { continue };
+        let (before, after) = (symbols.place(*from), symbols.place(*to));
+        let left = match listing::flow(&instruction) {
+            Flow::Call | Flow::CallPointer => true,
+            Flow::Jump | Flow::JumpPointer => before.start != after.start,
+            Flow::Next | Flow::Return => false,
+        };
+        if left || after.guessed {
+            symbols.begins(*to);
+        }
+        if before.kind == Kind::Stub {
+            symbols.prefer(&before.name);
+        }
+    }
+    symbols
+}

@@ -1,0 +1,193 @@
+//! Records a batch of one iteration and a batch of two in a running probe. The only part of `explain` that talks to a
+//! process. Called by `explain`.
+
+use super::PROBE;
+use super::symbols::Symbols;
+use crate::kernel::process::kill_group;
+use crate::kernel::step::{Bounds, Memory, StepError, Stepper};
+use crate::model::{Case, Failure, FailureKind, Operation};
+use crate::proof::Watchdog;
+use crate::runner::{Child, Workers};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Addresses of executed instructions in order, and the memory that they stand in.
+pub struct Recording {
+    /// Address of the operation's run function.
+    pub run: u64,
+    pub one: Vec<u64>,
+    /// `None` where a batch may have one iteration only.
+    pub two: Option<Vec<u64>>,
+    pub memory: Memory,
+    /// Page faults per iteration, counted while nothing was stepped.
+    pub faults: f64,
+    /// The probe's executable.
+    pub probe: PathBuf,
+    pub notes: Vec<String>,
+}
+
+/// Runs the case and records it; the inner error says why that cannot be done, in words.
+///
+/// # Errors
+/// The case's own failure.
+pub fn record(workers: &Workers, case: &Case, operation: &Operation) -> Result<Result<Recording, String>, Failure> {
+    record_within(Bounds::default(), workers, case, operation)
+}
+
+fn record_within(
+    bounds: Bounds,
+    workers: &Workers,
+    case: &Case,
+    operation: &Operation,
+) -> Result<Result<Recording, String>, Failure> {
+    let mut child = workers.start(case, 0)?;
+    child.send(&Workers::greeting(case))?;
+    let facts = child.ready(workers.patience)?;
+    let run = facts.get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
+    let Some(run) = run else {
+        return Err(Failure::new(FailureKind::Crashed, "the probe does not say where its code is (fact 'run')"));
+    };
+    // The first request resolves names that are bound lazily.
+    child.request(1, 1, workers.patience)?;
+    let _watchdog = Watchdog::start(child.pid(), workers.patience + 3 * bounds.time, &workers.interrupt);
+    let mut session = Session { workers, child, run, bounds };
+    // Handing over on one CPU takes a microsecond or two; waking another that is idle, tens of them in a virtual machine.
+    match workers.placement.on_measuring_cpu(|| session.recording(operation)) {
+        Ok(recording) => Ok(Ok(recording)),
+        Err(Problem::Failure(failure)) => Err(failure),
+        Err(Problem::Step(error)) => {
+            // It stands in the middle of its code: nothing that it may still do is wanted.
+            kill_group(session.child.pid());
+            Ok(Err(format!("no disassembly: {error}")))
+        }
+    }
+}
+
+/// Recordings of one request at the most, and instructions from which on one must do.
+const ATTEMPTS: usize = 6;
+const LONG: usize = 20_000;
+
+enum Problem {
+    Failure(Failure),
+    Step(StepError),
+}
+
+impl From<StepError> for Problem {
+    fn from(error: StepError) -> Problem {
+        Problem::Step(error)
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Problem {
+        Problem::Failure(failure)
+    }
+}
+
+struct Session<'a> {
+    workers: &'a Workers,
+    child: Child,
+    run: u64,
+    bounds: Bounds,
+}
+
+impl Session<'_> {
+    fn recording(&mut self, operation: &Operation) -> Result<Recording, Problem> {
+        let mut memory = Memory::default();
+        let one = self.shortest(1, &mut memory)?;
+        let single = operation.limit.is_some_and(|limit| limit < 2);
+        let two = if single { None } else { Some(self.shortest(2, &mut memory)?) };
+        let faults = if single { 0.0 } else { self.faults(operation.limit.unwrap_or(u64::MAX))? };
+        let probe = self.workers.probe();
+        let notes = single.then(|| "a batch has one iteration only: its set-up is shown with it".to_string());
+        Ok(Recording { run: self.run, one, two, memory, faults, probe, notes: notes.into_iter().collect() })
+    }
+
+    /// Page faults of twice as many iterations less those of once as many: what a batch causes once cancels.
+    fn faults(&mut self, limit: u64) -> Result<f64, Problem> {
+        let n = (limit / 2).clamp(1, 16);
+        let few = self.child.request(n, 1, self.workers.patience)?.minor_faults;
+        let many = self.child.request(2 * n, 1, self.workers.patience)?.minor_faults;
+        Ok(many.saturating_sub(few) as f64 / n as f64)
+    }
+
+    /// The shortest of a few recordings: the first that is seen twice. Stepping is slow enough that the clock's tick comes
+    /// in between, and code that reads what the tick writes then tries again.
+    fn shortest(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, Problem> {
+        let mut shortest = self.batch(n, memory)?;
+        for _ in 1..ATTEMPTS {
+            if shortest.len() > LONG {
+                break;
+            }
+            let next = self.batch(n, memory)?;
+            if next.len() == shortest.len() {
+                break;
+            }
+            if next.len() < shortest.len() {
+                shortest = next;
+            }
+        }
+        Ok(shortest)
+    }
+
+    /// Records one request and reads the memory that it ran in while the process still stands.
+    fn batch(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, Problem> {
+        let mut stepper = Stepper::attach(self.child.pid(), self.bounds)?;
+        let mut sent = Ok(());
+        let trace = stepper.record(self.run, || sent = self.child.send(&format!("{n} 1")))?;
+        sent?;
+        let addresses: BTreeSet<u64> = trace.iter().copied().collect();
+        memory.read(self.child.pid(), addresses.into_iter()).map_err(unreadable)?;
+        stepper.release()?;
+        self.child.reply(self.workers.patience)?;
+        Ok(trace)
+    }
+}
+
+fn unreadable(error: std::io::Error) -> Problem {
+    Problem::Step(StepError::Ended(format!("its memory cannot be read: {error}")))
+}
+
+/// The symbols of all that is mapped. A file that cannot be read leaves its code unnamed.
+pub fn symbols(recording: &Recording) -> Symbols {
+    let mut symbols = Symbols::new(&recording.memory.mappings);
+    let paths: BTreeSet<&str> = recording.memory.mappings.iter().map(|m| m.path.as_str()).collect();
+    for path in paths {
+        let image = match path {
+            "[vdso]" => Some(recording.memory.vdso.clone()),
+            _ if path.starts_with('/') => std::fs::read(path).ok(),
+            _ => None,
+        };
+        let label = if recording.probe.to_str() == Some(path) { PROBE } else { path };
+        let _ = image.map(|image| symbols.add(path, label, &image));
+    }
+    symbols
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::kernel::affinity::Placement;
+    use crate::runner::{Interrupt, RunDirectory, read_catalogue};
+    use std::time::Duration;
+
+    fn refused(bounds: Bounds) -> String {
+        let directory = RunDirectory::create().unwrap();
+        let catalogue = read_catalogue(&directory.probe()).unwrap();
+        let spin = catalogue.iter().find(|o| o.id == "call.spin").unwrap();
+        let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
+        let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(10));
+        record_within(bounds, &workers, &Case::native("call.spin"), spin).unwrap().err().unwrap()
+    }
+
+    #[test]
+    fn stepping_ends_at_its_bounds_and_says_so() {
+        let few = refused(Bounds { steps: 100, ..Bounds::default() });
+        let short = refused(Bounds { time: Duration::ZERO, ..Bounds::default() });
+        if few.contains("refused") {
+            return println!("SKIPPED: {few}");
+        }
+        assert_eq!(few, "no disassembly: an iteration executes more than 100 instructions: too many to step through");
+        assert_eq!(short, "no disassembly: stepping through an iteration takes longer than 0 s");
+    }
+}

@@ -1,0 +1,162 @@
+//! How the name that the operation calls led to the code that ran: through linkage tables, IFUNCs and pointers. Pure.
+//! Called by `explain`.
+
+use super::iteration::Iteration;
+use super::listing::{Flow, Function, Instruction, Role};
+use super::symbols::Symbols;
+use std::collections::BTreeMap;
+
+/// Calls within calls are followed this deep.
+const DEEPEST: usize = 4;
+
+/// One line for each call that the probe's loop makes.
+pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols) -> Vec<String> {
+    let route = Route::new(iteration, functions, symbols);
+    let Some(caller) = functions.iter().position(|f| f.role == Role::Caller) else { return Vec::new() };
+    let mut lines: Vec<String> = Vec::new();
+    for (flow, to) in route.leaving(caller) {
+        let line = route.line(flow, to);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() {
+        lines.push(format!("inline code of {} in {}: no call", functions[caller].name, functions[caller].object));
+    }
+    lines
+}
+
+struct Route<'a> {
+    functions: &'a [Function],
+    symbols: &'a Symbols,
+    /// Where control passed from a function to another, in order: from, how, to.
+    passed: Vec<(usize, Flow, usize)>,
+}
+
+impl<'a> Route<'a> {
+    fn new(iteration: &Iteration, functions: &'a [Function], symbols: &'a Symbols) -> Route<'a> {
+        let at: BTreeMap<u64, (usize, &Instruction)> = functions
+            .iter()
+            .enumerate()
+            .flat_map(|(i, f)| f.instructions.iter().map(move |instruction| (instruction.address, (i, instruction))))
+            .collect();
+        let passed = iteration.steps.iter().filter_map(|((from, to), _)| {
+            let ((from, instruction), (to, _)) = (at.get(from)?, at.get(to)?);
+            let leaves = from != to && !matches!(instruction.flow, Flow::Next | Flow::Return);
+            leaves.then_some((*from, instruction.flow, *to))
+        });
+        Route { functions, symbols, passed: passed.collect() }
+    }
+
+    fn leaving(&self, from: usize) -> impl Iterator<Item = (Flow, usize)> {
+        self.passed.iter().filter(move |(f, _, _)| *f == from).map(|(_, flow, to)| (*flow, *to))
+    }
+
+    /// `getpid -> PLT of probe -> getpid in /lib/libc.so.6, which ...`
+    fn line(&self, flow: Flow, to: usize) -> String {
+        let (mut line, end) = self.path(flow, to);
+        self.add_inner(end, DEEPEST, &mut line);
+        line
+    }
+
+    /// The way to the function that is called, stubs followed.
+    fn path(&self, flow: Flow, to: usize) -> (String, usize) {
+        let function = &self.functions[to];
+        if function.role != Role::Stub {
+            return (self.name(to) + how(flow), to);
+        }
+        let end = self.leaving(to).map(|(_, end)| end).next().unwrap_or(to);
+        let name = &function.name;
+        let path = match self.symbols.ifunc(name) {
+            Some(object) => format!("{name} -> IFUNC of {object}, resolved to {}", self.name(end)),
+            None => format!("{name} -> PLT of {} -> {}", function.object, self.name(end)),
+        };
+        (path, end)
+    }
+
+    /// `getpid in /lib/libc.so.6`
+    fn name(&self, i: usize) -> String {
+        format!("{} in {}", self.functions[i].name, self.functions[i].object)
+    }
+
+    /// What is called from there, where it lies in another object or enters the kernel.
+    fn add_inner(&self, from: usize, depth: usize, line: &mut String) {
+        if depth == 0 {
+            return;
+        }
+        let mut named = Vec::new();
+        for (flow, to) in self.leaving(from) {
+            let (mut path, end) = self.path(flow, to);
+            if self.functions[from].object == self.functions[end].object && to == end {
+                path = self.functions[end].name.clone() + how(flow);
+            }
+            if named.contains(&end) || !self.worth_saying(from, end) {
+                continue;
+            }
+            named.push(end);
+            let verb = if matches!(flow, Flow::Call | Flow::CallPointer) { "calls" } else { "jumps to" };
+            let relative = if named.len() == 1 { ", which" } else { " and" };
+            line.push_str(&format!("{relative} {verb} {path}"));
+            self.add_inner(end, depth - 1, line);
+        }
+    }
+
+    fn worth_saying(&self, from: usize, to: usize) -> bool {
+        let (from, to) = (&self.functions[from], &self.functions[to]);
+        from.object != to.object || to.instructions.iter().any(|i| i.gate.is_some())
+    }
+}
+
+fn how(flow: Flow) -> &'static str {
+    match flow {
+        Flow::CallPointer | Flow::JumpPointer => " through a pointer",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbols::{Kind, Place};
+    use super::*;
+
+    fn function(name: &str, object: &str, role: Role, code: &[(u64, Flow)]) -> Function {
+        let instruction = |(address, flow): &(u64, Flow)| Instruction {
+            offset: 0,
+            bytes: String::new(),
+            text: String::new(),
+            count: 1,
+            gate: None,
+            address: *address,
+            flow: *flow,
+            length: 1,
+        };
+        let place =
+            Place { name: name.into(), object: object.into(), start: code[0].0, kind: Kind::Function, guessed: false };
+        let instructions = code.iter().map(instruction).collect();
+        Function { name: name.into(), object: object.into(), role, instructions, place }
+    }
+
+    #[test]
+    fn a_call_is_followed_through_its_stub_and_into_the_vdso() {
+        let functions = [
+            function("run", "probe", Role::Caller, &[(1, Flow::Call), (2, Flow::Next)]),
+            function("clock_gettime", "probe", Role::Stub, &[(10, Flow::JumpPointer)]),
+            function("clock_gettime", "/lib/libc.so.6", Role::Library, &[(20, Flow::CallPointer), (21, Flow::Return)]),
+            function("__vdso_clock_gettime", "[vdso]", Role::Vdso, &[(30, Flow::Return)]),
+        ];
+        let iteration = Iteration::whole(&[1, 10, 20, 30, 21, 2]);
+        let lines = resolved(&iteration, &functions, &Symbols::default());
+        assert_eq!(
+            lines,
+            ["clock_gettime -> PLT of probe -> clock_gettime in /lib/libc.so.6, which calls __vdso_clock_gettime in \
+              [vdso] through a pointer"]
+        );
+    }
+
+    #[test]
+    fn code_without_a_call_is_inline() {
+        let functions = [function("run_int80", "probe", Role::Caller, &[(1, Flow::Next)])];
+        let lines = resolved(&Iteration::whole(&[1]), &functions, &Symbols::default());
+        assert_eq!(lines, ["inline code of run_int80 in probe: no call"]);
+    }
+}

@@ -1,0 +1,318 @@
+//! Names for addresses: the ELF symbol tables of mapped files and of the vDSO's image, and the stubs of procedure linkage
+//! tables, which have no symbols of their own. Pure: images are handed in. Called by the rest of `explain`.
+
+use crate::kernel::step::{Mapping, VSYSCALL};
+use anyhow::{Context, Result};
+use iced_x86::{Decoder, DecoderOptions, Instruction};
+use object::elf::STT_GNU_IFUNC;
+use object::read::elf::ElfFile64;
+use object::{
+    Endianness, Object as _, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationTarget,
+    SymbolFlags, SymbolKind,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a piece of code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Function,
+    /// A stub of the procedure linkage table: jumps to where a function of another object is.
+    Stub,
+    /// The page that is no code.
+    Vsyscall,
+}
+
+/// Where an address lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The function's name; `libc.so.6+0x8a3c0` where it has none.
+    pub name: String,
+    /// The object that it is mapped from.
+    pub object: String,
+    /// The function's first address: what tells functions apart.
+    pub start: u64,
+    pub kind: Kind,
+    /// Whether nothing tells where the function begins: it then stands for all such code of its mapping.
+    pub guessed: bool,
+}
+
+/// The symbols of a process.
+#[derive(Default)]
+pub struct Symbols {
+    mappings: Vec<(Mapping, Option<usize>)>,
+    objects: Vec<Object>,
+    /// Names that callers use: among the aliases of one function these are shown.
+    wanted: BTreeSet<String>,
+    /// First addresses of functions without a symbol, seen as targets of calls.
+    unnamed: BTreeSet<u64>,
+}
+
+struct Object {
+    label: String,
+    /// File offset, size and address of what is loaded.
+    segments: Vec<(u64, u64, u64)>,
+    /// Functions by address in the file.
+    functions: BTreeMap<u64, Vec<Function>>,
+    /// Names that stand for a resolver function, not for a function.
+    indirect: BTreeSet<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Function {
+    name: String,
+    size: u64,
+    global: bool,
+    kind: Kind,
+}
+
+type Elf<'a> = ElfFile64<'a, Endianness>;
+
+impl Symbols {
+    /// The executable mappings of the process; no image is known yet.
+    pub fn new(mappings: &[Mapping]) -> Symbols {
+        Symbols { mappings: mappings.iter().map(|m| (m.clone(), None)).collect(), ..Symbols::default() }
+    }
+
+    /// Adds the image that is mapped from `path`, shown as `label`.
+    ///
+    /// # Errors
+    /// When it is no 64-bit ELF file.
+    pub fn add(&mut self, path: &str, label: &str, image: &[u8]) -> Result<()> {
+        let elf = Elf::parse(image).with_context(|| format!("symbols of {label}"))?;
+        for (mapping, object) in self.mappings.iter_mut().filter(|(m, _)| m.path == path) {
+            debug_assert!(mapping.start < mapping.end);
+            *object = Some(self.objects.len());
+        }
+        self.objects.push(Object::read(label, &elf));
+        Ok(())
+    }
+
+    /// Among aliases, `name` is the one to show.
+    pub fn prefer(&mut self, name: &str) {
+        self.wanted.insert(name.to_string());
+    }
+
+    /// A function begins at `address`, named or not.
+    pub fn begins(&mut self, address: u64) {
+        self.unnamed.insert(address);
+    }
+
+    /// The object in which `name` is an IFUNC: a name whose function is chosen when the program is loaded.
+    pub fn ifunc(&self, name: &str) -> Option<&str> {
+        self.objects.iter().find(|o| o.indirect.contains(name)).map(|o| o.label.as_str())
+    }
+
+    /// Where `address` lies.
+    pub fn place(&self, address: u64) -> Place {
+        if VSYSCALL.contains(&address) {
+            let (name, object) = (vsyscall_name(address), "[vsyscall]".to_string());
+            return Place { name, object, start: address, kind: Kind::Vsyscall, guessed: false };
+        }
+        let mapping = self.mappings.iter().find(|(m, _)| (m.start..m.end).contains(&address));
+        let Some((mapping, object)) = mapping else {
+            return unnamed(address, address, "unmapped memory");
+        };
+        match object.map(|i| &self.objects[i]) {
+            Some(object) => self.place_in(object, mapping, address),
+            None => unnamed(mapping.start, address - mapping.start, &mapping.path),
+        }
+    }
+
+    fn place_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Place {
+        let in_file = object.address(address - mapping.start + mapping.offset);
+        if let Some((start, functions)) = object.containing(in_file) {
+            let best = functions.iter().min_by_key(|f| self.rank(f));
+            if let Some(function) = best {
+                let (name, object) = (function.name.clone(), object.label.clone());
+                return Place { name, object, start: address - (in_file - start), kind: function.kind, guessed: false };
+            }
+        }
+        let free = mapping.start.max(address - (in_file - object.end_before(in_file)));
+        let begun = self.unnamed.range(free..=address).next_back().copied();
+        let start = begun.unwrap_or(mapping.start);
+        Place { guessed: begun.is_none(), ..unnamed(start, in_file - (address - start), &object.label) }
+    }
+
+    /// The lowest rank is shown: what callers use, then the vDSO's own names, then names without underscores.
+    fn rank<'a>(&self, function: &'a Function) -> (bool, bool, usize, bool, usize, &'a str) {
+        let name = function.name.as_str();
+        let underscores = name.len() - name.trim_start_matches('_').len();
+        let vdso = name.starts_with("__vdso_");
+        (!vdso, !self.wanted.contains(name), underscores, !function.global, name.len(), name)
+    }
+}
+
+/// The three calls that the page ever had (arch/x86/entry/vsyscall in the kernel's sources).
+fn vsyscall_name(address: u64) -> String {
+    let name = match address - VSYSCALL.start {
+        0 => "gettimeofday ",
+        0x400 => "time ",
+        0x800 => "getcpu ",
+        _ => "",
+    };
+    format!("{name}{address:#x}")
+}
+
+/// Code without a symbol, named by its object and its address in there.
+fn unnamed(start: u64, in_file: u64, object: &str) -> Place {
+    let short = object.rsplit('/').next().unwrap_or(object);
+    Place {
+        name: format!("{short}+{in_file:#x}"),
+        object: object.to_string(),
+        start,
+        kind: Kind::Function,
+        guessed: false,
+    }
+}
+
+impl Object {
+    fn read(label: &str, elf: &Elf) -> Object {
+        let segments = elf.segments().map(|s| (s.file_range().0, s.file_range().1, s.address())).collect();
+        let mut object =
+            Object { label: label.to_string(), segments, functions: BTreeMap::new(), indirect: BTreeSet::new() };
+        for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
+            object.add_symbol(&symbol);
+        }
+        for (address, function) in stubs(elf) {
+            object.functions.entry(address).or_default().push(function);
+        }
+        object
+    }
+
+    fn add_symbol<'a>(&mut self, symbol: &impl ObjectSymbol<'a>) {
+        let code = symbol.kind() == SymbolKind::Text && !symbol.is_undefined();
+        let Some(name) = symbol.name().ok().filter(|name| code && !name.is_empty()) else { return };
+        if is_indirect(symbol) {
+            self.indirect.insert(name.to_string());
+        }
+        let (size, global) = (symbol.size(), symbol.is_global());
+        let function = Function { name: name.to_string(), size, global, kind: Kind::Function };
+        self.functions.entry(symbol.address()).or_default().push(function);
+    }
+
+    /// The address that the file gives to what stands at `offset` in it.
+    fn address(&self, offset: u64) -> u64 {
+        let segment = self.segments.iter().find(|(start, size, _)| (*start..start + size).contains(&offset));
+        segment.map_or(offset, |(start, _, address)| offset - start + address)
+    }
+
+    /// Where the nearest function that begins before `address` ends; `address` lies in none.
+    fn end_before(&self, address: u64) -> u64 {
+        let nearest = self.functions.range(..=address).next_back();
+        nearest.map_or(0, |(start, functions)| start + functions.iter().map(|f| f.size).max().unwrap_or(0))
+    }
+
+    /// The innermost function around `address`, by all its names.
+    fn containing(&self, address: u64) -> Option<(u64, Vec<&Function>)> {
+        const NEAREST: usize = 64;
+        self.functions.range(..=address).rev().take(NEAREST).find_map(|(start, functions)| {
+            let holds = |f: &&Function| *start == address || address - start < f.size;
+            let holding: Vec<&Function> = functions.iter().filter(holds).collect();
+            (!holding.is_empty()).then_some((*start, holding))
+        })
+    }
+}
+
+fn is_indirect<'a>(symbol: &impl ObjectSymbol<'a>) -> bool {
+    match symbol.flags() {
+        SymbolFlags::Elf { st_info, .. } => st_info.st_type() == STT_GNU_IFUNC,
+        _ => false,
+    }
+}
+
+/// The stubs of an object by address: each holds one jump through a slot, and a relocation says whose slot that is.
+fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
+    let slots = slots(elf);
+    let sections = elf.sections().filter(|s| s.name().is_ok_and(|name| name.starts_with(".plt")));
+    sections.flat_map(|section| stubs_in(&section, &slots)).collect()
+}
+
+fn stubs_in<'a>(section: &impl ObjectSection<'a>, slots: &BTreeMap<u64, String>) -> Vec<(u64, Function)> {
+    let code = section.data().unwrap_or_default();
+    let align = section.align().clamp(8, 16);
+    let jumps = Decoder::with_ip(64, code, section.address(), DecoderOptions::NONE);
+    let named = jumps.into_iter().filter_map(|jump| Some((jump.ip(), slot_of(&jump).and_then(|s| slots.get(&s))?)));
+    named.map(|(at, name)| (at - (at - section.address()) % align, stub(name, align))).collect()
+}
+
+fn stub(name: &str, size: u64) -> Function {
+    Function { name: name.to_string(), size, global: true, kind: Kind::Stub }
+}
+
+/// The memory that an indirect jump or call of position-independent code takes its target from.
+fn slot_of(instruction: &Instruction) -> Option<u64> {
+    let indirect = instruction.is_jmp_near_indirect() || instruction.is_call_near_indirect();
+    (indirect && instruction.is_ip_rel_memory_operand()).then(|| instruction.ip_rel_memory_address())
+}
+
+/// Whose address the loader writes into which word.
+fn slots(elf: &Elf) -> BTreeMap<u64, String> {
+    let (Some(relocations), Some(table)) = (elf.dynamic_relocations(), elf.dynamic_symbol_table()) else {
+        return BTreeMap::new();
+    };
+    let name = |target| match target {
+        RelocationTarget::Symbol(index) => table.symbol_by_index(index).ok()?.name().ok().map(str::to_string),
+        _ => None,
+    };
+    relocations.filter_map(|(slot, relocation)| Some((slot, name(relocation.target())?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(name: &str, global: bool) -> Function {
+        Function { name: name.into(), size: 16, global, kind: Kind::Function }
+    }
+
+    fn symbols(names: &[(&str, bool)], wanted: &[&str]) -> Symbols {
+        let functions = names.iter().map(|(name, global)| function(name, *global)).collect();
+        let object = Object {
+            label: "/lib/libc.so.6".into(),
+            segments: vec![(0x1000, 0x1000, 0x2000)],
+            functions: BTreeMap::from([(0x2100, functions)]),
+            indirect: BTreeSet::new(),
+        };
+        let mapping = Mapping { start: 0x7000, end: 0x8000, offset: 0x1000, path: "/lib/libc.so.6".into() };
+        let wanted = wanted.iter().map(|name| name.to_string()).collect();
+        Symbols { mappings: vec![(mapping, Some(0))], objects: vec![object], wanted, unnamed: BTreeSet::new() }
+    }
+
+    #[test]
+    fn an_address_lies_in_the_function_around_it() {
+        let symbols = symbols(&[("getpid", true)], &[]);
+        let place = symbols.place(0x7105);
+        assert_eq!((place.name.as_str(), place.start), ("getpid", 0x7100));
+        assert_eq!(symbols.place(0x7110).name, "libc.so.6+0x2000");
+        assert_eq!(symbols.place(0x9000).object, "unmapped memory");
+        assert_eq!(symbols.place(VSYSCALL.start + 0x400).kind, Kind::Vsyscall);
+    }
+
+    #[test]
+    fn aliases_are_shown_by_the_name_in_use() {
+        let aliases = [("__GI_getppid", false), ("__getppid", true), ("getppid", true)];
+        assert_eq!(symbols(&aliases, &[]).place(0x7100).name, "getppid");
+        assert_eq!(symbols(&aliases, &["__getppid"]).place(0x7100).name, "__getppid");
+        let vdso = [("time", true), ("__vdso_time", true)];
+        assert_eq!(symbols(&vdso, &["time"]).place(0x7100).name, "__vdso_time");
+    }
+
+    #[test]
+    fn a_function_without_a_symbol_is_named_by_its_address() {
+        let mut symbols = symbols(&[], &[]);
+        symbols.begins(0x7200);
+        let place = symbols.place(0x7234);
+        assert_eq!((place.name.as_str(), place.start, place.guessed), ("libc.so.6+0x2200", 0x7200, false));
+        let mut symbols = self::symbols(&[("raise", true)], &[]);
+        symbols.begins(0x7100);
+        assert!(symbols.place(0x7180).guessed, "a named function before it is not where it begins");
+    }
+
+    #[test]
+    fn the_jump_of_a_stub_names_its_slot() {
+        let jump = Decoder::with_ip(64, &[0xff, 0x25, 0x10, 0, 0, 0], 0x1000, DecoderOptions::NONE).decode();
+        assert_eq!(slot_of(&jump), Some(0x1016));
+        let push = Decoder::with_ip(64, &[0x68, 1, 0, 0, 0], 0x1000, DecoderOptions::NONE).decode();
+        assert_eq!(slot_of(&push), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! An explanation for people, as text and as Markdown. Called by the `explain` command.
+//!
+//! Rejected: the disassembly as a `report::Table`. Instructions are lines of code, copied and compared as such.
+
+use super::{Code, Explanation, Function, Instruction, Role};
+use crate::report::Screen;
+use anyhow::Result;
+use std::io::Write;
+
+/// Labels stand in a column of this width.
+const LABEL: usize = 17;
+/// Room for ten bytes, which most instructions do not exceed.
+const BYTES: usize = 29;
+
+/// Writes `explanation` with its `cost` in words.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_text(explanation: &Explanation, cost: &str, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let subject = format!("{}: {}", heading(explanation), explanation.what);
+    for line in wrapped(&subject, screen.width.map_or(usize::MAX, usize::from)) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out)?;
+    for (label, text) in facts(explanation, cost) {
+        write_fact(label, &text, screen.width, out)?;
+    }
+    for function in explanation.code.iter().flat_map(|code| &code.functions) {
+        writeln!(out, "\n{}", title(function))?;
+        write_instructions(function, out)?;
+    }
+    Ok(())
+}
+
+/// Writes the same as Markdown.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_markdown(explanation: &Explanation, cost: &str, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "## {}\n\n{}\n", heading(explanation), explanation.what)?;
+    for (label, text) in facts(explanation, cost) {
+        writeln!(out, "- {label}: {text}")?;
+    }
+    for function in explanation.code.iter().flat_map(|code| &code.functions) {
+        writeln!(out, "\n### {}\n\n```nasm", title(function))?;
+        write_instructions(function, out)?;
+        writeln!(out, "```")?;
+    }
+    Ok(())
+}
+
+fn heading(explanation: &Explanation) -> String {
+    let params = explanation.params.iter().map(|(name, value)| format!(" {name}={value}"));
+    explanation.operation.clone() + &params.collect::<String>()
+}
+
+/// Label and text of each line above the disassembly.
+fn facts(explanation: &Explanation, cost: &str) -> Vec<(&'static str, String)> {
+    let mut facts: Vec<(&str, String)> = Vec::new();
+    if let Some(code) = &explanation.code {
+        facts.extend(code.resolved.iter().map(|line| ("Resolved to", line.clone())));
+    }
+    facts.push(("Verdict", explanation.verdict.text.clone()));
+    facts.push(("Kernel entries", entries(explanation)));
+    facts.push(("Time", cost.to_string()));
+    facts.extend(explanation.code.iter().map(|code| ("Code", size(code))));
+    let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
+    facts.extend(remarks.map(|remark| ("Note", remark.clone())));
+    facts
+}
+
+fn entries(explanation: &Explanation) -> String {
+    match (&explanation.entries, &explanation.entries_unverified) {
+        (Some(entries), _) => format!("{entries} (proved by ptrace)"),
+        (None, Some(reason)) => format!("unverified: {reason}"),
+        (None, None) => "unverified".to_string(),
+    }
+}
+
+fn size(code: &Code) -> String {
+    let (caller, callee) = (code.caller_bytes, code.callee_bytes);
+    let executed = code.instructions;
+    format!("{caller} + {callee} = {} bytes (caller + callee), {executed} instructions executed", caller + callee)
+}
+
+fn title(function: &Function) -> String {
+    let role = match function.role {
+        Role::Caller => ", the measuring loop",
+        Role::Stub => ", PLT stub",
+        _ => "",
+    };
+    format!("{} in {}{role}", function.name, function.object)
+}
+
+/// Continuation lines stand below the text.
+fn write_fact(label: &str, text: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
+    let width = width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(LABEL).max(20));
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    for (label, line) in labels.zip(wrapped(text, width)) {
+        writeln!(out, "{label:LABEL$}{line}")?;
+    }
+    Ok(())
+}
+
+/// Lines of at most `width` characters, broken between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
+/// One line each; `...` where code between was not executed.
+fn write_instructions(function: &Function, out: &mut dyn Write) -> Result<()> {
+    let mut next = None;
+    for instruction in &function.instructions {
+        if next.is_some_and(|next| next != instruction.address) {
+            writeln!(out, "         ...")?;
+        }
+        next = Some(instruction.address + instruction.length);
+        writeln!(out, "{}", line(instruction))?;
+    }
+    Ok(())
+}
+
+fn line(instruction: &Instruction) -> String {
+    let Instruction { offset, bytes, text, count, gate, .. } = instruction;
+    let offset = format!("+{offset:#x}");
+    let times = if *count > 1 { format!("  ; x{count}") } else { String::new() };
+    let gate = gate.map(|_| "  ; enters the kernel").unwrap_or_default();
+    format!("  {offset:>7}  {bytes:BYTES$} {text}{times}{gate}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::listing::{Flow, Gate};
+    use super::*;
+
+    #[test]
+    fn facts_wrap_below_their_text() {
+        let mut out = Vec::new();
+        write_fact("Verdict", "one two three four five six", Some(40), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "Verdict          one two three four five\n                 six\n");
+    }
+
+    #[test]
+    fn a_gate_is_marked() {
+        let instruction = Instruction {
+            offset: 5,
+            bytes: "0f 05".into(),
+            text: "syscall".into(),
+            count: 2,
+            gate: Some(Gate::Syscall),
+            address: 5,
+            flow: Flow::Next,
+            length: 2,
+        };
+        assert_eq!(line(&instruction), "     +0x5  0f 05                         syscall  ; x2  ; enters the kernel");
+    }
+}

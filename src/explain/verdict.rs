@@ -1,0 +1,291 @@
+//! One plain verdict: who answers the operation, from what was executed and from the kernel entries that were counted.
+//! Pure. Called by `explain`.
+
+use super::listing::{Function, Gate, Role};
+use crate::model::{Entries, Traits};
+use serde::Serialize;
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The kernel, by a system call.
+    Kernel,
+    /// The vDSO, in user space.
+    Vdso,
+    /// The kernel, by the page fault that a call into the vsyscall page causes.
+    LegacyGate,
+    /// The kernel, by page faults that the program's own code causes.
+    PageFaults,
+    /// The C library or another one, in user space.
+    Library,
+    /// The program's own code.
+    Program,
+    /// What answers was not recorded; the kernel is not entered.
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    pub answer: Answer,
+    /// A sentence.
+    pub text: String,
+    /// A few words, for a table.
+    pub short: String,
+    /// The instructions that enter the kernel.
+    pub gates: Vec<GateUse>,
+    /// Where counted entries and executed instructions do not agree, or agree for a reason that must be said.
+    pub remarks: Vec<String>,
+}
+
+/// A gate at the function that holds it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GateUse {
+    pub gate: Gate,
+    pub function: String,
+    pub object: String,
+    /// Whether it stands in the probe's loop itself.
+    pub inline: bool,
+    /// Per iteration.
+    pub count: u64,
+}
+
+/// What was counted beside the recording.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted<'a> {
+    /// Kernel entries per iteration, where they were counted.
+    pub entries: Option<&'a Entries>,
+    pub traits: Traits,
+    /// Whether iterations differ.
+    pub uneven: bool,
+    /// Page faults per iteration.
+    pub faults: f64,
+}
+
+/// Judges what was executed.
+pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
+    let gates = gates(functions);
+    let answer = answer(functions, &gates, counted.faults);
+    let text = sentence(answer, &gates, functions, counted);
+    let short = short(answer, &gates);
+    Verdict { answer, text, short, remarks: remarks(&gates, answer, counted), gates }
+}
+
+/// What can be said where no code was recorded.
+pub fn from_entries(entries: Option<&Entries>) -> Verdict {
+    let (answer, text) = match entries {
+        Some(entries) if entries.total() > 0.0 => (Answer::Kernel, "real system call, by the count of kernel entries"),
+        Some(_) => (Answer::Unknown, "no kernel entry; what answers in user space was not recorded"),
+        None => (Answer::Unknown, "neither code nor kernel entries could be recorded"),
+    };
+    let short = if answer == Answer::Kernel { "system call" } else { "not recorded" };
+    Verdict { answer, text: text.into(), short: short.into(), gates: Vec::new(), remarks: Vec::new() }
+}
+
+/// Fewer page faults per iteration than this are not what an operation is about.
+const SOME: f64 = 0.5;
+
+fn gates(functions: &[Function]) -> Vec<GateUse> {
+    let mut uses: Vec<GateUse> = Vec::new();
+    for function in functions {
+        for (gate, count) in function.instructions.iter().filter_map(|i| Some((i.gate?, i.count))) {
+            match uses.iter_mut().find(|u| u.gate == gate && u.function == function.name) {
+                Some(known) => known.count += count,
+                None => uses.push(GateUse {
+                    gate,
+                    function: function.name.clone(),
+                    object: function.object.clone(),
+                    inline: function.role == Role::Caller,
+                    count,
+                }),
+            }
+        }
+    }
+    uses
+}
+
+fn answer(functions: &[Function], gates: &[GateUse], faults: f64) -> Answer {
+    let ran = |role: Role| functions.iter().any(|f| f.role == role);
+    match gates.iter().map(|g| g.gate).min() {
+        Some(Gate::PageFault) => Answer::LegacyGate,
+        Some(_) => Answer::Kernel,
+        None if faults >= SOME => Answer::PageFaults,
+        None if ran(Role::Vdso) => Answer::Vdso,
+        None if ran(Role::Library) => Answer::Library,
+        None => Answer::Program,
+    }
+}
+
+fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: &Counted) -> String {
+    let first = |role: Role| functions.iter().find(|f| f.role == role).map_or("", |f| f.name.as_str());
+    let text = match answer {
+        Answer::Kernel => system_calls(gates),
+        Answer::Vdso => format!("answered in user space by the vDSO ({}): no system call", first(Role::Vdso)),
+        Answer::LegacyGate => "legacy gate: the call into the vsyscall page faults, and the kernel answers it in the \
+                               fault: entered without a system call"
+            .to_string(),
+        Answer::PageFaults => {
+            format!("no system call, but the kernel is entered by {} per iteration", page_faults(counted.faults))
+        }
+        Answer::Library => format!("answered in user space by library code ({}): no system call", first(Role::Library)),
+        Answer::Program if functions.iter().any(|f| f.role == Role::Program) => {
+            format!("plain user code: a call of the program's own function {}, nothing else", first(Role::Program))
+        }
+        Answer::Program => "plain user code in the loop itself: nothing is called".to_string(),
+        Answer::Unknown => String::new(),
+    };
+    match rare_entries(answer, counted) {
+        Some(total) => format!("{text} in most iterations; one kernel entry in {:.0} iterations", 1.0 / total),
+        None => text,
+    }
+}
+
+/// Kernel entries per iteration where most iterations have none.
+fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
+    let stays = matches!(answer, Answer::Vdso | Answer::Library | Answer::Program);
+    counted.entries.map(Entries::total).filter(|total| stays && *total > 0.0 && *total < 1.0)
+}
+
+/// `3 page faults`
+fn page_faults(faults: f64) -> String {
+    format!("{} page fault{}", plain(faults), if faults == 1.0 { "" } else { "s" })
+}
+
+/// `3`, `0.25`
+fn plain(number: f64) -> String {
+    if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
+}
+
+/// `` real system calls: `syscall` in dup, `syscall` in close of /lib/libc.so.6 ``
+fn system_calls(gates: &[GateUse]) -> String {
+    let several = gates.iter().map(|g| g.count).sum::<u64>() > 1;
+    let mut text = format!("real system call{}: ", if several { "s" } else { "" });
+    for (i, used) in gates.iter().enumerate() {
+        let next = gates.get(i + 1);
+        text.push_str(&at(used, next.is_none_or(|next| next.object != used.object)));
+        text.push_str(if next.is_some() { ", " } else { "" });
+    }
+    if gates.iter().any(|g| g.object == "[vdso]") {
+        text.push_str(": the vDSO cannot answer this by itself");
+    }
+    text
+}
+
+/// The object is named at the last of a row of gates in it.
+fn at(used: &GateUse, last: bool) -> String {
+    let times = if used.count > 1 { format!(" {} times", used.count) } else { String::new() };
+    let object = if last { format!(" of {}", used.object) } else { String::new() };
+    match used.inline {
+        true => format!("`{}`{times}, inline in the program", used.gate),
+        false => format!("`{}`{times} in {}{object}", used.gate, used.function),
+    }
+}
+
+fn short(answer: Answer, gates: &[GateUse]) -> String {
+    match (answer, gates) {
+        (Answer::Kernel, [one]) if one.inline => format!("{}, inline", one.gate),
+        (Answer::Kernel, [one]) => format!("{} in {}", one.gate, one.function),
+        (Answer::Kernel, _) => format!("{} system calls", gates.iter().map(|g| g.count).sum::<u64>()),
+        (Answer::Vdso, _) => "vDSO".into(),
+        (Answer::LegacyGate, _) => "page fault".into(),
+        (Answer::PageFaults, _) => "page faults".into(),
+        (Answer::Library, _) => "library code".into(),
+        (Answer::Program, _) => "own code".into(),
+        (Answer::Unknown, _) => "not recorded".into(),
+    }
+}
+
+/// The recording shows the process itself; the count has its threads and children too.
+fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if counted.uneven {
+        remarks.push("iterations differ: the first batch executed code that the second did not".to_string());
+    }
+    if counted.faults >= SOME && answer == Answer::Kernel {
+        remarks.push(format!("the kernel is entered by {} per iteration besides", page_faults(counted.faults)));
+    }
+    let calls = gates.iter().filter(|g| g.gate != Gate::PageFault).map(|g| g.count).sum::<u64>();
+    let total = counted.entries.map(Entries::total).filter(|_| rare_entries(answer, counted).is_none());
+    if let Some(total) = total.filter(|total| (total - calls as f64).abs() > 1e-6) {
+        remarks.push(difference(total, calls, counted.traits));
+    }
+    remarks
+}
+
+/// Why `total` entries were counted where `calls` instructions that enter were executed.
+fn difference(total: f64, calls: u64, traits: Traits) -> String {
+    let others = traits.children || traits.switches;
+    match plain(total) {
+        text if others && total > calls as f64 => format!(
+            "of {text} kernel entries per iteration {calls} are by the loop itself, the others by its threads and \
+             children, which are not stepped"
+        ),
+        text if total.fract() != 0.0 => {
+            format!("{text} kernel entries per iteration are a mean; the iteration that was stepped had {calls}")
+        }
+        text => format!(
+            "the two witnesses disagree: {text} kernel entries were counted per iteration, {calls} instructions that \
+             enter were executed"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::listing::{Flow, Instruction};
+    use super::super::symbols::{Kind, Place};
+    use super::*;
+
+    fn function(name: &str, role: Role, gate: Option<Gate>) -> Function {
+        let place = Place { name: name.into(), object: "o".into(), start: 1, kind: Kind::Function, guessed: false };
+        let instruction = Instruction {
+            offset: 0,
+            bytes: String::new(),
+            text: String::new(),
+            count: 1,
+            gate,
+            address: 1,
+            flow: Flow::Next,
+            length: 2,
+        };
+        Function { name: name.into(), object: "o".into(), role, instructions: vec![instruction], place }
+    }
+
+    fn entries(count: f64) -> Entries {
+        [("getpid".to_string(), count)].into_iter().collect()
+    }
+
+    fn judged(functions: &[Function], count: f64) -> Verdict {
+        judge(functions, &Counted { entries: Some(&entries(count)), ..Counted::default() })
+    }
+
+    #[test]
+    fn the_answer_is_who_ran() {
+        let caller = || function("run", Role::Caller, None);
+        let real = judged(&[caller(), function("getpid", Role::Library, Some(Gate::Syscall))], 1.0);
+        assert_eq!((real.answer, real.short.as_str()), (Answer::Kernel, "syscall in getpid"));
+        assert!(real.remarks.is_empty());
+        let inline = judged(&[function("run", Role::Caller, Some(Gate::Int80))], 1.0);
+        assert_eq!(inline.text, "real system call: `int 0x80`, inline in the program");
+        assert_eq!(judged(&[caller(), function("t", Role::Vdso, None)], 0.0).answer, Answer::Vdso);
+        assert_eq!(judged(&[caller(), function("t", Role::Library, None)], 0.0).answer, Answer::Library);
+        assert_eq!(judged(&[caller()], 0.0).answer, Answer::Program);
+        let legacy = judged(&[caller(), function("v", Role::Vsyscall, Some(Gate::PageFault))], 0.0);
+        assert_eq!((legacy.answer, legacy.remarks.len()), (Answer::LegacyGate, 0));
+    }
+
+    #[test]
+    fn an_entry_that_no_instruction_made_is_said() {
+        let quiet = [function("run", Role::Caller, None)];
+        assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
+        assert!(judged(&quiet, 1.0 / 64.0).text.ends_with("one kernel entry in 64 iterations"));
+        let threads = Traits { switches: true, ..Traits::default() };
+        let entries = entries(2.0);
+        let counted = Counted { entries: Some(&entries), traits: threads, ..Counted::default() };
+        let verdict = judge(&quiet, &counted);
+        assert!(verdict.remarks[0].contains("threads"));
+        let faulting = judge(&quiet, &Counted { faults: 1.0, ..Counted::default() });
+        assert_eq!(faulting.answer, Answer::PageFaults);
+        assert_eq!(from_entries(None).answer, Answer::Unknown);
+    }
+}

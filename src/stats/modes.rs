@@ -1,0 +1,88 @@
+//! User mode's share of the CPU time: from samples of the mode, or, where there is no sampler, from the kernel's
+//! accounting.
+
+use crate::model::{Measurement, ModeSamples};
+use std::collections::BTreeSet;
+
+/// User mode's share of the CPU time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UserShare {
+    /// From 0 to 1.
+    pub share: f64,
+    pub standard_error: f64,
+}
+
+/// Samples below which nothing is said.
+const LEAST_SAMPLES: f64 = 50.0;
+
+/// Kernels account CPU time by ticks, at least 100 a second; a finer accounting only makes the error smaller.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// CPU time of a process below which the kernel's split is not used. Linux counts all time before a process's first
+/// tick as user time (cputime_adjust() in kernel/sched/cputime.c), so the shares of short processes are far too high.
+/// Even then ticks put too much to user mode: those that come while the kernel returns, with interrupts off, are taken
+/// in user mode.
+const ENOUGH_CPU_NS: f64 = 1e9;
+
+/// User mode's share by `samples`; by the kernel's accounting where nothing was sampled and each launch had a second of
+/// CPU time in one process. `None` under 50 samples or under that second: a wrong share is worse than none.
+///
+/// Assumes samples that do not depend on each other.
+pub fn user_share(samples: Option<ModeSamples>, measurement: &Measurement) -> Option<UserShare> {
+    match samples {
+        Some(samples) => by_samples(samples),
+        None => by_accounting(measurement),
+    }
+}
+
+fn by_samples(samples: ModeSamples) -> Option<UserShare> {
+    let (user, system) = (samples.user as f64, samples.system as f64);
+    (user + system >= LEAST_SAMPLES).then(|| binomial(user / (user + system), user + system))
+}
+
+/// An operation that switches may have spent its time in children, each of them a short process.
+fn by_accounting(measurement: &Measurement) -> Option<UserShare> {
+    let cpu = &measurement.cpu;
+    let total = cpu.user_ns as f64 + cpu.system_ns as f64;
+    let launches: BTreeSet<u32> = measurement.blocks.iter().map(|block| block.launch).collect();
+    let enough = total >= ENOUGH_CPU_NS * launches.len().max(1) as f64;
+    (enough && !measurement.switches).then(|| binomial(cpu.user_ns as f64 / total, TICKS_PER_SECOND * total / 1e9))
+}
+
+fn binomial(share: f64, n: f64) -> UserShare {
+    UserShare { share, standard_error: (share * (1.0 - share) / n).sqrt() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Block, CpuTime};
+
+    fn sampled(user: u64, system: u64) -> Option<UserShare> {
+        user_share(Some(ModeSamples { user, system }), &Measurement::default())
+    }
+
+    #[test]
+    fn samples_give_a_share_with_its_binomial_error() {
+        assert_eq!(sampled(200, 200), Some(UserShare { share: 0.5, standard_error: 0.025 }));
+        assert_eq!(sampled(50, 0), Some(UserShare { share: 1.0, standard_error: 0.0 }));
+        assert_eq!(sampled(24, 25), None);
+        assert!(sampled(u64::MAX, u64::MAX).is_some_and(|split| split.share == 0.5));
+    }
+
+    #[test]
+    fn accounting_is_used_without_samples_and_with_a_second_only() {
+        let half = Some(UserShare { share: 0.5, standard_error: 0.05 });
+        let measured = |ns| Measurement {
+            cpu: CpuTime { user_ns: ns, system_ns: ns, wall_ns: 0 },
+            blocks: vec![Block::default()],
+            ..Measurement::default()
+        };
+        let mut enough = measured(500_000_000);
+        assert_eq!((user_share(None, &measured(499_999_999)), user_share(None, &enough)), (None, half));
+        assert_eq!(user_share(Some(ModeSamples::default()), &enough), None);
+        enough.blocks.push(Block { launch: 1, slots: vec![] });
+        assert_eq!(user_share(None, &enough), None, "half a second a process");
+        assert_eq!(user_share(None, &Measurement { switches: true, ..measured(500_000_000) }), None);
+    }
+}
