@@ -182,7 +182,12 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     }
 }
 
-fn figure(record: &Record, m: &Measurement) -> Result<Figure, Failure> {
+fn figure(
+    record: &Record,
+    m: &Measurement,
+    yardsticks: &Yardsticks,
+    warnings: &mut Vec<Warning>,
+) -> Result<Figure, Failure> {
     let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
     let Some(estimate) = steady else {
         let text = "every batch was preempted: another process wants this CPU (try --cpu, or a longer --time)";

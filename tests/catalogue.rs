@@ -11,9 +11,8 @@ use std::process::Output;
 use std::sync::LazyLock;
 use syscost::model::{Count, Expectation};
 
-const AREAS: [&str; 14] = [
-    "call", "id", "time", "file", "fd", "io", "dir", "mem", "process", "signal", "sync", "ipc", "socket", "event",
-];
+const AREAS: [&str; 14] =
+    ["call", "id", "time", "file", "fd", "io", "dir", "mem", "process", "signal", "sync", "ipc", "socket", "event"];
 
 /// Ids that other people's scripts and the published studies rely on.
 const FIXED: [&str; 8] = [

@@ -81,7 +81,8 @@ impl Place {
     /// The processes that run in this place or run a program from it, other than those that only wait to be reaped.
     pub fn processes(&self) -> Vec<Process> {
         let tmp = self.tmp();
-        let numbered = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let numbered =
+            fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         numbered.filter_map(|pid| Process::within(pid, &tmp)).collect()
     }
 
