@@ -39,7 +39,8 @@ pub struct RunArgs {
     /// The CPU to measure on: a number, or 'none' to leave it to the kernel [default: the last one allowed].
     #[arg(long, value_name = "N|none")]
     cpu: Option<Wanted>,
-    /// A parameter's values: one case each. May be given more than once.
+    /// A parameter's values, one case each: a list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, both ends
+    /// included. May be given more than once.
     #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
     params: Vec<Setting>,
     /// A snippet's untimed set-up, for all snippets of that language; @FILE reads it from a file.
