@@ -15,6 +15,7 @@
 //! - [`store`]: result files, read and written
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`summary`]: pure: a run in figures, with warnings
+//! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
 //! - [`report`]: tables to text, Markdown, CSV, JSON
 #![deny(unsafe_code)]
@@ -23,6 +24,7 @@ pub mod cli;
 pub mod doctor;
 pub mod engine;
 pub mod explain;
+pub mod fit;
 pub mod kernel;
 pub mod model;
 pub mod plan;

@@ -4,10 +4,10 @@
 use crate::engine::Planned;
 use crate::kernel::process::kill_group;
 use crate::kernel::ptrace::{Counts, Tracer};
-use crate::model::{Entries, EntriesStatus, Failure};
+use crate::model::{Count, Entries, EntriesStatus, Failure, FailureKind};
 use crate::runner::{Child, Interrupt, Workers};
 use indexmap::IndexMap;
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// What the pass found for one case.
@@ -47,19 +47,18 @@ pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
 
 fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let child = workers.start(&planned.case, 0)?;
-    let _watchdog = Watchdog::start(child.pid(), workers.patience * 4, &workers.interrupt);
+    let watchdog = Watchdog::start(child.pid(), workers.patience * 4, &workers.interrupt);
     let tracer = match Tracer::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
     let mut pass = Pass { child, tracer, patience: workers.patience };
-    pass.begin(&Workers::greeting(&planned.case))?;
-    let total = pass.per_iteration(planned.limit.unwrap_or(u64::MAX))?;
+    let total = pass.count(planned).map_err(|failure| watchdog.reason().unwrap_or(failure))?;
     Ok(judge(total, planned))
 }
 
 fn ended(errno: &dyn std::fmt::Display) -> Failure {
-    Failure::new(crate::model::FailureKind::Crashed, format!("the traced probe ended: {errno}"))
+    Failure::new(FailureKind::Crashed, format!("the traced probe ended: {errno}"))
 }
 
 struct Pass {
@@ -69,6 +68,11 @@ struct Pass {
 }
 
 impl Pass {
+    fn count(&mut self, planned: &Planned) -> Result<Entries, Failure> {
+        self.begin(&Workers::greeting(&planned.case))?;
+        self.per_iteration(planned.limit.unwrap_or(u64::MAX), finest(planned))
+    }
+
     fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
         self.child.send(greeting)?;
         let counts = self.tracer.until_reply();
@@ -77,11 +81,15 @@ impl Pass {
     }
 
     /// Entries per iteration by name: the first difference that is seen twice in a row, else the median of all.
-    fn per_iteration(&mut self, limit: u64) -> Result<Entries, Failure> {
-        let more = self.step(limit)?;
+    fn per_iteration(&mut self, limit: u64, least: u64) -> Result<Entries, Failure> {
+        let more = self.step(limit, least)?;
         let mut seen: Vec<IndexMap<String, i64>> = Vec::new();
         for _ in 0..PAIRS {
             let few = self.request(base(more))?;
+            // What happens every 64th time, say, must stand at the same place in its period for both.
+            if more > base(more) {
+                self.request(more - base(more))?;
+            }
             let many = self.request(base(more) + more)?;
             seen.push(difference(&many, &few));
             if seen.len() > 1 && seen[seen.len() - 1] == seen[seen.len() - 2] {
@@ -92,16 +100,16 @@ impl Pass {
         Ok(medians(&seen).into_iter().map(|(name, count)| (name, count as f64 / more as f64)).collect())
     }
 
-    /// How many iterations more the larger request has: the largest power of two that fits time and limit. The first
-    /// request also resolves whatever is resolved lazily.
-    fn step(&mut self, limit: u64) -> Result<u64, Failure> {
+    /// How many iterations more the larger request has: the largest power of two that fits time and limit, but not fewer
+    /// than `least` where the limit allows it. The first request also resolves whatever is resolved lazily.
+    fn step(&mut self, limit: u64, least: u64) -> Result<u64, Failure> {
         self.request(1)?;
         let fits = |more: u64| more <= MOST && base(more) + more <= limit;
         let mut more = (0..=LEAST.ilog2()).map(|shift| LEAST >> shift).find(|more| fits(*more)).unwrap_or(1);
         loop {
             let started = Instant::now();
             self.request(base(more) + more)?;
-            if !fits(more * 4) || started.elapsed() * 4 > REQUEST {
+            if !fits(more * 4) || (more >= least && started.elapsed() * 4 > REQUEST) {
                 return Ok(more);
             }
             more *= 4;
@@ -128,6 +136,16 @@ impl Drop for Pass {
 /// byte makes a system call for each digit.
 fn base(more: u64) -> u64 {
     10u64.pow(more.ilog10())
+}
+
+/// Iterations in which every declared fraction comes up at least once: 4096 for x1/4096.
+fn finest(planned: &Planned) -> u64 {
+    let declared = planned.enters.iter().chain([&planned.prepares]).flat_map(|declared| &declared.0);
+    let periods = declared.map(|expected| match expected.count {
+        Count::Exactly(count) if count > 0.0 => (1.0 / count).round() as u64,
+        _ => 1,
+    });
+    periods.max().unwrap_or(1)
 }
 
 fn difference(many: &Counts, few: &Counts) -> IndexMap<String, i64> {
@@ -161,6 +179,8 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
 
 /// Ends a traced probe that hangs or whose run is interrupted, so that waiting for its stops ends too.
 pub(crate) struct Watchdog {
+    /// Why it ended the probe, where it did.
+    reason: Arc<OnceLock<Failure>>,
     /// Dropped to end the watch.
     done: Option<mpsc::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -171,15 +191,33 @@ impl Watchdog {
         let (done, waiting) = mpsc::channel();
         let interrupt = interrupt.clone();
         let deadline = Instant::now() + patience;
+        let reason = Arc::new(OnceLock::new());
+        let said = Arc::clone(&reason);
         let watch = move || {
             while waiting.recv_timeout(Duration::from_millis(50)) == Err(mpsc::RecvTimeoutError::Timeout) {
                 if interrupt.is_set() || Instant::now() > deadline {
+                    said.get_or_init(|| if interrupt.is_set() { interrupted() } else { hangs(patience) });
                     return kill_group(group);
                 }
             }
         };
-        Watchdog { done: Some(done), thread: Some(std::thread::spawn(watch)) }
+        Watchdog { reason, done: Some(done), thread: Some(std::thread::spawn(watch)) }
     }
+
+    fn reason(&self) -> Option<Failure> {
+        self.reason.get().cloned()
+    }
+}
+
+fn interrupted() -> Failure {
+    Failure::new(FailureKind::Interrupted, "the run was interrupted")
+}
+
+fn hangs(patience: Duration) -> Failure {
+    let seconds = patience.as_secs_f64();
+    let text =
+        format!("no end of counting its entries within {seconds:.0} s: ended (a larger --timeout gives it more)");
+    Failure::new(FailureKind::Timeout, text)
 }
 
 impl Drop for Watchdog {

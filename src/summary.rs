@@ -147,7 +147,7 @@ fn measurement(record: &Record) -> Option<&Measurement> {
 }
 
 /// All blocks, or the longer stretch where the kernel's state changed within the run; and how to say so.
-fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
+pub fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
     let find = |operation: &str| run.records.iter().find(|r| is_operation(&r.case, operation));
     let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
     let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));

@@ -75,12 +75,10 @@ static long syscost_switches(void) {
     return usage.ru_nivcsw;
 }
 
-/* The body's threads count too. Reading the CPU clock first makes the kernel bring its accounting up to date, which it
-   otherwise does at ticks and switches only. */
+/* Of the process: the body's threads count too, and Linux brings the accounting of a process up to date when asked,
+   that of a thread at ticks and switches only. */
 static struct rusage syscost_usage(void) {
-    struct timespec t;
     struct rusage usage;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     getrusage(RUSAGE_SELF, &usage);
     return usage;
 }

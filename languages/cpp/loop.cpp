@@ -72,12 +72,10 @@ static long switches() {
     return usage.ru_nivcsw;
 }
 
-// The body's threads count too. Reading the CPU clock first makes the kernel bring its accounting up to date, which it
-// otherwise does at ticks and switches only.
+// Of the process: the body's threads count too, and Linux brings the accounting of a process up to date when asked,
+// that of a thread at ticks and switches only.
 static rusage usage() {
-    timespec t;
     rusage usage;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     getrusage(RUSAGE_SELF, &usage);
     return usage;
 }

@@ -23,7 +23,7 @@ mod syscost {
     use std::fs::File;
     use std::io::{BufRead, BufReader, Lines, Write};
     use std::mem::ManuallyDrop;
-    use std::os::fd::FromRawFd;
+    use std::os::unix::io::FromRawFd;
 
     pub struct Request {
         pub n: u64,
@@ -36,7 +36,7 @@ mod syscost {
 
     #[cfg(target_os = "linux")]
     mod system {
-        use std::ffi::{c_int, c_long};
+        use std::os::raw::{c_int, c_long};
 
         /// struct rusage: two struct timeval, then 14 counters. Declared here because the loop has no crates.
         #[repr(C)]
@@ -49,11 +49,9 @@ mod syscost {
 
         const SELF: c_int = 0;
         const THREAD: c_int = 1;
-        const CLOCK_PROCESS_CPUTIME_ID: c_int = 2;
 
         extern "C" {
             fn getrusage(who: c_int, usage: *mut Rusage) -> c_int;
-            fn clock_gettime(clock: c_int, time: *mut [c_long; 2]) -> c_int;
         }
 
         fn rusage(who: c_int) -> Rusage {
@@ -62,10 +60,9 @@ mod syscost {
             usage
         }
 
-        /// The body's threads count too. Reading the CPU clock first makes the kernel bring its accounting up to date,
-        /// which it otherwise does at ticks and switches only.
+        /// Of the process: the body's threads count too, and Linux brings the accounting of a process up to date when
+        /// asked, that of a thread at ticks and switches only.
         pub fn usage() -> super::Usage {
-            unsafe { clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &mut [0; 2]) };
             let usage = rusage(SELF);
             let ns = |time: [c_long; 2]| time[0] as i64 * 1_000_000_000 + time[1] as i64 * 1000;
             [ns(usage.user), ns(usage.system), usage.counters[4] as i64, usage.counters[5] as i64]
@@ -108,8 +105,10 @@ mod syscost {
         fn next(&mut self) -> Option<Request> {
             let line = self.0.next()?.expect("a request can be read");
             let numbers: Vec<u64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
-            let [n, k] = numbers[..] else { panic!("a request is not of the form 'N K'") };
-            Some(Request { n, k: k as usize, before: system::usage() })
+            match numbers[..] {
+                [n, k] => Some(Request { n, k: k as usize, before: system::usage() }),
+                _ => panic!("a request is not of the form 'N K'"),
+            }
         }
     }
 

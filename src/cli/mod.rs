@@ -89,3 +89,12 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     });
     kind == Some(std::io::ErrorKind::BrokenPipe)
 }
+
+/// Whether the command failed only because nobody reads its output any more.
+pub fn reader_is_gone(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let plain = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        plain.or(json) == Some(std::io::ErrorKind::BrokenPipe)
+    })
+}

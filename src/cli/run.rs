@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow};
 use clap::{Args, FromArgMatches};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Measure operations and count their kernel entries.
@@ -39,7 +39,8 @@ pub struct RunArgs {
     /// The CPU to measure on: a number, or 'none' to leave it to the kernel [default: the last one allowed].
     #[arg(long, value_name = "N|none")]
     cpu: Option<Wanted>,
-    /// A parameter's values: one case each. May be given more than once.
+    /// A parameter's values, one case each: a list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, both ends
+    /// included. May be given more than once.
     #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
     params: Vec<Setting>,
     /// A snippet's untimed set-up, for all snippets of that language; @FILE reads it from a file.
@@ -153,9 +154,14 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
 /// A long run must not end with a file that cannot be written.
 fn check_destination(args: &RunArgs) -> Result<()> {
     let Some(path) = &args.out else { return Ok(()) };
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if path.is_dir() || parent.is_some_and(|parent| !parent.is_dir()) {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() || !parent.is_dir() {
         return usage(Err(anyhow!("--out {}: not a file in an existing directory", path.display())));
     }
-    Ok(())
+    // A device or a pipe is written straight into; a file takes the old one's place only when it is whole.
+    let replaced = !path.exists() || path.is_file();
+    match tempfile::tempfile_in(parent) {
+        Err(e) if replaced => usage(Err(anyhow!("--out {}: no file can be made there ({})", path.display(), e.kind()))),
+        _ => Ok(()),
+    }
 }

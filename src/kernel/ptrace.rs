@@ -89,6 +89,10 @@ impl Tracer {
 
     /// Handles the next stop of any tracee; `None` where there is none and `flags` say not to wait.
     fn next_stop(&mut self, flags: WaitPidFlag) -> Result<Option<Stop>, Errno> {
+        // Without the leader there may be nothing left to wait for but children of other parts of this process.
+        if !self.replying.contains_key(&self.leader) {
+            return Err(Errno::ESRCH);
+        }
         let status = match waitpid(None, Some(WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD | flags)) {
             Err(Errno::EINTR) => return Ok(Some(Stop::GoOn)),
             other => other?,

@@ -81,7 +81,8 @@ fn one_line(body: &str) -> String {
 }
 
 /// A number as people write parameters: `4K`, `1M`, `1000`.
-struct Size(u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,7 @@ mod operation;
 mod record;
 mod units;
 
-pub use case::Case;
+pub use case::{Case, Size};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};

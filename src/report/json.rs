@@ -1,5 +1,7 @@
 //! The summary as one JSON document, schema `syscost.summary/1`. FORMAT.md documents it; fields are only ever added.
 
+use super::json_fits::{CrossoverDocument, FitDocument, crossovers, fits};
+use crate::fit::families;
 use crate::model::{Entries, EntriesStatus, FailureKind, Host, Run};
 use crate::summary::{Figure, Row, Summary};
 use anyhow::Result;
@@ -29,6 +31,10 @@ pub struct SummaryDocument {
     records: Vec<RecordDocument>,
     /// What every run measures beside it.
     baselines: Vec<RecordDocument>,
+    /// Cost models: one for each strategy and parameter that was measured at two values or more.
+    fits: Vec<FitDocument>,
+    /// Where one strategy overtakes another, for each two strategies with two values of a parameter in common.
+    crossovers: Vec<CrossoverDocument>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -106,6 +112,7 @@ pub fn schema() -> serde_json::Value {
 }
 
 fn document(run: &Run, summary: &Summary) -> SummaryDocument {
+    let families = families(run);
     SummaryDocument {
         schema: "syscost.summary/1",
         tool: Tool {
@@ -121,6 +128,8 @@ fn document(run: &Run, summary: &Summary) -> SummaryDocument {
         warnings: summary.warnings.clone(),
         records: summary.rows.iter().map(record).collect(),
         baselines: summary.baselines.iter().map(record).collect(),
+        fits: fits(&families),
+        crossovers: crossovers(&families),
     }
 }
 
@@ -166,5 +175,29 @@ fn kind(kind: FailureKind) -> &'static str {
         FailureKind::Crashed => "crashed",
         FailureKind::Start => "start",
         FailureKind::Interrupted => "interrupted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::synthetic::{Noise, run};
+    use crate::summary::summarize;
+
+    #[test]
+    fn the_document_holds_models_and_crossovers_and_keeps_its_schema() {
+        let sizes = [1, 10, 100, 1000];
+        let run = run(&[("io.a", &sizes, &|_| 100.0), ("io.b", &sizes, &|x| x as f64)], 12, Noise::NONE);
+        let mut text = Vec::new();
+        write_summary(&run, &summarize(&run), &mut text).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert!(jsonschema::is_valid(&schema(), &document));
+        assert_eq!(
+            (document["fits"][0]["operation"].as_str(), document["fits"][0]["fixed"].as_f64()),
+            (Some("io.a"), Some(100.0))
+        );
+        let crossover = &document["crossovers"][0];
+        assert_eq!((crossover["cheaper_below"].as_str(), crossover["cheaper_above"].as_str()), (Some("b"), Some("a")));
+        assert!((crossover["at"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{crossover}");
     }
 }

@@ -3,14 +3,20 @@
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs.
 
 mod csv;
+mod fit_words;
 mod json;
+mod json_fits;
 mod markdown;
 pub mod numbers;
+mod parameter_table;
+mod plot;
 mod summary_table;
 mod table;
 mod text;
 
 pub use json::{SummaryDocument, schema, write_summary};
+pub use parameter_table::{pages, parameter_table};
+pub use plot::plot;
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
 

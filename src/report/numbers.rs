@@ -46,6 +46,24 @@ pub fn three_figures(value: f64) -> String {
     }
 }
 
+/// A number of any size with three significant figures: `0.0312`, `1.02`, `4,321`.
+pub fn significant(value: f64) -> String {
+    match value.abs() {
+        v if v == 0.0 || !v.is_finite() => format!("{value:.0}"),
+        v if v < 1.0 => format!("{value:.*}", (2.0 - v.log10().floor()).clamp(0.0, 12.0) as usize),
+        _ => three_figures(value),
+    }
+}
+
+/// A place between values of a parameter, as they are written: `210K`, `1.25M`, `12.3`.
+pub fn size(value: f64) -> String {
+    let units = [(2f64.powi(30), "G"), (2f64.powi(20), "M"), (2f64.powi(10), "K")];
+    match units.iter().find(|(unit, _)| value >= *unit) {
+        Some((unit, letter)) => format!("{}{letter}", three_figures(value / unit)),
+        None => three_figures(value),
+    }
+}
+
 /// Names beyond this many are only counted.
 const MOST_NAMES: usize = 4;
 
@@ -74,6 +92,10 @@ mod tests {
         let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5].iter().map(|v| rate(*v)).collect();
         assert_eq!(rates, ["9.88M", "12.3k", "950", "3.20G", "0.50"]);
         assert_eq!(thousands(-1234.0), "-1,234");
+        let few: Vec<String> = [0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9].iter().map(|v| significant(*v)).collect();
+        assert_eq!(few, ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]);
+        let places: Vec<String> = [215040.0, 1310720.0, 12.34].iter().map(|v| size(*v)).collect();
+        assert_eq!(places, ["210K", "1.25M", "12.3"]);
     }
 
     #[test]

@@ -57,12 +57,11 @@ impl Built {
 }
 
 impl Snippet {
-    /// A command's words with their placeholders replaced: file names stand in `directory`.
+    /// A command's words with their placeholders replaced.
     fn words(&self, words: &[String], directory: &Path, flags: &[String]) -> Vec<String> {
-        let path = |name: &str| directory.join(name).display().to_string();
         let replace = |word: &String| {
             let word = word.replace("{program}", &self.program.display().to_string());
-            let word = word.replace("{source}", &path(&self.language.source)).replace("{output}", &path("snippet"));
+            let word = word.replace("{source}", &self.language.source).replace("{output}", "snippet");
             word.replace("{dir}", &directory.display().to_string())
         };
         let expand = |word: &String| if word == "{flags}" { flags.to_vec() } else { vec![replace(word)] };

@@ -176,8 +176,9 @@ impl Child {
         self.end_input();
         kill_group(self.process.id());
         let how = match self.process.wait() {
-            Ok(status) => describe(status),
-            Err(e) => e.to_string(),
+            Ok(status) => format!(" ({})", describe(status)),
+            // A tracer has taken note of its end already.
+            Err(_) => String::new(),
         };
         let errors = fs::read(self.directory.join(STDERR)).unwrap_or_default();
         let errors = String::from_utf8_lossy(&errors).into_owned();
@@ -187,7 +188,7 @@ impl Child {
         });
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
         let who = if self.voice.is_some() { "the snippet ended its process" } else { "the probe ended" };
-        Failure::new(FailureKind::Crashed, format!("{who} without an answer ({how}){said}"))
+        Failure::new(FailureKind::Crashed, format!("{who} without an answer{how}{said}"))
     }
 
     /// The pipe that replies come through, as /proc names it.

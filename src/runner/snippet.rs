@@ -67,8 +67,19 @@ impl Filled {
         if language.error_is_user_line {
             return lines.map(|line| ("body", line)).next();
         }
-        let in_part = |line: usize| self.parts.iter().find(|(_, first, count)| (*first..first + count).contains(&line));
-        lines.filter_map(|line| in_part(line).map(|(part, first, _)| (*part, line - first + 1))).next()
+        let lines: Vec<usize> = lines.collect();
+        lines.iter().find_map(|line| self.in_part(*line)).or_else(|| lines.first().and_then(|line| self.behind(*line)))
+    }
+
+    fn in_part(&self, line: usize) -> Option<(&'static str, usize)> {
+        let part = self.parts.iter().find(|(_, first, count)| (*first..first + count).contains(&line));
+        part.map(|(part, first, _)| (*part, line - first + 1))
+    }
+
+    /// What a body leaves open is only noticed in the loop behind it: that is the body's last line.
+    fn behind(&self, line: usize) -> Option<(&'static str, usize)> {
+        let (part, first, count) = self.parts.iter().rfind(|(part, _, _)| *part == "body")?;
+        (*count > 0 && line >= first + count).then_some((*part, *count))
     }
 }
 
@@ -119,7 +130,8 @@ mod tests {
         assert_eq!(filled.text, "begin\n  loop\n    a\n    b;\n  end\n");
         let message = filled.explain(&language(), "noise\nsyntax error at line 4\n");
         assert_eq!(message, "line 2 of the body: syntax error at line 4");
-        assert_eq!(filled.explain(&language(), "boom at line 99\n"), "boom at line 99");
+        assert_eq!(filled.explain(&language(), "boom at line 5\n"), "line 2 of the body: boom at line 5");
+        assert_eq!(filled.explain(&language(), "boom at line 1\n"), "boom at line 1");
         assert_eq!(filled.explain(&language(), ""), "it said nothing");
     }
 

@@ -8,7 +8,7 @@ mod ratio;
 pub use drift::state_change;
 pub use interval::{Interval, block_interval};
 pub use modes::{UserShare, user_share};
-pub use ratio::{Ratio, paired_ratio};
+pub use ratio::{Ratio, log_ratios, paired_ratio};
 
 use crate::model::{Measurement, Nanos};
 use std::ops::Range;

@@ -13,19 +13,24 @@ pub struct Ratio {
 
 /// The median over rounds of ln a - ln b. Rounds in which either has no sample are left out; `None` if that is all.
 pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ratio> {
-    let per_iteration = (b.iterations as f64 / a.iterations as f64).ln();
-    let blocks = a.blocks.iter().zip(&b.blocks);
-    let logs: Vec<Vec<f64>> = blocks.map(|(a, b)| log_ratios(a, b, per_iteration)).collect();
+    let logs = log_ratios(a, b);
     let ratio = median(logs.iter().flatten().copied().collect())?.exp();
     let mut medians: Vec<f64> = logs.into_iter().filter_map(median).collect();
     let interval = block_interval(&mut medians);
     Some(Ratio { ratio, low_high: interval.map(|i| (i.low.exp(), i.high.exp())) })
 }
 
-fn log_ratios(a: &Block, b: &Block, per_iteration: f64) -> Vec<f64> {
+/// ln a - ln b of each round, by time block, as far as both go; a block without common rounds is empty.
+pub fn log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
+    let per_iteration = (b.iterations as f64 / a.iterations as f64).ln();
+    a.blocks.iter().zip(&b.blocks).map(|(a, b)| of_block(a, b, per_iteration)).collect()
+}
+
+fn of_block(a: &Block, b: &Block, per_iteration: f64) -> Vec<f64> {
     let slot = |slot: &Vec<u64>| median(slot.iter().map(|ns| *ns as f64).collect());
     let pairs = a.slots.iter().zip(&b.slots).filter_map(|(a, b)| Some((slot(a)?, slot(b)?)));
-    pairs.filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| a.ln() - b.ln() + per_iteration).collect()
+    let logs = pairs.filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| a.ln() - b.ln() + per_iteration);
+    logs.filter(|log| log.is_finite()).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,61 @@
+//! Cost as a function of a parameter: a line for each strategy, and where one strategy overtakes another.
+//!
+//! Pure, from a `Run` alone. It decides nothing about how figures look, and it predicts nothing outside the measured
+//! values. Called by `report`.
+
+mod crossover;
+mod l1;
+mod line;
+mod misfit;
+mod series;
+#[cfg(test)]
+pub mod synthetic;
+
+pub use crossover::{Comparison, Crossing, MOST_COMPARED, Verdict};
+pub use line::{Coefficient, Line, Worst};
+pub use misfit::Misfit;
+pub use series::{Cost, Point, Series};
+
+use crate::model::Run;
+use indexmap::IndexMap;
+
+/// All strategies that were measured over one parameter.
+#[derive(Clone, Debug)]
+pub struct Family<'a> {
+    /// The parameter's name.
+    pub parameter: String,
+    /// In the order of the run.
+    pub members: Vec<Member<'a>>,
+    /// Pairs of members, by index.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One strategy and its cost model.
+#[derive(Clone, Debug)]
+pub struct Member<'a> {
+    pub series: Series<'a>,
+    /// The model, or in words why there is none.
+    pub line: Result<Line, String>,
+}
+
+impl Family<'_> {
+    /// Whether any strategy has enough values for a table by parameter to say more than the ordinary one.
+    pub fn is_worth_a_table(&self) -> bool {
+        self.members.iter().any(|member| member.series.points.len() >= 3)
+    }
+}
+
+/// The families of a run, in its order; two varying parameters make two.
+pub fn families(run: &Run) -> Vec<Family<'_>> {
+    let mut by_parameter: IndexMap<String, Vec<Series>> = IndexMap::new();
+    for series in series::series(run) {
+        by_parameter.entry(series.parameter.clone()).or_default().push(series);
+    }
+    by_parameter.into_iter().map(|(parameter, series)| family(parameter, series)).collect()
+}
+
+fn family(parameter: String, series: Vec<Series<'_>>) -> Family<'_> {
+    let comparisons = crossover::compare(&series);
+    let members = series.into_iter().map(|series| Member { line: line::fit(&series.points), series });
+    Family { parameter, members: members.collect(), comparisons }
+}

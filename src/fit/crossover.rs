@@ -1,0 +1,227 @@
+//! Where one strategy overtakes another: from the measured ratios at neighbouring values, not from fitted lines, so it
+//! holds where no line does. It says nothing outside the values that both were measured at.
+
+use super::series::{Point, Series};
+use crate::stats::{self, Interval, block_interval, median};
+
+/// Two strategies over the values that both have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Indices of the two series.
+    pub a: usize,
+    pub b: usize,
+    /// The smallest and the largest value that both have a cost for.
+    pub within: (u64, u64),
+    pub verdict: Verdict,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// They cross; once or more, by ascending value.
+    Crossings(Vec<Crossing>),
+    /// The one of this index is the cheaper one wherever they can be told apart.
+    Cheaper(usize),
+    /// They cannot be told apart anywhere.
+    Unresolved,
+}
+
+/// One strategy overtakes the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crossing {
+    /// The one that is cheaper above.
+    pub overtakes: usize,
+    /// The value at which their costs are equal.
+    pub at: f64,
+    /// `None` with fewer than 10 common time blocks, and for published figures.
+    pub interval: Option<Interval>,
+    /// The nearest measured values at which one is clearly cheaper, and then the other.
+    pub between: (u64, u64),
+}
+
+/// Pairs grow with the square of the series: more series than this are not compared.
+pub const MOST_COMPARED: usize = 24;
+/// Ratios within this share of 1 count as equal: the smallest margin of any verdict.
+const MARGIN: f64 = 0.005;
+
+/// Compares each two of the first series that have two values in common.
+pub fn compare(series: &[Series]) -> Vec<Comparison> {
+    let count = series.len().min(MOST_COMPARED);
+    let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+    pairs.filter_map(|(a, b)| pair(series, a, b)).collect()
+}
+
+fn pair(series: &[Series], a: usize, b: usize) -> Option<Comparison> {
+    let path = ratios(&series[a].points, &series[b].points);
+    let [first, .., last] = &path[..] else { return None };
+    let within = (first.value, last.value);
+    let decided: Vec<usize> = (0..path.len()).filter(|i| path[*i].is_decided).collect();
+    let changes = decided.windows(2).filter(|ends| path[ends[0]].a_is_dearer() != path[ends[1]].a_is_dearer());
+    let crossings: Vec<Crossing> = changes.filter_map(|ends| crossing(&path[ends[0]..=ends[1]], a, b)).collect();
+    let verdict = match decided.first() {
+        None => Verdict::Unresolved,
+        Some(i) if crossings.is_empty() => Verdict::Cheaper(if path[*i].a_is_dearer() { b } else { a }),
+        Some(_) => Verdict::Crossings(crossings),
+    };
+    Some(Comparison { a, b, within, verdict })
+}
+
+/// How the costs of two strategies relate at one value.
+struct Ratio {
+    value: u64,
+    /// ln a - ln b, the median over all rounds.
+    log: f64,
+    /// The same of each time block; NaN for a block without common rounds.
+    blocks: Vec<f64>,
+    /// Whether its interval lies beyond the margin; without an interval, whether the ratio itself does.
+    is_decided: bool,
+}
+
+impl Ratio {
+    fn a_is_dearer(&self) -> bool {
+        self.log > 0.0
+    }
+
+    fn new(value: u64, log: f64, blocks: Vec<f64>) -> Ratio {
+        let mut finite: Vec<f64> = blocks.iter().copied().filter(|log| log.is_finite()).collect();
+        let interval = block_interval(&mut finite).map(|interval| interval.holding(log));
+        let (low, high) = interval.map_or((log, log), |i| (i.low, i.high));
+        Ratio { value, log, blocks, is_decided: low > MARGIN || high < -MARGIN }
+    }
+}
+
+fn ratios(a: &[Point], b: &[Point]) -> Vec<Ratio> {
+    let same = |p: &Point| b.binary_search_by_key(&p.value, |q| q.value).ok().and_then(|i| b.get(i));
+    a.iter().filter_map(|p| ratio(p, same(p)?)).collect()
+}
+
+/// Paired round by round where both have rounds; otherwise the ratio of the two figures.
+fn ratio(a: &Point, b: &Point) -> Option<Ratio> {
+    let (cost_a, cost_b) = (a.cost.as_ref()?, b.cost.as_ref()?);
+    let (Some(times_a), Some(times_b)) = (a.measurement, b.measurement) else {
+        return Some(Ratio::new(a.value, cost_a.ns.ln() - cost_b.ns.ln(), vec![]));
+    };
+    let logs = stats::log_ratios(times_a, times_b);
+    let blocks = a.blocks.start.max(b.blocks.start)..a.blocks.end.min(b.blocks.end).min(logs.len());
+    let logs = logs.get(blocks)?;
+    let medians = logs.iter().map(|block| median(block.clone()).unwrap_or(f64::NAN)).collect();
+    Some(Ratio::new(a.value, median(logs.concat())?, medians))
+}
+
+/// The crossing in a stretch whose ends are decided, one way and the other.
+fn crossing(stretch: &[Ratio], a: usize, b: usize) -> Option<Crossing> {
+    let (low, high) = (stretch.first()?, stretch.last()?);
+    let path: Vec<(u64, f64)> = stretch.iter().map(|r| (r.value, r.log)).collect();
+    let at = root(&path)?;
+    let blocks = stretch.iter().map(|r| r.blocks.len()).min().unwrap_or(0);
+    let mut roots: Vec<f64> = (0..blocks).filter_map(|i| block_root(stretch, i)).collect();
+    let interval = block_interval(&mut roots).map(|interval| interval.holding(at));
+    let overtakes = if low.a_is_dearer() { a } else { b };
+    Some(Crossing { overtakes, at, interval, between: (low.value, high.value) })
+}
+
+/// The crossing of one time block. A block that does not cross in the stretch crosses beyond one of its ends: that end
+/// stands for it.
+fn block_root(stretch: &[Ratio], block: usize) -> Option<f64> {
+    let path: Vec<(u64, f64)> =
+        stretch.iter().map(|r| Some((r.value, *r.blocks.get(block)?))).collect::<Option<_>>()?;
+    if path.iter().any(|(_, log)| !log.is_finite()) {
+        return None;
+    }
+    let (low, high) = (stretch.first()?, stretch.last()?);
+    let still = (path.last()?.1 > 0.0) == low.a_is_dearer();
+    Some(root(&path).unwrap_or(if still { high.value } else { low.value } as f64))
+}
+
+/// Where a path changes its sign; of several places the middle one.
+fn root(path: &[(u64, f64)]) -> Option<f64> {
+    let changes = path.windows(2).filter(|ends| (ends[0].1 > 0.0) != (ends[1].1 > 0.0));
+    let roots: Vec<f64> = changes.map(|ends| between(ends[0], ends[1])).collect();
+    roots.get(roots.len() / 2).copied()
+}
+
+/// Linear in the logarithms of ratio and value; in the value itself from 0, which has no logarithm. Where costs are lines,
+/// this is off by a few percent of the value, the more the wider the values are apart, and that is not in the interval.
+fn between((x0, log0): (u64, f64), (x1, log1): (u64, f64)) -> f64 {
+    let (x0, x1, share) = (x0 as f64, x1 as f64, log0 / (log0 - log1));
+    if x0 > 0.0 { x0 * (x1 / x0).powf(share) } else { x0 + share * (x1 - x0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{Noise, Strategy, run, series_of};
+    use super::*;
+
+    const SIZES: [u64; 21] = {
+        let mut sizes = [1; 21];
+        let mut i = 1;
+        while i < 21 {
+            sizes[i] = 1 << i;
+            i += 1;
+        }
+        sizes
+    };
+
+    fn verdict(strategies: &[Strategy], blocks: usize, share: f64) -> Verdict {
+        let run = run(strategies, blocks, Noise { seed: 7, share });
+        let mut comparisons = compare(&series_of(&run));
+        assert_eq!(comparisons.len(), 1);
+        comparisons.remove(0).verdict
+    }
+
+    #[test]
+    fn a_known_crossover_is_inside_its_interval() {
+        // 10 x^0.8 = 100 x^0.5 at x = 10^(1/0.3), and powers are straight in logarithms
+        const TRUTH: f64 = 2154.43;
+        let read = |x| 10.0 * (x as f64).powf(0.8);
+        let map = |x| 100.0 * (x as f64).sqrt();
+        let found = verdict(&[("io.read", &SIZES, &read), ("io.mmap", &SIZES, &map)], 20, 0.04);
+        let Verdict::Crossings(crossings) = found else { panic!("{found:?}") };
+        let [Crossing { overtakes: 1, at, interval: Some(interval), between }] = &crossings[..] else {
+            panic!("{crossings:?}")
+        };
+        assert_eq!(*between, (2048, 4096));
+        assert!((at / TRUTH - 1.0).abs() < 0.03, "{at}");
+        assert!(interval.low < TRUTH && TRUTH < interval.high, "{interval:?}");
+    }
+
+    #[test]
+    fn between_doubled_values_lines_are_interpolated_to_a_few_percent() {
+        // 100 + 0.03 x = 3000 + 0.016 x at x = 207,143
+        let read = |x| 100.0 + 0.03 * x as f64;
+        let map = |x| 3000.0 + 0.016 * x as f64;
+        let found = verdict(&[("io.read", &SIZES, &read), ("io.mmap", &SIZES, &map)], 20, 0.0);
+        let Verdict::Crossings(crossings) = found else { panic!("{found:?}") };
+        assert!((crossings[0].at / 207_143.0 - 1.0).abs() < 0.04, "{crossings:?}");
+    }
+
+    #[test]
+    fn none_several_and_unresolved() {
+        let flat = |_| 100.0;
+        let dear = |_| 200.0;
+        let wave = |x: u64| if (100..10_000).contains(&x) { 50.0 } else { 200.0 };
+        let near = |_| 100.1;
+        let one = |other: &dyn Fn(u64) -> f64| verdict(&[("io.a", &SIZES, &flat), ("io.b", &SIZES, other)], 20, 0.01);
+        assert_eq!(one(&dear), Verdict::Cheaper(0));
+        assert_eq!(one(&near), Verdict::Unresolved);
+        let Verdict::Crossings(both) = one(&wave) else { panic!() };
+        assert_eq!(
+            both.iter().map(|c| (c.overtakes, c.between)).collect::<Vec<_>>(),
+            [(1, (64, 128)), (0, (8192, 16384))]
+        );
+    }
+
+    #[test]
+    fn few_blocks_give_a_place_without_an_interval() {
+        let rising = |x| 50.0 + x as f64;
+        let found = verdict(&[("io.a", &SIZES, &|_| 100.0), ("io.b", &SIZES, &rising)], 3, 0.0);
+        let Verdict::Crossings(crossings) = found else { panic!("{found:?}") };
+        assert_eq!((crossings.len(), crossings[0].interval, crossings[0].overtakes), (1, None, 0));
+        assert!((48.0..52.0).contains(&crossings[0].at), "{crossings:?}");
+    }
+
+    #[test]
+    fn zero_is_a_value_too() {
+        assert_eq!(between((0, -1.0), (8, 1.0)), 4.0);
+        assert_eq!(between((2, -1.0), (8, 1.0)), 4.0);
+    }
+}

@@ -1,0 +1,121 @@
+//! Which records of a run show the same thing at several values of one parameter. It fits nothing.
+
+use crate::model::{Case, Measurement, Outcome, Record, Role, Run};
+use crate::stats::{self, Interval};
+use crate::summary::steady_range;
+use indexmap::IndexMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// One strategy: an operation (or snippet) in an environment with all parameters fixed but one.
+#[derive(Clone, Debug)]
+pub struct Series<'a> {
+    /// The case, without the parameter that varies.
+    pub case: Case,
+    /// The parameter that varies.
+    pub parameter: String,
+    /// One for each value, ascending; two or more.
+    pub points: Vec<Point<'a>>,
+}
+
+/// The cost at one value of the parameter.
+#[derive(Clone, Debug)]
+pub struct Point<'a> {
+    pub value: u64,
+    /// `None` where the case failed or its cost is not above 0.
+    pub cost: Option<Cost>,
+    /// The raw times, where they are known.
+    pub measurement: Option<&'a Measurement>,
+    /// The time blocks that all figures are from.
+    pub blocks: Range<usize>,
+}
+
+/// A cost in nanoseconds per operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    pub ns: f64,
+    /// `None` with fewer than 10 time blocks, and for a published figure.
+    pub interval: Option<Interval>,
+    /// The median of each time block; NaN for a block without samples. Empty for a published figure.
+    pub block_ns: Vec<f64>,
+}
+
+impl Series<'_> {
+    /// How tables and messages name the strategy: what the case says, and where it differs from the native probe.
+    pub fn label(&self) -> String {
+        let language = self.case.language.as_deref();
+        let environment = Some(self.case.environment.as_str()).filter(|e| *e != "native");
+        let parts: Vec<&str> = language.into_iter().chain(environment).collect();
+        let case = &self.case;
+        if parts.is_empty() { case.to_string() } else { format!("{case} ({})", parts.join(", ")) }
+    }
+}
+
+/// What the records of one series have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Key<'a> {
+    operation: &'a str,
+    name: Option<&'a str>,
+    language: Option<&'a str>,
+    environment: &'a str,
+    parameter: String,
+    others: BTreeMap<String, u64>,
+}
+
+/// The series of two values or more among what was asked for. A record stands in one series for each of its parameters.
+pub fn series(run: &Run) -> Vec<Series<'_>> {
+    let (range, _) = steady_range(run);
+    let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
+    for record in run.records.iter().filter(|r| r.role == Role::Asked) {
+        for (key, value) in keys(&record.case) {
+            let group = groups.entry(key).or_default();
+            if group.last().is_none_or(|(last, _)| *last != value) {
+                group.push((value, record));
+            }
+        }
+    }
+    groups.into_iter().filter_map(|(key, group)| one_series(key, group, &range)).collect()
+}
+
+fn keys(case: &Case) -> impl Iterator<Item = (Key<'_>, u64)> {
+    let all = case.effective_params();
+    all.clone().into_iter().map(move |(parameter, value)| {
+        let mut others = all.clone();
+        others.remove(&parameter);
+        let (name, language) = (case.name.as_deref(), case.language.as_deref());
+        (Key { operation: &case.operation, name, language, environment: &case.environment, parameter, others }, value)
+    })
+}
+
+/// Of several records with one value the first stands.
+fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, range: &Range<usize>) -> Option<Series<'a>> {
+    group.sort_by_key(|(value, _)| *value);
+    group.dedup_by_key(|(value, _)| *value);
+    let (_, first) = group.first().filter(|_| group.len() >= 2)?;
+    let mut case = first.case.clone();
+    case.params.remove(&key.parameter);
+    case.defaults.remove(&key.parameter);
+    let points = group.into_iter().map(|(value, record)| point(value, record, range)).collect();
+    Some(Series { case, parameter: key.parameter, points })
+}
+
+fn point<'a>(value: u64, record: &'a Record, steady: &Range<usize>) -> Point<'a> {
+    let (cost, measurement, blocks) = match &record.outcome {
+        Outcome::Failed(_) => (None, None, 0..0),
+        Outcome::Published(figure) => (Some(Cost { ns: figure.time.0, interval: None, block_ns: vec![] }), None, 0..0),
+        Outcome::Measured(m) => {
+            let (cost, blocks) = measured(m, steady).unzip();
+            (cost, Some(m), blocks.unwrap_or_default())
+        }
+    };
+    Point { value, cost: cost.filter(|c| c.ns > 0.0 && c.ns.is_finite()), measurement, blocks }
+}
+
+/// From the steady blocks, or from all of them where those hold no sample: as in the ordinary table.
+fn measured(m: &Measurement, steady: &Range<usize>) -> Option<(Cost, Range<usize>)> {
+    let count = m.blocks.len();
+    let clipped = steady.start.min(count)..steady.end.min(count);
+    let (estimate, blocks) = [clipped, 0..count].into_iter().find_map(|b| Some((stats::estimate(m, b.clone())?, b)))?;
+    let block_ns = stats::block_medians(m).get(blocks.clone())?.to_vec();
+    Some((Cost { ns: estimate.median.0, interval: estimate.interval, block_ns }, blocks))
+}

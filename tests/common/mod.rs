@@ -1,0 +1,182 @@
+//! What the whole-program tests share: the binary, a private place to run it in, and a loud way to skip.
+#![allow(dead_code, reason = "each test program uses its own part of this")]
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The user that "as an ordinary user" means where the tests run as root.
+const NOBODY: u32 = 65534;
+
+/// Says past the test harness, which hides what passing tests print, that `test` was not done; `.ci/run` counts these.
+pub fn skip(test: &str, reason: &str) {
+    let _ = std::io::stderr().write_all(format!("\nSKIPPED: {test}: {reason}\n").as_bytes());
+}
+
+/// A directory of its own for one run of the program, which uses it as TMPDIR. Anybody may write into it.
+pub struct Place {
+    directory: tempfile::TempDir,
+}
+
+impl Place {
+    pub fn new() -> Place {
+        let directory = tempfile::Builder::new().prefix("syscost-test-").tempdir().unwrap();
+        let place = Place { directory };
+        fs::create_dir(place.tmp()).unwrap();
+        for (path, mode) in [(place.path(), 0o755), (place.tmp(), 0o777)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        place
+    }
+
+    /// For the test's own files.
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap()
+    }
+
+    /// What the program gets as TMPDIR.
+    pub fn tmp(&self) -> PathBuf {
+        self.path().join("tmp")
+    }
+
+    /// The program with `arguments`, in this place and with nothing of the caller's that changes its output.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_syscost"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command.env("TMPDIR", self.tmp()).env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("XDG_RUNTIME_DIR");
+        command
+    }
+
+    /// The program as an ordinary user: a copy that others may execute. Only where the tests run as root.
+    pub fn command_as_nobody(&self, arguments: &[&str]) -> Command {
+        let copy = self.path().join("syscost");
+        fs::copy(env!("CARGO_BIN_EXE_syscost"), &copy).unwrap();
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = Command::new(copy);
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command.env("TMPDIR", self.tmp()).env_remove("COLUMNS").env_remove("XDG_RUNTIME_DIR");
+        command.uid(NOBODY).gid(NOBODY);
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Starts the program in a process group of its own, as a shell starts a job.
+    pub fn start(&self, arguments: &[&str]) -> Job {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        Job { child: Some(command.spawn().unwrap()) }
+    }
+
+    /// The processes that run in this place or run a program from it, other than those that only wait to be reaped.
+    pub fn processes(&self) -> Vec<Process> {
+        let tmp = self.tmp();
+        let numbered =
+            fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        numbered.filter_map(|pid| Process::within(pid, &tmp)).collect()
+    }
+
+    pub fn left_behind(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.tmp()).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+/// A process of a run, as /proc shows it.
+#[derive(Clone, Debug)]
+pub struct Process {
+    pub pid: i32,
+    pub group: i32,
+    pub traced: bool,
+    /// `worker-7`, where it is a worker or was started by one.
+    pub worker: Option<u32>,
+    pub directory: PathBuf,
+}
+
+impl Process {
+    fn within(pid: i32, place: &Path) -> Option<Process> {
+        let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).ok();
+        let (directory, program) = (link("cwd")?, link("exe")?);
+        if !directory.starts_with(place) && !program.starts_with(place) {
+            return None;
+        }
+        let name = directory.file_name()?.to_str()?.to_string();
+        let worker = name.strip_prefix("worker-").and_then(|rest| rest.split(' ').next()?.parse().ok());
+        Some(Process { pid, group: group(pid)?, traced: is_traced(pid)?, worker, directory })
+    }
+}
+
+/// The fifth field of /proc/PID/stat; the second may hold spaces and ends with the last parenthesis.
+fn group(pid: i32) -> Option<i32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    text.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
+}
+
+fn is_traced(pid: i32) -> Option<bool> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let tracer = text.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
+    Some(tracer.trim() != "0")
+}
+
+/// A started program. Whatever the test does, it does not outlive it.
+pub struct Job {
+    child: Option<Child>,
+}
+
+impl Job {
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.as_ref().unwrap().id()).unwrap())
+    }
+
+    /// Waits for its end and for all that it printed.
+    pub fn output(mut self) -> Output {
+        self.child.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if self.child.is_some() {
+            let _ = killpg(self.pid(), Signal::SIGKILL);
+        }
+        if let Some(mut child) = self.child.take() {
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The first answer of `look`, which is asked again for up to `patience`.
+pub fn wait_for<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if Instant::now() > deadline {
+            return None;
+        }
+        sleep(Duration::from_millis(1));
+    }
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Standard output as JSON; what the program said instead is in the panic.
+pub fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(output)))
+}
