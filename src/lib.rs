@@ -16,7 +16,7 @@
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
-//! - [`report`]: tables to text, Markdown, CSV, JSON
+//! - [`report`]: tables to text, Markdown, CSV, JSON; lines and matrix as Perl has them
 #![deny(unsafe_code)]
 
 pub mod cli;

@@ -95,7 +95,7 @@ fn cell(text: &str, style: Style, align: Align) -> comfy_table::Cell {
 }
 
 /// Names come from files: control characters must not reach the terminal.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

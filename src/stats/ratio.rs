@@ -13,13 +13,17 @@ pub struct Ratio {
 
 /// The median over rounds of ln a - ln b. Rounds in which either has no sample are left out; `None` if that is all.
 pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ratio> {
-    let per_iteration = (b.iterations as f64 / a.iterations as f64).ln();
-    let blocks = a.blocks.iter().zip(&b.blocks);
-    let logs: Vec<Vec<f64>> = blocks.map(|(a, b)| log_ratios(a, b, per_iteration)).collect();
+    let logs = block_log_ratios(a, b);
     let ratio = median(logs.iter().flatten().copied().collect())?.exp();
     let mut medians: Vec<f64> = logs.into_iter().filter_map(median).collect();
     let interval = block_interval(&mut medians);
     Some(Ratio { ratio, low_high: interval.map(|i| (i.low.exp(), i.high.exp())) })
+}
+
+/// ln a - ln b of every common round, by block.
+pub(super) fn block_log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
+    let per_iteration = (b.iterations as f64 / a.iterations as f64).ln();
+    a.blocks.iter().zip(&b.blocks).map(|(a, b)| log_ratios(a, b, per_iteration)).collect()
 }
 
 fn log_ratios(a: &Block, b: &Block, per_iteration: f64) -> Vec<f64> {
