@@ -17,7 +17,7 @@
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
-//! - [`report`]: tables to text, Markdown, CSV, JSON
+//! - [`report`]: tables to text, Markdown, CSV, JSON; lines and matrix as Perl has them
 #![deny(unsafe_code)]
 
 pub mod cli;

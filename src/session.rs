@@ -20,6 +20,8 @@ pub struct Wishes {
     pub cpu: Wanted,
     /// Wall time for measuring; by the number of cases where it is not given.
     pub budget: Option<Duration>,
+    /// Wall time for each case, baselines included, all of which is spent; takes the place of `budget`.
+    pub per_case: Option<Duration>,
     pub precision_percent: f64,
     pub seed: Option<u64>,
     pub timeout: Duration,
@@ -32,6 +34,7 @@ impl Default for Wishes {
         Wishes {
             cpu: Wanted::Best,
             budget: None,
+            per_case: None,
             precision_percent: 1.0,
             seed: None,
             timeout: Duration::from_secs(10),
@@ -127,14 +130,19 @@ impl Session {
             began: Instant::now(),
         };
         let clock = Wall(Instant::now());
+        // No interval is as narrow as 0: then all of the budget is spent.
+        let target = if self.wishes.per_case.is_some() { 0.0 } else { config.precision_percent };
+        let config = Config { precision_percent: target, ..config };
         let measured = engine::measure(&sound, &mut self.workers, &clock, &config, &mut scribe);
         scribe.finish(&measured)
     }
 
     fn config(&self, cases: usize) -> Config {
-        let by_cases = (BUDGET_PER_CASE * u32::try_from(cases).unwrap_or(u32::MAX)).clamp(LEAST_BUDGET, MOST_BUDGET);
+        let cases = u32::try_from(cases).unwrap_or(u32::MAX);
+        let by_cases = (BUDGET_PER_CASE * cases).clamp(LEAST_BUDGET, MOST_BUDGET);
+        let wanted = self.wishes.per_case.map(|each| each.saturating_mul(cases)).or(self.wishes.budget);
         Config {
-            budget: self.wishes.budget.unwrap_or(by_cases),
+            budget: wanted.unwrap_or(by_cases),
             precision_percent: self.wishes.precision_percent,
             seed: self.wishes.seed.unwrap_or_else(seed_by_clock),
             timeout: self.wishes.timeout,

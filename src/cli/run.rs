@@ -30,6 +30,10 @@ pub struct RunArgs {
     /// Wall time for measuring; less is used where the precision is reached earlier [default: by the number of cases].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
+    /// Time for each case, as Perl's Benchmark takes with a count of -N: N seconds times the number of cases are spent, over
+    /// all rounds, even where the precision is reached earlier.
+    #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds)]
+    cpu_seconds: Option<f64>,
     /// Target half-width of the 95% interval.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
     precision: f64,
@@ -72,6 +76,7 @@ const EXAMPLES: &str = "\
 Examples:
   syscost run id.getppid file.lstat
   syscost run file --param depth=1,8 --time 10 --out file.json
+  syscost run call --view cmpthese --cpu-seconds 1
   syscost run --all --precision 2 --format csv
   syscost run '*.getpid' --format json | jq '.records[].median'
 
@@ -81,6 +86,14 @@ fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1e7 => Ok(value),
         _ => Err(format!("'{text}' is not a positive number")),
+    }
+}
+
+/// Benchmark refuses less too.
+fn cpu_seconds(text: &str) -> Result<f64, String> {
+    match positive(text)? {
+        seconds if seconds < 0.1 => Err(format!("'{text}' is under 0.1 seconds, which say nothing")),
+        seconds => Ok(seconds),
     }
 }
 
@@ -114,6 +127,7 @@ impl RunArgs {
         Wishes {
             cpu: self.cpu.unwrap_or_default(),
             budget: self.time.map(Duration::from_secs_f64),
+            per_case: self.cpu_seconds.map(Duration::from_secs_f64),
             precision_percent: self.precision,
             seed: self.seed,
             timeout: Duration::from_secs_f64(self.timeout),
@@ -136,6 +150,7 @@ impl RunArgs {
 
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
+    args.view.check()?;
     check_destination(args)?;
     let session = usage(Session::open(args.wishes()))?;
     let words = args.cases()?;
