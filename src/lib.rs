@@ -14,12 +14,14 @@
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
 //! - [`stats`]: pure: medians, intervals, ratios
+//! - [`derive`]: pure: rows made of two others, by round
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
 //! - [`report`]: tables to text, Markdown, CSV, JSON
 #![deny(unsafe_code)]
 
 pub mod cli;
+pub mod derive;
 pub mod doctor;
 pub mod engine;
 pub mod explain;

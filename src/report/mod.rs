@@ -3,9 +3,12 @@
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs.
 
 mod csv;
+mod environment_table;
 mod json;
+mod json_study;
 mod markdown;
 pub mod numbers;
+mod study_words;
 mod summary_table;
 mod table;
 mod text;

@@ -1,10 +1,12 @@
 //! Statistics: pure functions that say what they assume. Called by the engine (to know when to stop) and by analysis.
 
+mod difference;
 mod drift;
 mod interval;
 mod modes;
 mod ratio;
 
+pub use difference::{Difference, paired_difference};
 pub use drift::state_change;
 pub use interval::{Interval, block_interval};
 pub use modes::{UserShare, user_share};
