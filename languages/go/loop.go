@@ -78,7 +78,7 @@ var (
 	syscostReplies  = os.NewFile(4, "replies")
 )
 
-// Helpers, because the set-up may have a variable called "time" or "os".
+// Functions of their own, because the set-up may have a variable called "time" or "os".
 func syscostReady() { syscostPut(syscost_fmt.Sprintf("ready pid=%d\n", os.Getpid())) }
 
 func syscostNow() time.Time { return time.Now() }
