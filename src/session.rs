@@ -5,9 +5,9 @@
 use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned};
 use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, Sources, StealClock};
-use crate::model::{Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, Tool};
+use crate::model::{Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, StudyView, Tool};
 use crate::proof::{Proof, prove};
-use crate::runner::{self, Facts, Interrupt, RunDirectory, Workers, read_catalogue};
+use crate::runner::{self, Facts, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
 use crate::split::split;
 use crate::store;
 use anyhow::{Context, Result};
@@ -62,6 +62,8 @@ pub enum Stage {
 pub struct Session {
     pub catalogue: Vec<Operation>,
     wishes: Wishes,
+    /// What the run keeps of the study that it is for.
+    pub study: Option<StudyView>,
     workers: Workers,
     interrupt: Interrupt,
     host: Host,
@@ -92,12 +94,25 @@ impl Session {
         }
         let steal = StealClock::start(&sources, placement.measuring);
         let workers = Workers::new(directory, placement, interrupt.clone(), wishes.timeout);
-        Ok(Session { catalogue, wishes, workers, interrupt, host, steal })
+        Ok(Session { catalogue, study: None, wishes, workers, interrupt, host, steal })
     }
 
     /// How workers are started, for those who look at them by other means than time.
     pub fn workers(&self) -> &Workers {
         &self.workers
+    }
+
+    /// Makes what snippets work on.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn make_fixtures(&self, fixtures: &[Fixture]) -> Result<()> {
+        if fixtures.is_empty() {
+            return Ok(());
+        }
+        let directory = self.workers.fixture_directory()?;
+        let each = fixtures.iter().take_while(|_| !self.interrupt.is_set());
+        each.map(|fixture| fixture.make(&directory)).collect()
     }
 
     /// What a probe says of itself and of the clock.
@@ -191,6 +206,7 @@ impl Session {
             records: Vec::new(),
             warnings: Vec::new(),
             source: None,
+            study: self.study.clone(),
         }
     }
 }

@@ -5,13 +5,16 @@
 
 mod cmpthese;
 mod csv;
+mod environment_table;
 mod fit_words;
 mod json;
 mod json_fits;
+mod json_study;
 mod markdown;
 pub mod numbers;
 mod parameter_table;
 mod plot;
+mod study_words;
 mod summary_table;
 mod table;
 mod text;
