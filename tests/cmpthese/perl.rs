@@ -51,7 +51,7 @@ fn any_row(numbers: &mut Numbers, row: u64, table: u64) -> Row {
     let name = "n".repeat(1 + numbers.below(14) as usize) + &row.to_string();
     let magnitude = 10u64.pow(numbers.below(1 + table % 9) as u32);
     let count = 1 + numbers.below(9 * magnitude);
-    let scale = if table % 2 == 0 { 1 } else { 1000 };
+    let scale = if table.is_multiple_of(2) { 1 } else { 1000 };
     // Together an odd number: never half a second, which the two may round to either side.
     (name, 2 * scale * numbers.below(150), 1 + 2 * numbers.below(50), count)
 }
