@@ -44,6 +44,7 @@ pub fn of(records: Vec<Record>) -> Run {
         records,
         warnings: vec![],
         source: None,
+        study: None,
     }
 }
 
@@ -56,6 +57,7 @@ pub fn record(operation: &str, size: u64, measurement: Measurement) -> Record {
         outcome: Outcome::Measured(measurement),
         entries: None,
         entries_status: EntriesStatus::Verified,
+        mode_samples: None,
         warnings: vec![],
     }
 }

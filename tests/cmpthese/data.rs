@@ -18,6 +18,7 @@ pub fn run(budget_s: f64, records: Vec<Record>) -> Run {
         records,
         warnings: vec![],
         source: None,
+        study: None,
     }
 }
 
