@@ -111,8 +111,8 @@ impl Session {
             return Ok(());
         }
         let directory = self.workers.fixture_directory()?;
-        let each = fixtures.iter().take_while(|_| !self.interrupt.is_set());
-        each.map(|fixture| fixture.make(&directory)).collect()
+        let mut each = fixtures.iter().take_while(|_| !self.interrupt.is_set());
+        each.try_for_each(|fixture| fixture.make(&directory))
     }
 
     /// What a probe says of itself and of the clock.

@@ -28,6 +28,10 @@ const FIXED: [&str; 8] = [
 
 const WHOLE: [&str; 6] = ["run", "--all", "--time", "0.2", "--format", "json"];
 
+/// A tracer that holds the waker between giving a token and waking lets the other thread take it and wait anew; the late
+/// wake then costs that thread one more wait. So these may have a little more than is declared where the machine is busy.
+const LATE_WAKES: [&str; 1] = ["sync.futex_pingpong"];
+
 static CATALOGUE: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let output = Place::new().run(&["list", "--format", "json"]);
     json(&output)["operations"].as_array().unwrap().clone()
@@ -97,7 +101,9 @@ fn every_operation_is_described() {
 
 #[test]
 fn ids_that_others_rely_on_exist() {
-    FIXED.iter().for_each(|id| drop(operation(id)));
+    for id in FIXED {
+        assert_eq!(text(operation(id), "id"), id);
+    }
 }
 
 #[test]
@@ -160,6 +166,11 @@ fn check_declared(test: &str, records: &[Value]) {
     }
     for record in counted {
         assert_eq!(text(record, "entries_status"), "verified");
+        if LATE_WAKES.contains(&text(record, "operation")) {
+            let futex = record["entries"]["futex"].as_f64().unwrap();
+            assert!((4.0..5.0).contains(&futex), "{record:#}");
+            continue;
+        }
         let warnings = record["warnings"].as_array().unwrap().iter().filter_map(Value::as_str);
         let wrong: Vec<&str> = warnings.filter(|w| w.starts_with("kernel entries are")).collect();
         assert!(wrong.is_empty(), "{}: {wrong:?}", text(record, "operation"));
