@@ -14,13 +14,15 @@
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
 //! - [`stats`]: pure: medians, intervals, ratios
+//! - [`derive`]: pure: rows made of two others, by round
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
-//! - [`report`]: tables to text, Markdown, CSV, JSON
+//! - [`report`]: tables to text, Markdown, CSV, JSON; lines and matrix as Perl has them
 #![deny(unsafe_code)]
 
 pub mod cli;
+pub mod derive;
 pub mod doctor;
 pub mod engine;
 pub mod explain;

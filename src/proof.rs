@@ -31,6 +31,9 @@ const LEAST: u64 = 8;
 const MOST: u64 = 1 << 16;
 /// Time that a request under ptrace may take.
 const REQUEST: Duration = Duration::from_millis(20);
+/// Languages have threads and collectors of their own: of many iterations more, fewer calls than this are theirs.
+const BACKGROUND: i64 = 3;
+const MANY: u64 = 256;
 /// Pairs of requests until two in a row agree.
 const PAIRS: usize = 6;
 
@@ -52,7 +55,8 @@ fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
-    let mut pass = Pass { child, tracer, patience: workers.patience };
+    let fewest = if planned.case.language.is_some() { BACKGROUND } else { 1 };
+    let mut pass = Pass { child, tracer, patience: workers.patience, fewest };
     let total = pass.count(planned).map_err(|failure| watchdog.reason().unwrap_or(failure))?;
     Ok(judge(total, planned))
 }
@@ -65,6 +69,8 @@ struct Pass {
     child: Child,
     tracer: Tracer,
     patience: Duration,
+    /// Calls that are fewer than this in the difference of two requests are not the case's own.
+    fewest: i64,
 }
 
 impl Pass {
@@ -97,7 +103,8 @@ impl Pass {
                 break;
             }
         }
-        Ok(medians(&seen).into_iter().map(|(name, count)| (name, count as f64 / more as f64)).collect())
+        let counts = medians(&seen).into_iter().filter(|(_, count)| *count >= self.fewest || more < MANY);
+        Ok(counts.map(|(name, count)| (name, count as f64 / more as f64)).collect())
     }
 
     /// How many iterations more the larger request has: the largest power of two that fits time and limit, but not fewer

@@ -5,9 +5,9 @@
 use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned};
 use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, Sources, StealClock};
-use crate::model::{Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, Tool};
+use crate::model::{Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, StudyView, Tool};
 use crate::proof::{Proof, prove};
-use crate::runner::{self, Facts, Interrupt, RunDirectory, Workers, read_catalogue};
+use crate::runner::{self, Facts, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
 use crate::split::split;
 use crate::store;
 use anyhow::{Context, Result};
@@ -20,6 +20,8 @@ pub struct Wishes {
     pub cpu: Wanted,
     /// Wall time for measuring; by the number of cases where it is not given.
     pub budget: Option<Duration>,
+    /// Wall time for each case, baselines included, all of which is spent; takes the place of `budget`.
+    pub per_case: Option<Duration>,
     pub precision_percent: f64,
     pub seed: Option<u64>,
     pub timeout: Duration,
@@ -32,6 +34,7 @@ impl Default for Wishes {
         Wishes {
             cpu: Wanted::Best,
             budget: None,
+            per_case: None,
             precision_percent: 1.0,
             seed: None,
             timeout: Duration::from_secs(10),
@@ -59,6 +62,8 @@ pub enum Stage {
 pub struct Session {
     pub catalogue: Vec<Operation>,
     wishes: Wishes,
+    /// What the run keeps of the study that it is for.
+    pub study: Option<StudyView>,
     workers: Workers,
     interrupt: Interrupt,
     host: Host,
@@ -89,12 +94,25 @@ impl Session {
         }
         let steal = StealClock::start(&sources, placement.measuring);
         let workers = Workers::new(directory, placement, interrupt.clone(), wishes.timeout);
-        Ok(Session { catalogue, wishes, workers, interrupt, host, steal })
+        Ok(Session { catalogue, study: None, wishes, workers, interrupt, host, steal })
     }
 
     /// How workers are started, for those who look at them by other means than time.
     pub fn workers(&self) -> &Workers {
         &self.workers
+    }
+
+    /// Makes what snippets work on.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn make_fixtures(&self, fixtures: &[Fixture]) -> Result<()> {
+        if fixtures.is_empty() {
+            return Ok(());
+        }
+        let directory = self.workers.fixture_directory()?;
+        let each = fixtures.iter().take_while(|_| !self.interrupt.is_set());
+        each.map(|fixture| fixture.make(&directory)).collect()
     }
 
     /// What a probe says of itself and of the clock.
@@ -127,14 +145,19 @@ impl Session {
             began: Instant::now(),
         };
         let clock = Wall(Instant::now());
+        // No interval is as narrow as 0: then all of the budget is spent.
+        let target = if self.wishes.per_case.is_some() { 0.0 } else { config.precision_percent };
+        let config = Config { precision_percent: target, ..config };
         let measured = engine::measure(&sound, &mut self.workers, &clock, &config, &mut scribe);
         scribe.finish(&measured)
     }
 
     fn config(&self, cases: usize) -> Config {
-        let by_cases = (BUDGET_PER_CASE * u32::try_from(cases).unwrap_or(u32::MAX)).clamp(LEAST_BUDGET, MOST_BUDGET);
+        let cases = u32::try_from(cases).unwrap_or(u32::MAX);
+        let by_cases = (BUDGET_PER_CASE * cases).clamp(LEAST_BUDGET, MOST_BUDGET);
+        let wanted = self.wishes.per_case.map(|each| each.saturating_mul(cases)).or(self.wishes.budget);
         Config {
-            budget: self.wishes.budget.unwrap_or(by_cases),
+            budget: wanted.unwrap_or(by_cases),
             precision_percent: self.wishes.precision_percent,
             seed: self.wishes.seed.unwrap_or_else(seed_by_clock),
             timeout: self.wishes.timeout,
@@ -183,6 +206,7 @@ impl Session {
             records: Vec::new(),
             warnings: Vec::new(),
             source: None,
+            study: self.study.clone(),
         }
     }
 }

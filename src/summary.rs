@@ -1,7 +1,10 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
-use crate::model::{self, Case, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, Record, Role, Run};
+use crate::derive::{DerivedRow, derive};
+use crate::model::{
+    self, Case, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, Record, Role, Run, StudyView,
+};
 use crate::stats::{self, Estimate, Interval, UserShare};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,6 +17,10 @@ pub struct Summary {
     pub rows: Vec<Row>,
     /// What every run measures, whether it was asked for or not.
     pub baselines: Vec<Row>,
+    /// What the study makes of two rows each.
+    pub derived: Vec<DerivedRow>,
+    /// The study that the run was for.
+    pub study: Option<StudyView>,
     /// What concerns all rows.
     pub warnings: Vec<String>,
 }
@@ -82,10 +89,13 @@ impl Figure {
 /// Sums a run up.
 pub fn summarize(run: &Run) -> Summary {
     let (range, change) = steady_range(run);
+    let derived = derive(run, &range);
     let yardsticks = Yardsticks::of(run, range);
     let row = |record: &Record| row(record, &yardsticks);
     Summary {
         rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
+        derived,
+        study: run.study.clone(),
         baselines: run.records.iter().filter(|r| is_baseline(&r.case)).map(row).collect(),
         warnings: run.warnings.iter().cloned().chain(change).collect(),
     }
@@ -280,7 +290,7 @@ fn not_entered(record: &Record) -> Option<Warning> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::model::{Block, FailureKind, Host, Tool};
 
@@ -298,7 +308,8 @@ mod tests {
         }
     }
 
-    fn run(records: Vec<Record>) -> Run {
+    /// A run of these records, with a target of 1%.
+    pub fn run(records: Vec<Record>) -> Run {
         Run {
             tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
             host: Host::default(),
@@ -311,6 +322,7 @@ mod tests {
             records,
             warnings: vec![],
             source: None,
+            study: None,
         }
     }
 

@@ -92,7 +92,8 @@ static void run_inline_getpid(uint64_t n) { LOOP(n) CHECK(inline_getpid() > 0); 
 
 /* ---- gates that a kernel may have closed: it then answers with SIGSEGV ---- */
 
-#if defined(__linux__) && defined(__x86_64__)
+#if defined(__linux__) && (defined(__x86_64__) || defined(__i386__))
+#define INT80_ONLY(hook) hook
 static sigjmp_buf gate_closed;
 
 static void on_fault(int number) {
@@ -115,7 +116,11 @@ static long try_gate(long (*gate)(void), const char *name) {
 /* The 32-bit gate, with the 32-bit number of getpid. Kernels before 4.17 did not preserve r8 to r11. */
 static inline long int80_getpid(void) {
     long result = 20;
+#ifdef __x86_64__
     __asm__ volatile("int $0x80" : "+a"(result)::"r8", "r9", "r10", "r11", "memory");
+#else
+    __asm__ volatile("int $0x80" : "+a"(result)::"memory");
+#endif
     return result;
 }
 
@@ -124,7 +129,11 @@ static void setup_int80(void) {
 }
 
 static void run_int80(uint64_t n) { LOOP(n) CHECK(int80_getpid() > 0); }
+#else
+#define INT80_ONLY(hook) NULL
+#endif
 
+#if defined(__linux__) && defined(__x86_64__)
 /* The page at this fixed address held code once; now a call into it faults, and the kernel does what it asks for. */
 static inline long vsyscall_time(void) { return ((long (*)(long *))0xffffffffff600400)(NULL); }
 
@@ -179,9 +188,9 @@ const struct operation call_operations[] = {
     {.id = "call.inline_getpid", .what = "getpid by an inline system call instruction, without the C library",
      .enters = "getpid x1", .systems = "linux/x86_64 linux/aarch64", .family = "getpid",
      .run = INLINE_GATE_ONLY(run_inline_getpid)},
-    {.id = "call.int80", .what = "getpid by the 32-bit gate, an inline int $0x80 in a 64-bit process",
-     .enters = "getpid(i386) x1", .systems = "linux/x86_64", .family = "getpid",
-     .setup = LINUX_X86_64_ONLY(setup_int80), .run = LINUX_X86_64_ONLY(run_int80)},
+    {.id = "call.int80", .what = "getpid by the 32-bit gate, an inline int $0x80, from a process of 64 or 32 bits",
+     .enters = "getpid(i386)/getpid x1", .systems = "linux/x86_64 linux/i386", .family = "getpid",
+     .setup = INT80_ONLY(setup_int80), .run = INT80_ONLY(run_int80)},
     {.id = "call.vsyscall_time",
      .what = "time by the legacy vsyscall page: no system call is seen, the kernel is entered by a page fault",
      .enters = "", .systems = "linux/x86_64", .family = "time", .flags = FAULTS,

@@ -139,10 +139,8 @@ static void run_waitid_nothing(uint64_t n) {
 
 /* ---- the kernel entries of libc's start-up code: as of glibc 2.36, with a dynamic linker that has its cache ---- */
 
-#if defined(__x86_64__)
-#define SET_TLS " arch_prctl x1"
-#elif defined(__i386__)
-#define SET_TLS " set_thread_area x1"
+#if defined(__x86_64__) || defined(__i386__)
+#define SET_TLS " arch_prctl/set_thread_area x1"
 #else
 #define SET_TLS ""
 #endif

@@ -3,7 +3,7 @@
 use super::error::usage;
 use super::{Exit, terminal};
 use crate::model::Operation;
-use crate::plan::matching;
+use crate::plan::{Study, matching};
 use crate::report::{Cell, Column, Format, Style, Table, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
@@ -21,6 +21,9 @@ pub struct ListArgs {
     /// The languages of snippets instead: name, version found, path.
     #[arg(long, conflicts_with = "patterns")]
     languages: bool,
+    /// The studies that are part of this tool instead: name, title, question.
+    #[arg(long, conflicts_with_all = ["patterns", "languages"])]
+    studies: bool,
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -29,6 +32,9 @@ pub struct ListArgs {
 pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.languages {
         return languages(args.format, out);
+    }
+    if args.studies {
+        return studies(args.format, out);
     }
     let directory = RunDirectory::create()?;
     let catalogue = read_catalogue(&directory.probe())?;
@@ -68,6 +74,28 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
     let columns =
         vec![Column::left("language"), Column::left("version found").wrapping(), Column::left("path").wrapping()];
     let table = Table { title: String::new(), columns, rows: found.iter().map(row).collect(), notes: Vec::new() };
+    write_table(&table, format, terminal::screen(), out)?;
+    Ok(Exit::Success)
+}
+
+/// Name, title, languages and question of each study.
+fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
+    let all = Study::names().iter().map(|name| Study::find(name)).collect::<Result<Vec<_>>>()?;
+    if format == Format::Json {
+        let study = |s: &Study| json!({"name": s.view.name, "title": s.view.title, "question": s.view.question, "languages": s.languages(), "views": s.view.views, "seconds": s.seconds});
+        let studies: Vec<_> = all.iter().map(study).collect();
+        serde_json::to_writer_pretty(&mut *out, &json!({"schema": "syscost.studies/1", "studies": studies}))?;
+        writeln!(out)?;
+        return Ok(Exit::Success);
+    }
+    let row = |s: &Study| {
+        let languages = Cell::from(s.languages().join(" "));
+        vec![Cell::from(s.view.name.clone()), Cell::from(s.view.title.clone()), languages]
+    };
+    let columns =
+        vec![Column::left("study"), Column::left("title").wrapping(), Column::left("languages of snippets").wrapping()];
+    let notes = vec!["run one by 'syscost run --study NAME'".to_string()];
+    let table = Table { title: String::new(), columns, rows: all.iter().map(row).collect(), notes };
     write_table(&table, format, terminal::screen(), out)?;
     Ok(Exit::Success)
 }

@@ -95,6 +95,10 @@ pub fn reader_is_gone(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let plain = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
         let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
-        plain.or(json) == Some(std::io::ErrorKind::BrokenPipe)
+        let csv = cause.downcast_ref::<::csv::Error>().and_then(|error| match error.kind() {
+            ::csv::ErrorKind::Io(error) => Some(error.kind()),
+            _ => None,
+        });
+        plain.or(json).or(csv) == Some(std::io::ErrorKind::BrokenPipe)
     })
 }

@@ -5,8 +5,8 @@ use super::progress::Progress;
 use super::show::{View, write_run};
 use super::{Exit, terminal};
 use crate::kernel::affinity::Wanted;
-use crate::model::Outcome;
-use crate::plan::{Code, Setting, Study, Surroundings, select, subjects, tour};
+use crate::model::{Outcome, Run};
+use crate::plan::{Code, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
 use crate::runner::Environment;
 use crate::session::{Session, Wishes};
 use anyhow::{Result, anyhow};
@@ -27,9 +27,17 @@ pub struct RunArgs {
     /// Every operation there is.
     #[arg(long, conflicts_with = "patterns")]
     all: bool,
+    /// A study: a name (see 'syscost list --studies') or the path of a TOML file. Its parameters, environments and time
+    /// can be replaced by --param, --env and --time.
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["patterns", "all", "setups", "preludes"])]
+    study: Option<String>,
     /// Wall time for measuring; less is used where the precision is reached earlier [default: by the number of cases].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
+    /// Time for each case, as Perl's Benchmark takes with a count of -N: N seconds times the number of cases are spent, over
+    /// all rounds, even where the precision is reached earlier.
+    #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds)]
+    cpu_seconds: Option<f64>,
     /// Target half-width of the 95% interval.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
     precision: f64,
@@ -72,7 +80,9 @@ const EXAMPLES: &str = "\
 Examples:
   syscost run id.getppid file.lstat
   syscost run file --param depth=1,8 --time 10 --out file.json
+  syscost run call --view cmpthese --cpu-seconds 1
   syscost run --all --precision 2 --format csv
+  syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median'
 
 The files that operations work on are made in a private directory below TMPDIR.";
@@ -81,6 +91,14 @@ fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1e7 => Ok(value),
         _ => Err(format!("'{text}' is not a positive number")),
+    }
+}
+
+/// Benchmark refuses less too.
+fn cpu_seconds(text: &str) -> Result<f64, String> {
+    match positive(text)? {
+        seconds if seconds < 0.1 => Err(format!("'{text}' is under 0.1 seconds, which say nothing")),
+        seconds => Ok(seconds),
     }
 }
 
@@ -110,10 +128,11 @@ impl RunArgs {
         Surroundings { preludes: by_language(&self.preludes), setups: by_language(&self.setups) }
     }
 
-    fn wishes(&self) -> Wishes {
+    fn wishes(&self, study: Option<&Study>) -> Wishes {
         Wishes {
             cpu: self.cpu.unwrap_or_default(),
-            budget: self.time.map(Duration::from_secs_f64),
+            budget: self.time.or(study.and_then(|study| study.seconds)).map(Duration::from_secs_f64),
+            per_case: self.cpu_seconds.map(Duration::from_secs_f64),
             precision_percent: self.precision,
             seed: self.seed,
             timeout: Duration::from_secs_f64(self.timeout),
@@ -121,34 +140,44 @@ impl RunArgs {
         }
     }
 
-    /// The patterns of the operations to run.
-    fn cases(&self) -> Result<Vec<String>> {
-        if self.all {
-            return Ok(Vec::new());
+    /// The study that was asked for; the tour where nothing was.
+    fn study(&self) -> Result<Option<Study>> {
+        let nothing = self.patterns.is_empty() && !self.all;
+        self.study.as_deref().or(nothing.then_some(TOUR)).map(Study::find).transpose()
+    }
+
+    fn plan(&self, session: &Session, study: Option<&Study>) -> Result<StudyPlan> {
+        if let Some(study) = study {
+            return study.plan(&session.catalogue, &self.params, &self.environments);
         }
-        if self.patterns.is_empty() {
-            let Study { cases, .. } = tour()?;
-            return Ok(cases);
-        }
-        Ok(self.patterns.clone())
+        let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
+        let planned = select(&session.catalogue, &subjects, &self.params, &self.environments)?;
+        Ok(StudyPlan::without_study(planned))
     }
 }
 
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
+    args.view.check()?;
     check_destination(args)?;
-    let session = usage(Session::open(args.wishes()))?;
-    let words = args.cases()?;
-    let subjects = usage(subjects(&session.catalogue, &words, &args.surroundings()))?;
-    let planned = usage(select(&session.catalogue, &subjects, &args.params, &args.environments))?;
-    let run = session.measure(planned, &progress, args.out.as_deref())?;
+    let study = usage(args.study())?;
+    let mut session = usage(Session::open(args.wishes(study.as_ref())))?;
+    let plan = usage(args.plan(&session, study.as_ref()))?;
+    session.make_fixtures(&plan.fixtures)?;
+    session.study = study.map(|study| study.view);
+    let run = session.measure(plan.planned.clone(), &progress, args.out.as_deref())?;
     progress.done();
     write_run(&run, &args.view, terminal::screen(), out)?;
+    Ok(exit(&run, &plan))
+}
+
+/// A case that enters the kernel otherwise than its study says has failed as a test.
+fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     if !run.complete {
-        return Ok(Exit::Interrupted);
+        return Exit::Interrupted;
     }
     let failed = run.records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_)));
-    Ok(if failed { Exit::SomeFailed } else { Exit::Success })
+    if failed || plan.unmet(run).next().is_some() { Exit::SomeFailed } else { Exit::Success }
 }
 
 /// A long run must not end with a file that cannot be written.

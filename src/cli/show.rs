@@ -1,23 +1,33 @@
 //! `syscost show`: the table again, from a result file alone.
 
+use super::error::usage;
 use super::{Exit, terminal};
 use crate::fit::{Family, families};
 use crate::model::Run;
-use crate::report::{Format, Screen, Sort, pages, parameter_table, plot, summary_table, write_summary, write_table};
+use crate::report::{
+    Format, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_cmpthese, write_summary,
+    write_table,
+};
 use crate::summary::summarize;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
 
 /// Show a result file as a table.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  syscost show now.json\n  syscost show now.json --format csv --sort cost")]
+#[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
     /// A file that `syscost run --out` wrote.
     file: PathBuf,
     #[command(flatten)]
     pub view: View,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost show now.json
+  syscost show now.json --format csv --sort cost
+  syscost show published/perl-5.10.1-i686.json --view cmpthese";
 
 /// How a run is shown.
 #[derive(clap::Args)]
@@ -31,9 +41,34 @@ pub struct View {
     /// No plot of costs over a parameter; it is drawn for text on a screen of 60 columns or more.
     #[arg(long)]
     pub no_plot: bool,
+    /// What is shown: the table, or what Perl's Benchmark would print.
+    #[arg(long, value_enum, default_value = "table", value_name = "KIND")]
+    pub view: ViewKind,
+}
+
+impl View {
+    /// Whether its parts go together; asked before anything is read or measured.
+    ///
+    /// # Errors
+    /// Which do not.
+    pub fn check(&self) -> Result<()> {
+        if self.view == ViewKind::Table {
+            return Ok(());
+        }
+        if self.format != Format::Text {
+            let advice = "leave --format out, or choose --view table";
+            return usage(Err(anyhow!("--view timethese and --view cmpthese are text only: {advice}")));
+        }
+        if self.sort != Sort::Asked {
+            let advice = "leave --sort out, or choose --view table";
+            return usage(Err(anyhow!("--view timethese and --view cmpthese have an order of their own: {advice}")));
+        }
+        Ok(())
+    }
 }
 
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
+    args.view.check()?;
     let run = crate::store::read(&args.file)?;
     write_run(&run, &args.view, terminal::screen(), out)?;
     Ok(Exit::Success)
@@ -46,6 +81,9 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
 /// When `out` cannot be written.
 pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let summary = summarize(run);
+    if view.view != ViewKind::Table {
+        return write_cmpthese(run, &summary, view.view, out);
+    }
     match view.format {
         Format::Json => write_summary(run, &summary, out),
         Format::Csv => write_table(&summary_table(&summary, &run.host, view.sort), view.format, screen, out),

@@ -101,7 +101,12 @@ impl Tracer {
             WaitStatus::StillAlive => return Ok(None),
             WaitStatus::PtraceSyscall(pid) => self.syscall_stop(pid),
             WaitStatus::PtraceEvent(pid, signal, EVENT_STOP) => self.event_stop(pid, signal),
-            WaitStatus::PtraceEvent(pid, _, _) => self.go_on(pid, None),
+            WaitStatus::PtraceEvent(pid, _, event) => {
+                if event == libc::PTRACE_EVENT_EXEC && pid == self.leader {
+                    self.own_architecture = executable_architecture(pid.as_raw().unsigned_abs());
+                }
+                self.go_on(pid, None)
+            }
             WaitStatus::Stopped(pid, signal) => self.go_on(pid, Some(signal)),
             WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, _, _) => self.ended(pid),
             _ => Ok(Stop::GoOn),
@@ -142,7 +147,7 @@ impl Tracer {
         match entry_of(pid)? {
             Some(call) => {
                 let name = syscall_names::name(call.architecture, call.number, self.own_architecture);
-                let reply = matches!(name.as_str(), "write" | "writev") && self.is_reply(pid, call.first_argument);
+                let reply = name.starts_with("write") && self.is_reply(pid, call.first_argument);
                 *self.counts.entry(name).or_insert(0) += 1;
                 self.replying.insert(pid, reply);
                 self.go_on(pid, None)

@@ -7,6 +7,7 @@ mod entries;
 mod host;
 mod operation;
 mod record;
+mod study;
 mod units;
 
 pub use case::{Case, Size};
@@ -17,4 +18,5 @@ pub use record::{
     Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, Outcome, Record, Role, Run, Slot, Source,
     Tool,
 };
+pub use study::{Combination, Derived, Scale, StudyView};
 pub use units::Nanos;

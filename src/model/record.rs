@@ -1,6 +1,6 @@
 //! What a run yields: records, each a case's samples or the reason why there are none.
 
-use super::{Case, Entries, EntriesStatus, Host, Nanos};
+use super::{Case, Entries, EntriesStatus, Host, Nanos, StudyView};
 
 /// All records of one run, with what is needed to understand them.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub struct Run {
     pub warnings: Vec<String>,
     /// Where the records come from, if this tool did not measure them; `None` for its own runs.
     pub source: Option<Source>,
+    /// The study that named its cases; `None` where the command line did.
+    pub study: Option<StudyView>,
 }
 
 /// Where records come from that were measured elsewhere or taken from an article.

@@ -9,5 +9,5 @@ mod subject;
 pub use parameters::{Setting, parse_size};
 pub use pattern::{Pattern, matching};
 pub use select::{BASELINES, select};
-pub use study::{Study, tour};
+pub use study::{Study, StudyError, StudyPlan, TOUR};
 pub use subject::{Code, Subject, Surroundings, subjects};

@@ -46,11 +46,11 @@ pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<V
 
 /// ` (did you mean id.getppid?)` with the ids that share most with what was typed.
 fn hint(catalogue: &[Operation], typed: &str) -> String {
-    let name = typed.rsplit('.').next().unwrap_or(typed);
-    let near = |operation: &&Operation| {
-        let own = operation.id.rsplit('.').next().unwrap_or(&operation.id);
-        strsim::jaro_winkler(own, name) > 0.85
-    };
-    let names: Vec<&str> = catalogue.iter().filter(near).take(3).map(|o| o.id.as_str()).collect();
+    let name = |id: &str| id.rsplit('.').next().unwrap_or_default().to_string();
+    let likeness = |id: &str| strsim::jaro_winkler(&name(id), &name(typed)) + strsim::jaro_winkler(id, typed);
+    let near = |id: &&str| strsim::jaro_winkler(&name(id), &name(typed)) > 0.85;
+    let mut names: Vec<&str> = catalogue.iter().map(|o| o.id.as_str()).filter(near).collect();
+    names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    names.truncate(3);
     if names.is_empty() { String::new() } else { format!(" (did you mean {}?)", names.join(", ")) }
 }

@@ -33,7 +33,7 @@ pub fn select(
     Ok(planned)
 }
 
-fn has(subject: &Subject, name: &str) -> bool {
+pub(super) fn has(subject: &Subject, name: &str) -> bool {
     match subject {
         Subject::Operation(operation) => operation.params.iter().any(|p| p.name == name),
         Subject::Snippet(case) => {
@@ -52,7 +52,8 @@ fn known_parameters(subjects: &[Subject]) -> String {
     }
 }
 
-fn cases(subject: &Subject, settings: &[Setting]) -> Vec<Planned> {
+/// One case for each combination of the settings that the subject has.
+pub(super) fn cases(subject: &Subject, settings: &[Setting]) -> Vec<Planned> {
     let mut combinations = vec![BTreeMap::new()];
     for setting in settings.iter().filter(|s| has(subject, &s.name)) {
         let with = |params: &BTreeMap<String, u64>, value: &u64| {
@@ -87,7 +88,7 @@ fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Ro
 }
 
 /// A case in each environment; languages that are not built by the C compiler know one only.
-fn in_environments(planned: &Planned, environments: &[String]) -> Vec<Planned> {
+pub(super) fn in_environments(planned: &Planned, environments: &[String]) -> Vec<Planned> {
     let language = planned.case.language.as_deref().and_then(|name| Language::find(name).ok());
     if environments.is_empty() || language.is_some_and(|l| !l.environments) {
         return vec![planned.clone()];
@@ -95,7 +96,8 @@ fn in_environments(planned: &Planned, environments: &[String]) -> Vec<Planned> {
     environments.iter().map(|environment| planned.in_environment(environment)).collect()
 }
 
-fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>) {
+/// Adds what every run measures in each environment and language of `planned`.
+pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>) {
     let mut environments: BTreeSet<String> = planned.iter().map(|p| p.case.environment.clone()).collect();
     if environments.is_empty() {
         environments.insert(NATIVE.to_string());

@@ -1,8 +1,9 @@
 //! The summary as one JSON document, schema `syscost.summary/1`. FORMAT.md documents it; fields are only ever added.
 
 use super::json_fits::{CrossoverDocument, FitDocument, crossovers, fits};
+use super::json_study::{self, DerivedDocument, ScaledDocument, StudyDocument};
 use crate::fit::families;
-use crate::model::{Entries, EntriesStatus, FailureKind, Host, Run};
+use crate::model::{Entries, EntriesStatus, FailureKind, Host, Run, StudyView};
 use crate::summary::{Figure, Row, Summary};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -16,6 +17,8 @@ pub struct SummaryDocument {
     /// `syscost.summary/1`
     schema: &'static str,
     tool: Tool,
+    /// The study that named the cases; null where the command line did.
+    study: Option<StudyDocument>,
     host: Host,
     /// Seconds since 1970-01-01 UTC.
     started_unix_s: u64,
@@ -29,6 +32,8 @@ pub struct SummaryDocument {
     warnings: Vec<String>,
     /// What was asked for.
     records: Vec<RecordDocument>,
+    /// What the study makes of two records each.
+    derived: Vec<DerivedDocument>,
     /// What every run measures beside it.
     baselines: Vec<RecordDocument>,
     /// Cost models: one for each strategy and parameter that was measured at two values or more.
@@ -71,6 +76,9 @@ struct RecordDocument {
     net: Option<f64>,
     /// Median in units of an empty function call.
     times_empty_call: Option<f64>,
+    /// The median as the time of so many calls; absent without a scale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scaled: Option<ScaledDocument>,
     /// Batches that the figures rest on.
     samples: usize,
     /// User mode's share of the CPU time, 0 to 1; null where it is not known well enough.
@@ -120,20 +128,22 @@ fn document(run: &Run, summary: &Summary) -> SummaryDocument {
             version: run.tool.version.clone(),
             compiler: run.tool.compiler.clone(),
         },
+        study: summary.study.as_ref().map(json_study::study),
         host: run.host.clone(),
         started_unix_s: run.started_unix_s,
         elapsed_s: run.elapsed_s,
         seed: run.seed,
         complete: run.complete,
         warnings: summary.warnings.clone(),
-        records: summary.rows.iter().map(record).collect(),
-        baselines: summary.baselines.iter().map(record).collect(),
+        records: summary.rows.iter().map(|row| record(row, summary.study.as_ref())).collect(),
+        derived: summary.derived.iter().map(json_study::derived).collect(),
+        baselines: summary.baselines.iter().map(|row| record(row, None)).collect(),
         fits: fits(&families),
         crossovers: crossovers(&families),
     }
 }
 
-fn record(row: &Row) -> RecordDocument {
+fn record(row: &Row, study: Option<&StudyView>) -> RecordDocument {
     let figure: Option<&Figure> = row.figure.as_ref().ok();
     let interval = figure.and_then(|f| f.interval);
     let split = figure.and_then(|f| f.user_share);
@@ -150,6 +160,7 @@ fn record(row: &Row) -> RecordDocument {
         best: figure.and_then(|f| f.best).map(|best| best.0),
         net: figure.and_then(|f| f.net).map(|net| net.0),
         times_empty_call: figure.and_then(|f| f.times_empty_call),
+        scaled: json_study::scaled(study, row),
         samples: figure.map_or(0, |f| f.samples),
         user_share: split.map(|split| split.share),
         user_share_error: split.map(|split| split.standard_error),

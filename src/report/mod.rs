@@ -1,19 +1,25 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
-//! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs.
+//! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
+//! `cmpthese` writes them as Perl's Benchmark does.
 
+mod cmpthese;
 mod csv;
+mod environment_table;
 mod fit_words;
 mod json;
 mod json_fits;
+mod json_study;
 mod markdown;
 pub mod numbers;
 mod parameter_table;
 mod plot;
+mod study_words;
 mod summary_table;
 mod table;
 mod text;
 
+pub use cmpthese::{ViewKind, write_cmpthese};
 pub use json::{SummaryDocument, schema, write_summary};
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;

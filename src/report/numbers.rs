@@ -64,6 +64,11 @@ pub fn size(value: f64) -> String {
     }
 }
 
+/// A percentage: `2.3`, from 10 on `12`.
+pub fn percent(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
 /// Names beyond this many are only counted.
 const MOST_NAMES: usize = 4;
 

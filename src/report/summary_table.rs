@@ -1,7 +1,10 @@
 //! The table of a run.
 
-use super::numbers::{entries, nanoseconds, rate, three_figures};
+use super::environment_table::{environment_table, environments, failures};
+use super::numbers::{entries, nanoseconds, percent, rate, three_figures};
+use super::study_words::{self, Scaled};
 use super::{Cell, Column, Style, Table};
+use crate::derive::DerivedRow;
 use crate::model::{EntriesStatus, Host};
 use crate::stats::UserShare;
 use crate::summary::{Figure, Row, Summary};
@@ -19,10 +22,22 @@ pub enum Sort {
     Cost,
 }
 
-/// The table of `summary`, with its warnings below.
+/// The table of `summary`, with its warnings below: a row a record, or, where they are of several environments, a row a
+/// case.
 pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
+    let rows = sorted(&summary.rows, sort);
+    let (table, failures) = match environments(summary).len() > 1 {
+        true => (environment_table(summary, &rows), failures(&rows)),
+        false => (plain_table(summary, &rows), Vec::new()),
+    };
+    let notes = study_words::notes(summary).into_iter().chain(failures).chain(notes(summary)).collect();
+    Table { title: study_words::title(summary, title(host)), notes, ..table }
+}
+
+fn plain_table(summary: &Summary, rows: &[&Row]) -> Table {
     let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
-    let columns = vec![
+    let scaled = Scaled::of(summary);
+    let mut columns = vec![
         Column::left("operation"),
         Column::right("ns/op"),
         Column::right("95% interval").expendable(1),
@@ -34,8 +49,25 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
         Column::left("kernel entries").wrapping(),
         Column::right("x call"),
     ];
-    let rows = sorted(&summary.rows, sort).into_iter().map(cells).collect();
-    Table { title: title(host), columns, rows, notes: notes(summary) }
+    let mut lines: Vec<Vec<Cell>> = rows.iter().map(|row| cells(row)).collect();
+    lines.extend(summary.derived.iter().map(derived_cells));
+    if let Some(scaled) = scaled {
+        columns.insert(SCALED, Column::right(&scaled.heading()));
+        let cells = rows.iter().map(|row| scaled.row(row)).chain(summary.derived.iter().map(|row| scaled.derived(row)));
+        lines.iter_mut().zip(cells).for_each(|(line, cell)| line.insert(SCALED, cell));
+    }
+    Table { title: String::new(), columns, rows: lines, notes: Vec::new() }
+}
+
+/// Where the column of scaled costs stands: behind the cost and its precision.
+const SCALED: usize = 4;
+
+fn derived_cells(row: &DerivedRow) -> Vec<Cell> {
+    let [value, interval, half] = study_words::derived_figures(row);
+    let mut cells = vec![study_words::derived_name(row), value, interval, half];
+    cells.extend(std::iter::repeat_n(Cell::default(), 4));
+    cells.extend([study_words::derived_entries(row), Cell::default()]);
+    cells
 }
 
 fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
@@ -91,10 +123,6 @@ fn figure_cells(figure: &Figure) -> [Cell; 7] {
 fn interval_cell(figure: &Figure) -> Cell {
     let text = figure.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
     Cell::from(text.unwrap_or_default())
-}
-
-fn percent(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
 /// Standard error above which a share is marked: its 95% interval then reaches three points or more to either side.

@@ -62,9 +62,11 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
     if let Some(width) = screen.width {
         drawn.set_width(width);
     }
-    if screen.colour {
-        drawn.enforce_styling();
-    }
+    // Left to itself the table looks at standard output, and writes bold and empty sequences under NO_COLOR.
+    match screen.colour {
+        true => drawn.enforce_styling(),
+        false => drawn.force_no_tty(),
+    };
     drawn.set_header(table.columns.iter().map(|c| cell(&c.title, Style::Heading, c.align)));
     for row in &table.rows {
         drawn.add_row(row.iter().zip(&table.columns).map(|(c, column)| cell(&c.text, c.style, column.align)));

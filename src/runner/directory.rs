@@ -65,6 +65,16 @@ impl RunDirectory {
         Ok(path)
     }
 
+    /// The directory of fixtures, beside those of the workers; made where it is not there yet.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn fixture_directory(&self) -> Result<PathBuf> {
+        let path = self.path.join(super::fixtures::DIRECTORY);
+        fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(path)
+    }
+
     /// Tells the janitor of a process group that must not outlive the run.
     pub fn group_started(&mut self, group: u32) {
         self.tell(&format!("+{group}\n"));

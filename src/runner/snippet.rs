@@ -44,10 +44,13 @@ pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
     Filled { text: lines.join("\n") + "\n", parts }
 }
 
-/// `{size}` with the value of the case's parameter; other braces are the language's own.
+/// `{size}` with the value of the case's parameter, `{fixtures}` with the path of the fixtures' directory; other braces are
+/// the language's own.
 fn parameters(case: &Case, text: &str) -> String {
     let params = case.effective_params();
-    params.iter().fold(text.to_string(), |text, (name, value)| text.replace(&format!("{{{name}}}"), &value.to_string()))
+    params.iter().fold(super::fixtures::fill(text), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), &value.to_string())
+    })
 }
 
 impl Filled {

@@ -34,6 +34,14 @@ impl Workers {
         self.directory.borrow().probe()
     }
 
+    /// The directory that snippets find their fixtures in.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn fixture_directory(&self) -> anyhow::Result<PathBuf> {
+        self.directory.borrow().fixture_directory()
+    }
+
     /// Builds what `case` needs, where that has not been done.
     ///
     /// # Errors

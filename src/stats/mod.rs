@@ -1,10 +1,14 @@
 //! Statistics: pure functions that say what they assume. Called by the engine (to know when to stop) and by analysis.
 
+mod differ;
+mod difference;
 mod drift;
 mod interval;
 mod modes;
 mod ratio;
 
+pub use differ::{holm, least_p_value, paired_p_value};
+pub use difference::{Difference, paired_difference};
 pub use drift::state_change;
 pub use interval::{Interval, block_interval};
 pub use modes::{UserShare, user_share};

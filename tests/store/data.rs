@@ -71,6 +71,7 @@ pub fn example() -> Run {
         records: vec![measured(), record("io.uring_nop", failed)],
         warnings: vec![],
         source: None,
+        study: None,
     }
 }
 

@@ -11,11 +11,12 @@ const MAX_NAME: usize = 4096;
 /// Samples that one record may have; a long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
 
-type Checked = Result<(), Invalid>;
+pub(super) type Checked = Result<(), Invalid>;
 
 pub fn file(file: &ResultFile) -> Checked {
     name("tool.name", &file.tool.name)?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
+    file.study.iter().try_for_each(super::study::check)?;
     host(&file.host)?;
     positive("plan.budget_s", file.plan.budget_s)?;
     positive("plan.precision_percent", file.plan.precision_percent)?;
@@ -102,7 +103,7 @@ fn positive(place: &str, number: f64) -> Checked {
     }
 }
 
-fn name(place: &str, text: &str) -> Checked {
+pub(super) fn name(place: &str, text: &str) -> Checked {
     match text.len() {
         0 => wrong(place, "is empty, must be a name"),
         1..=MAX_NAME => Ok(()),
@@ -110,6 +111,6 @@ fn name(place: &str, text: &str) -> Checked {
     }
 }
 
-fn wrong(place: &str, what: &str) -> Checked {
+pub(super) fn wrong(place: &str, what: &str) -> Checked {
     Err(Invalid { place: place.to_string(), what: what.to_string() })
 }

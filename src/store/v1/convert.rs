@@ -10,6 +10,7 @@ impl From<&model::Run> for ResultFile {
             schema: SCHEMA.to_string(),
             tool: Tool { name, version, compiler },
             source: run.source.clone().map(|s| Source { title: s.title, note: s.note }),
+            study: run.study.as_ref().map(Study::from),
             host: run.host.clone(),
             plan: Plan { seed: run.seed, budget_s: run.budget_s, precision_percent: run.precision_percent },
             started_unix_s: run.started_unix_s,
@@ -39,6 +40,7 @@ impl TryFrom<ResultFile> for model::Run {
             records: file.records.into_iter().enumerate().map(|(i, r)| r.into_model(i)).collect::<Result<_, _>>()?,
             warnings: file.warnings,
             source: file.source.map(|s| model::Source { title: s.title, note: s.note }),
+            study: file.study.map(model::StudyView::from),
         })
     }
 }

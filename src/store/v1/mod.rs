@@ -7,6 +7,7 @@
 
 mod check;
 mod convert;
+mod study;
 
 use super::error::Invalid;
 use super::layout::Layout;
@@ -16,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use study::Study;
 
 pub const VERSION: u64 = 1;
 pub const SCHEMA: &str = "syscost.result/1";
@@ -32,6 +34,9 @@ pub struct ResultFile {
     /// Where the records come from, if the tool did not measure them; null for its own runs.
     #[serde(default)]
     source: Option<Source>,
+    /// The study that named the cases; absent where the command line did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    study: Option<Study>,
     /// The machine that the run was made on. What could not be found out is null.
     host: Host,
     /// What was asked of the run.

@@ -1,0 +1,173 @@
+//! Rows that a study makes of two others: a difference or a ratio, taken round by round, so that what disturbed both
+//! cancels. Pure; called by `summary`.
+
+use crate::model::{Case, Combination, Derived, Entries, Measurement, Outcome, Record, Role, Run, Scale, StudyView};
+use crate::stats;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A derived row in figures, for one environment and one set of parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DerivedRow {
+    pub name: String,
+    pub combination: Combination,
+    pub of: [String; 2],
+    pub environment: String,
+    pub params: BTreeMap<String, u64>,
+    /// The value, or why there is none.
+    pub value: Result<Value, String>,
+    /// The first's kernel entries minus the second's, by name, those that differ; `None` where either is not known, and
+    /// for ratios.
+    pub entries: Option<Vec<(String, f64)>>,
+    /// How it is shown beside nanoseconds; `None` for ratios.
+    pub scale: Option<Scale>,
+}
+
+/// Nanoseconds per iteration for a difference, a plain number for a ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    pub value: f64,
+    /// The interval of at least 95%; `None` with too few time blocks, and for published figures.
+    pub low_high: Option<(f64, f64)>,
+}
+
+/// The derived rows of a run, from the time blocks in `range`.
+pub fn derive(run: &Run, range: &Range<usize>) -> Vec<DerivedRow> {
+    let Some(study) = &run.study else { return Vec::new() };
+    let asked = || run.records.iter().filter(|record| record.role == Role::Asked);
+    let rows = study.derived.iter().flat_map(|derived| {
+        let firsts = asked().filter(|record| record.case.label() == derived.of[0]);
+        firsts.filter_map(move |a| {
+            let b = asked().find(|b| b.case.label() == derived.of[1] && stand_together(&a.case, &b.case))?;
+            Some(row(study, derived, (a, b), range))
+        })
+    });
+    rows.collect()
+}
+
+/// Whether two cases differ in nothing but what they do.
+fn stand_together(a: &Case, b: &Case) -> bool {
+    a.environment == b.environment && a.params == b.params
+}
+
+fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record), range: &Range<usize>) -> DerivedRow {
+    let is_difference = derived.combination == Combination::Difference;
+    let scale = study.scale(&derived.of[0]).filter(|scale| is_difference && study.scale(&derived.of[1]) == Some(scale));
+    DerivedRow {
+        name: derived.name.clone(),
+        combination: derived.combination,
+        of: derived.of.clone(),
+        environment: a.case.environment.clone(),
+        params: a.case.params.clone(),
+        value: value(derived.combination, a, b, range),
+        entries: a.entries.as_ref().zip(b.entries.as_ref()).filter(|_| is_difference).map(|(a, b)| difference(a, b)),
+        scale: scale.cloned(),
+    }
+}
+
+fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>) -> Result<Value, String> {
+    let nothing = || "the two have no round in common".to_string();
+    match (&a.outcome, &b.outcome) {
+        (Outcome::Failed(_), _) => Err(format!("{} failed", a.case)),
+        (_, Outcome::Failed(_)) => Err(format!("{} failed", b.case)),
+        (Outcome::Measured(a), Outcome::Measured(b)) => {
+            let steady = paired(combination, &within(a, range), &within(b, range));
+            steady.or_else(|| paired(combination, a, b)).ok_or_else(nothing)
+        }
+        (Outcome::Published(a), Outcome::Published(b)) => {
+            let value = match combination {
+                Combination::Difference => a.time.0 - b.time.0,
+                Combination::Ratio => a.time.0 / b.time.0,
+            };
+            Some(Value { value, low_high: None }).filter(|v| v.value.is_finite()).ok_or_else(nothing)
+        }
+        _ => Err("one is measured, the other is published".to_string()),
+    }
+}
+
+fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Value> {
+    match combination {
+        Combination::Difference => stats::paired_difference(a, b).map(|d| Value { value: d.ns, low_high: d.low_high }),
+        Combination::Ratio => stats::paired_ratio(a, b).map(|r| Value { value: r.ratio, low_high: r.low_high }),
+    }
+}
+
+/// The measurement with the blocks in `range` only.
+fn within(m: &Measurement, range: &Range<usize>) -> Measurement {
+    let end = range.end.min(m.blocks.len());
+    Measurement { blocks: m.blocks[range.start.min(end)..end].to_vec(), ..m.clone() }
+}
+
+fn difference(a: &Entries, b: &Entries) -> Vec<(String, f64)> {
+    let only_b = b.names().filter(|name| a.get(name) == 0.0);
+    let names = a.names().chain(only_b);
+    names.map(|name| (name.to_string(), a.get(name) - b.get(name))).filter(|(_, count)| *count != 0.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Block, EntriesStatus, Failure, FailureKind, Figure, Nanos};
+    use crate::summary::tests::run;
+
+    fn record(name: &str, outcome: Outcome, entries: &[(&str, f64)]) -> Record {
+        Record {
+            case: Case { name: Some(name.into()), ..Case::native("file.any") },
+            role: Role::Asked,
+            outcome,
+            entries: Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect()),
+            entries_status: EntriesStatus::Verified,
+            mode_samples: None,
+            warnings: vec![],
+        }
+    }
+
+    fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
+        let blocks = (0..12).map(|i| Block { launch: 0, slots: vec![vec![ns(i)]] }).collect();
+        Outcome::Measured(Measurement { iterations: 10, blocks, ..Measurement::default() })
+    }
+
+    fn published(ns: f64) -> Outcome {
+        Outcome::Published(Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None })
+    }
+
+    fn rows(records: Vec<Record>) -> Vec<DerivedRow> {
+        let of = ["a".to_string(), "b".to_string()];
+        let derived = |combination| Derived { name: "d".into(), combination, of: of.clone() };
+        let derived = vec![derived(Combination::Difference), derived(Combination::Ratio)];
+        let scales = vec![Scale { calls: 1 << 26, unit: "s".into(), cases: vec![] }];
+        let study = Some(StudyView { derived, scales, ..StudyView::default() });
+        derive(&crate::model::Run { study, ..run(records) }, &(0..usize::MAX))
+    }
+
+    #[test]
+    fn differences_and_ratios_carry_their_intervals() {
+        let a = record("a", measured(|i| 3000 + 30 * i), &[("newfstatat", 1.0), ("read", 1.0)]);
+        let b = record("b", measured(|i| 1000 + 10 * i), &[("fstat", 1.0), ("read", 1.0)]);
+        let rows = rows(vec![a, b]);
+        let (low, high) = rows[0].value.as_ref().unwrap().low_high.unwrap();
+        assert_eq!(rows[0].value.as_ref().unwrap().value, 211.0);
+        assert_eq!((low, high), (204.0, 218.0));
+        assert_eq!(rows[0].entries, Some(vec![("newfstatat".into(), 1.0), ("fstat".into(), -1.0)]));
+        assert_eq!(rows[0].scale.as_ref().unwrap().calls, 1 << 26);
+        let ratio = rows[1].value.clone().unwrap();
+        assert!((ratio.value - 3.0).abs() < 1e-9 && ratio.low_high.is_some());
+        assert_eq!((&rows[1].entries, &rows[1].scale), (&None, &None));
+    }
+
+    #[test]
+    fn published_figures_have_no_interval() {
+        let rows = rows(vec![record("a", published(51.18), &[]), record("b", published(31.12), &[])]);
+        let difference = rows[0].value.clone().unwrap();
+        assert!((difference.value - 20.06).abs() < 1e-9);
+        assert_eq!(difference.low_high, None);
+    }
+
+    #[test]
+    fn a_failure_is_said_and_a_missing_case_makes_no_row() {
+        let failed = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        let rows_of = rows(vec![record("a", measured(|_| 1), &[]), record("b", failed, &[])]);
+        assert_eq!(rows_of[0].value, Err("b failed".to_string()));
+        assert_eq!(rows(vec![record("a", measured(|_| 1), &[])]), []);
+    }
+}

@@ -1,0 +1,64 @@
+//! What is wrong with a study, put so that its author can mend it: file, line, key, allowed values.
+
+/// The first mistake in a study's file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {what}")]
+pub struct StudyError {
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    pub what: String,
+}
+
+/// A study's text with the name that messages call it by.
+pub struct Source<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// The line of a byte of the text, from 1.
+    pub fn line(&self, offset: usize) -> usize {
+        self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+    }
+
+    pub fn error(&self, line: usize, what: impl Into<String>) -> StudyError {
+        StudyError { file: self.file.to_string(), line, what: what.into() }
+    }
+
+    /// A value that is none of the allowed ones.
+    pub fn unknown<S: AsRef<str>>(&self, line: usize, key: &str, value: &str, allowed: &[S]) -> StudyError {
+        let allowed: Vec<&str> = allowed.iter().map(AsRef::as_ref).collect();
+        self.error(line, format!("key '{key}': '{value}' is not known; allowed: {}", allowed.join(", ")))
+    }
+
+    /// The parser's error in our words.
+    pub fn toml(&self, error: &toml::de::Error) -> StudyError {
+        let line = self.line(error.span().map_or(0, |span| span.start));
+        self.error(line, self.reword(error.message(), line))
+    }
+
+    fn reword(&self, message: &str, line: usize) -> String {
+        if let Some((key, allowed)) = message.strip_prefix("unknown field `").and_then(|m| m.split_once("`, expected "))
+        {
+            let allowed = allowed.trim_start_matches("one of ").replace('`', "");
+            return format!("key '{key}' is not known here; allowed: {allowed}");
+        }
+        if let Some(key) = message.strip_prefix("missing field `").and_then(|m| m.strip_suffix('`')) {
+            return format!("key '{key}' is missing");
+        }
+        match self.key_of(line) {
+            Some(key) if message.contains("expected") => format!("key '{key}': {message}"),
+            _ => message.to_string(),
+        }
+    }
+
+    /// The key whose value stands on that line or began above it.
+    fn key_of(&self, line: usize) -> Option<&str> {
+        let above = self.text.lines().take(line).collect::<Vec<_>>();
+        above.iter().rev().find_map(|text| {
+            let key = text.split_once('=')?.0.trim();
+            key.chars().all(|c| c.is_alphanumeric() || "._-\"".contains(c)).then_some(key)
+        })
+    }
+}

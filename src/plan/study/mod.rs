@@ -1,0 +1,143 @@
+//! Studies: TOML files that name cases, their parameters and fixtures, and how they are shown. studies/README.md documents
+//! every key.
+//!
+//! `file` is what TOML gives, `read` checks it, `cases` makes what is measured of it. Called by the `run` and `list`
+//! commands; nothing here is measured or written.
+
+mod cases;
+mod error;
+mod file;
+mod fixtures;
+mod read;
+mod values;
+
+pub use cases::StudyPlan;
+pub use error::StudyError;
+
+use super::Setting;
+use crate::model::{Case, Expectation, StudyView};
+use anyhow::{Context, Result, bail};
+use fixtures::Template;
+use include_dir::{Dir, include_dir};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+static STUDIES: Dir = include_dir!("$CARGO_MANIFEST_DIR/studies");
+
+/// The study that runs where nothing else is asked for.
+pub const TOUR: &str = "tour";
+
+/// The views that a study may ask for.
+pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
+
+/// A named investigation.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// What its run keeps of it.
+    pub view: StudyView,
+    /// Wall time for measuring, in seconds, where the user does not say.
+    pub seconds: Option<f64>,
+    /// How messages call the file.
+    file: String,
+    patterns: Vec<At<String>>,
+    cases: Vec<StudyCase>,
+    environments: Vec<String>,
+    parameters: Vec<At<Setting>>,
+    fixtures: Vec<Template>,
+    /// The lines of `view.derived`, for messages.
+    derived_lines: Vec<usize>,
+}
+
+/// A value and the line that it stands on.
+#[derive(Clone, Debug)]
+struct At<T> {
+    line: usize,
+    value: T,
+}
+
+/// One case before parameters and environments.
+#[derive(Clone, Debug)]
+struct StudyCase {
+    work: Work,
+    /// In place of the study's parameters of the same name.
+    parameters: Vec<At<Setting>>,
+    /// In place of the study's environments; empty for those.
+    environments: Vec<String>,
+    expected: Expected,
+}
+
+#[derive(Clone, Debug)]
+enum Work {
+    /// An operation's id, and the case's name.
+    Operation(At<String>, String),
+    Snippet(Case),
+}
+
+/// The kernel entries that the author expects.
+#[derive(Clone, Debug, Default)]
+struct Expected {
+    all: Option<Expectation>,
+    /// By environment or language.
+    by: BTreeMap<String, Expectation>,
+}
+
+impl Expected {
+    fn of(&self, case: &Case) -> Option<&Expectation> {
+        let language = case.language.as_ref().and_then(|language| self.by.get(language));
+        self.by.get(&case.environment).or(language).or(self.all.as_ref())
+    }
+}
+
+impl Study {
+    /// The study of that name, or in the file at that path.
+    ///
+    /// # Errors
+    /// When there is none (the message lists the names), or the file is no study (it names line, key and what is allowed).
+    pub fn find(name_or_path: &str) -> Result<Study> {
+        if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
+            let path = Path::new(name_or_path);
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("cannot read the study {name_or_path}"))?;
+            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            return Ok(Study::parse(&stem, name_or_path, &text)?);
+        }
+        let Some(file) = STUDIES.get_file(format!("{name_or_path}.toml")) else {
+            let names = Study::names().join(", ");
+            bail!(
+                "there is no study '{name_or_path}'; there are {names}; or give the path of a file that ends in .toml"
+            );
+        };
+        let text = file.contents_utf8().with_context(|| format!("studies/{name_or_path}.toml is not text"))?;
+        Ok(Study::parse(name_or_path, &format!("studies/{name_or_path}.toml"), text)?)
+    }
+
+    /// The names of the studies that are part of this tool.
+    pub fn names() -> Vec<String> {
+        let files =
+            STUDIES.files().map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "toml"));
+        let mut names: Vec<String> = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_string())).collect();
+        names.sort();
+        names
+    }
+
+    /// Reads a study; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// The first mistake, with its line.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Study, StudyError> {
+        read::study(name, file, text)
+    }
+
+    /// The languages of its snippets, in their order.
+    pub fn languages(&self) -> Vec<&str> {
+        let mut languages: Vec<&str> = Vec::new();
+        for case in &self.cases {
+            if let Work::Snippet(Case { language: Some(language), .. }) = &case.work
+                && !languages.contains(&language.as_str())
+            {
+                languages.push(language);
+            }
+        }
+        languages
+    }
+}

@@ -1,0 +1,246 @@
+//! From a study's TOML to a checked study. What needs the catalogue of operations is checked when cases are planned.
+
+use super::error::{Source, StudyError};
+use super::file::{CaseTable, DerivedTable, Parameters, ScaleTable, StudyFile};
+use super::values::{Body, Entries};
+use super::{At, Expected, Study, StudyCase, VIEWS, Work, fixtures};
+use crate::model::{Case, Combination, Derived, Expectation, Scale, StudyView};
+use crate::plan::Setting;
+use crate::runner::{Environment, Language};
+use indexmap::IndexMap;
+use toml::Spanned;
+
+type Checked<T> = Result<T, StudyError>;
+
+/// Reads and checks; see `Study::parse`.
+pub fn study(name: &str, file: &str, text: &str) -> Checked<Study> {
+    let source = Source { file, text };
+    let toml: StudyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
+    let mut reader = Reader { source: &source, cases: Vec::new(), derived: Vec::new(), scales: Vec::new() };
+    reader.scales.extend(toml.scale.map(|table| reader.scale(table, Vec::new())).transpose()?);
+    for table in toml.cases {
+        let line = source.line(table.span().start);
+        reader.case(line, table.into_inner())?;
+    }
+    for table in toml.derived {
+        let line = source.line(table.span().start);
+        let value = derived(&source, line, table.into_inner())?;
+        reader.derived.push(At { line, value });
+    }
+    let fixture = |t: Spanned<_>| fixtures::template(&source, source.line(t.span().start), t.into_inner());
+    let study = Study {
+        seconds: toml.seconds.map(|seconds| reader.seconds(&seconds)).transpose()?,
+        file: file.to_string(),
+        patterns: toml.patterns.into_iter().map(|p| reader.at(p)).collect(),
+        environments: reader.environments(&toml.environments)?,
+        parameters: reader.parameters(&toml.parameters)?,
+        fixtures: toml.fixtures.into_iter().map(fixture).collect::<Checked<_>>()?,
+        derived_lines: reader.derived.iter().map(|d| d.line).collect(),
+        view: StudyView {
+            name: name.to_string(),
+            title: toml.title,
+            question: toml.question.trim().to_string(),
+            answer: toml.answer.trim().to_string(),
+            views: reader.views(&toml.views)?,
+            derived: reader.derived.iter().map(|d| d.value.clone()).collect(),
+            scales: reader.scales,
+        },
+        cases: reader.cases,
+    };
+    match study.patterns.is_empty() && study.cases.is_empty() {
+        true => Err(source.error(1, "the study names no case: it needs 'patterns' or [[case]]")),
+        false => Ok(study),
+    }
+}
+
+struct Reader<'a> {
+    source: &'a Source<'a>,
+    cases: Vec<StudyCase>,
+    derived: Vec<At<Derived>>,
+    scales: Vec<Scale>,
+}
+
+impl Reader<'_> {
+    fn line<T>(&self, value: &Spanned<T>) -> usize {
+        self.source.line(value.span().start)
+    }
+
+    fn at<T>(&self, value: Spanned<T>) -> At<T> {
+        At { line: self.line(&value), value: value.into_inner() }
+    }
+
+    /// The table of one case, which is several where it has a body for each language.
+    fn case(&mut self, line: usize, table: CaseTable) -> Checked<()> {
+        let before = self.cases.len();
+        let frame = StudyCase {
+            work: Work::Snippet(Case::native("")),
+            parameters: self.parameters(&table.params)?,
+            environments: self.environments(&table.environments)?,
+            expected: table.entries.as_ref().map(|entries| self.expected(entries)).transpose()?.unwrap_or_default(),
+        };
+        let name = self.name(&table.name)?;
+        let against = table.against;
+        match (table.operation, table.language, table.body, table.for_languages) {
+            (Some(operation), None, None, None) => {
+                self.cases.push(StudyCase { work: Work::Operation(self.at(operation), name), ..frame });
+            }
+            (None, Some(language), Some(body), None) => {
+                let language = self.language(&language)?;
+                let (setup, prelude) = (table.setup, table.prelude);
+                let case = Case { name: Some(name), setup, prelude, ..Case::snippet(&language, &body) };
+                self.cases.push(StudyCase { work: Work::Snippet(case), ..frame });
+            }
+            (None, None, None, Some(bodies)) => self.in_languages(&frame, &name, bodies, against)?,
+            _ => return Err(self.source.error(line, WORK)),
+        }
+        if let Some(scale) = table.scale {
+            let names = self.cases[before..].iter().map(|case| case.name().to_string()).collect();
+            let scale = self.scale(scale, names)?;
+            self.scales.push(scale);
+        }
+        Ok(())
+    }
+
+    /// One case a language, named `NAME LANGUAGE`; and the differences to the language that the others stand against.
+    fn in_languages(
+        &mut self,
+        frame: &StudyCase,
+        name: &str,
+        bodies: IndexMap<Spanned<String>, Body>,
+        against: Option<Spanned<String>>,
+    ) -> Checked<()> {
+        let languages: Vec<String> = bodies.keys().map(|l| self.language(l)).collect::<Checked<_>>()?;
+        for (key, body) in bodies {
+            let (line, language, body) = (self.line(&key), key.into_inner(), body.into_table());
+            let mut expected = frame.expected.clone();
+            if let Some(text) = &body.entries {
+                expected = Expected { all: Some(self.expectation(line, text)?), ..Expected::default() };
+            }
+            let case = Case { setup: body.setup, prelude: body.prelude, ..Case::snippet(&language, &body.body) };
+            let case = Case { name: Some(format!("{name} {language}")), ..case };
+            self.cases.push(StudyCase { work: Work::Snippet(case), expected, ..frame.clone() });
+        }
+        let Some(against) = against else { return Ok(()) };
+        let line = self.line(&against);
+        if !languages.contains(against.get_ref()) {
+            return Err(self.source.unknown(line, "against", against.get_ref(), &languages));
+        }
+        for language in languages.iter().filter(|language| *language != against.get_ref()) {
+            let of = [language, against.get_ref()].map(|language| format!("{name} {language}"));
+            let value = Derived { name: of.join(" - "), combination: Combination::Difference, of };
+            self.derived.push(At { line, value });
+        }
+        Ok(())
+    }
+
+    fn name(&self, name: &Spanned<String>) -> Checked<String> {
+        let known = self.cases.iter().any(|case| case.name() == name.get_ref());
+        match (name.get_ref().is_empty(), known) {
+            (true, _) => Err(self.source.error(self.line(name), "key 'name': is empty")),
+            (_, true) => Err(self.source.error(self.line(name), format!("key 'name': '{}' is taken", name.get_ref()))),
+            _ => Ok(name.get_ref().clone()),
+        }
+    }
+
+    fn language(&self, name: &Spanned<String>) -> Checked<String> {
+        let all = Language::all().map_err(|e| self.source.error(1, format!("{e:#}")))?;
+        let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
+        match names.contains(&name.get_ref().as_str()) {
+            true => Ok(name.get_ref().clone()),
+            false => Err(self.source.unknown(self.line(name), "language", name.get_ref(), &names)),
+        }
+    }
+
+    fn environments(&self, names: &[Spanned<String>]) -> Checked<Vec<String>> {
+        self.among("environments", names, &Environment::names())
+    }
+
+    fn views(&self, names: &[Spanned<String>]) -> Checked<Vec<String>> {
+        let views = self.among("views", names, &VIEWS)?;
+        Ok(if views.is_empty() { vec![VIEWS[0].to_string()] } else { views })
+    }
+
+    fn among<S: AsRef<str>>(&self, key: &str, names: &[Spanned<String>], allowed: &[S]) -> Checked<Vec<String>> {
+        let check = |name: &Spanned<String>| match allowed.iter().any(|a| a.as_ref() == name.get_ref()) {
+            true => Ok(name.get_ref().clone()),
+            false => Err(self.source.unknown(self.line(name), key, name.get_ref(), allowed)),
+        };
+        names.iter().map(check).collect()
+    }
+
+    fn parameters(&self, parameters: &Parameters) -> Checked<Vec<At<Setting>>> {
+        let setting = |(name, values): (&Spanned<String>, &Spanned<_>)| {
+            let line = self.line(name);
+            let parsed = format!("{}={}", name.get_ref(), values.get_ref()).parse();
+            let wrong = |e| self.source.error(line, format!("key '{}': {e:#}", name.get_ref()));
+            Ok(At { line, value: parsed.map_err(wrong)? })
+        };
+        parameters.iter().map(setting).collect()
+    }
+
+    fn expected(&self, entries: &Spanned<Entries>) -> Checked<Expected> {
+        let line = self.line(entries);
+        match entries.get_ref() {
+            Entries::All(text) => Ok(Expected { all: Some(self.expectation(line, text)?), ..Expected::default() }),
+            Entries::By(texts) => {
+                let languages = Language::all().map_err(|e| self.source.error(line, format!("{e:#}")))?;
+                let mut allowed = Environment::names();
+                allowed.extend(languages.into_iter().map(|l| l.name));
+                let mut expected = Expected::default();
+                for (name, text) in texts {
+                    if !allowed.contains(name) {
+                        return Err(self.source.unknown(line, "entries", name, &allowed));
+                    }
+                    expected.by.insert(name.clone(), self.expectation(line, text)?);
+                }
+                Ok(expected)
+            }
+        }
+    }
+
+    fn expectation(&self, line: usize, text: &str) -> Checked<Expectation> {
+        text.parse().map_err(|e| self.source.error(line, format!("key 'entries': {e}")))
+    }
+
+    fn scale(&self, table: ScaleTable, cases: Vec<String>) -> Checked<Scale> {
+        let (unit, units) = (table.unit.get_ref(), Scale::units());
+        if !units.contains(&unit.as_str()) {
+            return Err(self.source.unknown(self.line(&table.unit), "unit", unit, &units));
+        }
+        match *table.calls.get_ref() {
+            0 => Err(self.source.error(self.line(&table.calls), "key 'calls': is 0, must be at least 1")),
+            calls => Ok(Scale { calls, unit: unit.clone(), cases }),
+        }
+    }
+
+    fn seconds(&self, seconds: &Spanned<f64>) -> Checked<f64> {
+        match *seconds.get_ref() {
+            value if value > 0.0 && value < 1e7 => Ok(value),
+            value => {
+                Err(self.source.error(self.line(seconds), format!("key 'seconds': {value} is not a positive number")))
+            }
+        }
+    }
+}
+
+/// The three forms of a case.
+const WORK: &str =
+    "a case has exactly one of: 'operation'; 'language' and 'body' (perhaps 'setup' and 'prelude'); 'for_languages'";
+
+fn derived(source: &Source, line: usize, table: DerivedTable) -> Checked<Derived> {
+    let (combination, of, sign) = match (table.difference, table.ratio) {
+        (Some(of), None) => (Combination::Difference, of, " - "),
+        (None, Some(of)) => (Combination::Ratio, of, " / "),
+        _ => return Err(source.error(line, "a derived row has either 'difference' or 'ratio', each with two cases")),
+    };
+    Ok(Derived { name: table.name.unwrap_or_else(|| of.join(sign)), combination, of })
+}
+
+impl StudyCase {
+    fn name(&self) -> &str {
+        match &self.work {
+            Work::Operation(_, name) => name,
+            Work::Snippet(case) => case.label(),
+        }
+    }
+}

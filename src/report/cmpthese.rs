@@ -1,0 +1,87 @@
+//! The view that Perl's Benchmark module gives: a line a case (`timethese`), then a matrix of percents (`cmpthese`). Pure:
+//! from a run and its summary to text. `syscost run` and `syscost show` call it for --view.
+//!
+//! Formats are those of Benchmark's documentation and output. Its figures are CPU seconds of one long loop; ours come from
+//! batches. How they map:
+//!
+//! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is that
+//!   of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. For a case that
+//!   blocks, the median holds the time that it waited, and so does what is called CPU here.
+//! - A published figure: `n` as the source gives it; CPU = n x time per operation; usr and sys by its user share; wall
+//!   clock = CPU, rounded.
+//! - What is not known is `?`, in the width of a number: the split, and of a figure without `n` all but the rate.
+//! - `at least N CPU seconds`: what each case was given of the run's time, or what the shortest got, if that is less. A run
+//!   that was given no time but one count for all (an article's) is `timing N iterations`.
+//!
+//! Ours adds: a mark where the data cannot tell two cases apart, lines for cases that failed, and one matrix for each set
+//! of parameters where the same names were measured with several.
+
+mod group;
+mod lines;
+mod matrix;
+mod timing;
+
+use super::text::printable;
+use crate::model::{Outcome, Run};
+use crate::summary::Summary;
+use anyhow::Result;
+use group::{Group, groups};
+use matrix::Marks;
+use std::io::Write;
+use timing::Timing;
+
+/// What is made of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ViewKind {
+    /// A row a case, with intervals and kernel entries.
+    #[default]
+    Table,
+    /// The lines of Perl's Benchmark::timethese.
+    Timethese,
+    /// Those lines, then the matrix of Perl's Benchmark::cmpthese, the slowest first.
+    Cmpthese,
+}
+
+/// Writes `run`, which `summary` sums up, as `kind` says: the lines, and the matrix unless only lines are asked for.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dyn Write) -> Result<()> {
+    let groups = groups(run, summary);
+    let matrices = kind == ViewKind::Cmpthese;
+    let marks = if matrices { Marks::of(&groups) } else { Marks::default() };
+    for (i, group) in groups.iter().enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        write_group(group, run, matrices.then_some(&marks), out)?;
+    }
+    for note in notes(run, summary, &marks) {
+        writeln!(out, "{}", printable(&note))?;
+    }
+    Ok(())
+}
+
+fn write_group(group: &Group, run: &Run, marks: Option<&Marks>, out: &mut dyn Write) -> Result<()> {
+    if !group.heading.is_empty() {
+        writeln!(out, "{}:", printable(&group.heading))?;
+    }
+    lines::write(group, run, out)?;
+    let Some(marks) = marks else { return Ok(()) };
+    for line in matrix::lines(&group.timings, marks) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {
+    let mut notes = marks.legend();
+    if run.records.iter().any(|r| matches!(r.outcome, Outcome::Published(_))) {
+        notes.push(
+            "note: published figures have no samples: nothing about them can be tested, and nothing is marked".into(),
+        );
+    }
+    notes.extend(summary.warnings.iter().map(|w| format!("warning: {w}")));
+    notes.extend(run.source.iter().map(|source| format!("source: {}", source.title)));
+    notes
+}

@@ -1,0 +1,63 @@
+//! Which cases stand in one matrix: all, or, where the same names were measured with several sets of parameters, those of
+//! each set, as one would write a loop around cmpthese.
+
+use super::Timing;
+use crate::model::{Case, Failure, Record, Role, Run};
+use crate::summary::{Row, Summary};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The cases of one matrix.
+#[derive(Debug, Default)]
+pub struct Group<'a> {
+    /// The parameters that they share; empty where there is one group.
+    pub heading: String,
+    /// In string order of their names.
+    pub timings: Vec<Timing<'a>>,
+    /// Names of cases without a figure, and why.
+    pub failures: Vec<(String, &'a Failure)>,
+}
+
+type Pair<'a> = (&'a Row, &'a Record);
+
+pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
+    let records = run.records.iter().filter(|r| r.role == Role::Asked);
+    let pairs: Vec<Pair> = summary.rows.iter().zip(records).collect();
+    let mut sets: Vec<(&BTreeMap<String, u64>, Vec<Pair>)> = Vec::new();
+    for pair in &pairs {
+        let params = &pair.0.case.params;
+        match sets.iter_mut().find(|(known, _)| *known == params) {
+            Some((_, members)) => members.push(*pair),
+            None => sets.push((params, vec![*pair])),
+        }
+    }
+    let environments = pairs.iter().map(|(row, _)| &row.case.environment).collect::<BTreeSet<_>>().len() > 1;
+    let several = sets.len() > 1 && sets.iter().all(|(_, members)| members.len() > 1);
+    match several {
+        true => sets.iter().map(|(params, members)| group(heading(params), members, false, environments)).collect(),
+        false => vec![group(String::new(), &pairs, true, environments)],
+    }
+}
+
+fn heading(params: &BTreeMap<String, u64>) -> String {
+    params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: bool) -> Group<'a> {
+    let mut group = Group { heading, ..Group::default() };
+    for (row, record) in members {
+        let name = name(&row.case, params, environments);
+        match &row.figure {
+            Ok(figure) => group.timings.push(Timing::of(name, figure, record)),
+            Err(failure) => group.failures.push((name, failure)),
+        }
+    }
+    group.timings.sort_by(|a, b| a.name.cmp(&b.name));
+    group
+}
+
+/// The name as tables have it, with what else tells the case from others.
+fn name(case: &Case, params: bool, environments: bool) -> String {
+    let named = if params { case.clone() } else { Case { params: BTreeMap::new(), ..case.clone() } };
+    let environment = if environments { format!(" ({})", case.environment) } else { String::new() };
+    super::printable(&format!("{named}{environment}"))
+}

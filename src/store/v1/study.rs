@@ -1,0 +1,116 @@
+//! Version 1: what a result file keeps of the study that its run was for.
+
+use super::check::{Checked, name, wrong};
+use crate::model::{self, Combination, StudyView};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The study that named a run's cases, as far as it is needed to show the run.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Study {
+    /// The name that it was asked for by, e.g. `locking`.
+    #[schemars(length(min = 1))]
+    name: String,
+    /// One line above its table.
+    title: String,
+    /// What it wants to know; empty for nothing.
+    #[serde(default)]
+    question: String,
+    /// What its author found; empty for nothing.
+    #[serde(default)]
+    answer: String,
+    /// How it is shown, in this order: `table`, `cmpthese`, `timethese`.
+    #[serde(default)]
+    views: Vec<String>,
+    /// Rows that are made of two records each.
+    #[serde(default)]
+    derived: Vec<Derived>,
+    /// How costs are shown beside nanoseconds.
+    #[serde(default)]
+    scales: Vec<Scale>,
+}
+
+/// A row that is made of two records.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Derived {
+    #[schemars(length(min = 1))]
+    name: String,
+    kind: Kind,
+    /// Names of the two cases (ids of operations without one).
+    of: [String; 2],
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// The first minus the second.
+    Difference,
+    /// The first divided by the second.
+    Ratio,
+}
+
+/// A cost as the time of so many calls.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Scale {
+    #[schemars(range(min = 1))]
+    calls: u64,
+    /// `ns`, `us`, `ms`, `s` or `min`.
+    unit: String,
+    /// The names of the cases that it is for; empty for all that no other names.
+    #[serde(default)]
+    cases: Vec<String>,
+}
+
+/// Refuses what the types cannot.
+pub fn check(study: &Study) -> Checked {
+    name("study.name", &study.name)?;
+    study.derived.iter().try_for_each(|derived| name("study.derived.name", &derived.name))?;
+    study.scales.iter().try_for_each(|scale| {
+        match (scale.calls, model::Scale::units().contains(&scale.unit.as_str())) {
+            (0, _) => wrong("study.scales.calls", "is 0, must be at least 1"),
+            (_, false) => wrong("study.scales.unit", &format!("is none of {}", model::Scale::units().join(", "))),
+            _ => Ok(()),
+        }
+    })
+}
+
+impl From<&StudyView> for Study {
+    fn from(study: &StudyView) -> Study {
+        let kind = |combination| match combination {
+            Combination::Difference => Kind::Difference,
+            Combination::Ratio => Kind::Ratio,
+        };
+        let derived =
+            |d: &model::Derived| Derived { name: d.name.clone(), kind: kind(d.combination), of: d.of.clone() };
+        let scale = |s: &model::Scale| Scale { calls: s.calls, unit: s.unit.clone(), cases: s.cases.clone() };
+        Study {
+            name: study.name.clone(),
+            title: study.title.clone(),
+            question: study.question.clone(),
+            answer: study.answer.clone(),
+            views: study.views.clone(),
+            derived: study.derived.iter().map(derived).collect(),
+            scales: study.scales.iter().map(scale).collect(),
+        }
+    }
+}
+
+impl From<Study> for StudyView {
+    fn from(study: Study) -> StudyView {
+        let combination = |kind| match kind {
+            Kind::Difference => Combination::Difference,
+            Kind::Ratio => Combination::Ratio,
+        };
+        let derived = |d: Derived| model::Derived { name: d.name, combination: combination(d.kind), of: d.of };
+        let scale = |s: Scale| model::Scale { calls: s.calls, unit: s.unit, cases: s.cases };
+        StudyView {
+            name: study.name,
+            title: study.title,
+            question: study.question,
+            answer: study.answer,
+            views: study.views,
+            derived: study.derived.into_iter().map(derived).collect(),
+            scales: study.scales.into_iter().map(scale).collect(),
+        }
+    }
+}

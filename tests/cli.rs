@@ -1,0 +1,265 @@
+//! The command line as its users meet it: what is printed, in which format, and with which exit status.
+//!
+//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt and schema/summary-1.json; read the
+//! difference before it is kept. tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
+
+mod common;
+
+use common::{Place, json, skip, stderr, stdout};
+use serde_json::Value;
+use snapbox::data::DataFormat;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A run that was kept.
+fn kept() -> String {
+    root().join("tests/golden/run.json").to_string_lossy().into_owned()
+}
+
+/// Standard output of a command that must succeed, on a screen of `width` columns.
+fn printed(width: &str, arguments: &[&str]) -> String {
+    let output = Place::new().command(arguments).env("COLUMNS", width).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+fn expect_file(path: PathBuf, actual: &str) {
+    snapbox::assert_data_eq!(actual, snapbox::Data::read_from(&path, Some(DataFormat::Text)).raw());
+}
+
+fn expect_golden(name: &str, actual: &str) {
+    expect_file(root().join("tests/golden").join(name), actual);
+}
+
+/// The names of the commands, from the first words of the indented lines of the overview.
+fn commands() -> Vec<String> {
+    let help = printed("100", &["--help"]);
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_string).collect()
+}
+
+#[test]
+fn help_of_each_command() {
+    expect_golden("help.txt", &printed("100", &["--help"]));
+    let commands = commands();
+    assert!(commands.len() >= 6, "{commands:?}");
+    for command in commands {
+        expect_golden(&format!("help-{command}.txt"), &printed("100", &[&command, "--help"]));
+    }
+}
+
+#[test]
+fn list_in_each_format() {
+    for format in ["text", "markdown", "csv", "json"] {
+        let list = printed("100", &["list", "file.lstat", "call.getpid", "--format", format]);
+        expect_golden(&format!("list-{format}.txt"), &list);
+    }
+}
+
+#[test]
+fn show_in_each_format() {
+    for width in ["80", "120"] {
+        expect_golden(&format!("show-{width}.txt"), &printed(width, &["show", &kept()]));
+    }
+    for format in ["markdown", "csv", "json"] {
+        expect_golden(&format!("show-{format}.txt"), &printed("80", &["show", &kept(), "--format", format]));
+    }
+    expect_golden("show-sorted.txt", &printed("80", &["show", &kept(), "--sort", "cost"]));
+}
+
+#[test]
+fn a_table_fits_its_screen() {
+    for width in [80, 120] {
+        let table = printed(&width.to_string(), &["show", &kept()]);
+        assert!(table.lines().all(|line| line.chars().count() <= width), "{width}:\n{table}");
+    }
+}
+
+/// Exit status 2, nothing on standard output, and a first line that names what is wrong. Messages of our own are that
+/// line alone; those of the argument parser have its hints below.
+fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
+    let place = Place::new();
+    let output = place.run(arguments);
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert_eq!(stdout(&output), "", "{arguments:?}");
+    let first = message.lines().next().unwrap();
+    assert!(first.starts_with(start) && first.contains(named), "{arguments:?}: {message}");
+    let lines = message.trim_end().lines().count();
+    assert!(lines == 1 || start == "error: ", "{arguments:?}: {message}");
+    assert!(place.left_behind().is_empty(), "{arguments:?}: {:?}", place.left_behind());
+}
+
+#[test]
+fn what_the_user_can_mend_has_exit_status_2() {
+    let ours = "syscost: ";
+    expect_usage_error(&["run", "id.gettppid"], ours, "did you mean id.getppid");
+    expect_usage_error(&["run", "nonsense"], ours, "no operation matches 'nonsense'");
+    expect_usage_error(&["list", "nonsense"], ours, "no operation matches 'nonsense'");
+    expect_usage_error(&["run", "file.lstat", "--param", "size=1"], ours, "--param size");
+    expect_usage_error(&["run", "id.umask", "--param", "depth=1"], ours, "--param depth");
+    expect_usage_error(&["run", "id.umask", "--cpu", "99999"], ours, "--cpu 99999");
+    expect_usage_error(&["run", "id.umask", "--out", "missing/run.json"], ours, "missing/run.json");
+}
+
+#[test]
+fn what_the_parser_refuses_is_named() {
+    let parser = "error: ";
+    expect_usage_error(&["run", "file.lstat", "--param", "depth"], parser, "'depth'");
+    expect_usage_error(&["run", "file.lstat", "--param", "depth=many"], parser, "'depth=many'");
+    expect_usage_error(&["run", "id.umask", "--cpu", "fast"], parser, "'fast'");
+    for time in ["0", "-1", "nan", "soon"] {
+        expect_usage_error(&["run", "id.umask", &format!("--time={time}")], parser, &format!("'{time}'"));
+    }
+    expect_usage_error(&["run", "--bogus"], parser, "'--bogus'");
+    expect_usage_error(&["run", "--all", "id.umask"], parser, "--all");
+    expect_usage_error(&["nonsense"], parser, "'nonsense'");
+}
+
+#[test]
+fn a_file_that_is_no_result_is_named() {
+    for file in ["missing.json", "/dev/null"] {
+        let output = Place::new().run(&["show", file]);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.starts_with(&format!("syscost: {file}: ")), "{message}");
+        assert_eq!((message.trim_end().lines().count(), stdout(&output).as_str()), (1, ""), "{message}");
+    }
+}
+
+/// A real run of two operations of which one refuses its parameter: the document it printed, and the file it wrote.
+struct Real {
+    place: Place,
+    output: Output,
+}
+
+static REAL: LazyLock<Real> = LazyLock::new(|| {
+    let place = Place::new();
+    let arguments = ["id.umask", "dir.opendir_readdir_closedir", "--param", "entries=5000", "--time", "0.3"];
+    let output = place.run(&[&["run", "--format", "json", "--out", "run.json"], &arguments[..]].concat());
+    Real { place, output }
+});
+
+impl Real {
+    fn file(&self) -> PathBuf {
+        self.place.path().join("run.json")
+    }
+}
+
+#[test]
+fn a_case_that_fails_is_a_row_and_exit_status_3() {
+    assert_eq!(REAL.output.status.code(), Some(3), "{}", stderr(&REAL.output));
+    let document = json(&REAL.output);
+    let records = document["records"].as_array().unwrap();
+    assert_eq!(records.len(), 2);
+    assert!(records[0]["median"].as_f64().is_some_and(|median| median > 0.0), "{document:#}");
+    assert_eq!(records[1]["median"], Value::Null);
+    assert_eq!(records[1]["params"]["entries"], 5000);
+    assert!(records[1]["error"]["message"].as_str().unwrap().contains("EINVAL"), "{document:#}");
+}
+
+#[test]
+fn a_result_file_shows_what_the_run_printed() {
+    let output = REAL.place.run(&["show", "run.json", "--format", "json"]);
+    assert_eq!(json(&output), json(&REAL.output));
+}
+
+fn expect_valid(schema: &str, text: &str) {
+    let schema = fs::read_to_string(root().join("schema").join(schema)).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let document: Value = serde_json::from_str(text).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert!(!validator.is_valid(&Value::Null), "the schema accepts anything");
+}
+
+#[test]
+fn documents_are_valid_by_their_schemas() {
+    expect_valid("summary-1.json", &stdout(&REAL.output));
+    expect_valid("summary-1.json", &printed("80", &["show", &kept(), "--format", "json"]));
+    expect_valid("result-1.json", &fs::read_to_string(REAL.file()).unwrap());
+    expect_valid("result-1.json", &fs::read_to_string(kept()).unwrap());
+}
+
+#[test]
+fn schemas_are_those_that_are_kept() {
+    expect_file(root().join("schema/summary-1.json"), &printed("80", &["schema", "summary"]));
+    expect_file(root().join("schema/result-1.json"), &printed("80", &["schema", "result"]));
+}
+
+/// A reader that ends before anything was printed, as `head -0` does.
+fn without_a_reader(arguments: &[&str]) -> (Option<i32>, String) {
+    let place = Place::new();
+    let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), stderr(&output))
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let shown = kept();
+    let mut all = vec![vec!["schema", "result"], vec!["completions", "bash"], vec!["man"], vec!["--help"]];
+    for format in ["text", "markdown", "csv", "json"] {
+        all.push(vec!["list", "--format", format]);
+        all.push(vec!["show", &shown, "--format", format]);
+    }
+    for arguments in all {
+        assert_eq!(without_a_reader(&arguments), (Some(0), String::new()), "{arguments:?}");
+    }
+}
+
+/// What a terminal of 120 columns gets; `None` where there is no program that gives us one.
+fn on_a_terminal(colourless: bool) -> Option<String> {
+    let line = format!("'{}' show '{}'", env!("CARGO_BIN_EXE_syscost"), kept());
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::null()).env("COLUMNS", "120").env_remove("NO_COLOR");
+    if colourless {
+        command.env("NO_COLOR", "1");
+    }
+    let output = command.output().ok()?;
+    assert!(output.status.success(), "{}", stderr(&output));
+    Some(stdout(&output))
+}
+
+#[test]
+fn colour_is_for_terminals_without_no_color() {
+    assert!(!printed("120", &["show", &kept()]).contains('\x1b'));
+    let Some(coloured) = on_a_terminal(false) else {
+        return skip("colour_is_for_terminals_without_no_color", "script(1) is not installed");
+    };
+    assert!(coloured.contains("call.getpid") && coloured.contains("\x1b["), "{coloured}");
+    let plain = on_a_terminal(true).unwrap();
+    assert!(plain.contains("call.getpid") && !plain.contains("\x1b["), "{plain}");
+}
+
+#[test]
+fn completions_know_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = printed("80", &["completions", shell]);
+        for command in commands() {
+            assert!(script.contains(&command), "{shell}: {command}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_page_is_one() {
+    let page = printed("80", &["man"]);
+    assert!(page.contains(".TH syscost 1") && page.contains(".SH SYNOPSIS"), "{page}");
+    for command in commands() {
+        assert!(page.contains(&format!("syscost\\-{command}(1)")), "{command}: {page}");
+    }
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    assert_eq!(printed("80", &["--version"]), format!("syscost {}\n", env!("CARGO_PKG_VERSION")));
+}

@@ -1,0 +1,70 @@
+//! Runs for the tests of Perl's view, and the parts of what it prints.
+
+use syscost::model::*;
+use syscost::report::{ViewKind, write_cmpthese};
+use syscost::summary::summarize;
+
+/// A run of these records that was given `budget_s`.
+pub fn run(budget_s: f64, records: Vec<Record>) -> Run {
+    Run {
+        tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
+        host: Host::default(),
+        started_unix_s: 0,
+        seed: 1,
+        budget_s,
+        precision_percent: 1.0,
+        elapsed_s: 1.0,
+        complete: true,
+        records,
+        warnings: vec![],
+        source: None,
+    }
+}
+
+pub fn record(name: &str, outcome: Outcome) -> Record {
+    Record {
+        case: Case { name: Some(name.to_string()), ..Case::native("x") },
+        role: Role::Asked,
+        outcome,
+        entries: None,
+        entries_status: EntriesStatus::Unverified("not counted".into()),
+        mode_samples: None,
+        warnings: vec![],
+    }
+}
+
+/// A case as Benchmark keeps it: user and system seconds, and iterations.
+pub fn published(name: &str, user_s: f64, system_s: f64, count: u64) -> Record {
+    let cpu_s = user_s + system_s;
+    let figure = Figure {
+        time: Nanos(cpu_s * 1e9 / count as f64),
+        as_printed: String::new(),
+        count: Some(count),
+        user_share: Some(if cpu_s > 0.0 { user_s / cpu_s } else { 1.0 }),
+    };
+    record(name, Outcome::Published(figure))
+}
+
+/// Blocks of one slot of one batch, 1000 iterations each.
+pub fn measured(name: &str, blocks: &[u64]) -> Record {
+    let block = |ns: &u64| Block { launch: 0, slots: vec![vec![*ns]] };
+    let blocks = blocks.iter().map(block).collect();
+    record(name, Outcome::Measured(Measurement { iterations: 1000, blocks, ..Measurement::default() }))
+}
+
+pub fn failed(name: &str) -> Record {
+    record(name, Outcome::Failed(Failure::new(FailureKind::Unsupported, "stat: ENOSYS")))
+}
+
+/// What --view prints of `run`.
+pub fn shown(run: &Run, kind: ViewKind) -> String {
+    let mut bytes = Vec::new();
+    write_cmpthese(run, &summarize(run), kind, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The lines of the matrix: those from its heading on, as many as there are cases, and one.
+pub fn matrix(text: &str, cases: usize) -> Vec<String> {
+    let heading = |line: &&str| line.trim_start().starts_with("Rate ") || line.trim_start().starts_with("s/iter ");
+    text.lines().skip_while(|line| !heading(line)).take(cases + 1).map(str::to_string).collect()
+}
