@@ -270,6 +270,8 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
             (outcome, passes.proof.clone(), passes.mode_samples)
         }
     };
+    let device =
+        planned.traits.machine.then(|| "depends on a device (disk, timer) more than on the kernel".to_string());
     Record {
         case: planned.case.clone(),
         role: planned.role,
@@ -277,7 +279,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
         entries: proof.entries,
         entries_status: proof.status,
         mode_samples,
-        warnings: proof.warning.into_iter().collect(),
+        warnings: proof.warning.into_iter().chain(device).collect(),
     }
 }
 
