@@ -94,6 +94,7 @@ impl Pass {
     fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
         self.child.send(greeting)?;
         let counts = self.tracer.until_reply();
+        self.child.note_end(self.tracer.end());
         self.child.ready(self.patience)?;
         counts.map(drop).map_err(|errno| ended(&errno))
     }
@@ -138,6 +139,7 @@ impl Pass {
     fn request(&mut self, n: u64) -> Result<Counts, Failure> {
         self.child.send(&format!("{n} 1"))?;
         let counts = self.tracer.until_reply();
+        self.child.note_end(self.tracer.end());
         self.child.reply(self.patience)?;
         counts.map_err(|errno| ended(&errno))
     }
