@@ -97,7 +97,9 @@ fn every_operation_is_described() {
 
 #[test]
 fn ids_that_others_rely_on_exist() {
-    FIXED.iter().for_each(|id| drop(operation(id)));
+    for id in FIXED {
+        operation(id);
+    }
 }
 
 #[test]

@@ -56,6 +56,7 @@ pub fn record(operation: &str, size: u64, measurement: Measurement) -> Record {
         outcome: Outcome::Measured(measurement),
         entries: None,
         entries_status: EntriesStatus::Verified,
+        mode_samples: None,
         warnings: vec![],
     }
 }
