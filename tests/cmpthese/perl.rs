@@ -46,7 +46,8 @@ fn tables() -> Vec<Vec<Row>> {
     let mut numbers = Numbers(1);
     let mut row = |i: u64, power: u64| {
         let name = "n".repeat(1 + numbers.below(14) as usize) + &i.to_string();
-        let count = 1 + numbers.below(9 * 10u64.pow(numbers.below(power) as u32));
+        let power = numbers.below(power) as u32;
+        let count = 1 + numbers.below(9 * 10u64.pow(power));
         (name, numbers.below(300), 1 + numbers.below(100), 100 * count + i)
     };
     (0..60).map(|table| (0..1 + table % 12).map(|i| row(i, 1 + table % 9)).collect()).collect()
