@@ -203,7 +203,7 @@ fn figure(
         let text = "every batch was preempted: another process wants this CPU (try --cpu, or a longer --time)";
         return Err(Failure::new(crate::model::FailureKind::Failed, text));
     };
-    warnings.extend(doubts(m, &estimate, yardsticks));
+    warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks));
     warnings.extend(yardsticks.empty_loop(&record.case).and_then(|empty| too_cheap(&record.case, &estimate, empty)));
     Ok(Figure {
         median: estimate.median,
@@ -235,8 +235,10 @@ const PREEMPTED: f64 = 0.05;
 const CPU_SHARE: f64 = 0.95;
 /// CPU time below which accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
+/// What languages count CPU time in, at the coarsest.
+const TICK_NS: f64 = 10e6;
 
-fn doubts(m: &Measurement, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
+fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
     let mut doubts = Vec::new();
     match estimate.half_width_percent() {
         None => {
@@ -255,13 +257,20 @@ fn doubts(m: &Measurement, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<
         let text = "batches that were preempted and are left out".to_string();
         doubts.push(Warning { text, detail: format!("{:.0}%", share * 100.0) });
     }
-    let cpu = (m.cpu.user_ns + m.cpu.system_ns) as f64;
-    let cpu_share = cpu / m.cpu.wall_ns as f64;
-    if !m.switches && m.cpu.wall_ns as f64 > ENOUGH_CPU_NS && cpu_share < CPU_SHARE {
+    if let Some(share) = lost_cpu(m, language) {
         let text = "did not have its CPU all the time".to_string();
-        doubts.push(Warning { text, detail: format!("{:.0}%", cpu_share * 100.0) });
+        doubts.push(Warning { text, detail: format!("{:.0}%", share * 100.0) });
     }
     doubts
+}
+
+/// The share of the wall time that the worker had its CPU, where that is too little. What languages report comes in whole
+/// ticks: their sum scatters like a count of ticks, and only what three standard errors do not explain is told.
+fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
+    let wall = m.cpu.wall_ns as f64;
+    let share = (m.cpu.user_ns + m.cpu.system_ns) as f64 / wall;
+    let scatter = if language { 3.0 * (TICK_NS / wall).sqrt() } else { 0.0 };
+    (!m.switches && wall > ENOUGH_CPU_NS && share > 0.0 && share < CPU_SHARE - scatter).then_some(share)
 }
 
 /// Where the net cost is under three standard errors of the empty loop: the body was perhaps not even run. The empty loop

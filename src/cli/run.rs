@@ -34,8 +34,9 @@ pub struct RunArgs {
     /// Wall time for measuring; less is used where the precision is reached earlier [default: by the number of cases].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
-    /// Time for each case, as Perl's Benchmark takes with a count of -N: N seconds times the number of cases are spent, over
-    /// all rounds, even where the precision is reached earlier.
+    /// Seconds for each case, as Perl's Benchmark takes with a count of -N: N times the number of cases (the baselines are
+    /// cases too) is spent, over all rounds, even where the precision is reached earlier. Starting and calibrating workers
+    /// is part of it: the view cmpthese says what each case got.
     #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds)]
     cpu_seconds: Option<f64>,
     /// Target half-width of the 95% interval.
