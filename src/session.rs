@@ -2,7 +2,7 @@
 //! a `Run`.
 //! The commands that measure call it; it prints nothing.
 
-use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned};
+use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned, Slots};
 use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, Sources, StealClock};
 use crate::model::{Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, StudyView, Tool};
@@ -73,6 +73,8 @@ pub struct Session {
 /// Time that each case gets unless the user decides, and the bounds of their sum.
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
+/// Wall time for each second of samples in long slots: launches, cold batches and the way to the worker and back.
+const BESIDE_SAMPLES: f64 = 1.25;
 const MOST_BUDGET: Duration = Duration::from_secs(100);
 
 impl Session {
@@ -155,12 +157,14 @@ impl Session {
     fn config(&self, cases: usize) -> Config {
         let cases = u32::try_from(cases).unwrap_or(u32::MAX);
         let by_cases = (BUDGET_PER_CASE * cases).clamp(LEAST_BUDGET, MOST_BUDGET);
-        let wanted = self.wishes.per_case.map(|each| each.saturating_mul(cases)).or(self.wishes.budget);
+        let per_case = self.wishes.per_case.map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
+        let wanted = per_case.or(self.wishes.budget);
         Config {
             budget: wanted.unwrap_or(by_cases),
             precision_percent: self.wishes.precision_percent,
             seed: self.wishes.seed.unwrap_or_else(seed_by_clock),
             timeout: self.wishes.timeout,
+            slots: if per_case.is_some() { Slots::LONG } else { Slots::SHORT },
         }
     }
 
@@ -266,6 +270,8 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
             (outcome, passes.proof.clone(), passes.mode_samples)
         }
     };
+    let device =
+        planned.traits.machine.then(|| "depends on a device (disk, timer) more than on the kernel".to_string());
     Record {
         case: planned.case.clone(),
         role: planned.role,
@@ -273,7 +279,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
         entries: proof.entries,
         entries_status: proof.status,
         mode_samples,
-        warnings: proof.warning.into_iter().collect(),
+        warnings: proof.warning.into_iter().chain(device).collect(),
     }
 }
 

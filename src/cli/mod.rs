@@ -28,7 +28,7 @@ pub enum Exit {
 
 /// What each system call really costs on this machine, with proof that it entered the kernel.
 ///
-/// Without a command: a tour of about 25 operations over all areas, in under 20 seconds.
+/// Without a command: a tour of about 30 operations over all areas, in under 20 seconds.
 #[derive(Parser)]
 #[command(name = "syscost", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Arguments {

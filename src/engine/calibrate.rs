@@ -1,6 +1,6 @@
 //! How many iterations a batch has, and how many batches a slot.
 
-use super::{MOST_BATCHES, SLOT, Worker};
+use super::{Slots, Worker};
 use crate::model::Failure;
 use std::time::Duration;
 
@@ -17,17 +17,22 @@ pub struct Shape {
 }
 
 /// Finds the shape by two passes: the second starts warm from the first's answer.
-pub fn calibrate(worker: &mut dyn Worker, limit: Option<u64>, patience: Duration) -> Result<Shape, Failure> {
-    let target = batch_target(worker);
+pub fn calibrate(
+    worker: &mut dyn Worker,
+    limit: Option<u64>,
+    slots: Slots,
+    patience: Duration,
+) -> Result<Shape, Failure> {
+    let target = batch_target(worker).max(slots.least_batch);
     let first = grow(worker, 1, limit, target, patience)?;
     let (n, ns) = grow(worker, (first.0 / 2).max(1), limit, target, patience)?;
-    Ok(shape(n, ns, target))
+    Ok(shape(n, ns, target, slots))
 }
 
-fn shape(n: u64, batch_ns: f64, target: Duration) -> Shape {
-    let batches = SLOT.as_nanos() as f64 / batch_ns.max(1.0);
+fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
+    let batches = slots.time.as_nanos() as f64 / batch_ns.max(1.0);
     let long = n == 1 && batch_ns >= target.as_nanos() as f64;
-    Shape { n, k: (batches as u32).clamp(1, MOST_BATCHES), cold: !long }
+    Shape { n, k: (batches as u32).clamp(1, slots.most_batches), cold: !long }
 }
 
 /// A batch must be long against the clock's cost and step: max(500 costs, 1000 steps), from 10 to 200 us.
@@ -72,7 +77,7 @@ mod tests {
     use super::*;
 
     fn calibrated(ns_per_iteration: f64, limit: Option<u64>) -> Shape {
-        calibrate(&mut Scripted::steady(ns_per_iteration), limit, Duration::from_secs(1)).unwrap()
+        calibrate(&mut Scripted::steady(ns_per_iteration), limit, Slots::SHORT, Duration::from_secs(1)).unwrap()
     }
 
     #[test]

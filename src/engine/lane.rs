@@ -50,7 +50,7 @@ impl Lane {
     /// Fixes n and k where that has not been done.
     pub fn calibrate(&mut self, config: &Config) {
         let (None, Some(worker)) = (self.shape, &mut self.worker) else { return };
-        match calibrate(worker.as_mut(), self.planned.limit, config.timeout) {
+        match calibrate(worker.as_mut(), self.planned.limit, config.slots, config.timeout) {
             Ok(shape) => {
                 self.measurement.iterations = shape.n;
                 self.shape = Some(shape);

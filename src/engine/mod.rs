@@ -94,6 +94,27 @@ pub struct Config {
     pub seed: u64,
     /// How long a request may take before its worker is ended.
     pub timeout: Duration,
+    pub slots: Slots,
+}
+
+/// How a case's turn in a round is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// The time that a slot should take.
+    pub time: Duration,
+    /// Batches a slot at the most.
+    pub most_batches: u32,
+    /// A batch is not shorter than this, even where the clock would allow it.
+    pub least_batch: Duration,
+}
+
+impl Slots {
+    /// Many short turns: what a state of the machine does to one case it does to all.
+    pub const SHORT: Slots =
+        Slots { time: Duration::from_micros(200), most_batches: 4, least_batch: Duration::from_micros(10) };
+    /// Long turns, most of whose time is the cases' own: for who wants so much CPU time a case.
+    pub const LONG: Slots =
+        Slots { time: Duration::from_millis(5), most_batches: 25, least_batch: Duration::from_micros(200) };
 }
 
 /// Shares of the budget after which the precision is looked at.
@@ -102,8 +123,5 @@ const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
 const LAUNCHES: u32 = 3;
 /// Time blocks a launch: 12 blocks a look, over the 10 that an interval needs.
 const BLOCKS: u32 = 4;
-/// Batches a slot at the most, and the time that a slot should take.
-const MOST_BATCHES: u32 = 4;
-const SLOT: Duration = Duration::from_micros(200);
 /// Largest environment padding in bytes.
 const PADDING: usize = 4096;

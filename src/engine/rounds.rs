@@ -123,7 +123,7 @@ impl Rounds<'_> {
 mod tests {
     use super::super::lane::tests::Scripted;
     use super::*;
-    use crate::engine::Worker;
+    use crate::engine::{Slots, Worker};
     use crate::model::{Case, Failure, FailureKind, Measurement, Outcome, Role};
     use std::cell::Cell;
     use std::rc::Rc;
@@ -176,6 +176,7 @@ mod tests {
             precision_percent: 1.0,
             seed: 7,
             timeout: Duration::from_secs(1),
+            slots: Slots::SHORT,
         }
     }
 

@@ -12,7 +12,9 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::collections::HashMap;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Kernel entries by name, in the order in which they were first made.
@@ -29,6 +31,8 @@ pub struct Tracer {
     reply_pipe: PathBuf,
     /// The tracee that waits at the end of a reply.
     standing: Option<Pid>,
+    /// How the leader ended.
+    end: Option<ExitStatus>,
     counts: Counts,
 }
 
@@ -57,7 +61,7 @@ impl Tracer {
         ptrace::interrupt(leader)?;
         let replying = HashMap::from([(leader, false)]);
         let own_architecture = executable_architecture(pid);
-        Ok(Tracer { leader, own_architecture, replying, reply_pipe, standing: None, counts: Counts::new() })
+        Ok(Tracer { leader, own_architecture, replying, reply_pipe, standing: None, end: None, counts: Counts::new() })
     }
 
     /// Lets the tree run until it has written a reply; returns the kernel entries since the last one.
@@ -108,7 +112,9 @@ impl Tracer {
                 self.go_on(pid, None)
             }
             WaitStatus::Stopped(pid, signal) => self.go_on(pid, Some(signal)),
-            WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, _, _) => self.ended(pid),
+            // As wait(2) lays the status out.
+            WaitStatus::Exited(pid, code) => self.ended(pid, code << 8),
+            WaitStatus::Signaled(pid, signal, _) => self.ended(pid, signal as i32),
             _ => Ok(Stop::GoOn),
         };
         match stop {
@@ -133,9 +139,18 @@ impl Tracer {
         Ok(Stop::GoOn)
     }
 
-    fn ended(&mut self, pid: Pid) -> Result<Stop, Errno> {
+    /// How the leader ended; `None` where it runs.
+    pub fn end(&self) -> Option<ExitStatus> {
+        self.end
+    }
+
+    fn ended(&mut self, pid: Pid, status: i32) -> Result<Stop, Errno> {
         self.replying.remove(&pid);
-        if pid == self.leader { Err(Errno::ESRCH) } else { Ok(Stop::GoOn) }
+        if pid != self.leader {
+            return Ok(Stop::GoOn);
+        }
+        self.end = Some(ExitStatus::from_raw(status));
+        Err(Errno::ESRCH)
     }
 
     fn is_reply(&self, pid: Pid, descriptor: u64) -> bool {

@@ -107,10 +107,10 @@ pub fn derived_figures(row: &DerivedRow) -> [Cell; 3] {
     ]
 }
 
-/// Half the interval's width in percent of the value.
+/// Half the interval's width in percent of the value; `None` where the value is too near to 0 to be a measure.
 fn half_width(value: &Value) -> Option<f64> {
     let (low, high) = value.low_high?;
-    Some(50.0 * (high - low) / value.value.abs()).filter(|percent| percent.is_finite())
+    Some(50.0 * (high - low) / value.value.abs()).filter(|percent| *percent < 100.0)
 }
 
 /// `+2: fstat +1, ioctl +1`; why there is no value; nothing where entries are not known.

@@ -152,11 +152,20 @@ fn notes(summary: &Summary) -> Vec<String> {
     let mut by_text: IndexMap<&str, Vec<String>> = IndexMap::new();
     for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
         let detail = if warning.detail.is_empty() { String::new() } else { format!(" ({})", warning.detail) };
-        by_text.entry(&warning.text).or_default().push(format!("{}{detail}", row.case));
+        by_text.entry(&warning.text).or_default().push(format!(
+            "{}{place}{detail}",
+            row.case,
+            place = place(summary, row)
+        ));
     }
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names))));
     notes.extend(yardsticks(summary));
     notes
+}
+
+/// ` in m32`, where the rows are of several environments.
+fn place(summary: &Summary, row: &Row) -> String {
+    if environments(summary).len() > 1 { format!(" in {}", row.case.environment) } else { String::new() }
 }
 
 /// The names that one warning concerns; of many the first few and how many more.

@@ -8,7 +8,8 @@ use std::io::Write;
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let table = &fit(table, screen.width);
     if !table.title.is_empty() {
-        writeln!(out, "{}\n", printable(&table.title))?;
+        write_note(&printable(&table.title), screen.width, out)?;
+        writeln!(out)?;
     }
     if !table.rows.is_empty() {
         let drawn = draw(table, screen).to_string();

@@ -38,6 +38,8 @@ pub struct Child {
     interrupt: Interrupt,
     voice: Option<Voice>,
     orderly: bool,
+    /// How it ended, where somebody else (a tracer) was told that.
+    end: Option<ExitStatus>,
 }
 
 impl Child {
@@ -60,7 +62,7 @@ impl Child {
         let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &e))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
-        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true })
+        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true, end: None })
     }
 
     pub fn pid(&self) -> u32 {
@@ -175,11 +177,9 @@ impl Child {
         self.orderly = false;
         self.end_input();
         kill_group(self.process.id());
-        let how = match self.process.wait() {
-            Ok(status) => format!(" ({})", describe(status)),
-            // A tracer has taken note of its end already.
-            Err(_) => String::new(),
-        };
+        // Where a tracer has taken note of its end already, there is nothing left to wait for.
+        let status = self.process.wait().ok().or(self.end);
+        let how = status.map(|status| format!(" ({})", describe(status))).unwrap_or_default();
         let errors = fs::read(self.directory.join(STDERR)).unwrap_or_default();
         let errors = String::from_utf8_lossy(&errors).into_owned();
         let said = (!errors.trim().is_empty()).then(|| match &self.voice {
@@ -189,6 +189,11 @@ impl Child {
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
         let who = if self.voice.is_some() { "the snippet ended its process" } else { "the probe ended" };
         Failure::new(FailureKind::Crashed, format!("{who} without an answer{how}{said}"))
+    }
+
+    /// Takes note of how it ended, as its tracer was told; `None` where it runs.
+    pub fn note_end(&mut self, end: Option<ExitStatus>) {
+        self.end = end;
     }
 
     /// The pipe that replies come through, as /proc names it.

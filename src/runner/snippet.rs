@@ -86,10 +86,12 @@ impl Filled {
     }
 }
 
-/// The most telling line: the first that speaks of an error, else the last; without control characters.
+/// The most telling line: the first that names an error (`ValueError: bad`), else the first that speaks of one, else the
+/// last; without control characters. Traces also show source lines, which speak of errors but name none.
 fn shorten(message: &str) -> String {
     let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let telling = lines.iter().find(|line| line.to_lowercase().contains("error")).or(lines.last());
+    let with = |word| lines.iter().find(|line| line.to_lowercase().contains(word));
+    let telling = ["error:", "exception:", "panic:", "error"].into_iter().find_map(with).or(lines.last());
     let text: String = telling.unwrap_or(&"it said nothing").chars().filter(|c| !c.is_control()).take(300).collect();
     text
 }
@@ -136,6 +138,8 @@ mod tests {
         assert_eq!(filled.explain(&language(), "boom at line 5\n"), "line 2 of the body: boom at line 5");
         assert_eq!(filled.explain(&language(), "boom at line 1\n"), "boom at line 1");
         assert_eq!(filled.explain(&language(), ""), "it said nothing");
+        let trace = "  raise ValueError('bad')\nValueError: bad\n";
+        assert_eq!(filled.explain(&language(), trace), "ValueError: bad");
     }
 
     #[test]

@@ -18,14 +18,13 @@ const LEAST_SAMPLES: f64 = 50.0;
 /// Kernels account CPU time by ticks, at least 100 a second; a finer accounting only makes the error smaller.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// CPU time of a process below which the kernel's split is not used. Linux counts all time before a process's first
-/// tick as user time (cputime_adjust() in kernel/sched/cputime.c), so the shares of short processes are far too high.
-/// Even then ticks put too much to user mode: those that come while the kernel returns, with interrupts off, are taken
-/// in user mode.
-const ENOUGH_CPU_NS: f64 = 1e9;
+/// Linux counts all time before a process's first tick as user time (cputime_adjust() in kernel/sched/cputime.c), so a
+/// share by accounting is too high by up to one tick a process; above this much of doubt it is not shown. Even then ticks
+/// put too much to user mode: those that come while the kernel returns, with interrupts off, are taken in user mode.
+const MOST_BIAS: f64 = 0.1;
 
-/// User mode's share by `samples`; by the kernel's accounting where nothing was sampled and each launch had a second of
-/// CPU time in one process. `None` under 50 samples or under that second: a wrong share is worse than none.
+/// User mode's share by `samples`; by the kernel's accounting where nothing was sampled and each launch had a tenth of a
+/// second of CPU time or more. `None` under 50 samples or under that time: a wrong share is worse than none.
 ///
 /// Assumes samples that do not depend on each other.
 pub fn user_share(samples: Option<ModeSamples>, measurement: &Measurement) -> Option<UserShare> {
@@ -45,8 +44,11 @@ fn by_accounting(measurement: &Measurement) -> Option<UserShare> {
     let cpu = &measurement.cpu;
     let total = cpu.user_ns as f64 + cpu.system_ns as f64;
     let launches: BTreeSet<u32> = measurement.blocks.iter().map(|block| block.launch).collect();
-    let enough = total >= ENOUGH_CPU_NS * launches.len().max(1) as f64;
-    (enough && !measurement.switches).then(|| binomial(cpu.user_ns as f64 / total, TICKS_PER_SECOND * total / 1e9))
+    let per_launch = total / launches.len().max(1) as f64;
+    let bias = 1e9 / TICKS_PER_SECOND / per_launch;
+    let share = binomial(cpu.user_ns as f64 / total, TICKS_PER_SECOND * total / 1e9);
+    let standard_error = share.standard_error.hypot(bias);
+    (bias <= MOST_BIAS && !measurement.switches).then_some(UserShare { standard_error, ..share })
 }
 
 fn binomial(share: f64, n: f64) -> UserShare {
@@ -71,18 +73,19 @@ mod tests {
     }
 
     #[test]
-    fn accounting_is_used_without_samples_and_with_a_second_only() {
-        let half = Some(UserShare { share: 0.5, standard_error: 0.05 });
+    fn accounting_is_used_without_samples_and_with_its_bias_told() {
         let measured = |ns| Measurement {
             cpu: CpuTime { user_ns: ns, system_ns: ns, wall_ns: 0 },
             blocks: vec![Block::default()],
             ..Measurement::default()
         };
-        let mut enough = measured(500_000_000);
-        assert_eq!((user_share(None, &measured(499_999_999)), user_share(None, &enough)), (None, half));
+        let mut enough = measured(50_000_000);
+        assert_eq!(user_share(None, &measured(49_999_999)), None);
+        let split = user_share(None, &enough).unwrap();
+        assert!(split.share == 0.5 && split.standard_error > 0.1, "{split:?}");
         assert_eq!(user_share(Some(ModeSamples::default()), &enough), None);
         enough.blocks.push(Block { launch: 1, slots: vec![] });
-        assert_eq!(user_share(None, &enough), None, "half a second a process");
+        assert_eq!(user_share(None, &enough), None, "a twentieth of a second a process");
         assert_eq!(user_share(None, &Measurement { switches: true, ..measured(500_000_000) }), None);
     }
 }

@@ -143,10 +143,20 @@ prop_compose! {
 prop_compose! {
     pub fn any_run()(records in vec(any_record(), 0..4), warnings in vec(any::<String>(), 0..2), seed in any::<u64>(),
         elapsed_s in number(), name in option::of(text()), load_1min in option::of(number()),
-        source in option::of((text(), any::<String>())), complete in any::<bool>()) -> Run {
+        source in option::of((text(), any::<String>())), complete in any::<bool>(), study in option::of(any_study())) -> Run {
         let source = source.map(|(title, note)| Source { title, note });
         let host = Host { name, load_1min, taxes: vec![Tax::default()], ..Host::default() };
-        Run { records, warnings, seed, elapsed_s, host, source, complete, ..example() }
+        Run { records, warnings, seed, elapsed_s, host, source, study, complete, ..example() }
+    }
+}
+
+prop_compose! {
+    fn any_study()(name in text(), title in any::<String>(), answer in any::<String>(), label in text(),
+        ratio in any::<bool>(), calls in 1..u64::MAX, views in vec(text(), 0..2)) -> StudyView {
+        let combination = if ratio { Combination::Ratio } else { Combination::Difference };
+        let derived = vec![Derived { name: label.clone(), combination, of: [label.clone(), label.clone()] }];
+        let scales = vec![Scale { calls, unit: "s".into(), cases: vec![label] }];
+        StudyView { name, title, question: String::new(), answer, views, derived, scales }
     }
 }
 
