@@ -235,8 +235,6 @@ const PREEMPTED: f64 = 0.05;
 const CPU_SHARE: f64 = 0.95;
 /// CPU time below which accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
-/// What languages count CPU time in, at the coarsest.
-const TICK_NS: f64 = 10e6;
 
 fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
     let mut doubts = Vec::new();
@@ -264,13 +262,12 @@ fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yar
     doubts
 }
 
-/// The share of the wall time that the worker had its CPU, where that is too little. What languages report comes in whole
-/// ticks: their sum scatters like a count of ticks, and only what three standard errors do not explain is told.
+/// The share of the wall time that the worker had its CPU, where that is too little. What languages report of their CPU
+/// time lags behind by a tick, most of a short request: nothing can be told from it.
 fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
     let wall = m.cpu.wall_ns as f64;
     let share = (m.cpu.user_ns + m.cpu.system_ns) as f64 / wall;
-    let scatter = if language { 3.0 * (TICK_NS / wall).sqrt() } else { 0.0 };
-    (!m.switches && wall > ENOUGH_CPU_NS && share > 0.0 && share < CPU_SHARE - scatter).then_some(share)
+    (!language && !m.switches && wall > ENOUGH_CPU_NS && share < CPU_SHARE).then_some(share)
 }
 
 /// Where the net cost is under three standard errors of the empty loop: the body was perhaps not even run. The empty loop
