@@ -1,7 +1,7 @@
 //! What the host's facts and the trials mean for measuring, and what the user could do about it.
 //!
 //! Pure: facts in, findings out. Nothing here reads the system, and nothing anywhere changes it. Called by the `doctor`
-//! command. One look is one row of [`LOOKS`]; its function answers in a few lines or stays silent.
+//! command. One look is one row of `LOOKS`; its function answers in a few lines or stays silent.
 
 mod machine;
 mod noise;

@@ -14,7 +14,7 @@
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
 //! - [`stats`]: pure: medians, intervals, ratios
-//! - [`derive`]: pure: rows made of two others, by round
+//! - [`mod@derive`]: pure: rows made of two others, by round
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do

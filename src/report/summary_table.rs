@@ -121,8 +121,9 @@ fn figure_cells(figure: &Figure) -> [Cell; 7] {
 }
 
 fn interval_cell(figure: &Figure) -> Cell {
-    let text = figure.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
-    Cell::from(text.unwrap_or_default())
+    let Some(interval) = figure.interval else { return Cell::from("") };
+    let text = format!("{} .. {}", nanoseconds(interval.low), nanoseconds(interval.high));
+    Cell { raw: Some(format!("{} .. {}", interval.low, interval.high)), ..Cell::from(text) }
 }
 
 /// Standard error above which a share is marked: its 95% interval then reaches three points or more to either side.
