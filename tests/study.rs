@@ -16,7 +16,7 @@ fn mistakes_name_file_line_key_and_what_is_allowed() {
     let c = "[[case]]\nname = \"a\"\n";
     let languages = Language::all().unwrap().iter().map(|l| l.name.clone()).collect::<Vec<_>>().join(", ");
     let cases = [
-        ("titel = \"x\"", "2: key 'titel' is not known here; allowed: title, question, answer, patterns, case, environments, parameters, fixture, derived, scale, views, seconds".to_string()),
+        ("titel = \"x\"", "2: key 'titel' is not known here; allowed: title, question, answer, patterns, case, environments, parameters, fixture, derived, scale, views, seconds, cpu_seconds".to_string()),
         (&format!("{c}langage = \"c\""), "4: key 'langage' is not known here; allowed: name, operation, language, body, setup, prelude, for_languages, against, params, entries, environments, scale".into()),
         (&format!("{c}language = \"cobol\"\nbody = \"x\""), format!("4: key 'language': 'cobol' is not known; allowed: {languages}")),
         (&format!("{c}operation = 5"), "4: key 'operation': invalid type: integer `5`, expected a string".into()),

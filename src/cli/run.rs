@@ -130,10 +130,13 @@ impl RunArgs {
     }
 
     fn wishes(&self, study: Option<&Study>) -> Wishes {
+        // What the user says of time, either way, replaces what the study says of it.
+        let of_study = study.filter(|_| self.time.is_none()).and_then(|study| study.cpu_seconds);
+        let cpu_seconds = self.cpu_seconds.or(of_study);
         Wishes {
             cpu: self.cpu.unwrap_or_default(),
             budget: self.time.or(study.and_then(|study| study.seconds)).map(Duration::from_secs_f64),
-            per_case: self.cpu_seconds.map(Duration::from_secs_f64),
+            per_case: cpu_seconds.map(Duration::from_secs_f64),
             precision_percent: self.precision,
             seed: self.seed,
             timeout: Duration::from_secs_f64(self.timeout),

@@ -8,8 +8,9 @@ use crate::report::{
     Format, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_cmpthese, write_summary,
     write_table,
 };
-use crate::summary::summarize;
+use crate::summary::{Summary, summarize};
 use anyhow::{Result, anyhow};
+use clap::ValueEnum;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -42,17 +43,29 @@ pub struct View {
     #[arg(long)]
     pub no_plot: bool,
     /// What is shown: the table, or what Perl's Benchmark would print.
-    #[arg(long, value_enum, default_value = "table", value_name = "KIND")]
-    pub view: ViewKind,
+    /// [default: those that the study names, else table]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub view: Option<ViewKind>,
 }
 
 impl View {
+    /// What is shown, in order: what was asked for, else what the run's study names. Only text has other views.
+    fn kinds(&self, run: &Run) -> Vec<ViewKind> {
+        let named = run.study.iter().flat_map(|study| &study.views);
+        let of_study: Vec<ViewKind> = named.filter_map(|name| ViewKind::from_str(name, true).ok()).collect();
+        match self.view {
+            Some(view) => vec![view],
+            None if self.format == Format::Text && self.sort == Sort::Asked && !of_study.is_empty() => of_study,
+            None => vec![ViewKind::Table],
+        }
+    }
+
     /// Whether its parts go together; asked before anything is read or measured.
     ///
     /// # Errors
     /// Which do not.
     pub fn check(&self) -> Result<()> {
-        if self.view == ViewKind::Table {
+        if self.view.is_none_or(|view| view == ViewKind::Table) {
             return Ok(());
         }
         if self.format != Format::Text {
@@ -81,14 +94,24 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
 /// When `out` cannot be written.
 pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let summary = summarize(run);
-    if view.view != ViewKind::Table {
-        return write_cmpthese(run, &summary, view.view, out);
+    for (i, kind) in view.kinds(run).into_iter().enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        match kind {
+            ViewKind::Table => write_tables(run, &summary, view, screen, out)?,
+            _ => write_cmpthese(run, &summary, kind, out)?,
+        }
     }
+    Ok(())
+}
+
+fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
     match view.format {
-        Format::Json => write_summary(run, &summary, out),
-        Format::Csv => write_table(&summary_table(&summary, &run.host, view.sort), view.format, screen, out),
+        Format::Json => write_summary(run, summary, out),
+        Format::Csv => write_table(&summary_table(summary, &run.host, view.sort), view.format, screen, out),
         format => {
-            write_table(&summary_table(&summary, &run.host, view.sort), format, screen, out)?;
+            write_table(&summary_table(summary, &run.host, view.sort), format, screen, out)?;
             let families = families(run);
             families.iter().filter(|f| f.is_worth_a_table()).try_for_each(|f| write_family(f, view, screen, out))
         }

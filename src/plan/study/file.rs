@@ -29,6 +29,7 @@ pub struct StudyFile {
     #[serde(default)]
     pub views: Vec<Spanned<String>>,
     pub seconds: Option<Spanned<f64>>,
+    pub cpu_seconds: Option<Spanned<f64>>,
 }
 
 pub type Parameters = IndexMap<Spanned<String>, Spanned<Values>>;

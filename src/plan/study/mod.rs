@@ -37,6 +37,8 @@ pub struct Study {
     pub view: StudyView,
     /// Wall time for measuring, in seconds, where the user does not say.
     pub seconds: Option<f64>,
+    /// CPU time for each case in place of it, in seconds.
+    pub cpu_seconds: Option<f64>,
     /// How messages call the file.
     file: String,
     patterns: Vec<At<String>>,

@@ -29,7 +29,8 @@ pub fn study(name: &str, file: &str, text: &str) -> Checked<Study> {
     }
     let fixture = |t: Spanned<_>| fixtures::template(&source, source.line(t.span().start), t.into_inner());
     let study = Study {
-        seconds: toml.seconds.map(|seconds| reader.seconds(&seconds)).transpose()?,
+        seconds: toml.seconds.map(|seconds| reader.seconds("seconds", &seconds)).transpose()?,
+        cpu_seconds: toml.cpu_seconds.map(|seconds| reader.seconds("cpu_seconds", &seconds)).transpose()?,
         file: file.to_string(),
         patterns: toml.patterns.into_iter().map(|p| reader.at(p)).collect(),
         environments: reader.environments(&toml.environments)?,
@@ -213,11 +214,11 @@ impl Reader<'_> {
         }
     }
 
-    fn seconds(&self, seconds: &Spanned<f64>) -> Checked<f64> {
+    fn seconds(&self, key: &str, seconds: &Spanned<f64>) -> Checked<f64> {
         match *seconds.get_ref() {
             value if value > 0.0 && value < 1e7 => Ok(value),
             value => {
-                Err(self.source.error(self.line(seconds), format!("key 'seconds': {value} is not a positive number")))
+                Err(self.source.error(self.line(seconds), format!("key '{key}': {value} is not a positive number")))
             }
         }
     }
