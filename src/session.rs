@@ -263,13 +263,17 @@ impl Frame<'_> {
 
 fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
     let interrupted = || Failure::new(FailureKind::Interrupted, "the run was interrupted");
+    let mut warm_up = None;
     let (outcome, proof, mode_samples) = match passes {
         Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed"), None),
         Ok(passes) => {
-            let outcome = measured.next().map_or_else(|| Outcome::Failed(interrupted()), |m| m.outcome.clone());
+            let measured = measured.next();
+            let outcome = measured.map_or_else(|| Outcome::Failed(interrupted()), |m| m.outcome.clone());
+            warm_up = measured.and_then(|m| m.facts.number("warmed_ms"));
             (outcome, passes.proof.clone(), passes.mode_samples)
         }
     };
+    let warm_up = warm_up.map(|ms| format!("managed runtime, warmed up for {:.1} s before measuring", ms / 1000.0));
     let device =
         planned.traits.machine.then(|| "depends on a device (disk, timer) more than on the kernel".to_string());
     Record {
@@ -279,7 +283,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
         entries: proof.entries,
         entries_status: proof.status,
         mode_samples,
-        warnings: proof.warning.into_iter().chain(device).collect(),
+        warnings: proof.warning.into_iter().chain(device).chain(warm_up).collect(),
     }
 }
 
