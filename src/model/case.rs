@@ -24,6 +24,14 @@ pub struct Case {
     pub defaults: BTreeMap<String, u64>,
 }
 
+/// What every run measures beside what was asked for, so that this can be read against it.
+pub const EMPTY_LOOP: &str = "call.empty_loop";
+pub const EMPTY_CALL: &str = "call.direct";
+/// The system call that does least, on every system.
+pub const REFERENCE: &str = "id.getppid";
+/// User mode alone, about as long as a system call.
+pub const SPIN: &str = "call.spin";
+
 impl Case {
     /// An operation of the native probe with default parameters.
     pub fn native(operation: &str) -> Case {
@@ -42,6 +50,11 @@ impl Case {
     /// A snippet with this body.
     pub fn snippet(language: &str, body: &str) -> Case {
         Case { language: Some(language.to_string()), ..Case::native(body) }
+    }
+
+    /// Whether it is this operation of the probe, with no parameter asked for.
+    pub fn is_plain(&self, operation: &str) -> bool {
+        self.operation == operation && self.params.is_empty() && self.language.is_none()
     }
 
     /// Whether both are one piece of work, whatever a study calls them.
