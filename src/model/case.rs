@@ -32,6 +32,11 @@ pub const REFERENCE: &str = "id.getppid";
 /// User mode alone, about as long as a system call.
 pub const SPIN: &str = "call.spin";
 
+/// Parameters that every operation has: how many threads or processes do it at once, and whether they do it on the same
+/// objects.
+pub const THREADS: &str = "threads";
+pub const SHARED: &str = "shared";
+
 impl Case {
     /// An operation of the native probe with default parameters.
     pub fn native(operation: &str) -> Case {
@@ -61,6 +66,13 @@ impl Case {
     pub fn same_work(&self, other: &Case) -> bool {
         let nameless = |case: &Case| Case { name: None, ..case.clone() };
         nameless(self) == nameless(other)
+    }
+
+    /// The same done by one alone: what its system calls are does not depend on the company.
+    pub fn alone(&self) -> Case {
+        let mut case = self.clone();
+        case.params.retain(|name, _| name != THREADS && name != SHARED);
+        case
     }
 
     /// All parameters that it was measured with.

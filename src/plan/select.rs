@@ -2,7 +2,7 @@
 
 use super::{Setting, Subject};
 use crate::engine::Planned;
-use crate::model::{Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, REFERENCE, Role, SPIN};
+use crate::model::{Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, REFERENCE, Role, SHARED, SPIN, THREADS};
 use crate::runner::{Language, NATIVE};
 use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ pub fn select(
 
 pub(super) fn has(subject: &Subject, name: &str) -> bool {
     match subject {
-        Subject::Operation(operation) => operation.params.iter().any(|p| p.name == name),
+        Subject::Operation(o) => name == THREADS || name == SHARED || o.params.iter().any(|p| p.name == name),
         Subject::Snippet(case) => {
             let hole = format!("{{{name}}}");
             [&case.operation, &case.setup, &case.prelude].iter().any(|text| text.contains(&hole))
