@@ -47,7 +47,7 @@ Exit status: 0 all measured, 1 the tool failed, 2 usage, 3 some cases failed (th
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
