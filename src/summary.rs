@@ -300,7 +300,8 @@ pub mod tests {
     use super::*;
     use crate::model::{Block, FailureKind, Host, Tool};
 
-    fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
+    /// Twelve blocks of four batches, each with the figure that `blocks` gives.
+    pub fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
         let block = |i| Block { launch: 0, slots: vec![vec![blocks(i); 4]] };
         let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
         Record {
