@@ -209,6 +209,14 @@ fn what_is_the_same_gets_our_id_and_failures_are_no_times() {
 }
 
 #[test]
+fn imported_figures_are_no_baselines() {
+    let place = Place::new();
+    fs::write(place.path().join("run.json"), import("perf-bench", "perf-bench-6.1.txt").stdout).unwrap();
+    let shown = stdout(&place.run(&["show", "run.json"]));
+    assert!(shown.contains("\nid.getppid  692.4 ") && !shown.contains("in the same rounds"), "{shown}");
+}
+
+#[test]
 fn what_perf_prints_here_is_imported() {
     const NAME: &str = "what_perf_prints_here_is_imported";
     let mut perf = Command::new("perf");
