@@ -42,7 +42,7 @@ fn kinds() -> PossibleValuesParser {
 pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
     let name = name(&args.file);
     let kind = Kind::find(&args.kind).with_context(|| format!("'{}' is no kind of output", args.kind))?;
-    let text = text(&args.file).with_context(|| name.clone())?;
+    let text = text(&args.file).with_context(|| format!("{name}: check its name, and that you may read it"))?;
     let run = kind.import(&text, &name).with_context(|| name.clone())?;
     match &args.out {
         Some(path) => store::write(&run, path)?,
