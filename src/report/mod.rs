@@ -1,11 +1,12 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
-//! `cmpthese` writes them as Perl's Benchmark does.
+//! `cmpthese` writes them as Perl's Benchmark does, `export` for other programs.
 
 mod cmpthese;
 mod csv;
 mod environment_table;
+mod export;
 mod fit_words;
 mod json;
 mod json_fits;
@@ -20,6 +21,7 @@ mod table;
 mod text;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
+pub use export::{ExportFormat, RunFormat, write_export};
 pub use json::{SummaryDocument, schema, write_summary};
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
