@@ -14,6 +14,8 @@ use std::fmt;
 pub struct Key {
     /// The name that a study gives it, else the operation.
     pub label: String,
+    /// The label as tables show it; that of an unnamed snippet has its language before it.
+    pub title: String,
     pub language: Option<String>,
     pub environment: String,
     /// All parameters that any of its columns names, defaults included.
@@ -74,11 +76,7 @@ impl ComparedRow {
 /// `file.lstat depth=4`, as a run's own table has it.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let body = Case { language: self.language.clone(), ..Case::native(&self.label) };
-        match self.label.contains('\n') {
-            true => write!(f, "{body}")?,
-            false => write!(f, "{}", self.label)?,
-        }
+        write!(f, "{}", self.title)?;
         self.asked.iter().try_for_each(|(name, value)| write!(f, " {name}={}", Size(*value)))
     }
 }
@@ -162,6 +160,7 @@ fn name(case: &Case) -> (String, Option<String>, String) {
 fn key(case: &Case) -> Key {
     Key {
         label: case.label().to_string(),
+        title: Case { params: BTreeMap::new(), ..case.clone() }.to_string(),
         language: case.language.clone(),
         environment: case.environment.clone(),
         params: case.effective_params(),
