@@ -157,6 +157,20 @@ fn facts(infos: &[&ColumnInfo]) -> Vec<String> {
     lines
 }
 
+/// `kernel: 6.1 -> 6.18` for each fact that differs between two runs and is known in one.
+pub fn changed_facts(old: &ColumnInfo, new: &ColumnInfo) -> Vec<String> {
+    let shown = |value: Option<String>| match value {
+        None => "unknown".to_string(),
+        Some(text) if text.is_empty() => "none".to_string(),
+        Some(text) => shortened(&text),
+    };
+    let changed = |(name, fact): &Fact| {
+        let (old, new) = (fact(old), fact(new));
+        (old != new).then(|| format!("{name}: {} -> {}", shown(old), shown(new)))
+    };
+    FACTS.iter().filter_map(changed).collect()
+}
+
 /// `6.18.4 (a, b); 2.6.32 (c); unknown (d)`
 fn grouped<'a>(texts: impl Iterator<Item = (&'a str, Option<String>)>, empty: &str) -> String {
     let mut by_text: IndexMap<String, Vec<&str>> = IndexMap::new();

@@ -105,7 +105,7 @@ pub fn matched(columns: &[Column], selection: &Selection) -> Vec<ComparedRow> {
         }
     }
     let mut rows = rows.rows;
-    rows.sort_by_key(|row| selection.place(&row.key.label));
+    rows.sort_by_key(|row| selection.place(&row.key.label, row.key.language.as_ref()));
     rows
 }
 

@@ -1,8 +1,9 @@
 //! The tables of a comparison. Of two files a row holds both costs and the ratio; of more, costs and ratios are two tables,
 //! which are split where the screen is narrow. A study's scales make a table each, as its article has them.
 
+use super::comparison_words::share;
 use super::comparison_words::{self as words, Names};
-use super::numbers::{percent, thousands};
+use super::numbers::thousands;
 use super::{Cell, Column, Format, Screen, Style, Table, pages, write_notes, write_table};
 use crate::compare::{ComparedDerived, ComparedRow, Comparison, Mark, Verdict};
 use crate::model::{Combination, Scale};
@@ -170,14 +171,22 @@ fn others(comparison: &Comparison) -> impl Iterator<Item = usize> + Clone {
     (0..comparison.columns.len()).filter(move |column| *column != baseline)
 }
 
+/// Files from which on intervals would make the table too wide to be read.
+const MANY: usize = 5;
+
 fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
+    let short = comparison.columns.len() >= MANY;
     let mut columns = vec![Column::left("operation")];
     columns.extend(others(comparison).map(|column| Column::right(label(comparison, column))));
     let row = |row: &ComparedRow| -> Vec<Cell> {
-        let cells = others(comparison).map(|column| words::verdict(&row.verdicts[column]));
+        let cells = others(comparison).map(|column| match short {
+            true => words::short_verdict(&row.verdicts[column]),
+            false => words::verdict(&row.verdicts[column]),
+        });
         std::iter::once(Cell::from(names.row(row))).chain(cells).collect()
     };
-    let title = format!("ratio to {}, with 95% interval", label(comparison, comparison.baseline));
+    let what = if short { "'~' where the runs cannot tell" } else { "with 95% interval" };
+    let title = format!("ratio to {}, {what}", label(comparison, comparison.baseline));
     Table { title, columns, rows: comparison.rows.iter().map(row).collect(), notes: vec![] }
 }
 
@@ -197,20 +206,17 @@ fn mean_table(comparison: &Comparison) -> Table {
 /// What the words in the tables mean, what was left out, why there are no ratios.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let names = Names::of(comparison);
-    let margin = percent(comparison.margin * 100.0);
+    let margin = share(comparison.margin);
     let mut notes = Vec::new();
     if comparison.left_out > 0 {
-        notes.push(format!("left out, the same within {margin}% in every file: {} rows", comparison.left_out));
+        notes.push(format!("left out, the same within {margin} in every file: {} rows", comparison.left_out));
     }
-    notes.extend(grouped(comparison, &names, |verdict, _| match verdict {
-        Verdict::DifferentWork(how) => Some(how.clone()),
-        _ => None,
-    }));
+    notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
     let is_marked = |verdict: &Verdict| verdict.mark().is_some();
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
         notes.push(format!(
-            "slower, faster: by more than {margin}%, with 95% confidence for all rows together; same: within {margin}%; \
+            "slower, faster: by more than {margin}, with 95% confidence for all rows together; same: within {margin}; \
              unresolved: the runs cannot tell; each interval is for its row alone"
         ));
     }
@@ -218,26 +224,31 @@ fn notes(comparison: &Comparison) -> Vec<String> {
 }
 
 /// `getpid: not the same operation: ...`, rows that say the same together.
-fn grouped(comparison: &Comparison, names: &Names, text: impl Fn(&Verdict, usize) -> Option<String>) -> Vec<String> {
-    let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
+fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
+    let mut by_text: IndexMap<&str, Vec<String>> = IndexMap::new();
     for row in &comparison.rows {
-        let texts = row.verdicts.iter().enumerate().filter_map(|(column, verdict)| text(verdict, column));
-        texts.for_each(|text| by_text.entry(text).or_default().push(names.row(row)));
-    }
-    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
-}
-
-fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
-    let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
-    for row in &comparison.rows {
-        for (column, cell) in row.cells.iter().enumerate() {
-            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
-                let text = format!("no figure in {}: {failure}", label(comparison, column));
-                by_text.entry(text).or_default().push(names.row(row));
+        for verdict in &row.verdicts {
+            if let Verdict::DifferentWork(how) = verdict {
+                by_text.entry(how).or_default().push(names.row(row));
             }
         }
     }
     by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
+}
+
+/// `file.stat: no figure in a, b: EINVAL: ...`
+fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
+    let mut by_text: IndexMap<(String, String), Vec<String>> = IndexMap::new();
+    for row in &comparison.rows {
+        for (column, cell) in row.cells.iter().enumerate() {
+            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
+                let files = by_text.entry((names.row(row), failure.to_string())).or_default();
+                files.push(label(comparison, column).to_string());
+            }
+        }
+    }
+    let lines = by_text.into_iter();
+    lines.map(|((row, failure), files)| format!("{row}: no figure in {}: {failure}", some(&files))).collect()
 }
 
 /// The first few names, and how many more.
