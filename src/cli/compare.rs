@@ -1,6 +1,7 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
 mod files;
+mod history;
 mod labels;
 
 use super::error::usage;
@@ -72,17 +73,15 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
-    usage(labels::check(&args.files, &args.labels))?;
     let selection = usage(selection(args))?;
+    let margin = args.threshold.unwrap_or(MARGIN);
+    if let Some(directory) = &args.history {
+        return history::run(directory, &selection, margin, args.format, out);
+    }
+    usage(labels::check(&args.files, &args.labels))?;
     let columns = files::columns(&args.files, &args.labels, selection.study.as_ref())?;
     let baseline = usage(labels::baseline(args.baseline.as_deref(), &args.files, &columns))?;
-    let options = Options {
-        baseline,
-        margin: args.threshold.unwrap_or(MARGIN),
-        hide_same: args.threshold.is_some(),
-        selection,
-        order: args.sort,
-    };
+    let options = Options { baseline, margin, hide_same: args.threshold.is_some(), selection, order: args.sort };
     let comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
     match args.format {

@@ -69,6 +69,27 @@ pub fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
+/// A time in seconds since 1970 as `2026-03-01 10:00`, in UTC.
+pub fn date(unix_s: u64) -> String {
+    let (days, seconds) = (unix_s / 86_400, unix_s % 86_400);
+    let (mut year, mut rest) = (1970 + 400 * (days / 146_097), days % 146_097);
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    while rest >= 365 + u64::from(is_leap(year)) {
+        rest -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if rest < length {
+            break;
+        }
+        rest -= length;
+        month += 1;
+    }
+    format!("{year}-{month:02}-{:02} {:02}:{:02}", rest + 1, seconds / 3600, seconds / 60 % 60)
+}
+
 /// Names beyond this many are only counted.
 const MOST_NAMES: usize = 4;
 
@@ -101,6 +122,16 @@ mod tests {
         assert_eq!(few, ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]);
         let places: Vec<String> = [215040.0, 1310720.0, 12.34].iter().map(|v| size(*v)).collect();
         assert_eq!(places, ["210K", "1.25M", "12.3"]);
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let all = [0, 951_782_400, 951_868_800, 1_735_689_599, 4_107_542_400, u64::MAX];
+        let shown: Vec<String> = all[..5].iter().map(|s| date(*s)).collect();
+        let expected =
+            ["1970-01-01 00:00", "2000-02-29 00:00", "2000-03-01 00:00", "2024-12-31 23:59", "2100-03-01 00:00"];
+        assert_eq!(shown, expected);
+        assert!(date(all[5]).starts_with("584554051"), "{}", date(all[5]));
     }
 
     #[test]
