@@ -32,8 +32,6 @@ pub struct Options {
     pub baseline: usize,
     /// Costs within `1 / (1 + margin) .. 1 + margin` of each other are the same; as a share, 0.01 for 1%.
     pub margin: f64,
-    /// Whether rows that are surely the same in every column are left out.
-    pub hide_same: bool,
     pub selection: Selection,
     pub order: Order,
 }
@@ -43,13 +41,7 @@ pub const MARGIN: f64 = 0.01;
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            baseline: 0,
-            margin: MARGIN,
-            hide_same: false,
-            selection: Selection::default(),
-            order: Order::default(),
-        }
+        Options { baseline: 0, margin: MARGIN, selection: Selection::default(), order: Order::default() }
     }
 }
 
@@ -72,8 +64,17 @@ pub struct Comparison {
     pub cautions: Vec<String>,
     /// The study that selected the rows, with its scales; `None` without one.
     pub study: Option<StudyView>,
-    /// Rows left out because they are surely the same in every column.
+    /// Rows left out because they are surely the same in every column; 0 before [`Comparison::hide_same`].
     pub left_out: usize,
+}
+
+impl Comparison {
+    /// Leaves out the rows that are surely the same in every column. Means and cautions stay those of all rows.
+    pub fn hide_same(&mut self) {
+        let all = self.rows.len();
+        self.rows.retain(|row| !row.is_same());
+        self.left_out += all - self.rows.len();
+    }
 }
 
 /// Compares `columns`. Of no column the comparison is empty.
@@ -84,11 +85,6 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     verdict::judge(&mut rows, columns, baseline, options.margin);
     let areas = areas::means(&rows, columns.len(), baseline);
     let cautions = cautions::cautions(columns, &rows, baseline, &reference);
-    let all = rows.len();
-    if options.hide_same {
-        rows.retain(|row| !row.is_same());
-    }
-    let left_out = all - rows.len();
     select::sort(&mut rows, options.order, baseline);
     Comparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
@@ -100,6 +96,6 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         reference,
         cautions,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),
-        left_out,
+        left_out: 0,
     }
 }

@@ -79,7 +79,7 @@ fn reference_moved(infos: &[&ColumnInfo], baseline: usize, reference: &[Verdict]
     (!moved.is_empty()).then(|| {
         format!(
             "the reference call id.getppid itself costs {} against {}: entering the kernel costs something else there, \
-             whatever is called; '/getppid' is a ratio relative to it",
+             whatever is called ('/getppid', and a column of CSV and JSON, have the ratios relative to it)",
             moved.join(", "),
             base.label
         )
@@ -223,11 +223,19 @@ fn unproven(infos: &[&ColumnInfo], rows: &[ComparedRow], baseline: usize) -> Opt
     }
     let rest = (unknown > 0).then(|| {
         let not = labels_without_entries(infos, rows);
-        format!("kernel entries are not known for {unknown} rows ({not}): that these do the same work is not proven")
+        format!(
+            "kernel entries are not known for {} ({not}): that these do the same work is not proven",
+            some_rows(unknown)
+        )
     });
-    let names = (renamed > 0).then(|| format!("kernel entries have other names, as many of each, in {renamed} rows"));
-    let lines: Vec<String> = rest.into_iter().chain(names).collect();
+    let renamed =
+        (renamed > 0).then(|| format!("kernel entries have other names, as many of each, in {}", some_rows(renamed)));
+    let lines: Vec<String> = rest.into_iter().chain(renamed).collect();
     (!lines.is_empty()).then(|| lines.join("; "))
+}
+
+fn some_rows(count: usize) -> String {
+    format!("{count} row{}", if count == 1 { "" } else { "s" })
 }
 
 fn labels_without_entries(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> String {
@@ -252,7 +260,7 @@ fn one_launch(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> Option<String> {
 /// Rows that cannot be compared because other files do not have them.
 fn lonely(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> Option<String> {
     let lone = rows.iter().filter(|row| row.cells.iter().flatten().count() < infos.len()).count();
-    (lone > 0).then(|| format!("{lone} of {} rows are not in all files (other operations or parameters)", rows.len()))
+    (lone > 0).then(|| format!("not in all files, by operation or parameters: {lone} of {}", some_rows(rows.len())))
 }
 
 #[cfg(test)]
@@ -315,7 +323,7 @@ mod tests {
         let article = Run { source, ..run(vec![published("id.umask", 50.0), published("id.getuid", 50.0)]) };
         let told = lines(&[("a", counted(Host { cpu: Some("EPYC".into()), ..Host::default() })), ("old", article)]);
         assert_eq!(told[0], "measured by: syscost 0 (a); others (An article) (old)");
-        assert!(told[1].contains("not proven") && told[2].starts_with("1 of 2 rows"), "{told:?}");
+        assert!(told[1].contains("not proven") && told[2].ends_with("parameters: 1 of 2 rows"), "{told:?}");
         assert_eq!(told.len(), 3);
     }
 }

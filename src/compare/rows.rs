@@ -32,7 +32,7 @@ pub struct ComparedRow {
     pub key: Key,
     /// The operation of the first column that has the row; of a snippet its body.
     pub operation: String,
-    /// The operation's area; of a snippet its language.
+    /// The operation's area; of a snippet its language; `other` where no column tells.
     pub area: String,
     /// `None` where the run does not have the row.
     pub cells: Vec<Option<Cell>>,
@@ -81,12 +81,15 @@ impl fmt::Display for Key {
     }
 }
 
-/// `file` of `file.lstat`; of a snippet its language; `other` of what has no area, as the operations of articles.
+/// The area of what has none, as the operations of articles.
+const OTHER: &str = "other";
+
+/// `file` of `file.lstat`; of a snippet its language.
 pub fn area(case: &Case) -> &str {
     match (&case.language, case.operation.split_once('.')) {
         (Some(language), _) => language,
         (None, Some((area, rest))) if !area.is_empty() && !rest.contains(' ') && !area.contains(' ') => area,
-        _ => "other",
+        _ => OTHER,
     }
 }
 
@@ -146,6 +149,9 @@ impl Rows {
         let Some(found) = exact.or(only) else { return false };
         let target = &mut self.rows[found];
         target.cells[column] = Some(Cell::of(row));
+        if target.area == OTHER {
+            target.area = area(&row.case).to_string();
+        }
         target.key.params.extend(params);
         target.key.asked.extend(row.case.params.clone());
         target.key.by_default.extend(row.case.defaults.keys().cloned());

@@ -209,7 +209,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     let margin = share(comparison.margin);
     let mut notes = Vec::new();
     if comparison.left_out > 0 {
-        notes.push(format!("left out, the same within {margin} in every file: {} rows", comparison.left_out));
+        notes.push(format!("left out, the same within {margin} in every file: {}", comparison.left_out));
     }
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));

@@ -5,7 +5,10 @@ use crate::model::Entries;
 /// Nanoseconds with three to four figures: `0.31`, `101.2`, `85,432`.
 pub fn nanoseconds(ns: f64) -> String {
     let magnitude = ns.abs();
-    if magnitude < 10.0 {
+    if magnitude >= 1e15 {
+        // Twelve days for one operation: no measurement, and its digits would fill the screen.
+        format!("{ns:.2e}")
+    } else if magnitude < 10.0 {
         format!("{ns:.2}")
     } else if magnitude < 1000.0 {
         format!("{ns:.1}")
@@ -117,7 +120,7 @@ mod tests {
         assert_eq!(ns, ["0.31", "10.00", "101.2", "999.9", "1,000", "85,432", "10,000,000"]);
         let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5].iter().map(|v| rate(*v)).collect();
         assert_eq!(rates, ["9.88M", "12.3k", "950", "3.20G", "0.50"]);
-        assert_eq!(thousands(-1234.0), "-1,234");
+        assert_eq!((nanoseconds(1.5e290), thousands(-1234.0)), ("1.50e290".into(), "-1,234".into()));
         let few: Vec<String> = [0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9].iter().map(|v| significant(*v)).collect();
         assert_eq!(few, ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]);
         let places: Vec<String> = [215040.0, 1310720.0, 12.34].iter().map(|v| size(*v)).collect();
