@@ -8,6 +8,7 @@ mod areas;
 mod cautions;
 mod column;
 mod derived;
+mod facts;
 pub mod history;
 mod rows;
 mod select;

@@ -61,8 +61,9 @@ Examples:
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
 
-A ratio between two runs is less certain than a cost within one: its interval rests on how the launches of the workers
-scatter, and on 1% that is assumed for what moves a whole run. Where kernel entries differ, there is no ratio.";
+A ratio between two runs is less certain than a cost within one: its interval rests on how the
+launches of the workers scatter, and on 1% that is assumed for what moves a whole run. Where kernel
+entries differ, there is no ratio.";
 
 /// A percentage, with or without its sign, as a share.
 fn percent(text: &str) -> Result<f64, String> {

@@ -2,6 +2,7 @@
 //! the same everywhere are not mentioned.
 
 use super::column::{Column, ColumnInfo};
+use super::facts::{FACTS, measured, shortened};
 use super::rows::ComparedRow;
 use super::verdict::{Mark, Verdict};
 use super::work::{Work, work};
@@ -21,6 +22,7 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     lines.extend(facts(&infos));
     lines.extend(mitigations(&infos));
     lines.extend(unproven(&infos, rows, baseline));
+    lines.extend(other_code(rows));
     lines.extend(one_launch(&infos, rows));
     lines.extend(lonely(&infos, rows));
     lines
@@ -95,53 +97,6 @@ fn changed_within(infos: &[&ColumnInfo]) -> Option<String> {
     })
 }
 
-type Fact = (&'static str, fn(&ColumnInfo) -> Option<String>);
-
-/// What is compared, from what weighs most to what weighs least.
-const FACTS: [Fact; 21] = [
-    ("measured by", |info| Some(origin(info))),
-    ("kernel", |info| joined([&info.host.system, &info.host.kernel])),
-    ("kernel build", |info| info.host.kernel_version.clone()),
-    ("kernel options", |info| Some(info.host.command_line.clone().unwrap_or_default()).filter(|_| measured(info))),
-    ("CPU", |info| info.host.cpu.clone()),
-    ("CPU revision", |info| info.host.cpu_revision.clone()),
-    ("architecture", |info| info.host.architecture.clone()),
-    ("hypervisor", |info| info.host.hypervisor.clone()),
-    ("container", |info| Some(info.host.container.clone().unwrap_or("none".into())).filter(|_| measured(info))),
-    ("clock", |info| info.host.clock_source.clone()),
-    ("C library", |info| info.host.libc.clone()),
-    ("compiler of the probe", |info| Some(info.tool.compiler.clone()).filter(|_| measured(info))),
-    ("file system", |info| info.host.file_system.clone()),
-    ("user", |info| info.host.user.clone()),
-    ("processors", |info| info.host.cpus.map(|cpus| cpus.to_string())),
-    ("governor", |info| info.host.governor.clone()),
-    ("turbo", |info| info.host.turbo.map(on_off)),
-    ("SMT", |info| info.host.smt.map(on_off)),
-    ("autogroup", |info| info.host.autogroup.map(on_off)),
-    ("time for measuring", |info| Some(format!("{} s", info.budget_s)).filter(|_| measured(info))),
-    ("target precision", |info| Some(format!("{}%", info.precision_percent)).filter(|_| measured(info))),
-];
-
-fn measured(info: &ColumnInfo) -> bool {
-    info.source.is_none()
-}
-
-fn origin(info: &ColumnInfo) -> String {
-    match &info.source {
-        Some(source) => format!("others ({})", source.title),
-        None => format!("{} {}", info.tool.name, info.tool.version),
-    }
-}
-
-fn on_off(on: bool) -> String {
-    if on { "on".to_string() } else { "off".to_string() }
-}
-
-fn joined(parts: [&Option<String>; 2]) -> Option<String> {
-    let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
-    (!parts.is_empty()).then(|| parts.join(" "))
-}
-
 /// One line for each fact that differs. What an article does not tell is no difference by itself.
 fn facts(infos: &[&ColumnInfo]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -157,20 +112,6 @@ fn facts(infos: &[&ColumnInfo]) -> Vec<String> {
     lines
 }
 
-/// `kernel: 6.1 -> 6.18` for each fact that differs between two runs and is known in one.
-pub fn changed_facts(old: &ColumnInfo, new: &ColumnInfo) -> Vec<String> {
-    let shown = |value: Option<String>| match value {
-        None => "unknown".to_string(),
-        Some(text) if text.is_empty() => "none".to_string(),
-        Some(text) => shortened(&text),
-    };
-    let changed = |(name, fact): &Fact| {
-        let (old, new) = (fact(old), fact(new));
-        (old != new).then(|| format!("{name}: {} -> {}", shown(old), shown(new)))
-    };
-    FACTS.iter().filter_map(changed).collect()
-}
-
 /// `6.18.4 (a, b); 2.6.32 (c); unknown (d)`
 fn grouped<'a>(texts: impl Iterator<Item = (&'a str, Option<String>)>, empty: &str) -> String {
     let mut by_text: IndexMap<String, Vec<&str>> = IndexMap::new();
@@ -180,15 +121,6 @@ fn grouped<'a>(texts: impl Iterator<Item = (&'a str, Option<String>)>, empty: &s
     }
     let groups: Vec<String> = by_text.iter().map(|(text, labels)| format!("{text} ({})", some(labels))).collect();
     groups.join("; ")
-}
-
-/// Facts come from files, and a line must stay one.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 80;
-    match text.chars().count() > LONGEST {
-        true => text.chars().take(LONGEST).chain(['…']).collect(),
-        false => text.to_string(),
-    }
 }
 
 /// Of mitigations, those that not all have.
@@ -245,6 +177,12 @@ fn labels_without_entries(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> String
     };
     let labels: Vec<&str> = (0..infos.len()).filter(|i| lacks(*i)).map(|i| infos[i].label.as_str()).collect();
     some(&labels)
+}
+
+/// Snippets of one name whose code differs.
+fn other_code(rows: &[ComparedRow]) -> Option<String> {
+    let names: Vec<&str> = rows.iter().filter(|row| row.other_code).map(|row| row.key.title.as_str()).collect();
+    (!names.is_empty()).then(|| format!("the code is not the same in all files: {}", some(&names)))
 }
 
 /// Runs of one launch: their scatter is a guess.
@@ -315,6 +253,18 @@ mod tests {
         assert_eq!(told[1], "interrupted, so that figures rest on less: b");
         assert!(told[2].starts_with("the reference call id.getppid itself costs x1.500 (1.46 .. 1.54) in b against a"));
         assert!(told[3].starts_with("kernel entries are not known for 2 rows (a, b)"), "{told:?}");
+    }
+
+    #[test]
+    fn code_that_differs_under_one_name_is_told() {
+        let of = |body: &str| {
+            let mut record = named("work", body, 100);
+            record.case.language = Some("c".into());
+            run(vec![entering("id.umask", 100, &[]), record])
+        };
+        let told = lines(&[("a", of("f();")), ("b", of("g();"))]);
+        assert!(told.iter().any(|line| line == "the code is not the same in all files: work"), "{told:?}");
+        assert!(!lines(&[("a", of("f();")), ("b", of("f();"))]).iter().any(|line| line.contains("code")));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::column::{Column, ColumnInfo};
 use super::rows::{ComparedRow, Key, matched};
 use super::select::Selection;
-use super::{cautions, work};
+use super::{facts, work};
 use crate::stats::{FEWEST_RUNS, change_points, median};
 use indexmap::IndexMap;
 use std::collections::{BTreeSet, HashSet};
@@ -130,7 +130,7 @@ fn host_changes(row: &ComparedRow, runs: &[ColumnInfo], (old, new): (usize, usiz
     {
         changes.push(format!("not the same operation any more: kernel entries {before} -> {after}"));
     }
-    changes.extend(cautions::changed_facts(&runs[old], &runs[new]));
+    changes.extend(facts::changed_facts(&runs[old], &runs[new]));
     changes.extend(changed_sets("mitigations", &runs[old].host.mitigations, &runs[new].host.mitigations));
     let kinds = |info: &ColumnInfo| info.host.taxes.iter().map(|tax| tax.kind.clone()).collect::<Vec<_>>();
     changes.extend(changed_sets("costs added to every call", &kinds(&runs[old]), &kinds(&runs[new])));

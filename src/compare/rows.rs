@@ -34,6 +34,8 @@ pub struct ComparedRow {
     pub operation: String,
     /// The operation's area; of a snippet its language; `other` where no column tells.
     pub area: String,
+    /// Whether the text of a snippet is another in some column, though it has the same name.
+    pub other_code: bool,
     /// `None` where the run does not have the row.
     pub cells: Vec<Option<Cell>>,
     /// Each column against the baseline.
@@ -132,6 +134,7 @@ impl Rows {
             key: key(&row.case),
             operation: row.case.operation.clone(),
             area: area(&row.case).to_string(),
+            other_code: false,
             cells,
             verdicts: vec![Verdict::Missing; self.columns],
         });
@@ -152,6 +155,7 @@ impl Rows {
         if target.area == OTHER {
             target.area = area(&row.case).to_string();
         }
+        target.other_code |= row.case.language.is_some() && row.case.operation != target.operation;
         target.key.params.extend(params);
         target.key.asked.extend(row.case.params.clone());
         target.key.by_default.extend(row.case.defaults.keys().cloned());
