@@ -62,7 +62,7 @@ Examples:
   syscost compare --history results/
 
 A ratio between two runs is less certain than a cost within one: its interval rests on how the
-launches of the workers scatter, and on 1% that is assumed for what moves a whole run. Where kernel
+launches of the workers scatter, and on 1.5% that is assumed for what moves a whole run. Where kernel
 entries differ, there is no ratio.";
 
 /// A percentage, with or without its sign, as a share.

@@ -51,7 +51,7 @@ Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-ov
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Compare(compare::CompareArgs),

@@ -17,7 +17,7 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     lines.extend(twice(&infos));
     lines.extend(incomplete(&infos));
     lines.extend(taxes(&infos));
-    lines.extend(reference_moved(&infos, baseline, reference));
+    lines.extend(reference_moved(columns, baseline, reference));
     lines.extend(changed_within(&infos));
     lines.extend(facts(&infos));
     lines.extend(mitigations(&infos));
@@ -68,22 +68,25 @@ fn taxes(infos: &[&ColumnInfo]) -> Option<String> {
     })
 }
 
-/// Whether the reference call moved, and how to read the ratios then.
-fn reference_moved(infos: &[&ColumnInfo], baseline: usize, reference: &[Verdict]) -> Option<String> {
-    let moved = infos.iter().zip(reference).filter_map(|(info, verdict)| match verdict {
+/// Whether the reference call moved, and how to read the ratios then. Work in user mode beside it tells a slower machine
+/// from a dearer kernel.
+fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -> Option<String> {
+    let base = columns.get(baseline)?;
+    let spin = |column: &Column| Some(column.spin()?.cost_ns()? / base.spin()?.cost_ns()?);
+    let moved = columns.iter().zip(reference).filter_map(|(column, verdict)| match verdict {
         Verdict::Ratio(r) if matches!(r.mark, Mark::Faster | Mark::Slower) => {
-            Some(format!("x{:.3} ({:.2} .. {:.2}) in {}", r.ratio, r.low, r.high, info.label))
+            let user = spin(column).map_or(String::new(), |ratio| format!(", work in user mode x{ratio:.2},"));
+            Some(format!("x{:.3} ({:.2} .. {:.2}){user} in {}", r.ratio, r.low, r.high, column.info.label))
         }
         _ => None,
     });
     let moved: Vec<String> = moved.collect();
-    let base = infos.get(baseline)?;
     (!moved.is_empty()).then(|| {
         format!(
             "the reference call id.getppid itself costs {} against {}: entering the kernel costs something else there, \
              whatever is called ('/getppid', and a column of CSV and JSON, have the ratios relative to it)",
-            moved.join(", "),
-            base.label
+            moved.join("; "),
+            base.info.label
         )
     })
 }
@@ -246,13 +249,16 @@ mod tests {
 
     #[test]
     fn copies_interruptions_and_moved_references_are_told() {
-        let of =
-            |ns: u64| Run { started_unix_s: 9, ..run(vec![record("id.getppid", ns), named("n", "id.umask", 100)]) };
+        let of = |ns: u64| Run {
+            started_unix_s: 9,
+            ..run(vec![record("id.getppid", ns), named("n", "id.umask", 100), record("call.spin", 200)])
+        };
         let told = lines(&[("a", of(100)), ("b", Run { complete: false, ..of(150) })]);
         assert_eq!(told[0], "the same run, not another: a, b");
         assert_eq!(told[1], "interrupted, so that figures rest on less: b");
-        assert!(told[2].starts_with("the reference call id.getppid itself costs x1.500 (1.46 .. 1.54) in b against a"));
-        assert!(told[3].starts_with("kernel entries are not known for 2 rows (a, b)"), "{told:?}");
+        let moved = "the reference call id.getppid itself costs x1.500 (1.44 .. 1.56), work in user mode x1.00, in b";
+        assert!(told[2].starts_with(moved), "{told:?}");
+        assert!(told[3].starts_with("kernel entries are not known for 3 rows (a, b)"), "{told:?}");
     }
 
     #[test]
