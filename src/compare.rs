@@ -25,6 +25,7 @@ pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Mark, Ratio, Verdict};
 
 use crate::model::StudyView;
+use rows::Standing;
 
 /// What is asked of a comparison.
 #[derive(Clone, Debug)]
@@ -65,16 +66,36 @@ pub struct Comparison {
     pub cautions: Vec<String>,
     /// The study that selected the rows, with its scales; `None` without one.
     pub study: Option<StudyView>,
-    /// Rows left out because they are surely the same in every column; 0 before [`Comparison::hide_same`].
-    pub left_out: usize,
+    /// Rows that [`Comparison::keep_differing`] left out.
+    pub left_out: LeftOut,
+}
+
+/// How many rows a comparison does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Surely within the margin in every column; published figures, as they stand.
+    pub same: usize,
+    /// Not surely outside the margin in any column.
+    pub unresolved: usize,
 }
 
 impl Comparison {
-    /// Leaves out the rows that are surely the same in every column. Means and cautions stay those of all rows.
-    pub fn hide_same(&mut self) {
-        let all = self.rows.len();
-        self.rows.retain(|row| !row.is_same());
-        self.left_out += all - self.rows.len();
+    /// Leaves out the rows that do not surely differ by more than the margin in any column. Rows without any ratio stay, and
+    /// those whose work differs. Means and cautions stay those of all rows.
+    pub fn keep_differing(&mut self) {
+        let margin = self.margin;
+        let left_out = &mut self.left_out;
+        self.rows.retain(|row| match row.standing(margin) {
+            Standing::Same => {
+                left_out.same += 1;
+                false
+            }
+            Standing::Unresolved => {
+                left_out.unresolved += 1;
+                false
+            }
+            Standing::Shown => true,
+        });
     }
 }
 
@@ -97,6 +118,6 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         reference,
         cautions,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),
-        left_out: 0,
+        left_out: LeftOut::default(),
     }
 }

@@ -118,10 +118,17 @@ fn rows_are_chosen_and_sorted() {
 }
 
 #[test]
-fn a_threshold_leaves_out_what_is_surely_the_same() {
-    let text = printed(&place(), "80", &["before.json", "after.json", "--threshold", "5%", "--only", "file.*"]);
-    assert!(!text.contains("file.stat ") && text.contains("file.lstat"), "{text}");
-    assert!(text.contains("left out, the same within 5% in every file: 1"), "{text}");
+fn a_threshold_leaves_out_what_does_not_surely_differ() {
+    let shown = |threshold: &str| {
+        printed(&place(), "80", &["before.json", "after.json", "--threshold", threshold, "--only", "file.*"])
+    };
+    let (five, ten) = (shown("5%"), shown("10"));
+    for name in ["file.open_close ", "file.statx "] {
+        assert!(five.contains(name) && ten.contains(name), "{name}: {five}{ten}");
+    }
+    assert!(!five.contains("file.stat ") && !ten.contains("file.lstat "), "{five}{ten}");
+    assert!(five.contains("left out, not surely over 5% apart: 0 the same, 2 unresolved"), "{five}");
+    assert!(ten.contains("left out, not surely over 10% apart: 1 the same, 1 unresolved"), "{ten}");
 }
 
 #[test]

@@ -36,8 +36,8 @@ pub struct CompareArgs {
     /// Only rows whose name, operation or area matches; may be given more than once.
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
-    /// Differences up to this count as none, and rows that are surely the same in every file are left out; with --history,
-    /// smaller changes are not shown [default: 1%, all rows shown].
+    /// Only rows that surely differ by more than this; how many others there are, the same or unresolved, is said below.
+    /// With --history, smaller changes are not shown [default: 1% decides what is called the same, all rows are shown].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
     /// End with status 1 and name the rows where a cost has surely grown by more than this: where the lower end of the
@@ -87,7 +87,7 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     check_rows(&comparison, args)?;
     let grown = args.fail_over.map(|limit| grown(&comparison, limit)).unwrap_or_default();
     if args.threshold.is_some() {
-        comparison.hide_same();
+        comparison.keep_differing();
     }
     match args.format {
         Format::Json => write_comparison_json(&comparison, out)?,

@@ -68,11 +68,29 @@ impl ComparedRow {
         self.cells.get(column)?.as_ref()?.cost_ns()
     }
 
-    /// Whether every column that has the row surely costs the same as the baseline.
-    pub fn is_same(&self) -> bool {
-        let mut others = self.verdicts.iter().filter(|verdict| **verdict != Verdict::Baseline).peekable();
-        others.peek().is_some() && others.all(|verdict| verdict.mark() == Some(Mark::Same))
+    /// Whether the row has something to show where only differences of more than `margin` are looked for.
+    pub(super) fn standing(&self, margin: f64) -> Standing {
+        let of_verdict = |verdict: &Verdict| match verdict {
+            Verdict::DifferentWork(_) => Some(Standing::Shown),
+            Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => Some(Standing::Shown),
+            Verdict::OneFigure { .. } => Some(Standing::Same),
+            Verdict::Ratio(ratio) => Some(match ratio.mark {
+                Mark::Faster | Mark::Slower => Standing::Shown,
+                Mark::Same => Standing::Same,
+                Mark::Unresolved => Standing::Unresolved,
+            }),
+            Verdict::Baseline | Verdict::Missing => None,
+        };
+        self.verdicts.iter().filter_map(of_verdict).max().unwrap_or(Standing::Shown)
     }
+}
+
+/// What a row is where only differences are looked for; of several columns the last in this order counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    Same,
+    Unresolved,
+    Shown,
 }
 
 /// `file.lstat depth=4`, as a run's own table has it.

@@ -5,7 +5,7 @@ use super::comparison_words::share;
 use super::comparison_words::{self as words, Names};
 use super::numbers::thousands;
 use super::{Cell, Column, Format, Screen, Style, Table, pages, write_notes, write_table};
-use crate::compare::{ComparedDerived, ComparedRow, Comparison, Mark, Verdict};
+use crate::compare::{ComparedDerived, ComparedRow, Comparison, LeftOut, Mark, Verdict};
 use crate::model::{Combination, Scale};
 use anyhow::Result;
 use indexmap::IndexMap;
@@ -208,8 +208,10 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     let names = Names::of(comparison);
     let margin = share(comparison.margin);
     let mut notes = Vec::new();
-    if comparison.left_out > 0 {
-        notes.push(format!("left out, the same within {margin} in every file: {}", comparison.left_out));
+    let left_out = comparison.left_out;
+    if left_out.same + left_out.unresolved > 0 {
+        let LeftOut { same, unresolved } = left_out;
+        notes.push(format!("left out, not surely over {margin} apart: {same} the same, {unresolved} unresolved"));
     }
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
