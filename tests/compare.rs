@@ -13,7 +13,7 @@ use serde_json::{Value, json as value};
 use snapbox::data::DataFormat;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -367,6 +367,18 @@ fn values_that_make_no_sense_are_refused() {
         let output = output(&place, "80", &["before.json", "wrong.json"]);
         assert_eq!(output.status.code(), Some(1), "{wrong}: {}", stdout(&output));
         assert!(stderr(&output).contains(what) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let place = place();
+    for format in ["text", "markdown", "csv", "json"] {
+        let arguments = ["compare", "before.json", "after.json", "--format", format];
+        let mut child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{format}");
     }
 }
 

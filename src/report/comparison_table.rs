@@ -260,3 +260,62 @@ fn some(names: &[String]) -> String {
     let shown = names[..names.len() - more].join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::synthetic::{column, record};
+    use crate::compare::{Column as Run, Options, compare};
+    use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
+    use crate::report::{write_comparison_csv, write_comparison_json};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn outcome() -> impl Strategy<Value = Outcome> {
+        let ns = prop_oneof![Just(0u64), Just(u64::MAX), 1..1000u64];
+        let block = (0..4u32, vec(vec(ns, 0..3), 0..3)).prop_map(|(launch, slots)| Block { launch, slots });
+        let measured = (0..3u64, vec(block, 0..14)).prop_map(|(iterations, blocks)| {
+            Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
+        });
+        let figure = |ns| Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None };
+        let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
+        let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no\u{1b}[2J")));
+        prop_oneof![4 => measured, 2 => published, 1 => failed]
+    }
+
+    /// Every format of the comparison, one after the other.
+    fn written(columns: &[Run], options: &Options, width: Option<u16>) -> String {
+        let mut comparison = compare(columns, options);
+        let mut out = Vec::new();
+        for _ in 0..2 {
+            for format in [Format::Text, Format::Markdown] {
+                write_comparison(&comparison, format, Screen { width, colour: false }, &mut out).unwrap();
+            }
+            write_comparison_csv(&comparison, &mut out).unwrap();
+            write_comparison_json(&comparison, &mut out).unwrap();
+            comparison.keep_differing();
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn no_runs_panic(
+            runs in vec(vec(("[ab]|\\PC{0,9}", outcome()), 0..6), 0..4),
+            labels in vec("\\PC{0,30}", 4),
+            baseline in 0..5usize,
+            margin in 0.0..2.0f64,
+            width in proptest::option::of(40..200u16),
+        ) {
+            let record = |(operation, outcome): (String, Outcome)| Record { outcome, ..record(&operation, 1) };
+            let columns: Vec<Run> = runs
+                .into_iter()
+                .zip(&labels)
+                .map(|(records, label)| column(label, records.into_iter().map(record).collect()))
+                .collect();
+            let text = written(&columns, &Options { baseline, margin, ..Options::default() }, width);
+            prop_assert!(!text.contains('\u{1b}'), "{}", text);
+        }
+    }
+}
