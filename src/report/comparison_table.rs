@@ -185,8 +185,13 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
         });
         std::iter::once(Cell::from(names.row(row))).chain(cells).collect()
     };
-    let what = if short { "'~' where the runs cannot tell" } else { "with 95% interval" };
-    let title = format!("ratio to {}, {what}", label(comparison, comparison.baseline));
+    let known = comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.low_high().is_some());
+    let what = match (known, short) {
+        (false, _) => "",
+        (true, true) => ", '~' where the runs cannot tell",
+        (true, false) => ", with 95% interval",
+    };
+    let title = format!("ratio to {}{what}", label(comparison, comparison.baseline));
     Table { title, columns, rows: comparison.rows.iter().map(row).collect(), notes: vec![] }
 }
 

@@ -1,7 +1,7 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
-//! `cmpthese` writes them as Perl's Benchmark does.
+//! `cmpthese` writes them as Perl's Benchmark does, `export` for other programs.
 
 mod cmpthese;
 mod comparison_csv;
@@ -12,6 +12,7 @@ mod comparison_table;
 mod comparison_words;
 mod csv;
 mod environment_table;
+mod export;
 mod fit_words;
 mod json;
 mod json_fits;
@@ -31,6 +32,7 @@ pub use comparison_history::{write_history, write_history_csv};
 pub use comparison_history_json::{HistoryDocument, history_schema, write_history_json};
 pub use comparison_json::{ComparisonDocument, comparison_schema, write_comparison_json};
 pub use comparison_table::write_comparison;
+pub use export::{ExportFormat, RunFormat, write_export};
 pub use json::{SummaryDocument, schema, write_summary};
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
