@@ -8,6 +8,7 @@ mod comparison_csv;
 mod comparison_history;
 mod comparison_history_json;
 mod comparison_json;
+mod comparison_notes;
 mod comparison_table;
 mod comparison_words;
 mod csv;
