@@ -3,19 +3,24 @@
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
 //! `cmpthese` writes them as Perl's Benchmark does.
 
+mod axis;
 mod cmpthese;
 mod csv;
 mod environment_table;
+mod figure;
 mod fit_words;
 mod json;
 mod json_fits;
 mod json_study;
 mod markdown;
+mod markup;
 pub mod numbers;
+mod palette;
 mod parameter_table;
 mod plot;
 mod study_words;
 mod summary_table;
+mod svg;
 mod table;
 mod text;
 

@@ -6,6 +6,7 @@ mod drift;
 mod interval;
 mod modes;
 mod ratio;
+mod two_modes;
 
 pub use differ::{holm, least_p_value, paired_p_value};
 pub use difference::{Difference, paired_difference};
@@ -13,6 +14,7 @@ pub use drift::state_change;
 pub use interval::{Interval, block_interval};
 pub use modes::{UserShare, user_share};
 pub use ratio::{Ratio, log_ratios, paired_ratio};
+pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use crate::model::{Measurement, Nanos};
 use std::ops::Range;
