@@ -17,11 +17,13 @@
 //! - [`mod@derive`]: pure: rows made of two others, by round
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
+//! - [`mod@compare`]: pure: several runs side by side, and one machine over time
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
 //! - [`report`]: tables to text, Markdown, CSV, JSON; lines and matrix as Perl has them
 #![deny(unsafe_code)]
 
 pub mod cli;
+pub mod compare;
 pub mod derive;
 pub mod doctor;
 pub mod engine;

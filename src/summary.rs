@@ -77,7 +77,7 @@ pub struct Figure {
 const EMPTY_LOOP: &str = "call.empty_loop";
 const EMPTY_CALL: &str = "call.direct";
 pub const REFERENCE: &str = "id.getppid";
-const SPIN: &str = "call.spin";
+pub const SPIN: &str = "call.spin";
 
 impl Figure {
     /// Half the interval's width in percent of the median.

@@ -27,6 +27,7 @@ pub struct SchemaArgs {
 enum SchemaKind {
     Summary,
     Result,
+    Comparison,
 }
 
 pub fn run(args: &CompletionsArgs, command: &mut clap::Command, out: &mut dyn Write) -> Result<Exit> {
@@ -46,6 +47,7 @@ pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let schema = match args.kind {
         SchemaKind::Summary => crate::report::schema(),
         SchemaKind::Result => crate::store::schema(),
+        SchemaKind::Comparison => crate::report::comparison_schema(),
     };
     serde_json::to_writer_pretty(&mut *out, &schema)?;
     writeln!(out)?;

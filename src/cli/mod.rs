@@ -1,6 +1,7 @@
 //! The command line: one file a command, each from flags to config to `run(config, out, err)`. Parsing touches nothing;
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
+mod compare;
 mod completions;
 mod doctor;
 mod error;
@@ -21,6 +22,8 @@ use std::io::Write;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Success = 0,
+    /// A cost grew by more than the user allows.
+    CostGrown = 1,
     /// Some cases failed; their rows are there.
     SomeFailed = 3,
     Interrupted = 130,
@@ -41,15 +44,17 @@ Examples:
   syscost                                  the default tour
   syscost run file 'time.*' --out now.json
   syscost show now.json --sort cost
+  syscost compare before.json after.json
   syscost explain call.getpid --variants
 
-Exit status: 0 all measured, 1 the tool failed, 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
+Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
     Run(run::RunArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Compare(compare::CompareArgs),
     Explain(explain::ExplainArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
@@ -68,6 +73,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args, out),
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
+        Some(Command::Compare(args)) => compare::run(&args, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// An operation (or, with a language, a snippet) in an environment with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Case {
     /// The operation's id, e.g. `file.lstat`; of a snippet, its body.
     pub operation: String,

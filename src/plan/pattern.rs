@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use globset::{Glob, GlobMatcher};
 
 /// `file.lstat`, `file`, `file.*`, `*.getpid`.
+#[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
     glob: GlobMatcher,
@@ -20,6 +21,16 @@ impl Pattern {
 
     pub fn matches(&self, operation: &Operation) -> bool {
         operation.area() == self.text || self.glob.is_match(&operation.id)
+    }
+
+    /// Whether it is `name` itself or a glob that matches it.
+    pub fn matches_id(&self, name: &str) -> bool {
+        self.text == name || self.glob.is_match(name)
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 }
 

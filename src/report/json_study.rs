@@ -74,7 +74,7 @@ pub fn scaled(study: Option<&StudyView>, row: &Row) -> Option<ScaledDocument> {
     Some(time(study?.scale(row.case.label())?, row.figure.as_ref().ok()?.median.0))
 }
 
-fn time(scale: &Scale, ns: f64) -> ScaledDocument {
+pub fn time(scale: &Scale, ns: f64) -> ScaledDocument {
     ScaledDocument { calls: scale.calls, unit: scale.unit.clone(), time: scale.time(ns) }
 }
 

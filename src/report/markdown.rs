@@ -16,8 +16,14 @@ pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
     if !table.notes.is_empty() {
         writeln!(out)?;
     }
-    for note in &table.notes {
-        writeln!(out, "- {}", escape(note))?;
+    write_notes(&table.notes, out)
+}
+
+/// A list; an empty line stays one.
+pub fn write_notes(lines: &[String], out: &mut dyn Write) -> Result<()> {
+    for note in lines {
+        let point = if note.is_empty() { String::new() } else { format!("- {}", escape(note)) };
+        writeln!(out, "{point}")?;
     }
     Ok(())
 }

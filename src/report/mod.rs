@@ -5,6 +5,10 @@
 
 mod axis;
 mod cmpthese;
+mod comparison_csv;
+mod comparison_json;
+mod comparison_table;
+mod comparison_words;
 mod csv;
 mod environment_table;
 mod figure;
@@ -25,11 +29,15 @@ mod table;
 mod text;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
+pub use comparison_csv::write_comparison_csv;
+pub use comparison_json::{ComparisonDocument, comparison_schema, write_comparison_json};
+pub use comparison_table::write_comparison;
 pub use json::{SummaryDocument, schema, write_summary};
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
+pub use text::printable;
 
 use anyhow::Result;
 use std::io::Write;
@@ -69,5 +77,16 @@ pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn 
         Format::Markdown => markdown::write(table, out),
         Format::Csv => csv::write(table, out),
         Format::Text | Format::Json => text::write(table, screen, out),
+    }
+}
+
+/// Writes `lines` for people, each wrapped as a format needs it.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_notes(lines: &[String], format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    match format {
+        Format::Markdown => markdown::write_notes(lines, out),
+        _ => text::write_notes(lines, screen, out),
     }
 }

@@ -20,10 +20,12 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     if !table.notes.is_empty() {
         writeln!(out)?;
     }
-    for note in &table.notes {
-        write_note(&printable(note), screen.width, out)?;
-    }
-    Ok(())
+    write_notes(&table.notes, screen, out)
+}
+
+/// Lines of words, wrapped.
+pub fn write_notes(lines: &[String], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    lines.iter().try_for_each(|note| write_note(&printable(note), screen.width, out))
 }
 
 /// The table without the columns that must go for its rows to fit `width` unwrapped.

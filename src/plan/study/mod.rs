@@ -130,6 +130,20 @@ impl Study {
         read::study(name, file, text)
     }
 
+    /// Its cases before parameters and environments, in their order; what `patterns` adds is not among them.
+    pub fn named_cases(&self) -> Vec<Case> {
+        let case = |case: &StudyCase| match &case.work {
+            Work::Operation(id, name) => Case { name: Some(name.clone()), ..Case::native(&id.value) },
+            Work::Snippet(snippet) => snippet.clone(),
+        };
+        self.cases.iter().map(case).collect()
+    }
+
+    /// The operations, areas and globs that it takes without naming them, in their order.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(|pattern| pattern.value.as_str())
+    }
+
     /// The languages of its snippets, in their order.
     pub fn languages(&self) -> Vec<&str> {
         let mut languages: Vec<&str> = Vec::new();

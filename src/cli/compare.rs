@@ -1,0 +1,147 @@
+//! `syscost compare`: result files side by side, or one directory of them over time.
+
+mod files;
+mod labels;
+
+use super::error::usage;
+use super::{Exit, terminal};
+use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
+use crate::plan::{Pattern, Study};
+use crate::report::{Format, write_comparison, write_comparison_csv, write_comparison_json};
+use anyhow::{Result, anyhow};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Compare result files: costs side by side, ratios with their intervals, and what makes the comparison unfair.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CompareArgs {
+    /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
+    #[arg(value_name = "FILE", required_unless_present = "history")]
+    files: Vec<PathBuf>,
+    /// What to call a file, in the order of the files [default: its host, or the file's name].
+    #[arg(long = "label", value_name = "TEXT")]
+    labels: Vec<String>,
+    /// The file that the others are divided by, as a label or a file [default: the first].
+    #[arg(long, value_name = "FILE|LABEL", conflicts_with = "history")]
+    baseline: Option<String>,
+    /// A study: its cases are the rows, its derived rows and scales are applied to every file. A name (see 'syscost list
+    /// --studies') or the path of a TOML file.
+    #[arg(long, value_name = "NAME|FILE")]
+    study: Option<String>,
+    /// The order of the rows.
+    #[arg(long, value_enum, default_value = "asked", conflicts_with = "history")]
+    sort: Order,
+    /// Only rows whose name, operation or area matches; may be given more than once.
+    #[arg(long, value_name = "PATTERN")]
+    only: Vec<String>,
+    /// Differences up to this count as none, and rows that are surely the same in every file are left out; with --history,
+    /// smaller changes are not shown [default: 1%, all rows shown].
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    threshold: Option<f64>,
+    /// End with status 1 and name the rows where a cost has surely grown by more than this: where the lower end of the
+    /// interval is above it.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "history")]
+    fail_over: Option<f64>,
+    /// Instead of files: the points in time at which costs changed, by host, from all result files (*.json) in a directory.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
+    history: Option<PathBuf>,
+    /// How to print it.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost compare before.json after.json
+  syscost compare before.json after.json --threshold 5% --sort ratio
+  syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
+  syscost compare main.json branch.json --fail-over 10%
+  syscost compare --study os-calls published/macosx-10.7.json mine.json
+  syscost compare --history results/
+
+A ratio between two runs is less certain than a cost within one: its interval rests on how the launches of the workers
+scatter, and on 1% that is assumed for what moves a whole run. Where kernel entries differ, there is no ratio.";
+
+/// A percentage, with or without its sign, as a share.
+fn percent(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
+        Ok(value) if (0.0..=10_000.0).contains(&value) => Ok(value / 100.0),
+        _ => Err(format!("'{text}' is not a percentage: give a number such as 5 or 5%")),
+    }
+}
+
+pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+    usage(labels::check(&args.files, &args.labels))?;
+    let selection = usage(selection(args))?;
+    let columns = files::columns(&args.files, &args.labels, selection.study.as_ref())?;
+    let baseline = usage(labels::baseline(args.baseline.as_deref(), &args.files, &columns))?;
+    let options = Options {
+        baseline,
+        margin: args.threshold.unwrap_or(MARGIN),
+        hide_same: args.threshold.is_some(),
+        selection,
+        order: args.sort,
+    };
+    let comparison = compare(&columns, &options);
+    check_rows(&comparison, args)?;
+    match args.format {
+        Format::Json => write_comparison_json(&comparison, out)?,
+        Format::Csv => write_comparison_csv(&comparison, out)?,
+        format => write_comparison(&comparison, format, terminal::screen(), out)?,
+    }
+    Ok(args.fail_over.map_or(Exit::Success, |limit| judge(&comparison, limit)))
+}
+
+fn selection(args: &CompareArgs) -> Result<Selection> {
+    let study = args.study.as_deref().map(Study::find).transpose()?;
+    let patterns = |texts: &mut dyn Iterator<Item = &str>| texts.map(Pattern::new).collect::<Result<Vec<_>>>();
+    let study = match &study {
+        None => None,
+        Some(study) => Some(StudyCases {
+            view: study.view.clone(),
+            cases: study.named_cases(),
+            patterns: patterns(&mut study.patterns())?,
+        }),
+    };
+    Ok(Selection { study, only: patterns(&mut args.only.iter().map(String::as_str))? })
+}
+
+/// Nothing to show is a mistake in the question: patterns that match nothing, files that have nothing in common.
+fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
+    let common = comparison.rows.iter().any(|row| row.cells.iter().flatten().count() > 1) || comparison.left_out > 0;
+    let result = match (common, comparison.rows.is_empty()) {
+        (true, _) => return Ok(()),
+        (false, true) if !args.only.is_empty() => {
+            Err(anyhow!("--only: no row matches {}; leave it out to see all", args.only.join(", ")))
+        }
+        (false, true) if args.study.is_some() => {
+            Err(anyhow!("--study: no file has a case of the study; leave it out to see all rows"))
+        }
+        _ => Err(anyhow!(
+            "the files have no row in common: compare runs of the same operations, environments and parameters, or name \
+             --study for articles ('syscost show FILE' lists a file's rows)"
+        )),
+    };
+    usage(result)
+}
+
+/// Names the rows on standard error whose cost has surely grown by more than `limit`.
+fn judge(comparison: &Comparison, limit: f64) -> Exit {
+    let mut exit = Exit::Success;
+    for row in &comparison.rows {
+        for (column, verdict) in row.verdicts.iter().enumerate() {
+            let Some((low, high)) = verdict.low_high().filter(|(low, _)| *low > 1.0 + limit) else { continue };
+            let line = format!(
+                "{} costs x{:.3} ({low:.3} .. {high:.3}) in {}, over --fail-over {}%",
+                row.key,
+                verdict.ratio().unwrap_or(low),
+                comparison.columns[column].label,
+                limit * 100.0
+            );
+            eprintln!("syscost: {}", crate::report::printable(&line));
+            exit = Exit::CostGrown;
+        }
+    }
+    exit
+}

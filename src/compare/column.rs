@@ -1,0 +1,123 @@
+//! A run condensed to what comparing needs: figures, launch medians and facts, without the samples.
+
+use crate::derive::DerivedRow;
+use crate::model::{Case, Entries, Failure, Host, Outcome, Record, Role, Run, Source, Tool};
+use crate::stats::{self, Launches};
+use crate::summary::{self, Figure, REFERENCE, Row, SPIN};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// One run, as one column of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    pub info: ColumnInfo,
+    /// What was asked for, in the order of the run; then the baselines that were not.
+    pub rows: Vec<ColumnRow>,
+    /// What the run's study makes of two rows each.
+    pub derived: Vec<DerivedRow>,
+}
+
+/// What is known of the run as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnInfo {
+    /// What stands above the column.
+    pub label: String,
+    pub host: Host,
+    pub tool: Tool,
+    /// Where the figures come from, if this tool did not measure them.
+    pub source: Option<Source>,
+    pub started_unix_s: u64,
+    pub seed: u64,
+    /// Wall time that measuring was given, in seconds.
+    pub budget_s: f64,
+    /// Target half-width of the 95% interval, in percent of the median.
+    pub precision_percent: f64,
+    pub complete: bool,
+    /// What concerns the run as a whole.
+    pub warnings: Vec<String>,
+}
+
+/// One record of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnRow {
+    pub case: Case,
+    /// Whether it was asked for; otherwise it is one of those that every run measures.
+    pub asked: bool,
+    pub figure: Result<Figure, Failure>,
+    /// `None` for failures and published figures, and where no sample is above 0.
+    pub launches: Option<Launches>,
+    /// `None` where they are not known.
+    pub entries: Option<Entries>,
+}
+
+impl Column {
+    /// Condenses `run`; the study in it makes the derived rows.
+    pub fn new(label: &str, run: &Run) -> Column {
+        let (range, _) = summary::steady_range(run);
+        let summary = summary::summarize(run);
+        let mut shown: HashMap<&Case, &Row> = HashMap::new();
+        for row in summary.rows.iter().chain(&summary.baselines) {
+            shown.entry(&row.case).or_insert(row);
+        }
+        let row = |record: &Record| Some(condensed(record, shown.get(&record.case)?, &range));
+        let (asked, others): (Vec<_>, Vec<_>) = run.records.iter().partition(|r| r.role == Role::Asked);
+        let rows = asked.into_iter().chain(others).filter_map(row).collect();
+        Column { info: ColumnInfo::new(label, run, summary.warnings), rows, derived: summary.derived }
+    }
+
+    /// The record of the reference system call in the native environment.
+    pub fn reference(&self) -> Option<&ColumnRow> {
+        self.operation(REFERENCE)
+    }
+
+    /// The record of the work in user mode that every run holds.
+    pub fn spin(&self) -> Option<&ColumnRow> {
+        self.operation(SPIN)
+    }
+
+    fn operation(&self, operation: &str) -> Option<&ColumnRow> {
+        let is_it = |row: &&ColumnRow| row.case.operation == operation && row.case.language.is_none();
+        let native = |row: &&ColumnRow| row.case.environment == "native";
+        let rows = || self.rows.iter().filter(is_it);
+        rows().find(native).or_else(|| rows().next())
+    }
+}
+
+impl ColumnInfo {
+    fn new(label: &str, run: &Run, warnings: Vec<String>) -> ColumnInfo {
+        ColumnInfo {
+            label: label.to_string(),
+            host: run.host.clone(),
+            tool: run.tool.clone(),
+            source: run.source.clone(),
+            started_unix_s: run.started_unix_s,
+            seed: run.seed,
+            budget_s: run.budget_s,
+            precision_percent: run.precision_percent,
+            complete: run.complete,
+            warnings,
+        }
+    }
+}
+
+fn condensed(record: &Record, shown: &Row, steady: &Range<usize>) -> ColumnRow {
+    let launches = match &record.outcome {
+        Outcome::Measured(m) => stats::launches(m, steady.clone()).or_else(|| stats::launches(m, 0..usize::MAX)),
+        Outcome::Failed(_) | Outcome::Published(_) => None,
+    };
+    ColumnRow {
+        case: record.case.clone(),
+        asked: record.role == Role::Asked,
+        figure: shown.figure.clone(),
+        launches,
+        entries: record.entries.clone(),
+    }
+}
+
+impl ColumnRow {
+    /// Nanoseconds per iteration; `None` for failures, and for figures that are no costs.
+    pub fn cost_ns(&self) -> Option<f64> {
+        let ns = self.figure.as_ref().ok()?.median.0;
+        (ns.is_finite() && ns > 0.0).then_some(ns)
+    }
+}

@@ -1,0 +1,90 @@
+//! Whether two records did the same work, by their kernel entries.
+//!
+//! Systems call the same work by other names (`lstat` is `newfstatat` where the C library wants it so), therefore counts
+//! decide, not names: as many entries, and as many of each kind, are the same work.
+
+use super::rows::Cell;
+use crate::model::Entries;
+
+/// Counts within this share of each other, or this number, are equal: partners and caches make them vary a little.
+const EQUAL_SHARE: f64 = 0.02;
+const EQUAL: f64 = 0.01;
+
+/// What the kernel entries of two records say of their work.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    Same,
+    /// As many entries, by other names.
+    Renamed,
+    /// Not the same operation, and why.
+    Different(String),
+    /// The entries of one or both are not known.
+    Unknown,
+}
+
+/// Compares the work of `cell`, in the column `label`, with that of the baseline.
+pub fn work(cell: &Cell, label: &str, base: &Cell, base_label: &str) -> Work {
+    let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else { return Work::Unknown };
+    if !equal_counts(own, theirs) {
+        return Work::Different(difference(own, label, theirs, base_label));
+    }
+    match own.names().chain(theirs.names()).all(|name| equal(own.get(name), theirs.get(name))) {
+        true => Work::Same,
+        false => Work::Renamed,
+    }
+}
+
+fn equal(a: f64, b: f64) -> bool {
+    (a - b).abs() <= EQUAL.max(EQUAL_SHARE * a.max(b))
+}
+
+/// Whether both have as many calls of each kind, however these are named; calls that are hardly ever made do not count.
+fn equal_counts(a: &Entries, b: &Entries) -> bool {
+    let sorted = |entries: &Entries| {
+        let mut counts: Vec<f64> = entries.iter().map(|(_, count)| count).filter(|count| *count > EQUAL).collect();
+        counts.sort_by(f64::total_cmp);
+        counts
+    };
+    let (a, b) = (sorted(a), sorted(b));
+    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| equal(*a, *b))
+}
+
+/// `not the same operation: getpid x1 in new, none in old`; entries that both have are left out.
+fn difference(own: &Entries, label: &str, theirs: &Entries, base_label: &str) -> String {
+    let unlike = |a: &Entries, b: &Entries| -> Entries {
+        let kept = a.iter().filter(|(name, count)| *count > EQUAL && !equal(*count, b.get(name)));
+        kept.map(|(name, count)| (name.to_string(), count)).collect()
+    };
+    let shown = |entries: Entries| crate::report::numbers::entries(&entries);
+    let (ours, others) = (shown(unlike(own, theirs)), shown(unlike(theirs, own)));
+    format!("not the same operation: {ours} in {label}, {others} in {base_label}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::cell;
+    use super::*;
+
+    fn of(own: &[(&str, f64)], theirs: &[(&str, f64)]) -> Work {
+        work(&cell(100.0, Some(own)), "new", &cell(100.0, Some(theirs)), "old")
+    }
+
+    #[test]
+    fn counts_decide_and_not_names() {
+        assert_eq!(of(&[("lstat", 1.0)], &[("lstat", 1.0)]), Work::Same);
+        assert_eq!(of(&[("newfstatat", 1.0)], &[("lstat", 1.0)]), Work::Renamed);
+        assert_eq!(of(&[("read", 1.01)], &[("read", 1.0)]), Work::Same);
+        assert_eq!(of(&[("gettimeofday", 0.002)], &[]), Work::Same);
+        assert_eq!(work(&cell(1.0, None), "a", &cell(1.0, Some(&[])), "b"), Work::Unknown);
+    }
+
+    #[test]
+    fn other_work_is_explained() {
+        let text = "not the same operation: getpid x1 in new, none in old";
+        assert_eq!(of(&[("getpid", 1.0)], &[]), Work::Different(text.into()));
+        let text = "not the same operation: fstat x1 in new, none in old";
+        assert_eq!(of(&[("read", 1.0), ("fstat", 1.0)], &[("read", 1.0)]), Work::Different(text.into()));
+        let text = "not the same operation: read x2 in new, read x1 in old";
+        assert_eq!(of(&[("read", 2.0)], &[("read", 1.0)]), Work::Different(text.into()));
+    }
+}

@@ -1,0 +1,249 @@
+//! The tables of a comparison. Of two files a row holds both costs and the ratio; of more, costs and ratios are two tables,
+//! which are split where the screen is narrow. A study's scales make a table each, as its article has them.
+
+use super::comparison_words::{self as words, Names};
+use super::numbers::{percent, thousands};
+use super::{Cell, Column, Format, Screen, Style, Table, pages, write_notes, write_table};
+use crate::compare::{ComparedDerived, ComparedRow, Comparison, Mark, Verdict};
+use crate::model::{Combination, Scale};
+use anyhow::Result;
+use indexmap::IndexMap;
+use std::io::Write;
+
+/// Writes a comparison for people: cautions, tables, notes. CSV and JSON have functions of their own.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    write_notes(&cautions(comparison), format, screen, out)?;
+    let width = screen.width.filter(|_| format == Format::Text);
+    let tables = tables(comparison);
+    for (i, table) in tables.iter().enumerate() {
+        // The table of two files fits by leaving columns out; all others are split.
+        let pair = table.columns.iter().any(|column| column.expendable > 0);
+        let parts = if pair { vec![table.clone()] } else { pages(table, width) };
+        for (j, part) in parts.iter().enumerate() {
+            if i + j > 0 {
+                writeln!(out)?;
+            }
+            write_table(part, format, screen, out)?;
+        }
+    }
+    let notes = notes(comparison);
+    if !notes.is_empty() && !tables.is_empty() {
+        writeln!(out)?;
+    }
+    write_notes(&notes, format, screen, out)
+}
+
+/// The cautions, and an empty line where there are any.
+fn cautions(comparison: &Comparison) -> Vec<String> {
+    let lines = comparison.cautions.iter().map(|caution| format!("caution: {caution}"));
+    let end = (!comparison.cautions.is_empty()).then(String::new);
+    lines.chain(end).collect()
+}
+
+/// All tables of `comparison`, in order.
+pub fn tables(comparison: &Comparison) -> Vec<Table> {
+    let names = Names::of(comparison);
+    let groups = groups(comparison);
+    let pair = comparison.columns.len() == 2;
+    let mut tables: Vec<Table> =
+        groups
+            .iter()
+            .filter(|(_, group)| !group.is_empty())
+            .map(|(key, group)| {
+                if pair {
+                    pair_table(comparison, &names, key, group)
+                } else {
+                    cost_table(comparison, &names, key, group)
+                }
+            })
+            .collect();
+    if comparison.columns.len() > 2 && !comparison.rows.is_empty() {
+        tables.push(ratio_table(comparison, &names));
+    }
+    if !comparison.areas.is_empty() {
+        tables.push(mean_table(comparison));
+    }
+    tables
+}
+
+/// Calls and unit of a scale; `None` for nanoseconds per operation.
+type Group = Option<(u64, String)>;
+
+/// The rows that are shown in one unit.
+#[derive(Default)]
+struct Rows<'a> {
+    rows: Vec<&'a ComparedRow>,
+    derived: Vec<&'a ComparedDerived>,
+}
+
+impl Rows<'_> {
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.derived.is_empty()
+    }
+}
+
+fn groups(comparison: &Comparison) -> IndexMap<Group, Rows<'_>> {
+    let key = |scale: Option<&Scale>| scale.map(|scale| (scale.calls, scale.unit.clone()));
+    let mut groups: IndexMap<Group, Rows> = IndexMap::new();
+    for row in &comparison.rows {
+        groups.entry(key(words::scale(comparison, row))).or_default().rows.push(row);
+    }
+    for row in &comparison.derived {
+        // A ratio has no unit: it stands with the rows that it is made of.
+        let first = comparison.study.as_ref().and_then(|study| study.scale(&row.of[0]));
+        let scale = if row.combination == Combination::Ratio { first } else { row.scale.as_ref() };
+        groups.entry(key(scale)).or_default().derived.push(row);
+    }
+    groups
+}
+
+/// `s for 67,108,864 calls`, or `ns/op`.
+fn unit(group: &Group) -> String {
+    match group {
+        Some((calls, unit)) => format!("{unit} for {} calls", thousands(*calls as f64)),
+        None => "ns/op".to_string(),
+    }
+}
+
+fn label(comparison: &Comparison, column: usize) -> &str {
+    &comparison.columns[column].label
+}
+
+/// Costs by file.
+fn cost_table(comparison: &Comparison, names: &Names, group: &Group, rows: &Rows) -> Table {
+    let all = 0..comparison.columns.len();
+    let mut columns = vec![Column::left("operation")];
+    columns.extend(all.clone().map(|column| Column::right(label(comparison, column))));
+    let row = |row: &&ComparedRow| -> Vec<Cell> {
+        let scale = words::scale(comparison, row);
+        let cells = all.clone().map(|column| words::cost(row, column, scale));
+        std::iter::once(Cell::from(names.row(row))).chain(cells).collect()
+    };
+    let derived = |row: &&ComparedDerived| -> Vec<Cell> {
+        let name = Cell::styled(names.derived(row), Style::Heading);
+        std::iter::once(name).chain(all.clone().map(|column| words::derived(row, column))).collect()
+    };
+    let rows = rows.rows.iter().map(row).chain(rows.derived.iter().map(derived)).collect();
+    Table { title: unit(group), columns, rows, notes: vec![] }
+}
+
+/// Both costs, the ratio and what is said of it.
+fn pair_table(comparison: &Comparison, names: &Names, group: &Group, rows: &Rows) -> Table {
+    let other = 1 - comparison.baseline;
+    let relative = reference_moved(comparison, other);
+    let mut columns = vec![
+        Column::left("operation").wrapping(),
+        Column::right(label(comparison, comparison.baseline)),
+        Column::right(label(comparison, other)),
+        Column::right("ratio"),
+        Column::right("95% interval").expendable(2),
+        Column::left("verdict"),
+    ];
+    columns.extend(relative.then(|| Column::right("/getppid").expendable(1)));
+    let row = |row: &&ComparedRow| -> Vec<Cell> {
+        let (scale, verdict) = (words::scale(comparison, row), &row.verdicts[other]);
+        let costs = [comparison.baseline, other].map(|column| words::cost(row, column, scale));
+        let said = [words::ratio(verdict), words::interval(verdict), words::mark(verdict)];
+        let relative =
+            relative.then(|| verdict.relative().map_or(Cell::default(), |r| Cell::number(words::number(r), r)));
+        std::iter::once(Cell::from(names.row(row))).chain(costs).chain(said).chain(relative).collect()
+    };
+    let derived = |row: &&ComparedDerived| -> Vec<Cell> {
+        let values = [comparison.baseline, other].map(|column| words::derived(row, column));
+        let empty = std::iter::repeat_n(Cell::default(), 3 + usize::from(relative));
+        std::iter::once(Cell::styled(names.derived(row), Style::Heading)).chain(values).chain(empty).collect()
+    };
+    let rows = rows.rows.iter().map(row).chain(rows.derived.iter().map(derived)).collect();
+    Table { title: unit(group), columns, rows, notes: vec![] }
+}
+
+/// Whether the reference call surely costs something else in `column` than in the baseline.
+fn reference_moved(comparison: &Comparison, column: usize) -> bool {
+    matches!(comparison.reference[column].mark(), Some(Mark::Faster | Mark::Slower))
+}
+
+fn others(comparison: &Comparison) -> impl Iterator<Item = usize> + Clone {
+    let baseline = comparison.baseline;
+    (0..comparison.columns.len()).filter(move |column| *column != baseline)
+}
+
+fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
+    let mut columns = vec![Column::left("operation")];
+    columns.extend(others(comparison).map(|column| Column::right(label(comparison, column))));
+    let row = |row: &ComparedRow| -> Vec<Cell> {
+        let cells = others(comparison).map(|column| words::verdict(&row.verdicts[column]));
+        std::iter::once(Cell::from(names.row(row))).chain(cells).collect()
+    };
+    let title = format!("ratio to {}, with 95% interval", label(comparison, comparison.baseline));
+    Table { title, columns, rows: comparison.rows.iter().map(row).collect(), notes: vec![] }
+}
+
+fn mean_table(comparison: &Comparison) -> Table {
+    let mut columns = vec![Column::left("area"), Column::right("rows")];
+    columns.extend(others(comparison).map(|column| Column::right(label(comparison, column))));
+    let rows = comparison.areas.iter().map(|area| {
+        let name = Cell::from(area.area.clone().unwrap_or("all".to_string()));
+        let ratios = others(comparison).map(|column| area.ratios[column]);
+        let ratios = ratios.map(|ratio| ratio.map_or(Cell::default(), |r| Cell::number(words::number(r), r)));
+        [name, Cell::number(area.rows.to_string(), area.rows as f64)].into_iter().chain(ratios).collect()
+    });
+    let title = format!("geometric mean of the ratios to {}", label(comparison, comparison.baseline));
+    Table { title, columns, rows: rows.collect(), notes: vec![] }
+}
+
+/// What the words in the tables mean, what was left out, why there are no ratios.
+fn notes(comparison: &Comparison) -> Vec<String> {
+    let names = Names::of(comparison);
+    let margin = percent(comparison.margin * 100.0);
+    let mut notes = Vec::new();
+    if comparison.left_out > 0 {
+        notes.push(format!("left out, the same within {margin}% in every file: {} rows", comparison.left_out));
+    }
+    notes.extend(grouped(comparison, &names, |verdict, _| match verdict {
+        Verdict::DifferentWork(how) => Some(how.clone()),
+        _ => None,
+    }));
+    notes.extend(failures(comparison, &names));
+    let is_marked = |verdict: &Verdict| verdict.mark().is_some();
+    if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
+        notes.push(format!(
+            "slower, faster: by more than {margin}%, with 95% confidence for all rows together; same: within {margin}%; \
+             unresolved: the runs cannot tell; each interval is for its row alone"
+        ));
+    }
+    notes
+}
+
+/// `getpid: not the same operation: ...`, rows that say the same together.
+fn grouped(comparison: &Comparison, names: &Names, text: impl Fn(&Verdict, usize) -> Option<String>) -> Vec<String> {
+    let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
+    for row in &comparison.rows {
+        let texts = row.verdicts.iter().enumerate().filter_map(|(column, verdict)| text(verdict, column));
+        texts.for_each(|text| by_text.entry(text).or_default().push(names.row(row)));
+    }
+    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
+}
+
+fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
+    let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
+    for row in &comparison.rows {
+        for (column, cell) in row.cells.iter().enumerate() {
+            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
+                let text = format!("no figure in {}: {failure}", label(comparison, column));
+                by_text.entry(text).or_default().push(names.row(row));
+            }
+        }
+    }
+    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
+}
+
+/// The first few names, and how many more.
+fn some(names: &[String]) -> String {
+    const MOST: usize = 6;
+    let more = names.len().saturating_sub(MOST);
+    let shown = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
