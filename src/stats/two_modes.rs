@@ -5,7 +5,6 @@
 //! (Hartigan's dip, for one) call differences significant that nobody would see in a picture. The rule asks for what an
 //! eye asks for: two heaps and little between them.
 
-use super::median_of_sorted;
 
 /// Two values that samples gather around.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,9 +38,14 @@ pub fn two_modes(sorted: &[f64]) -> Option<TwoModes> {
         return None;
     }
     let (left, right) = logs.split_at(best_split(&logs)?);
-    let (low, high) = (median_of_sorted(left)?, median_of_sorted(right)?);
+    let (low, high) = (middle(left)?, middle(right)?);
     let found = high - low >= LEAST_RATIO.ln() && are_heaps(left, right, low, high);
     found.then(|| TwoModes { low: low.exp(), high: high.exp(), share_high: right.len() as f64 / logs.len() as f64 })
+}
+
+/// The median of sorted values, the upper one of two.
+fn middle(sorted: &[f64]) -> Option<f64> {
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// Where to cut so that the variance within both parts is least (Otsu's criterion, over sorted values).
@@ -67,8 +71,8 @@ fn are_heaps(left: &[f64], right: &[f64], low: f64, high: f64) -> bool {
     let gap = high - low;
     let near = |part: &[f64], middle: f64| part.iter().filter(|v| (*v - middle).abs() <= gap / 6.0).count();
     let dense = |part: &[f64], middle: f64| 2 * near(part, middle) >= part.len();
-    let middle = low + gap / 3.0..high - gap / 3.0;
-    let between = left.iter().chain(right).filter(|v| middle.contains(v)).count();
+    let middle_third = low + gap / 3.0..high - gap / 3.0;
+    let between = left.iter().chain(right).filter(|v| middle_third.contains(v)).count();
     dense(left, low) && dense(right, high) && 5 * between <= left.len().min(right.len())
 }
 

@@ -1,0 +1,142 @@
+//! What a reader is told first about a run: the dearest, those that are no system calls, and the surprises, each by a rule
+//! that is stated beside it. Pure; called by `html`.
+
+use super::figure::{Distribution, Kernel};
+use super::figures::{cost, kernel, modes_in_words, name};
+use super::numbers::{nanoseconds, three_figures};
+use super::portrait::Detail;
+use crate::compare::area;
+use crate::summary::{REFERENCE, Row, Summary};
+use std::collections::HashMap;
+
+/// Items of a list.
+const MOST: usize = 5;
+
+/// Items of one kind of surprise before another kind has its turn.
+const TURN: usize = 2;
+
+/// Cost per kernel entry over its area's median that is a surprise.
+const FAR: f64 = 10.0;
+
+/// One item of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Highlight {
+    pub name: String,
+    pub ns: f64,
+    /// Why it is there; empty where the list's heading says so.
+    pub why: String,
+}
+
+/// The rule of the surprises, for the page.
+pub const SURPRISES_RULE: &str = "in turn, the dearest of each kind first: bears the name of a system call and never \
+                                  enters the kernel; never enters the kernel and yet costs more than the reference \
+                                  system call id.getppid; has two modes; costs over ten times the median of its area \
+                                  per kernel entry";
+
+/// The five of the highest cost.
+pub fn dearest(summary: &Summary) -> Vec<Highlight> {
+    top(&summary.rows, |row| cost(row).map(|ns| (ns, entries_words(row))))
+}
+
+/// Up to five that never enter the kernel, the dearest first.
+pub fn no_system_calls(summary: &Summary) -> Vec<Highlight> {
+    top(&summary.rows, |row| cost(row).filter(|_| kernel(row) == Kernel::Never).map(|ns| (ns, String::new())))
+}
+
+/// How many never enter the kernel.
+pub fn never_enters(summary: &Summary) -> usize {
+    summary.rows.iter().filter(|row| cost(row).is_some() && kernel(row) == Kernel::Never).count()
+}
+
+fn entries_words(row: &Row) -> String {
+    match (kernel(row), &row.entries) {
+        (Kernel::Never, _) => "never enters the kernel".to_string(),
+        (Kernel::Enters, Some(entries)) => super::numbers::entries(entries),
+        _ => String::new(),
+    }
+}
+
+/// The first five of those that `pick` takes, by descending cost.
+fn top(rows: &[Row], pick: impl Fn(&Row) -> Option<(f64, String)>) -> Vec<Highlight> {
+    let picked = rows.iter().filter_map(|row| pick(row).map(|(ns, why)| Highlight { name: name(row), ns, why }));
+    let mut picked: Vec<Highlight> = picked.collect();
+    picked.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    picked.truncate(MOST);
+    picked
+}
+
+/// Up to five surprises, by the rule above.
+pub fn surprises(detail: &Detail) -> Vec<Highlight> {
+    let kinds = [named_after_a_call(detail), dearer_than_entering(detail), two_modes(detail), far_from_area(detail)];
+    let longest = kinds.iter().map(Vec::len).max().unwrap_or(0);
+    let mut chosen: Vec<Highlight> = Vec::new();
+    for start in (0..longest).step_by(TURN) {
+        for item in kinds.iter().flat_map(|kind| kind.iter().skip(start).take(TURN)) {
+            if chosen.iter().all(|other| other.name != item.name) {
+                chosen.push(item.clone());
+            }
+        }
+    }
+    chosen.truncate(MOST);
+    chosen
+}
+
+/// `getpid` of `call.getpid`: the name of a system call among the words of the operation or snippet.
+fn system_call_name(row: &Row) -> Option<&str> {
+    let text = row.case.operation.as_str();
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.skip(usize::from(row.case.language.is_none())).find(|word| crate::syscall_names::is_known(word))
+}
+
+fn named_after_a_call(detail: &Detail) -> Vec<Highlight> {
+    top(&detail.summary.rows, |row| {
+        let ns = cost(row).filter(|_| kernel(row) == Kernel::Never)?;
+        let call = system_call_name(row)?;
+        Some((ns, format!("named after {call}, and never enters the kernel: answered in user space")))
+    })
+}
+
+fn dearer_than_entering(detail: &Detail) -> Vec<Highlight> {
+    let all = detail.summary.rows.iter().chain(&detail.summary.baselines);
+    let reference = all.filter(|row| row.case.operation == REFERENCE && row.case.language.is_none()).find_map(cost);
+    let Some(reference) = reference else { return Vec::new() };
+    top(&detail.summary.rows, |row| {
+        let ns = cost(row).filter(|ns| kernel(row) == Kernel::Never && *ns > reference)?;
+        let times = three_figures(ns / reference);
+        Some((ns, format!("no system call, and {times} times the cost of getppid")))
+    })
+}
+
+fn two_modes(detail: &Detail) -> Vec<Highlight> {
+    let by_row: HashMap<String, &Distribution> = detail
+        .summary
+        .rows
+        .iter()
+        .zip(&detail.distributions)
+        .filter_map(|(row, one)| Some((name(row), one.as_ref()?)))
+        .collect();
+    top(&detail.summary.rows, |row| {
+        let words = modes_in_words(by_row.get(&name(row))?)?;
+        Some((cost(row)?, format!("two modes: {words}")))
+    })
+}
+
+fn far_from_area(detail: &Detail) -> Vec<Highlight> {
+    let rows = &detail.summary.rows;
+    let per_entry = |row: &Row| {
+        let entries = row.entries.as_ref()?.total();
+        Some(cost(row)? / entries).filter(|each| kernel(row) == Kernel::Enters && each.is_finite())
+    };
+    let mut areas: HashMap<&str, Vec<f64>> = HashMap::new();
+    for row in rows {
+        areas.entry(area(&row.case)).or_default().extend(per_entry(row));
+    }
+    let medians: HashMap<&str, f64> =
+        areas.into_iter().filter(|(_, all)| all.len() >= 3).filter_map(|(a, all)| Some((a, crate::stats::median(all)?))).collect();
+    top(rows, |row| {
+        let (each, usual) = (per_entry(row)?, *medians.get(area(&row.case))?);
+        let words = format!("{} ns per kernel entry, where its area has a median of {}", nanoseconds(each), nanoseconds(usual));
+        (each > FAR * usual).then_some((cost(row)?, words))
+    })
+}
+
