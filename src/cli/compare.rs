@@ -1,7 +1,7 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
 mod files;
-mod labels;
+pub(super) mod labels;
 
 use super::error::usage;
 use super::{Exit, terminal};

@@ -169,5 +169,9 @@ pub fn modes_in_words(one: &Distribution) -> Option<String> {
     let modes = one.modes?;
     let share = modes.share_high * 100.0;
     let (low, high) = (nanoseconds(modes.low), nanoseconds(modes.high));
-    Some(format!("{low} ns ({:.0}%) and {high} ns ({share:.0}%), ×{}", 100.0 - share, three_figures(modes.high / modes.low)))
+    Some(format!(
+        "{low} ns ({:.0}%) and {high} ns ({share:.0}%), ×{}",
+        100.0 - share,
+        three_figures(modes.high / modes.low)
+    ))
 }

@@ -131,12 +131,15 @@ fn far_from_area(detail: &Detail) -> Vec<Highlight> {
     for row in rows {
         areas.entry(area(&row.case)).or_default().extend(per_entry(row));
     }
-    let medians: HashMap<&str, f64> =
-        areas.into_iter().filter(|(_, all)| all.len() >= 3).filter_map(|(a, all)| Some((a, crate::stats::median(all)?))).collect();
+    let medians: HashMap<&str, f64> = areas
+        .into_iter()
+        .filter(|(_, all)| all.len() >= 3)
+        .filter_map(|(a, all)| Some((a, crate::stats::median(all)?)))
+        .collect();
     top(rows, |row| {
         let (each, usual) = (per_entry(row)?, *medians.get(area(&row.case))?);
-        let words = format!("{} ns per kernel entry, where its area has a median of {}", nanoseconds(each), nanoseconds(usual));
+        let words =
+            format!("{} ns per kernel entry, where its area has a median of {}", nanoseconds(each), nanoseconds(usual));
         (each > FAR * usual).then_some((cost(row)?, words))
     })
 }
-

@@ -39,9 +39,9 @@ impl Markup {
         self.raw("<").raw(name).raw(">").text(text).raw("</").raw(name).raw(">")
     }
 
-    /// A coordinate in as few digits as are seen.
-    pub fn coordinate(&mut self, value: f64) -> &mut Markup {
-        self.0.push_str(&short(value));
+    /// A stylesheet put together by this program: the one text that must stand as it is. `<` would end it, and is left out.
+    pub fn unescaped_style(&mut self, rules: &str) -> &mut Markup {
+        self.0.extend(rules.chars().filter(|c| *c != '<'));
         self
     }
 

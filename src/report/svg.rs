@@ -10,6 +10,8 @@ mod marks;
 mod ratios;
 mod rows;
 
+pub use distributions::spark;
+
 use super::figure::{Chart, Figure};
 use super::markup::Markup;
 use super::palette;

@@ -5,7 +5,6 @@
 //! (Hartigan's dip, for one) call differences significant that nobody would see in a picture. The rule asks for what an
 //! eye asks for: two heaps and little between them.
 
-
 /// Two values that samples gather around.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoModes {
