@@ -42,7 +42,9 @@ impl LogAxis {
     /// Round values for ticks, ascending, no nearer to each other than `gap` as a share of the axis.
     pub fn ticks(&self, gap: f64) -> Vec<f64> {
         let mut ticks: Vec<f64> = Vec::new();
-        for mantissas in TIERS {
+        // The finest ones would make a riddle of a long axis.
+        let fine = self.high / self.low < 6.0;
+        for mantissas in &TIERS[..if fine { TIERS.len() } else { TIERS.len() - 1 }] {
             for value in self.decades().flat_map(|decade| mantissas.iter().map(move |m| m * decade)) {
                 let inside = value >= self.low * 0.9999 && value <= self.high * 1.0001;
                 if inside && ticks.iter().all(|t| (self.share(*t) - self.share(value)).abs() >= gap) {
@@ -68,7 +70,7 @@ const MOST: f64 = 1e30;
 
 /// Mantissas that may have a tick, the most welcome first.
 const TIERS: [&[f64]; 5] =
-    [&[1.0], &[5.0], &[2.0], &[1.5, 3.0, 7.0, 8.0, 9.0], &[1.1, 1.2, 1.25, 1.05, 9.5, 1.02, 9.8, 1.01, 9.9]];
+    [&[1.0], &[5.0], &[2.0], &[3.0, 1.5, 7.0], &[1.1, 1.2, 9.0, 8.0, 1.05, 9.5, 1.02, 9.8, 1.01, 9.9]];
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! From the samples of a case to a small histogram, with the two modes if there are two. Pure; called by `portrait`.
 
 use super::figure::{Distribution, TALLEST};
+use super::figures::case_name;
 use crate::model::{Measurement, Record};
 use crate::stats::{median, two_modes};
 use std::ops::Range;
@@ -28,7 +29,7 @@ pub fn distribution(record: &Record, m: &Measurement, steady: &Range<usize>) -> 
     let (low, high) = ends(&samples)?;
     let modes = two_modes(&samples);
     let heights = heights(&samples, low, high);
-    Some(Distribution { label: record.case.to_string(), low, high, heights, samples: samples.len(), modes })
+    Some(Distribution { label: case_name(&record.case), low, high, heights, samples: samples.len(), modes })
 }
 
 fn samples(m: &Measurement, blocks: Range<usize>) -> Vec<f64> {

@@ -45,7 +45,7 @@ pub struct Bar {
     pub others: Vec<Option<f64>>,
 }
 
-/// Whether an operation enters the kernel.
+/// Whether an operation makes system calls. One that makes none may enter the kernel by a fault or another trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     Enters,

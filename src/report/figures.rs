@@ -2,19 +2,24 @@
 //! `syscost report --format svg`.
 
 use super::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, Line, Lines, Place, RatioRow, Ratios};
-use super::numbers::{nanoseconds, three_figures};
+use super::numbers::nanoseconds;
 use super::portrait::Detail;
 use crate::compare::{Comparison, Mark, Verdict, area};
 use crate::fit::{Family, Member, Verdict as Overtaking};
-use crate::model::EntriesStatus;
+use crate::model::{Case, EntriesStatus};
 use crate::summary::Row;
 use indexmap::IndexMap;
 
-/// The name of a row, with its environment where that is not the usual one.
+/// The name of a row.
 pub fn name(row: &Row) -> String {
-    match row.case.environment.as_str() {
-        "native" => row.case.to_string(),
-        other => format!("{} ({other})", row.case),
+    case_name(&row.case)
+}
+
+/// The name of a case, with its environment where that is not the usual one.
+pub fn case_name(case: &Case) -> String {
+    match case.environment.as_str() {
+        "native" => case.to_string(),
+        other => format!("{case} ({other})"),
     }
 }
 
@@ -164,14 +169,10 @@ fn line(member: &Member) -> Line {
     Line { label: member.series.label(), points: points.collect(), model }
 }
 
-/// `97.1 ns (68%) and 112.3 ns (32%)`
+/// `97.1 ns 68%, 112.3 ns 32%`
 pub fn modes_in_words(one: &Distribution) -> Option<String> {
     let modes = one.modes?;
     let share = modes.share_high * 100.0;
     let (low, high) = (nanoseconds(modes.low), nanoseconds(modes.high));
-    Some(format!(
-        "{low} ns ({:.0}%) and {high} ns ({share:.0}%), ×{}",
-        100.0 - share,
-        three_figures(modes.high / modes.low)
-    ))
+    Some(format!("{low} ns {:.0}%, {high} ns {share:.0}%", 100.0 - share))
 }

@@ -28,9 +28,9 @@ pub struct Highlight {
 }
 
 /// The rule of the surprises, for the page.
-pub const SURPRISES_RULE: &str = "in turn, the dearest of each kind first: bears the name of a system call and never \
-                                  enters the kernel; never enters the kernel and yet costs more than the reference \
-                                  system call id.getppid; has two modes; costs over ten times the median of its area \
+pub const SURPRISES_RULE: &str = "in turn, the dearest of each kind first: bears the name of a system call and makes \
+                                  none; makes no system call and yet costs more than the reference system call \
+                                  id.getppid (a page fault, another trap, or work in user mode); has two modes; costs over ten times the median of its area \
                                   per kernel entry";
 
 /// The five of the highest cost.
@@ -38,19 +38,19 @@ pub fn dearest(summary: &Summary) -> Vec<Highlight> {
     top(&summary.rows, |row| cost(row).map(|ns| (ns, entries_words(row))))
 }
 
-/// Up to five that never enter the kernel, the dearest first.
+/// Up to five that make no system call, the dearest first.
 pub fn no_system_calls(summary: &Summary) -> Vec<Highlight> {
     top(&summary.rows, |row| cost(row).filter(|_| kernel(row) == Kernel::Never).map(|ns| (ns, String::new())))
 }
 
-/// How many never enter the kernel.
+/// How many make no system call.
 pub fn never_enters(summary: &Summary) -> usize {
     summary.rows.iter().filter(|row| cost(row).is_some() && kernel(row) == Kernel::Never).count()
 }
 
 fn entries_words(row: &Row) -> String {
     match (kernel(row), &row.entries) {
-        (Kernel::Never, _) => "never enters the kernel".to_string(),
+        (Kernel::Never, _) => "no system call".to_string(),
         (Kernel::Enters, Some(entries)) => super::numbers::entries(entries),
         _ => String::new(),
     }
@@ -92,7 +92,7 @@ fn named_after_a_call(detail: &Detail) -> Vec<Highlight> {
     top(&detail.summary.rows, |row| {
         let ns = cost(row).filter(|_| kernel(row) == Kernel::Never)?;
         let call = system_call_name(row)?;
-        Some((ns, format!("named after {call}, and never enters the kernel: answered in user space")))
+        Some((ns, format!("named after {call}, and makes no system call: answered in user space")))
     })
 }
 

@@ -19,7 +19,7 @@ pub struct TwoModes {
 /// The rule in words, for those who are shown its outcome.
 pub const TWO_MODES_RULE: &str = "two modes: without the outer 1% at both ends, the split of the samples (logarithms, \
                                   least variance within both parts) leaves 10% or more on each side; the medians of the \
-                                  sides are 3% or more apart; at least half of each side lies within a sixth of that gap \
+                                  sides are 3% or more apart; at least two thirds of each side lie within a sixth of that gap \
                                   from its median; and the middle third of the gap holds at most a fifth as many as \
                                   the smaller side";
 
@@ -69,7 +69,7 @@ fn best_split(logs: &[f64]) -> Option<usize> {
 fn are_heaps(left: &[f64], right: &[f64], low: f64, high: f64) -> bool {
     let gap = high - low;
     let near = |part: &[f64], middle: f64| part.iter().filter(|v| (*v - middle).abs() <= gap / 6.0).count();
-    let dense = |part: &[f64], middle: f64| 2 * near(part, middle) >= part.len();
+    let dense = |part: &[f64], middle: f64| 3 * near(part, middle) >= 2 * part.len();
     let middle_third = low + gap / 3.0..high - gap / 3.0;
     let between = left.iter().chain(right).filter(|v| middle_third.contains(v)).count();
     dense(left, low) && dense(right, high) && 5 * between <= left.len().min(right.len())

@@ -19,7 +19,12 @@ pub fn write(html: &mut Markup, page: &Page) {
     html.raw("<section id=\"answer\" aria-labelledby=\"answer-h\">");
     match detail.summary.study.as_ref().filter(|study| !study.question.is_empty()) {
         Some(study) => of_study(html, study),
-        None => drop(html.raw("<h2 id=\"answer-h\">What does a system call cost here?</h2>").add(&in_short(detail))),
+        None => {
+            html.raw("<h2 id=\"answer-h\">What does a system call cost here?</h2>");
+        }
+    }
+    if detail.summary.study.as_ref().is_none_or(|study| study.answer.is_empty()) {
+        html.add(&in_short(detail));
     }
     if page.comparison.is_some() {
         compared::answer(html, page);
@@ -50,7 +55,7 @@ fn in_short(detail: &Detail) -> Markup {
     let mut html = Markup::new();
     html.raw("<p class=\"lead\">");
     if let Some(ns) = baseline(crate::summary::REFERENCE) {
-        html.raw("The cheapest way into the kernel and back, getppid, takes <b>").text(&nanoseconds(ns)).raw(" ns</b>");
+        html.raw("A system call that does next to nothing, getppid, takes <b>").text(&nanoseconds(ns)).raw(" ns</b>");
         if let Some(call) = baseline("call.direct").filter(|call| *call > 0.0) {
             html.raw(", as long as ").text(&crate::report::numbers::three_figures(ns / call));
             html.raw(" empty function calls");
@@ -59,7 +64,7 @@ fn in_short(detail: &Detail) -> Markup {
     }
     let measured = summary.rows.iter().filter(|row| row.figure.is_ok()).count();
     html.text(&format!("Of {measured} operations with a cost, {} ", highlights::never_enters(summary)));
-    html.raw("never enter the kernel.</p>");
+    html.raw("make no system call at all.</p>");
     html
 }
 
@@ -70,10 +75,13 @@ fn derived(html: &mut Markup, detail: &Detail) {
         return;
     }
     html.raw("<ul class=\"derived\">");
+    let several = rows.iter().any(|row| row.environment != rows[0].environment);
     for row in rows {
         let [value, interval, _] = study_words::derived_figures(row);
         let unit = if row.combination == crate::model::Combination::Difference { " ns" } else { "" };
-        html.raw("<li><span>").text(&cut(&study_words::derived_name(row).text, NAME)).raw("</span> <b>");
+        let place = if several { format!(" in {}", row.environment) } else { String::new() };
+        html.raw("<li><span>").text(&cut(&study_words::derived_name(row).text, NAME)).text(&cut(&place, NAME));
+        html.raw("</span> <b>");
         html.text(&value.text).text(unit).raw("</b> <small>").text(&interval.text).raw("</small></li>");
     }
     html.raw("</ul>");
@@ -81,12 +89,12 @@ fn derived(html: &mut Markup, detail: &Detail) {
 
 fn lists(html: &mut Markup, page: &Page, detail: &Detail) {
     if let (Some(_), Some(main)) = (page.comparison, page.main()) {
-        html.raw("<p class=\"of\">Of the first column of costs, ").text(main.label()).raw(":</p>");
+        html.raw("<p class=\"of\">Of ").text(main.label()).raw(", with which the others are compared:</p>");
     }
     html.raw("<div class=\"cards\">");
     card(html, "The dearest", "the highest cost per operation", &highlights::dearest(&detail.summary));
     let none = highlights::no_system_calls(&detail.summary);
-    card(html, "No system calls at all", "counted kernel entries: none; the dearest of them", &none);
+    card(html, "No system calls at all", "system calls counted: none; the dearest of them", &none);
     card(html, "The most surprising", SURPRISES_RULE, &highlights::surprises(detail));
     html.raw("</div>");
     failures(html, detail);

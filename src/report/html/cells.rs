@@ -4,7 +4,7 @@ use crate::report::markup::{Markup, cut};
 use crate::report::{Align, Cell, Column, Style, Table};
 
 /// Characters of a cell; more are cut off, and whole in no place but the file.
-const MOST: usize = 240;
+const MOST: usize = 600;
 
 /// Opens the box that a table may be wider than, and the table with its caption.
 pub fn open(html: &mut Markup, caption: &str, class: &'static str) {
@@ -27,21 +27,29 @@ pub fn head<'a>(html: &mut Markup, columns: impl Iterator<Item = (&'a str, Align
 }
 
 /// A cell of the body.
-pub fn cell(html: &mut Markup, cell: &Cell, align: Align) {
+pub fn cell(html: &mut Markup, content: &Cell, align: Align) {
+    column_cell(html, content, &Column { align, ..Column::left("") });
+}
+
+/// A cell of the body as its column wants it.
+pub fn column_cell(html: &mut Markup, cell: &Cell, column: &Column) {
     html.raw("<td");
-    classes(html, cell.style, align);
+    classes(html, cell.style, column);
     if let Some(value) = cell.raw.as_ref().and_then(|raw| raw.parse::<f64>().ok()).filter(|v| v.is_finite()) {
         html.attribute("data-v", &compact(value));
     }
     html.raw(">").text(&cut(&cell.text, MOST)).raw("</td>");
 }
 
+/// Characters of a row's name.
+const NAME: usize = 160;
+
 /// The cell that names its row.
 pub fn name(html: &mut Markup, name: &str) {
-    html.raw("<th scope=\"row\">").text(&cut(name, MOST)).raw("</th>");
+    html.raw("<th scope=\"row\">").text(&cut(name, NAME)).raw("</th>");
 }
 
-fn classes(html: &mut Markup, style: Style, align: Align) {
+fn classes(html: &mut Markup, style: Style, column: &Column) {
     let style = match style {
         Style::Plain => "",
         Style::Heading => "strong",
@@ -51,7 +59,10 @@ fn classes(html: &mut Markup, style: Style, align: Align) {
         Style::Faint => "faint",
     };
     let parts: Vec<&str> =
-        [if align == Align::Right { "r" } else { "" }, style].into_iter().filter(|p| !p.is_empty()).collect();
+        [if column.align == Align::Right { "r" } else { "" }, if column.wraps { "e" } else { "" }, style]
+            .into_iter()
+            .filter(|p| !p.is_empty())
+            .collect();
     if !parts.is_empty() {
         html.attribute("class", &parts.join(" "));
     }
@@ -66,7 +77,8 @@ pub fn compact(value: f64) -> String {
 /// A whole table without anything to sort.
 pub fn plain(html: &mut Markup, table: &Table, caption: &str) {
     open(html, caption, "plain");
-    head(html, table.columns.iter().map(|column: &Column| (column.title.as_str(), column.align)));
+    let align = |i: usize, column: &Column| if i == 0 { Align::Left } else { column.align };
+    head(html, table.columns.iter().enumerate().map(|(i, column)| (column.title.as_str(), align(i, column))));
     for row in &table.rows {
         html.raw("<tr>");
         for (i, (content, column)) in row.iter().zip(&table.columns).enumerate() {
@@ -85,7 +97,7 @@ pub fn notes<'a>(html: &mut Markup, notes: impl Iterator<Item = &'a String>) {
     }
     html.raw("<ul class=\"notes\">");
     for note in notes {
-        html.element("li", &cut(note, 4 * MOST));
+        html.element("li", &cut(note, 2 * MOST));
     }
     html.raw("</ul>");
 }

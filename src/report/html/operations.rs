@@ -57,9 +57,9 @@ pub fn controls(html: &mut Markup, summary: &Summary) {
     let areas: IndexSet<&str> = summary.rows.iter().map(|row| area(&row.case)).collect();
     open_controls(html, areas.into_iter());
     html.raw("<label>Show <select class=\"kind\"><option value=\"\">all</option>");
-    html.raw("<option value=\"never\">those that never enter the kernel</option>");
+    html.raw("<option value=\"never\">those that make no system call</option>");
     html.raw(
-        "<option value=\"enters\">those that enter it</option><option value=\"modes\">those with two modes</option>",
+        "<option value=\"enters\">those that make some</option><option value=\"modes\">those with two modes</option>",
     );
     html.raw("<option value=\"noted\">those with notes</option><option value=\"failed\">those without a cost</option>");
     html.raw("</select></label>");
@@ -101,9 +101,9 @@ fn table(html: &mut Markup, detail: &Detail, caption: &str) {
         for (j, (content, column)) in line.iter().zip(&table.columns).enumerate() {
             if j == 0 {
                 cells::name(html, &content.text);
-                several.then(|| cells::cell(html, &environment_cell(row), Align::Left));
+                several.then(|| cells::cell(html, &environment_cell(summary, i), Align::Left));
             } else {
-                cells::cell(html, content, column.align);
+                cells::column_cell(html, content, column);
             }
         }
         samples(html, detail.distributions.get(i).and_then(Option::as_ref));
@@ -117,8 +117,11 @@ fn unnumbered<'a>(titles: Vec<(usize, (&'a str, Align))>) -> impl Iterator<Item 
     titles.into_iter().map(|(_, title)| title)
 }
 
-fn environment_cell(row: Option<&Row>) -> Cell {
-    Cell::styled(row.map_or("", |row| row.case.environment.as_str()), Style::Faint)
+/// The environment of a row, be it of a record or derived.
+fn environment_cell(summary: &Summary, index: usize) -> Cell {
+    let derived = || summary.derived.get(index - summary.rows.len()).map(|row| row.environment.as_str());
+    let of_record = summary.rows.get(index).map(|row| row.case.environment.as_str());
+    Cell::styled(of_record.or_else(derived).unwrap_or_default(), Style::Faint)
 }
 
 /// A row, with its area and what the controls choose by.
@@ -149,7 +152,7 @@ fn samples(html: &mut Markup, distribution: Option<&Distribution>) {
     html.raw("<td").attribute("data-v", &cells::compact(one.modes.map_or(0.0, |m| m.high / m.low)));
     html.attribute("title", &range).raw(">").add(&spark(one, &range));
     if let Some(words) = modes_in_words(one) {
-        html.raw("<small class=\"warn\">two modes: ").text(&words).raw("</small>");
+        html.raw("<small class=\"warn\">two modes ").text(&words).raw("</small>");
     }
     html.raw("</td>");
 }

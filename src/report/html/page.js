@@ -55,7 +55,7 @@
         row.hidden = !fits;
         shown += fits ? 1 : 0;
       }
-      count.textContent = shown === rows.length ? `${shown} rows` : `${shown} of ${rows.length} rows`;
+      count.textContent = shown === rows.length ? `${rows.length} rows; a heading sorts` : `${shown} of ${rows.length} rows`;
     };
     [input, area, kind].forEach((control) => control.addEventListener("input", apply));
     controls.hidden = false;

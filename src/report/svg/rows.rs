@@ -38,13 +38,13 @@ fn axis(bars: &Bars) -> LogAxis {
 /// What bars look like, for the kinds that are there.
 fn kinds(svg: &mut Markup, bars: &Bars) -> u32 {
     let all = [
-        (Kernel::Enters, "b", "enters the kernel"),
-        (Kernel::Never, "n", "never enters"),
+        (Kernel::Enters, "b", "makes system calls"),
+        (Kernel::Never, "n", "makes none"),
         (Kernel::Unknown, "u", "not counted"),
     ];
     let has = |kind| bars.groups.iter().flat_map(|group| &group.rows).any(|bar| bar.kernel == kind);
     for (i, (_, class, words)) in all.iter().filter(|(kind, ..)| has(*kind)).enumerate() {
-        let x = 118 * i;
+        let x = 150 * i;
         svg.raw("<rect").set("class", class).set("x", x + 1).raw(" y=\"3\" width=\"14\" height=\"9\"/>");
         svg.raw("<text").set("x", x + 20).raw(" y=\"12\">").text(words).raw("</text>");
     }
@@ -132,8 +132,8 @@ fn words(bar: &Bar) -> String {
     let interval = bar.low_high.map(|(low, high)| format!(" ({} .. {})", nanoseconds(low), nanoseconds(high)));
     let kernel = match bar.kernel {
         Kernel::Enters => "",
-        Kernel::Never => ", never enters the kernel",
-        Kernel::Unknown => ", kernel entries not counted",
+        Kernel::Never => ", no system call",
+        Kernel::Unknown => ", system calls not counted",
     };
     format!("{}: {cost}{}{kernel}", bar.label, interval.unwrap_or_default())
 }
