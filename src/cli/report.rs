@@ -80,10 +80,11 @@ enum FigureKind {
 pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
-    let mut portraits = files::portraits(args, &only)?;
+    let selection = Selection { only, ..Selection::default() };
+    let portraits = files::portraits(args, &selection)?;
     let baseline = usage(files::baseline(args, &portraits))?;
     portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
-    let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, only));
+    let comparison = (portraits.len() > 1).then(|| compared(&portraits, baseline, selection));
     let page = Page { files: &portraits, comparison: comparison.as_ref() };
     let made = match args.format {
         Kind::Html => {
@@ -127,9 +128,8 @@ fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
     }
 }
 
-fn compared(portraits: &mut [Portrait], baseline: usize, only: Vec<Pattern>) -> Comparison {
+fn compared(portraits: &[Portrait], baseline: usize, selection: Selection) -> Comparison {
     let columns: Vec<_> = portraits.iter().map(|portrait| portrait.column.clone()).collect();
-    let selection = Selection { only, ..Selection::default() };
     compare(&columns, &Options { baseline, selection, ..Options::default() })
 }
 

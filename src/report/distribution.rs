@@ -15,7 +15,8 @@ const LEAST: f64 = 0.05;
 
 /// How bins are chosen, in words, for those who look at them.
 pub const BINS_RULE: &str = "each histogram has an axis of its own, at least 5% of the median to both sides; the outer 1% \
-                             of the samples at either end stand in the outermost bins";
+                             of the samples at either end stand in the outermost bins; heights are square \
+                             roots of counts, so that rare samples are seen";
 
 /// The samples of `record` in the time blocks that its figure is from, or in all of them where those hold none. `None`
 /// without samples.
@@ -44,10 +45,12 @@ fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
     let outer = sorted.len() / OUTER;
     let (first, last) = (*sorted.get(outer)?, *sorted.get(sorted.len() - 1 - outer)?);
     let least = if middle > 0.0 { middle * LEAST } else { 0.5 };
-    Some((first.min(middle - least), last.max(middle + least)))
+    // Costs are not below 0, whatever room there would be.
+    Some((first.min((middle - least).max(0.0)), last.max(middle + least)))
 }
 
-/// Samples by bin, the fullest scaled to `TALLEST`; a bin that holds any is never empty.
+/// Square roots of the samples by bin, the fullest scaled to `TALLEST`; a bin that holds any is never empty. Roots, because
+/// a second mode with a tenth of the samples would be no more than a line beside the first.
 fn heights(sorted: &[f64], low: f64, high: f64) -> Vec<u8> {
     let mut counts = [0usize; BINS];
     for sample in sorted {
@@ -55,8 +58,8 @@ fn heights(sorted: &[f64], low: f64, high: f64) -> Vec<u8> {
         counts[((share * BINS as f64) as usize).min(BINS - 1)] += 1;
     }
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    let height = |count: usize| (count * usize::from(TALLEST)).div_ceil(most);
-    counts.iter().map(|count| u8::try_from(height(*count)).unwrap_or(TALLEST)).collect()
+    let height = |count: usize| (f64::from(TALLEST) * (count as f64 / most as f64).sqrt()).ceil();
+    counts.iter().map(|count| height(*count) as u8).collect()
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub struct Distribution {
     /// The cost that the first bin begins at and the last ends at, in nanoseconds.
     pub low: f64,
     pub high: f64,
-    /// Samples in each bin, from 0 to `TALLEST` of the fullest.
+    /// Square roots of the samples in each bin, from 0 to `TALLEST` of the fullest.
     pub heights: Vec<u8>,
     pub samples: usize,
     pub modes: Option<TwoModes>,

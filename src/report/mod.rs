@@ -1,7 +1,7 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
-//! `cmpthese` writes them as Perl's Benchmark does.
+//! `cmpthese` writes them as Perl's Benchmark does. `html` is a page of its own: `figures` are what it draws, `svg` how.
 
 mod axis;
 mod cmpthese;
@@ -31,6 +31,7 @@ mod study_words;
 mod summary_table;
 pub mod svg;
 mod table;
+mod terminal_figures;
 mod text;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
@@ -42,6 +43,7 @@ pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
+pub use terminal_figures::{write_bars, write_distributions};
 pub use text::printable;
 
 use anyhow::Result;

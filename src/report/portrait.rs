@@ -42,7 +42,7 @@ pub struct ByParameter {
 impl Portrait {
     /// The portrait of `run`; with detail, where rows of its own will be shown.
     pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
-        Portrait { column: Column::new(label, run), detail: with_detail.then(|| Detail::of(run)) }
+        Portrait { column: Column::new(label, run), detail: with_detail.then(|| Detail::new(run)) }
     }
 
     pub fn label(&self) -> &str {
@@ -51,7 +51,7 @@ impl Portrait {
 }
 
 impl Detail {
-    fn of(run: &Run) -> Detail {
+    pub fn new(run: &Run) -> Detail {
         let (steady, _) = steady_range(run);
         let asked = run.records.iter().filter(|record| record.role == Role::Asked);
         let one = |record: &Record| match &record.outcome {

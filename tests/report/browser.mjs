@@ -48,11 +48,12 @@ try {
   });
 
   await check("a heading sorts down, up and back, by mouse and by keyboard", async () => {
-    const head = page.locator(".sortable table").first().locator("thead th").nth(1);
+    const head = page.locator(".sortable table").first().locator("thead th.r").first();
+    const column = await head.evaluate((head) => head.cellIndex);
     const before = await names(page);
     const values = async () => {
-      const cells = page.locator(".sortable table").first().locator("tbody tr td:nth-of-type(1)");
-      const all = await cells.evaluateAll((cells) => cells.map((cell) => cell.dataset.v));
+      const rows = page.locator(".sortable table").first().locator("tbody tr");
+      const all = await rows.evaluateAll((rows, column) => rows.map((row) => row.cells[column].dataset.v), column);
       return all.filter((value) => value !== undefined).map(Number);
     };
     await head.locator("button").click();

@@ -2,8 +2,8 @@
 
 use super::ReportArgs;
 use crate::cli::compare::labels;
+use crate::compare::Selection;
 use crate::model::{Role, Run};
-use crate::plan::Pattern;
 use crate::report::html::MOST_DETAILED;
 use crate::report::portrait::Portrait;
 use crate::store::{self, StoreError};
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 ///
 /// # Errors
 /// The first file that cannot be read.
-pub fn portraits(args: &ReportArgs, only: &[Pattern]) -> Result<Vec<Portrait>> {
-    let mut portraits = read_all(args, only).into_iter().collect::<Result<Vec<Portrait>, StoreError>>()?;
+pub fn portraits(args: &ReportArgs, selection: &Selection) -> Result<Vec<Portrait>> {
+    let mut portraits = read_all(args, selection).into_iter().collect::<Result<Vec<Portrait>, StoreError>>()?;
     let hosts: Vec<Option<String>> = portraits.iter().map(|p| p.column.info.host.name.clone()).collect();
     for (portrait, label) in portraits.iter_mut().zip(labels::labels(&args.files, &args.labels, &hosts)) {
         portrait.column.info.label = label;
@@ -26,14 +26,14 @@ pub fn portraits(args: &ReportArgs, only: &[Pattern]) -> Result<Vec<Portrait>> {
     Ok(portraits)
 }
 
-fn read_all(args: &ReportArgs, only: &[Pattern]) -> Vec<Result<Portrait, StoreError>> {
+fn read_all(args: &ReportArgs, selection: &Selection) -> Vec<Result<Portrait, StoreError>> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(args.files.len()));
     let work = || {
         while let Some((index, file)) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, args.files.get(i)?)))
         {
-            let portrait = store::read(file).map(|run| portrait(run, only, with_detail(args, index)));
+            let portrait = store::read(file).map(|run| portrait(run, selection, with_detail(args, index)));
             // A poisoned lock means that another thread panicked: the scope passes that on.
             found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, portrait));
         }
@@ -49,14 +49,8 @@ fn read_all(args: &ReportArgs, only: &[Pattern]) -> Vec<Result<Portrait, StoreEr
     found.into_iter().map(|(_, portrait)| portrait).collect()
 }
 
-fn portrait(mut run: Run, only: &[Pattern], with_detail: bool) -> Portrait {
-    if !only.is_empty() {
-        let wanted = |pattern: &Pattern, id: &str, name: &str| pattern.matches_id(id) || pattern.matches_id(name);
-        run.records.retain(|record| {
-            let case = &record.case;
-            record.role == Role::Baseline || only.iter().any(|p| wanted(p, &case.operation, case.label()))
-        });
-    }
+fn portrait(mut run: Run, selection: &Selection, with_detail: bool) -> Portrait {
+    run.records.retain(|record| record.role == Role::Baseline || selection.takes(&record.case));
     Portrait::new("", &run, with_detail)
 }
 

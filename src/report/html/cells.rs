@@ -35,10 +35,13 @@ pub fn cell(html: &mut Markup, content: &Cell, align: Align) {
 pub fn column_cell(html: &mut Markup, cell: &Cell, column: &Column) {
     html.raw("<td");
     classes(html, cell.style, column);
-    if let Some(value) = cell.raw.as_ref().and_then(|raw| raw.parse::<f64>().ok()).filter(|v| v.is_finite()) {
+    let value = cell.raw.as_ref().and_then(|raw| raw.parse::<f64>().ok());
+    if let Some(value) = value.filter(|value| value.is_finite()) {
         html.attribute("data-v", &compact(value));
     }
-    html.raw(">").text(&cut(&cell.text, MOST)).raw("</td>");
+    // What is divided by a cost of 0 is no number.
+    let text = if value.is_some_and(|value| !value.is_finite()) { "?" } else { &cell.text };
+    html.raw(">").text(&cut(text, MOST)).raw("</td>");
 }
 
 /// Characters of a row's name.
