@@ -19,17 +19,25 @@ use super::palette;
 /// The rules that both pages and single files have.
 pub const STYLESHEET: &str = include_str!("svg/figure.css");
 
-/// Pixels of a figure on its own.
+/// Pixels of a figure on its own, and of what stands beyond the end of its plot.
 const WIDTH: u32 = 860;
-/// Where the plot begins, and how wide it is.
-const PLOT_X: u32 = 220;
-const PLOT_WIDTH: u32 = 550;
+const BEYOND: u32 = 70;
+/// Where plots with names before them begin.
+const NAMED: u32 = 220;
 /// Characters of a label that have room before the plot.
 const LABEL: usize = 34;
 
-/// What is drawn and how high it is.
+/// What is drawn, in parts that stand side by side, all of one height.
+#[derive(Default)]
 struct Drawing {
-    body: Markup,
+    /// Legends: from the left edge, over everything.
+    legend: Markup,
+    /// Names of rows, cut off where the plot begins.
+    labels: Markup,
+    /// What the axis spans; places are shares of its width.
+    plot: Markup,
+    /// Pixels before the plot.
+    left: u32,
     height: u32,
 }
 
@@ -42,22 +50,32 @@ fn draw(figure: &Figure) -> Drawing {
     }
 }
 
-/// The figure for a page. `id` must be the only one of its kind in the page.
+/// The figure for a page: two drawings side by side, because a stylesheet can size those, but not what is nested in one.
+/// `id` must be the only one of its kind in the page.
 pub fn inline(figure: &Figure, id: &str) -> Markup {
-    let Drawing { body, height } = draw(figure);
+    let drawing = draw(figure);
     let mut svg = Markup::new();
-    svg.raw("<svg class=\"fig\" role=\"img\" width=\"100%\"").set("height", height);
-    svg.attribute("aria-labelledby", &format!("{id}-t {id}-d")).raw(">");
-    svg.raw("<title").attribute("id", &format!("{id}-t")).raw(">").text(&figure.title).raw("</title>");
-    svg.raw("<desc").attribute("id", &format!("{id}-d")).raw(">").text(&figure.description).raw("</desc>");
-    svg.add(&body).raw("</svg>");
+    svg.raw("<div").set("class", if drawing.left == NAMED { "fig" } else { "fig wide" }).raw(" role=\"img\"");
+    svg.attribute("aria-labelledby", &format!("{id}-t {id}-d")).raw("><svg class=\"names\"");
+    svg.set("height", drawing.height).raw("><title").attribute("id", &format!("{id}-t")).raw(">").text(&figure.title);
+    svg.raw("</title><desc").attribute("id", &format!("{id}-d")).raw(">").text(&figure.description).raw("</desc>");
+    sides(&mut svg, &drawing);
+    svg.raw("</svg><svg class=\"plot\"").set("height", drawing.height).raw(">").add(&drawing.plot).raw("</svg></div>");
     svg
+}
+
+/// Names, and the legend over them.
+fn sides(svg: &mut Markup, drawing: &Drawing) {
+    if !drawing.labels.is_empty() {
+        svg.raw("<svg width=\"100%\"").set("height", drawing.height).raw(">").add(&drawing.labels).raw("</svg>");
+    }
+    svg.add(&drawing.legend);
 }
 
 /// The figure as a file, on a ground of its own, light or dark as the reader's screen is.
 pub fn document(figure: &Figure) -> Markup {
-    let Drawing { body, height } = draw(figure);
-    let (full, top) = (height + 56, 44);
+    let drawing = draw(figure);
+    let (full, top) = (drawing.height + 56, 44);
     let mut svg = Markup::new();
     svg.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fig\" role=\"img\"");
     svg.set("width", WIDTH).set("height", full).attribute("viewBox", &format!("0 0 {WIDTH} {full}"));
@@ -65,8 +83,12 @@ pub fn document(figure: &Figure) -> Markup {
     svg.raw("</title><desc id=\"d\">").text(&figure.description).raw("</desc><style>");
     svg.text(&stylesheet()).raw("</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
     svg.raw("<text class=\"h\" x=\"12\" y=\"26\" font-size=\"15\">").text(&figure.title).raw("</text>");
-    svg.raw("<svg x=\"12\"").set("y", top).set("width", WIDTH - 24).set("height", height).raw(">");
-    svg.add(&body).raw("</svg></svg>\n");
+    svg.raw("<svg x=\"12\" overflow=\"visible\"").set("y", top).set("width", drawing.left.saturating_sub(8));
+    svg.set("height", drawing.height).raw(">");
+    sides(&mut svg, &drawing);
+    svg.raw("</svg><svg overflow=\"visible\"").set("x", 12 + drawing.left).set("y", top);
+    svg.set("width", WIDTH - 24 - drawing.left - BEYOND).set("height", drawing.height).raw(">").add(&drawing.plot);
+    svg.raw("</svg></svg>\n");
     svg
 }
 
@@ -81,17 +103,6 @@ fn stylesheet() -> String {
 /// A share of the plot's width.
 fn percent(share: f64) -> String {
     format!("{}%", super::markup::short(share * 100.0))
-}
-
-/// Opens the nested drawing that the axis spans.
-fn open_plot(svg: &mut Markup, y: u32, height: u32) {
-    svg.raw("<svg class=\"plot\" overflow=\"visible\"").set("x", PLOT_X).set("width", PLOT_WIDTH);
-    svg.set("y", y).set("height", height).raw(">");
-}
-
-/// Opens the nested drawing that cuts off labels where the plot begins.
-fn open_labels(svg: &mut Markup, height: u32) {
-    svg.raw("<svg class=\"labels\" x=\"0\" y=\"0\"").set("width", PLOT_X - 8).set("height", height).raw(">");
 }
 
 /// A label in the margin; what is too long for it is cut, and whole in a tooltip.

@@ -137,8 +137,8 @@ try {
       captions: [...document.querySelectorAll("table")].filter((table) => !table.caption).length,
       scopes: [...document.querySelectorAll("th")].filter((th) => !th.scope).length,
       tables: document.querySelectorAll("table").length,
-      figures: [...document.querySelectorAll("svg.fig")].filter(
-        (svg) => !svg.getAttribute("aria-labelledby").split(" ").every((id) => document.getElementById(id)?.textContent),
+      figures: [...document.querySelectorAll(".fig")].filter(
+        (fig) => !fig.getAttribute("aria-labelledby").split(" ").every((id) => document.getElementById(id)?.textContent),
       ).length,
       ids: [...document.querySelectorAll("[id]")].length - new Set([...document.querySelectorAll("[id]")].map((e) => e.id)).size,
       links: [...document.querySelectorAll("a[href^='#']")].filter((a) => !document.querySelector(a.hash)).length,
@@ -148,7 +148,7 @@ try {
   });
 
   await check("distributions are drawn", async () => {
-    const paths = page.locator("svg.sp path, svg.fig path.b");
+    const paths = page.locator("svg.sp path, .fig path.b");
     assert.ok((await paths.count()) > 0);
     const box = await page.locator("svg.sp").first().boundingBox();
     assert.ok(box.width > 50 && box.height > 10);
@@ -162,6 +162,10 @@ try {
       const boxes = await phone.page.evaluate(() =>
         [...document.querySelectorAll(".box")].every((box) => box.clientWidth <= innerWidth && box.tabIndex === 0));
       assert.ok(boxes);
+      // Charts are as wide as the screen: only tables scroll.
+      const charts = await phone.page.evaluate(() =>
+        [...document.querySelectorAll("figure .box")].every((box) => box.scrollWidth <= box.clientWidth));
+      assert.ok(charts, "a chart is wider than the screen");
       await phone.page.screenshot({ path: `${shots}/${kind}-${width}.png`, fullPage: true });
       await phone.context.close();
     });

@@ -62,7 +62,7 @@ fn stylesheet() -> String {
     let (light, dark) = (palette::variables(false), palette::variables(true));
     format!(
         ":root{{color-scheme:light;{light}}}@media (prefers-color-scheme:dark){{:root:not([data-theme=light])\
-         {{color-scheme:dark;{dark}}}}}:root[data-theme=dark]{{color-scheme:dark;{dark}}}\n{STYLE}{}",
+         {{color-scheme:dark;{dark}}}}}:root[data-theme=dark]{{color-scheme:dark;{dark}}}\n{}{STYLE}",
         svg::STYLESHEET
     )
 }

@@ -1,6 +1,6 @@
 //! Histograms: one small one without axes for a table, and rows of larger ones with their ends in words.
 
-use super::{Drawing, label, open_labels, open_plot};
+use super::{Drawing, NAMED, label};
 use crate::report::figure::{Distribution, TALLEST};
 use crate::report::markup::Markup;
 use crate::report::numbers::nanoseconds;
@@ -9,19 +9,14 @@ const ROW: u32 = 58;
 const CHART: u32 = 34;
 
 pub fn draw(all: &[Distribution]) -> Drawing {
-    let mut body = Markup::new();
-    let height = ROW * all.len().max(1) as u32;
-    open_labels(&mut body, height);
+    let mut drawing = Drawing { left: NAMED, height: ROW * all.len().max(1) as u32, ..Drawing::default() };
     for (i, one) in all.iter().enumerate() {
         let y = ROW * i as u32;
-        label(&mut body, y + 16, &one.label, "h");
-        label(&mut body, y + 32, &words(one), "m");
+        label(&mut drawing.labels, y + 16, &one.label, "h");
+        label(&mut drawing.labels, y + 32, &words(one), "m");
+        histogram(&mut drawing.plot, one, y + 4);
     }
-    body.raw("</svg>");
-    open_plot(&mut body, 0, height);
-    all.iter().enumerate().for_each(|(i, one)| histogram(&mut body, one, ROW * i as u32 + 4));
-    body.raw("</svg>");
-    Drawing { body, height }
+    drawing
 }
 
 fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {

@@ -10,6 +10,8 @@ use crate::report::palette::SERIES;
 
 /// Pixels of the plot's height.
 const HEIGHT: u32 = 300;
+/// Pixels before it, for the values of the axis.
+const LEFT: u32 = 64;
 /// Steps in which a model, a curve on these axes, is drawn.
 const STEPS: usize = 40;
 
@@ -41,20 +43,19 @@ impl Plane {
 }
 
 pub fn draw(lines: &Lines) -> Drawing {
-    let mut body = Markup::new();
+    let mut drawing = Drawing { left: LEFT, ..Drawing::default() };
     let drawn = &lines.series[..lines.series.len().min(SERIES)];
     let names: Vec<String> = drawn.iter().map(|line| line.label.clone()).collect();
-    let top = legend(&mut body, 0, &names, 0) + 8;
+    let top = legend(&mut drawing.legend, 0, &names, 0) + 8;
     let plane = Plane::of(lines, top);
-    body.raw("<svg class=\"wide\" overflow=\"visible\" x=\"70\" width=\"700\"").set("height", top + HEIGHT).raw(">");
-    axes(&mut body, lines, &plane);
+    axes(&mut drawing.plot, lines, &plane);
     for at in lines.crossovers.iter().filter(|at| at.is_finite()) {
         let x = percent(plane.x(*at));
-        body.raw("<line class=\"x\"").set("x1", &x).set("x2", &x).set("y1", top).set("y2", top + HEIGHT).raw("/>");
+        let plot = drawing.plot.raw("<line class=\"x\"").set("x1", &x).set("x2", &x);
+        plot.set("y1", top).set("y2", top + HEIGHT).raw("/>");
     }
-    drawn.iter().enumerate().for_each(|(i, line)| series(&mut body, i, line, &plane));
-    body.raw("</svg>");
-    Drawing { body, height: top + HEIGHT + 2 * LINE + 4 }
+    drawn.iter().enumerate().for_each(|(i, line)| series(&mut drawing.plot, i, line, &plane));
+    Drawing { height: top + HEIGHT + 2 * LINE + 4, ..drawing }
 }
 
 fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {

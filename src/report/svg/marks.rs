@@ -1,6 +1,6 @@
 //! Marks that tell series apart by shape as well as by colour, axes with their ticks, and words for both.
 
-use super::{open_plot, percent};
+use super::percent;
 use crate::report::axis::LogAxis;
 use crate::report::markup::{Markup, cut, short};
 use crate::report::palette::SERIES;
@@ -48,19 +48,19 @@ pub fn legend(svg: &mut Markup, top: u32, names: &[String], first: usize) -> u32
     LINE * names.len() as u32
 }
 
-/// Lines from `top` to `bottom` at the ticks of `axis`, with their values above, and below where that is far away.
+/// Into a plot: lines from `top` to `bottom` at the ticks of `axis`, with their values above, and below where that is far away.
 pub fn grid(svg: &mut Markup, axis: &LogAxis, gap: f64, (top, bottom): (u32, u32), word: fn(f64) -> String) {
-    open_plot(svg, 0, bottom + LINE);
-    for tick in axis.ticks(gap) {
+    for (i, tick) in axis.ticks(gap).into_iter().enumerate() {
         let x = percent(axis.share(tick));
         svg.raw("<line class=\"g\"").set("x1", &x).set("x2", &x).set("y1", top).set("y2", bottom).raw("/>");
         let below = (bottom - top > 400).then_some(bottom + 14);
         for y in std::iter::once(top - 5).chain(below) {
-            svg.raw("<text class=\"m\" text-anchor=\"middle\"").set("x", &x).set("y", y).raw(">");
+            // A narrow page leaves every second number out.
+            svg.raw("<text").set("class", if i % 2 == 1 { "m alt" } else { "m" });
+            svg.raw(" text-anchor=\"middle\"").set("x", &x).set("y", y).raw(">");
             svg.text(&word(tick)).raw("</text>");
         }
     }
-    svg.raw("</svg>");
 }
 
 /// A round time in the unit that suits it: `10 ns`, `1 µs`.

@@ -1,7 +1,7 @@
 //! Ratios to the first file: a dot with its interval for each, on a logarithmic axis around 1.
 
 use super::marks::{LINE, class, grid, legend, mark, number, times};
-use super::{Drawing, label, open_labels, open_plot, percent};
+use super::{Drawing, NAMED, label, percent};
 use crate::report::axis::LogAxis;
 use crate::report::figure::{Dot, RatioRow, Ratios};
 use crate::report::markup::Markup;
@@ -12,31 +12,26 @@ const HEADING: u32 = 24;
 const LEAST: f64 = 1.1;
 
 pub fn draw(ratios: &Ratios) -> Drawing {
-    let mut body = Markup::new();
-    let top =
-        legend(&mut body, 0, &ratios.series[..ratios.series.len().min(SERIES)], 0) + note(&mut body, ratios) + LINE;
+    let mut drawing = Drawing { left: NAMED, ..Drawing::default() };
+    let named = &ratios.series[..ratios.series.len().min(SERIES)];
+    let top = legend(&mut drawing.legend, 0, named, 0) + note(&mut drawing.legend, ratios) + LINE;
     let axis = axis(ratios);
     let row = row_height(ratios);
     let height: u32 = ratios.groups.iter().map(|group| HEADING + row * group.rows.len() as u32).sum();
     let bottom = top + height;
-    grid(&mut body, &axis, 0.1, (top, bottom), times);
-    one(&mut body, &axis, top, bottom);
+    grid(&mut drawing.plot, &axis, 0.1, (top, bottom), times);
+    one(&mut drawing.plot, &axis, top, bottom);
     let mut y = top;
-    let (mut labels, mut dots) = (Markup::new(), Markup::new());
     for group in &ratios.groups {
-        label(&mut labels, y + HEADING - 7, &group.name, "h");
+        label(&mut drawing.labels, y + HEADING - 7, &group.name, "h");
         y += HEADING;
         for line in &group.rows {
-            label(&mut labels, y + row / 2 + 4, &line.label, "m");
-            draw_row(&mut dots, line, y, row, &axis);
+            label(&mut drawing.labels, y + row / 2 + 4, &line.label, "m");
+            draw_row(&mut drawing.plot, line, y, row, &axis);
             y += row;
         }
     }
-    open_labels(&mut body, bottom);
-    body.add(&labels).raw("</svg>");
-    open_plot(&mut body, 0, bottom);
-    body.add(&dots).raw("</svg>");
-    Drawing { body, height: bottom + LINE }
+    Drawing { height: bottom + LINE, ..drawing }
 }
 
 /// A row has room for a dot of each series below the other.
@@ -59,8 +54,7 @@ fn axis(ratios: &Ratios) -> LogAxis {
 
 fn one(svg: &mut Markup, axis: &LogAxis, top: u32, bottom: u32) {
     let x = percent(axis.share(1.0));
-    open_plot(svg, 0, bottom);
-    svg.raw("<line class=\"one\"").set("x1", &x).set("x2", &x).set("y1", top).set("y2", bottom).raw("/></svg>");
+    svg.raw("<line class=\"one\"").set("x1", &x).set("x2", &x).set("y1", top).set("y2", bottom).raw("/>");
 }
 
 fn draw_row(svg: &mut Markup, row: &RatioRow, top: u32, height: u32, axis: &LogAxis) {

@@ -1,7 +1,7 @@
 //! Bars on a logarithmic axis, a row each, with marks for the same operation in further files.
 
 use super::marks::{LINE, duration, grid, legend, mark};
-use super::{Drawing, label, open_labels, open_plot, percent};
+use super::{Drawing, NAMED, label, percent};
 use crate::report::axis::LogAxis;
 use crate::report::figure::{Bar, Bars, Group, Kernel};
 use crate::report::markup::Markup;
@@ -13,20 +13,24 @@ const ROW: u32 = 17;
 const HEADING: u32 = 24;
 
 pub fn draw(bars: &Bars) -> Drawing {
-    let mut body = Markup::new();
-    let mut top = kinds(&mut body, bars);
+    let mut drawing = Drawing { left: NAMED, ..Drawing::default() };
+    let mut top = kinds(&mut drawing.legend, bars);
     // The first series has the bars; the others have marks, as many as there are marks.
     let others = bars.series.get(1..).unwrap_or_default();
-    top += legend(&mut body, top, &others[..others.len().min(SERIES - 1)], 1) + LINE;
+    top += legend(&mut drawing.legend, top, &others[..others.len().min(SERIES - 1)], 1) + LINE;
     let bottom = top + height(&bars.groups);
     let axis = axis(bars);
-    grid(&mut body, &axis, 0.09, (top, bottom), duration);
-    let rows = placed(&bars.groups, top);
-    labels(&mut body, &rows, bottom);
-    open_plot(&mut body, 0, bottom);
-    rows.iter().filter_map(|(y, row)| Some((*y, row.err()?))).for_each(|(y, bar)| draw_bar(&mut body, bar, y, &axis));
-    body.raw("</svg>");
-    Drawing { body, height: bottom + LINE }
+    grid(&mut drawing.plot, &axis, 0.09, (top, bottom), duration);
+    for (y, row) in placed(&bars.groups, top) {
+        match row {
+            Ok(name) => label(&mut drawing.labels, y + HEADING - 7, name, "h"),
+            Err(bar) => {
+                label(&mut drawing.labels, y + 13, &bar.label, "m");
+                draw_bar(&mut drawing.plot, bar, y, &axis);
+            }
+        }
+    }
+    Drawing { height: bottom + LINE, ..drawing }
 }
 
 fn axis(bars: &Bars) -> LogAxis {
@@ -74,17 +78,6 @@ fn placed<T>(groups: &[Group<T>], top: u32) -> Vec<(u32, Result<&str, &T>)> {
         }
     }
     all
-}
-
-fn labels(svg: &mut Markup, rows: &[(u32, Result<&str, &Bar>)], height: u32) {
-    open_labels(svg, height);
-    for (y, row) in rows {
-        match row {
-            Ok(name) => label(svg, y + HEADING - 7, name, "h"),
-            Err(bar) => label(svg, y + 13, &bar.label, "m"),
-        }
-    }
-    svg.raw("</svg>");
 }
 
 fn draw_bar(svg: &mut Markup, bar: &Bar, y: u32, axis: &LogAxis) {

@@ -58,7 +58,7 @@ fn assert_well_formed(svg: &str) {
         assert!(tag.matches('"').count() % 2 == 0, "quotes of <{tag}>");
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
         assert!(
-            ["?xml", "svg", "title", "desc", "style", "rect", "text", "g", "line", "path"].contains(&name),
+            ["?xml", "svg", "div", "title", "desc", "style", "rect", "text", "g", "line", "path"].contains(&name),
             "<{tag}>"
         );
         match (tag.starts_with('/'), tag.ends_with(['/', '?'])) {
