@@ -84,7 +84,8 @@ pub fn write(html: &mut Markup, page: &Page) {
     html.raw("<section id=\"compared\" aria-labelledby=\"compared-h\"><h2 id=\"compared-h\">Side by side</h2>");
     if !comparison.cautions.is_empty() {
         html.raw("<h3>Before you compare</h3>");
-        cells::notes(html, comparison.cautions.iter());
+        let cautions: Vec<String> = comparison.cautions.iter().map(|text| without_column(text)).collect();
+        cells::notes(html, cautions.iter());
     }
     table(html, comparison);
     explain(html, comparison);
@@ -92,6 +93,11 @@ pub fn write(html: &mut Markup, page: &Page) {
         areas(html, comparison);
     }
     html.raw("</section>");
+}
+
+/// Without the hint at a column that this page does not have.
+fn without_column(caution: &str) -> String {
+    caution.strip_suffix("; '/getppid' is a ratio relative to it").unwrap_or(caution).to_string()
 }
 
 fn table(html: &mut Markup, comparison: &Comparison) {
