@@ -96,9 +96,13 @@ static const char *declared(const char *name) {
     return NULL;
 }
 
+/* Whether the parameter is one that every operation has: how many do it at once, and whether on the same objects. */
+static int crowds(const char *name) { return strcmp(name, "threads") == 0 || strcmp(name, "shared") == 0; }
+
 uint64_t param(const char *name) {
     for (size_t i = 0; i < settings_used; i++)
         if (strcmp(settings[i].name, name) == 0) return settings[i].value;
+    if (crowds(name)) return 0;
     const char *value = declared(name);
     if (!value) fail(0, "an operation asked for a parameter that it does not declare");
     return parse_size(value);
@@ -109,7 +113,7 @@ static void set_param(char *word) {
     if (!value || settings_used == MOST_PARAMS || (size_t)(value - word) >= sizeof settings[0].name)
         fail(0, "a parameter is not of the form name=value");
     *value++ = '\0';
-    if (!declared(word)) fail(0, "the operation has no such parameter");
+    if (!declared(word) && !crowds(word)) fail(0, "the operation has no such parameter");
     strcpy(settings[settings_used].name, word);
     settings[settings_used++].value = parse_size(value);
 }
@@ -193,9 +197,12 @@ static void serve_request(const char *line) {
     size_t k = (size_t)strtoull(end, &end, 10);
     if (n == 0 || k == 0 || k > MOST_BATCHES || *end != '\0') fail(0, "a request is not of the form 'n k'");
     if (operation->limit && n > operation->limit) fail(0, "a request has more iterations than the operation's limit");
+    crowd_start(n);
     struct totals before = usage_so_far();
     for (size_t i = 0; i < k; i++) batch(n, i);
-    reply(k, before, usage_so_far());
+    struct totals after = usage_so_far();
+    crowd_stop();
+    reply(k, before, after);
 }
 
 /* ---- samples of the mode ---- */
@@ -306,8 +313,11 @@ static void begin(char *line) {
     choose_operation(word ? word : "");
     while ((word = strtok(NULL, " "))) set_param(word);
     if (!operation->run) fail(ENOSYS, "this system does not have it");
+    uint64_t threads = param("threads"), shared = param("shared");
+    if (threads > 1 && !shared) crowd_of_processes(operation, threads);
     ready = 1;
     if (operation->setup) operation->setup();
+    if (threads > 1 && shared) crowd_of_threads(operation, threads);
     announce();
 }
 
@@ -320,6 +330,7 @@ static int serve(void) {
     begin(line);
     while (read_line(line, sizeof line)) serve_line(line);
     ready = 0;
+    crowd_end();
     if (operation->teardown) operation->teardown();
     return 0;
 }

@@ -10,6 +10,8 @@
  *     prepare(n)   before each batch, untimed (`prepares` declares calls that it makes per iteration)
  *     run(n)       the batch: n iterations between two clock readings
  *     teardown     once: what the removal of the directory and the end of the process do not undo
+ * Every operation has two more parameters: `threads` lets so many do it at once, `shared` makes them threads on the same
+ * objects rather than processes (see crowd.c).
  * A hook that cannot go on calls fail(): the operation becomes a row with the reason, never a time.
  */
 #ifndef SYSCOST_PROBE_H

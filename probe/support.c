@@ -106,8 +106,12 @@ void stop_partner(pid_t pid) {
 }
 
 /* Kernel objects without a file are named by an empty file in the working directory, which the janitor reads. */
+static const char *objects = "";
+
+void objects_above(void) { objects = "../"; }
+
 static void object_file(char *path, size_t size, const char *kind, int id) {
-    snprintf(path, size, ".sysv-%s-%d", kind, id);
+    snprintf(path, size, "%s.sysv-%s-%d", objects, kind, id);
 }
 
 void remember_object(const char *kind, int id) {

@@ -8,6 +8,7 @@ mod areas;
 mod cautions;
 mod column;
 mod derived;
+mod facts;
 pub mod history;
 mod rows;
 mod select;
@@ -24,6 +25,7 @@ pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Mark, Ratio, Verdict};
 
 use crate::model::StudyView;
+use rows::Standing;
 
 /// What is asked of a comparison.
 #[derive(Clone, Debug)]
@@ -32,8 +34,6 @@ pub struct Options {
     pub baseline: usize,
     /// Costs within `1 / (1 + margin) .. 1 + margin` of each other are the same; as a share, 0.01 for 1%.
     pub margin: f64,
-    /// Whether rows that are surely the same in every column are left out.
-    pub hide_same: bool,
     pub selection: Selection,
     pub order: Order,
 }
@@ -43,13 +43,7 @@ pub const MARGIN: f64 = 0.01;
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            baseline: 0,
-            margin: MARGIN,
-            hide_same: false,
-            selection: Selection::default(),
-            order: Order::default(),
-        }
+        Options { baseline: 0, margin: MARGIN, selection: Selection::default(), order: Order::default() }
     }
 }
 
@@ -72,8 +66,37 @@ pub struct Comparison {
     pub cautions: Vec<String>,
     /// The study that selected the rows, with its scales; `None` without one.
     pub study: Option<StudyView>,
-    /// Rows left out because they are surely the same in every column.
-    pub left_out: usize,
+    /// Rows that [`Comparison::keep_differing`] left out.
+    pub left_out: LeftOut,
+}
+
+/// How many rows a comparison does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Surely within the margin in every column; published figures, as they stand.
+    pub same: usize,
+    /// Not surely outside the margin in any column.
+    pub unresolved: usize,
+}
+
+impl Comparison {
+    /// Leaves out the rows that do not surely differ by more than the margin in any column. Rows without any ratio stay, and
+    /// those whose work differs. Means and cautions stay those of all rows.
+    pub fn keep_differing(&mut self) {
+        let margin = self.margin;
+        let left_out = &mut self.left_out;
+        self.rows.retain(|row| match row.standing(margin) {
+            Standing::Same => {
+                left_out.same += 1;
+                false
+            }
+            Standing::Unresolved => {
+                left_out.unresolved += 1;
+                false
+            }
+            Standing::Shown => true,
+        });
+    }
 }
 
 /// Compares `columns`. Of no column the comparison is empty.
@@ -84,11 +107,6 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     verdict::judge(&mut rows, columns, baseline, options.margin);
     let areas = areas::means(&rows, columns.len(), baseline);
     let cautions = cautions::cautions(columns, &rows, baseline, &reference);
-    let all = rows.len();
-    if options.hide_same {
-        rows.retain(|row| !row.is_same());
-    }
-    let left_out = all - rows.len();
     select::sort(&mut rows, options.order, baseline);
     Comparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
@@ -100,6 +118,6 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         reference,
         cautions,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),
-        left_out,
+        left_out: LeftOut::default(),
     }
 }

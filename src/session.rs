@@ -183,11 +183,12 @@ impl Session {
             return Err(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
         }
         self.workers.prepare(&planned.case)?;
+        let alone = Planned { case: planned.case.alone(), ..planned.clone() };
         let proof = match self.wishes.verify {
-            true => prove(&self.workers, planned)?,
+            true => prove(&self.workers, &alone)?,
             false => Proof::none("not counted, as asked (--no-verify)"),
         };
-        Ok(Passes { proof, mode_samples: split(&self.workers, planned) })
+        Ok(Passes { proof, mode_samples: split(&self.workers, &alone) })
     }
 
     fn empty_run(&self, config: &Config) -> Run {

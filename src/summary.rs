@@ -3,7 +3,8 @@
 
 use crate::derive::{DerivedRow, derive};
 use crate::model::{
-    self, Case, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, Record, Role, Run, StudyView,
+    self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, REFERENCE,
+    Record, Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Interval, UserShare};
 use std::collections::BTreeMap;
@@ -74,11 +75,6 @@ pub struct Figure {
     pub user_share: Option<UserShare>,
 }
 
-const EMPTY_LOOP: &str = "call.empty_loop";
-const EMPTY_CALL: &str = "call.direct";
-pub const REFERENCE: &str = "id.getppid";
-pub const SPIN: &str = "call.spin";
-
 impl Figure {
     /// Half the interval's width in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
@@ -116,7 +112,7 @@ impl Yardsticks {
     fn of(run: &Run, range: Range<usize>) -> Yardsticks {
         let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone());
         let loops = run.records.iter().filter(|r| is_empty_loop(&r.case));
-        let calls = run.records.iter().filter(|r| is_operation(&r.case, EMPTY_CALL));
+        let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
         let empty_loops =
             loops.filter_map(|r| Some(((r.case.language.clone(), r.case.environment.clone()), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
@@ -136,17 +132,13 @@ impl Yardsticks {
     }
 }
 
-fn is_operation(case: &Case, operation: &str) -> bool {
-    case.operation == operation && case.params.is_empty() && case.language.is_none()
-}
-
 fn is_empty_loop(case: &Case) -> bool {
-    is_operation(case, EMPTY_LOOP) || (case.language.is_some() && case.operation.is_empty())
+    case.is_plain(EMPTY_LOOP) || (case.language.is_some() && case.operation.is_empty())
 }
 
 /// Whether every run measures it, be it asked for or not.
 fn is_baseline(case: &Case) -> bool {
-    is_empty_loop(case) || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| is_operation(case, operation))
+    is_empty_loop(case) || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
 }
 
 fn measurement(record: &Record) -> Option<&Measurement> {
@@ -158,7 +150,7 @@ fn measurement(record: &Record) -> Option<&Measurement> {
 
 /// All blocks, or the longer stretch where the kernel's state changed within the run; and how to say so.
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
-    let find = |operation: &str| run.records.iter().find(|r| is_operation(&r.case, operation));
+    let find = |operation: &str| run.records.iter().find(|r| r.case.is_plain(operation));
     let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
     let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
     let Some(((range, share), blocks)) = change else { return (0..usize::MAX, None) };

@@ -161,6 +161,20 @@ fn answers_name_what_they_rest_on() {
 }
 
 #[test]
+fn cautions_stand_before_the_ratios_and_name_no_column_that_is_not_there() {
+    let place = Place::new();
+    let mut moved = other_run(1.0);
+    let records = moved["records"].as_array_mut().unwrap();
+    let getppid = records.iter_mut().find(|r| r["operation"] == "id.getppid").unwrap();
+    *getppid = scaled(getppid, 2.0);
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &moved));
+    let html = page(&place, &[&one, &two]);
+    let (caution, table) = (html.find("the reference call id.getppid itself costs"), html.find("class=\"side\""));
+    assert!(caution.is_some() && caution < table, "{caution:?} {table:?}");
+    assert!(!html.contains("/getppid") && !html.contains("&#39;/getppid"));
+}
+
+#[test]
 fn costs_over_a_parameter_have_model_and_crossover() {
     let place = Place::new();
     let sizes = save(&place, "sizes.json", &sizes_run());

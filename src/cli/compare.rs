@@ -1,13 +1,14 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
 mod files;
+mod history;
 pub(super) mod labels;
 
 use super::error::usage;
 use super::{Exit, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
-use crate::report::{Format, write_comparison, write_comparison_csv, write_comparison_json};
+use crate::report::{Format, printable, write_comparison, write_comparison_csv, write_comparison_json};
 use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
@@ -35,8 +36,8 @@ pub struct CompareArgs {
     /// Only rows whose name, operation or area matches; may be given more than once.
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
-    /// Differences up to this count as none, and rows that are surely the same in every file are left out; with --history,
-    /// smaller changes are not shown [default: 1%, all rows shown].
+    /// Only rows that surely differ by more than this; how many others there are, the same or unresolved, is said below.
+    /// With --history, smaller changes are not shown [default: 1% decides what is called the same, all rows are shown].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
     /// End with status 1 and name the rows where a cost has surely grown by more than this: where the lower end of the
@@ -60,8 +61,9 @@ Examples:
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
 
-A ratio between two runs is less certain than a cost within one: its interval rests on how the launches of the workers
-scatter, and on 1% that is assumed for what moves a whole run. Where kernel entries differ, there is no ratio.";
+A ratio between two runs is less certain than a cost within one: its interval rests on how the
+launches of the workers scatter, and on 1.5% that is assumed for what moves a whole run. Where kernel
+entries differ, there is no ratio.";
 
 /// A percentage, with or without its sign, as a share.
 fn percent(text: &str) -> Result<f64, String> {
@@ -72,25 +74,28 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
-    usage(labels::check(&args.files, &args.labels))?;
     let selection = usage(selection(args))?;
+    let margin = args.threshold.unwrap_or(MARGIN);
+    if let Some(directory) = &args.history {
+        return history::run(directory, &selection, margin, args.format, out);
+    }
+    usage(labels::check(&args.files, &args.labels))?;
     let columns = files::columns(&args.files, &args.labels, selection.study.as_ref())?;
     let baseline = usage(labels::baseline(args.baseline.as_deref(), &args.files, &columns))?;
-    let options = Options {
-        baseline,
-        margin: args.threshold.unwrap_or(MARGIN),
-        hide_same: args.threshold.is_some(),
-        selection,
-        order: args.sort,
-    };
-    let comparison = compare(&columns, &options);
+    let options = Options { baseline, margin, selection, order: args.sort };
+    let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
+    let grown = args.fail_over.map(|limit| grown(&comparison, limit)).unwrap_or_default();
+    if args.threshold.is_some() {
+        comparison.keep_differing();
+    }
     match args.format {
         Format::Json => write_comparison_json(&comparison, out)?,
         Format::Csv => write_comparison_csv(&comparison, out)?,
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
     }
-    Ok(args.fail_over.map_or(Exit::Success, |limit| judge(&comparison, limit)))
+    grown.iter().for_each(|line| eprintln!("syscost: {line}"));
+    Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
 }
 
 fn selection(args: &CompareArgs) -> Result<Selection> {
@@ -109,7 +114,7 @@ fn selection(args: &CompareArgs) -> Result<Selection> {
 
 /// Nothing to show is a mistake in the question: patterns that match nothing, files that have nothing in common.
 fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
-    let common = comparison.rows.iter().any(|row| row.cells.iter().flatten().count() > 1) || comparison.left_out > 0;
+    let common = comparison.rows.iter().any(|row| row.cells.iter().flatten().count() > 1);
     let result = match (common, comparison.rows.is_empty()) {
         (true, _) => return Ok(()),
         (false, true) if !args.only.is_empty() => {
@@ -126,9 +131,9 @@ fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
     usage(result)
 }
 
-/// Names the rows on standard error whose cost has surely grown by more than `limit`.
-fn judge(comparison: &Comparison, limit: f64) -> Exit {
-    let mut exit = Exit::Success;
+/// A line for each row whose cost has surely grown by more than `limit`, a share.
+fn grown(comparison: &Comparison, limit: f64) -> Vec<String> {
+    let mut lines = Vec::new();
     for row in &comparison.rows {
         for (column, verdict) in row.verdicts.iter().enumerate() {
             let Some((low, high)) = verdict.low_high().filter(|(low, _)| *low > 1.0 + limit) else { continue };
@@ -137,11 +142,10 @@ fn judge(comparison: &Comparison, limit: f64) -> Exit {
                 row.key,
                 verdict.ratio().unwrap_or(low),
                 comparison.columns[column].label,
-                limit * 100.0
+                (limit * 1e4).round() / 100.0
             );
-            eprintln!("syscost: {}", crate::report::printable(&line));
-            exit = Exit::CostGrown;
+            lines.push(printable(&line));
         }
     }
-    exit
+    lines
 }

@@ -28,6 +28,7 @@ enum SchemaKind {
     Summary,
     Result,
     Comparison,
+    History,
 }
 
 pub fn run(args: &CompletionsArgs, command: &mut clap::Command, out: &mut dyn Write) -> Result<Exit> {
@@ -48,6 +49,7 @@ pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
         SchemaKind::Summary => crate::report::schema(),
         SchemaKind::Result => crate::store::schema(),
         SchemaKind::Comparison => crate::report::comparison_schema(),
+        SchemaKind::History => crate::report::history_schema(),
     };
     serde_json::to_writer_pretty(&mut *out, &schema)?;
     writeln!(out)?;

@@ -7,7 +7,7 @@ use super::progress::Progress;
 use crate::engine::Planned;
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::affinity::Wanted;
-use crate::model::Operation;
+use crate::model::{Operation, SHARED, THREADS};
 use crate::plan::{self, Setting, Subject};
 use crate::report::{self, Format, Screen};
 use crate::session::{Session, Wishes};
@@ -82,6 +82,9 @@ fn wishes(args: &ExplainArgs) -> Wishes {
 fn check(args: &ExplainArgs) -> Result<()> {
     if args.format == Format::Csv && !args.variants {
         bail!("--format csv is for tables; without --variants use text, markdown or json");
+    }
+    if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
+        bail!("--param {}: explain follows one thread; leave it out", setting.name);
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
         bail!("--param {}: explain takes one value of each parameter", setting.name);

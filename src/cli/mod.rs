@@ -53,7 +53,7 @@ Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-ov
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Report(report::ReportArgs),

@@ -5,7 +5,7 @@ use super::progress::Progress;
 use super::show::{View, write_run};
 use super::{Exit, terminal};
 use crate::kernel::affinity::Wanted;
-use crate::model::{Outcome, Run};
+use crate::model::{Outcome, Run, SHARED, THREADS};
 use crate::plan::{Code, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
 use crate::runner::Environment;
 use crate::session::{Session, Wishes};
@@ -52,6 +52,13 @@ pub struct RunArgs {
     /// included. May be given more than once.
     #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
     params: Vec<Setting>,
+    /// How many do each operation at once, each on a CPU of its own; a list or ranges, one case each. One of them is timed
+    /// while the others keep on. They are processes with files of their own [same as --param threads=N].
+    #[arg(long, value_name = "N[,N...]", value_parser = threads)]
+    threads: Option<Setting>,
+    /// With --threads: threads of one process that do it on the same objects [same as --param shared=1].
+    #[arg(long, requires = "threads")]
+    shared: bool,
     /// A snippet's untimed set-up, for all snippets of that language; @FILE reads it from a file.
     #[arg(long = "setup", value_name = "LANG:CODE")]
     setups: Vec<Code>,
@@ -83,6 +90,7 @@ Examples:
   syscost run file --param depth=1,8 --time 10 --out file.json
   syscost run call --view cmpthese --cpu-seconds 1
   syscost run --all --precision 2 --format csv
+  syscost run fd.dup_close --threads 1..4 --shared
   syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median'
 
@@ -100,6 +108,14 @@ fn cpu_seconds(text: &str) -> Result<f64, String> {
     match positive(text)? {
         seconds if seconds < 0.1 => Err(format!("'{text}' is under 0.1 seconds, which say nothing")),
         seconds => Ok(seconds),
+    }
+}
+
+fn threads(text: &str) -> Result<Setting> {
+    let setting: Setting = format!("{THREADS}={text}").parse()?;
+    match setting.values.contains(&0) {
+        true => Err(anyhow!("'{text}' holds 0: one thread is the fewest")),
+        false => Ok(setting),
     }
 }
 
@@ -150,12 +166,18 @@ impl RunArgs {
         self.study.as_deref().or(nothing.then_some(TOUR)).map(Study::find).transpose()
     }
 
+    /// All parameters that were asked for, those with a flag of their own included.
+    fn settings(&self) -> Vec<Setting> {
+        let shared = self.shared.then(|| Setting { name: SHARED.to_string(), values: vec![1] });
+        self.params.iter().chain(&self.threads).cloned().chain(shared).collect()
+    }
+
     fn plan(&self, session: &Session, study: Option<&Study>) -> Result<StudyPlan> {
         if let Some(study) = study {
-            return study.plan(&session.catalogue, &self.params, &self.environments);
+            return study.plan(&session.catalogue, &self.settings(), &self.environments);
         }
         let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
-        let planned = select(&session.catalogue, &subjects, &self.params, &self.environments)?;
+        let planned = select(&session.catalogue, &subjects, &self.settings(), &self.environments)?;
         Ok(StudyPlan::without_study(planned))
     }
 }

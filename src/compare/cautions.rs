@@ -2,6 +2,7 @@
 //! the same everywhere are not mentioned.
 
 use super::column::{Column, ColumnInfo};
+use super::facts::{FACTS, measured, shortened};
 use super::rows::ComparedRow;
 use super::verdict::{Mark, Verdict};
 use super::work::{Work, work};
@@ -16,11 +17,12 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     lines.extend(twice(&infos));
     lines.extend(incomplete(&infos));
     lines.extend(taxes(&infos));
-    lines.extend(reference_moved(&infos, baseline, reference));
+    lines.extend(reference_moved(columns, baseline, reference));
     lines.extend(changed_within(&infos));
     lines.extend(facts(&infos));
     lines.extend(mitigations(&infos));
     lines.extend(unproven(&infos, rows, baseline));
+    lines.extend(other_code(rows));
     lines.extend(one_launch(&infos, rows));
     lines.extend(lonely(&infos, rows));
     lines
@@ -66,22 +68,25 @@ fn taxes(infos: &[&ColumnInfo]) -> Option<String> {
     })
 }
 
-/// Whether the reference call moved, and how to read the ratios then.
-fn reference_moved(infos: &[&ColumnInfo], baseline: usize, reference: &[Verdict]) -> Option<String> {
-    let moved = infos.iter().zip(reference).filter_map(|(info, verdict)| match verdict {
+/// Whether the reference call moved, and how to read the ratios then. Work in user mode beside it tells a slower machine
+/// from a dearer kernel.
+fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -> Option<String> {
+    let base = columns.get(baseline)?;
+    let spin = |column: &Column| Some(column.spin()?.cost_ns()? / base.spin()?.cost_ns()?);
+    let moved = columns.iter().zip(reference).filter_map(|(column, verdict)| match verdict {
         Verdict::Ratio(r) if matches!(r.mark, Mark::Faster | Mark::Slower) => {
-            Some(format!("x{:.3} ({:.2} .. {:.2}) in {}", r.ratio, r.low, r.high, info.label))
+            let user = spin(column).map_or(String::new(), |ratio| format!(", work in user mode x{ratio:.2},"));
+            Some(format!("x{:.3} ({:.2} .. {:.2}){user} in {}", r.ratio, r.low, r.high, column.info.label))
         }
         _ => None,
     });
     let moved: Vec<String> = moved.collect();
-    let base = infos.get(baseline)?;
     (!moved.is_empty()).then(|| {
         format!(
             "the reference call id.getppid itself costs {} against {}: entering the kernel costs something else there, \
-             whatever is called; '/getppid' is a ratio relative to it",
-            moved.join(", "),
-            base.label
+             whatever is called ('/getppid', and a column of CSV and JSON, have the ratios relative to it)",
+            moved.join("; "),
+            base.info.label
         )
     })
 }
@@ -93,53 +98,6 @@ fn changed_within(infos: &[&ColumnInfo]) -> Option<String> {
     (!labels.is_empty()).then(|| {
         format!("the kernel's state changed during the run, of which the longer stretch counts: {}", some(&labels))
     })
-}
-
-type Fact = (&'static str, fn(&ColumnInfo) -> Option<String>);
-
-/// What is compared, from what weighs most to what weighs least.
-const FACTS: [Fact; 21] = [
-    ("measured by", |info| Some(origin(info))),
-    ("kernel", |info| joined([&info.host.system, &info.host.kernel])),
-    ("kernel build", |info| info.host.kernel_version.clone()),
-    ("kernel options", |info| Some(info.host.command_line.clone().unwrap_or_default()).filter(|_| measured(info))),
-    ("CPU", |info| info.host.cpu.clone()),
-    ("CPU revision", |info| info.host.cpu_revision.clone()),
-    ("architecture", |info| info.host.architecture.clone()),
-    ("hypervisor", |info| info.host.hypervisor.clone()),
-    ("container", |info| Some(info.host.container.clone().unwrap_or("none".into())).filter(|_| measured(info))),
-    ("clock", |info| info.host.clock_source.clone()),
-    ("C library", |info| info.host.libc.clone()),
-    ("compiler of the probe", |info| Some(info.tool.compiler.clone()).filter(|_| measured(info))),
-    ("file system", |info| info.host.file_system.clone()),
-    ("user", |info| info.host.user.clone()),
-    ("processors", |info| info.host.cpus.map(|cpus| cpus.to_string())),
-    ("governor", |info| info.host.governor.clone()),
-    ("turbo", |info| info.host.turbo.map(on_off)),
-    ("SMT", |info| info.host.smt.map(on_off)),
-    ("autogroup", |info| info.host.autogroup.map(on_off)),
-    ("time for measuring", |info| Some(format!("{} s", info.budget_s)).filter(|_| measured(info))),
-    ("target precision", |info| Some(format!("{}%", info.precision_percent)).filter(|_| measured(info))),
-];
-
-fn measured(info: &ColumnInfo) -> bool {
-    info.source.is_none()
-}
-
-fn origin(info: &ColumnInfo) -> String {
-    match &info.source {
-        Some(source) => format!("others ({})", source.title),
-        None => format!("{} {}", info.tool.name, info.tool.version),
-    }
-}
-
-fn on_off(on: bool) -> String {
-    if on { "on".to_string() } else { "off".to_string() }
-}
-
-fn joined(parts: [&Option<String>; 2]) -> Option<String> {
-    let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
-    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 /// One line for each fact that differs. What an article does not tell is no difference by itself.
@@ -166,15 +124,6 @@ fn grouped<'a>(texts: impl Iterator<Item = (&'a str, Option<String>)>, empty: &s
     }
     let groups: Vec<String> = by_text.iter().map(|(text, labels)| format!("{text} ({})", some(labels))).collect();
     groups.join("; ")
-}
-
-/// Facts come from files, and a line must stay one.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 80;
-    match text.chars().count() > LONGEST {
-        true => text.chars().take(LONGEST).chain(['…']).collect(),
-        false => text.to_string(),
-    }
 }
 
 /// Of mitigations, those that not all have.
@@ -209,11 +158,19 @@ fn unproven(infos: &[&ColumnInfo], rows: &[ComparedRow], baseline: usize) -> Opt
     }
     let rest = (unknown > 0).then(|| {
         let not = labels_without_entries(infos, rows);
-        format!("kernel entries are not known for {unknown} rows ({not}): that these do the same work is not proven")
+        format!(
+            "kernel entries are not known for {} ({not}): that these do the same work is not proven",
+            some_rows(unknown)
+        )
     });
-    let names = (renamed > 0).then(|| format!("kernel entries have other names, as many of each, in {renamed} rows"));
-    let lines: Vec<String> = rest.into_iter().chain(names).collect();
+    let renamed =
+        (renamed > 0).then(|| format!("kernel entries have other names, as many of each, in {}", some_rows(renamed)));
+    let lines: Vec<String> = rest.into_iter().chain(renamed).collect();
     (!lines.is_empty()).then(|| lines.join("; "))
+}
+
+fn some_rows(count: usize) -> String {
+    format!("{count} row{}", if count == 1 { "" } else { "s" })
 }
 
 fn labels_without_entries(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> String {
@@ -223,6 +180,12 @@ fn labels_without_entries(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> String
     };
     let labels: Vec<&str> = (0..infos.len()).filter(|i| lacks(*i)).map(|i| infos[i].label.as_str()).collect();
     some(&labels)
+}
+
+/// Snippets of one name whose code differs.
+fn other_code(rows: &[ComparedRow]) -> Option<String> {
+    let names: Vec<&str> = rows.iter().filter(|row| row.other_code).map(|row| row.key.title.as_str()).collect();
+    (!names.is_empty()).then(|| format!("the code is not the same in all files: {}", some(&names)))
 }
 
 /// Runs of one launch: their scatter is a guess.
@@ -238,7 +201,7 @@ fn one_launch(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> Option<String> {
 /// Rows that cannot be compared because other files do not have them.
 fn lonely(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> Option<String> {
     let lone = rows.iter().filter(|row| row.cells.iter().flatten().count() < infos.len()).count();
-    (lone > 0).then(|| format!("{lone} of {} rows are not in all files (other operations or parameters)", rows.len()))
+    (lone > 0).then(|| format!("not in all files, by operation or parameters: {lone} of {}", some_rows(rows.len())))
 }
 
 #[cfg(test)]
@@ -286,13 +249,28 @@ mod tests {
 
     #[test]
     fn copies_interruptions_and_moved_references_are_told() {
-        let of =
-            |ns: u64| Run { started_unix_s: 9, ..run(vec![record("id.getppid", ns), named("n", "id.umask", 100)]) };
+        let of = |ns: u64| Run {
+            started_unix_s: 9,
+            ..run(vec![record("id.getppid", ns), named("n", "id.umask", 100), record("call.spin", 200)])
+        };
         let told = lines(&[("a", of(100)), ("b", Run { complete: false, ..of(150) })]);
         assert_eq!(told[0], "the same run, not another: a, b");
         assert_eq!(told[1], "interrupted, so that figures rest on less: b");
-        assert!(told[2].starts_with("the reference call id.getppid itself costs x1.500 (1.46 .. 1.54) in b against a"));
-        assert!(told[3].starts_with("kernel entries are not known for 2 rows (a, b)"), "{told:?}");
+        let moved = "the reference call id.getppid itself costs x1.500 (1.44 .. 1.56), work in user mode x1.00, in b";
+        assert!(told[2].starts_with(moved), "{told:?}");
+        assert!(told[3].starts_with("kernel entries are not known for 3 rows (a, b)"), "{told:?}");
+    }
+
+    #[test]
+    fn code_that_differs_under_one_name_is_told() {
+        let of = |body: &str| {
+            let mut record = named("work", body, 100);
+            record.case.language = Some("c".into());
+            run(vec![entering("id.umask", 100, &[]), record])
+        };
+        let told = lines(&[("a", of("f();")), ("b", of("g();"))]);
+        assert!(told.iter().any(|line| line == "the code is not the same in all files: work"), "{told:?}");
+        assert!(!lines(&[("a", of("f();")), ("b", of("f();"))]).iter().any(|line| line.contains("code")));
     }
 
     #[test]
@@ -301,7 +279,7 @@ mod tests {
         let article = Run { source, ..run(vec![published("id.umask", 50.0), published("id.getuid", 50.0)]) };
         let told = lines(&[("a", counted(Host { cpu: Some("EPYC".into()), ..Host::default() })), ("old", article)]);
         assert_eq!(told[0], "measured by: syscost 0 (a); others (An article) (old)");
-        assert!(told[1].contains("not proven") && told[2].starts_with("1 of 2 rows"), "{told:?}");
+        assert!(told[1].contains("not proven") && told[2].ends_with("parameters: 1 of 2 rows"), "{told:?}");
         assert_eq!(told.len(), 3);
     }
 }

@@ -1,9 +1,9 @@
 //! A run condensed to what comparing needs: figures, launch medians and facts, without the samples.
 
 use crate::derive::DerivedRow;
-use crate::model::{Case, Entries, Failure, Host, Outcome, Record, Role, Run, Source, Tool};
+use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
 use crate::stats::{self, Launches};
-use crate::summary::{self, Figure, REFERENCE, Row, SPIN};
+use crate::summary::{self, Figure, Row};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ impl Column {
     }
 
     fn operation(&self, operation: &str) -> Option<&ColumnRow> {
-        let is_it = |row: &&ColumnRow| row.case.operation == operation && row.case.language.is_none();
+        let is_it = |row: &&ColumnRow| row.case.is_plain(operation);
         let native = |row: &&ColumnRow| row.case.environment == "native";
         let rows = || self.rows.iter().filter(is_it);
         rows().find(native).or_else(|| rows().next())

@@ -1,1 +1,216 @@
-//! One machine over time: the points at which an operation's cost changed for good, and what changed in the machine there.
+//! Machines over time: the points at which an operation's cost changed for good, and what changed in the machine there.
+//! Called by `compare --history`. The method is in `stats::change_points`; here it meets logarithms of medians, one a run.
+
+use super::column::{Column, ColumnInfo};
+use super::rows::{ComparedRow, Key, matched};
+use super::select::Selection;
+use super::{facts, work};
+use crate::stats::{FEWEST_RUNS, change_points, median};
+use indexmap::IndexMap;
+use std::collections::{BTreeSet, HashSet};
+
+/// One machine and its runs, the oldest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Its host name; `unknown` where the files do not tell.
+    pub host: String,
+    pub runs: Vec<ColumnInfo>,
+    pub series: Vec<Series>,
+}
+
+/// One operation over the runs of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    pub key: Key,
+    pub area: String,
+    pub points: Vec<Point>,
+    pub changes: Vec<Change>,
+}
+
+/// What one run says of the operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Index of the run.
+    pub run: usize,
+    pub cost_ns: f64,
+}
+
+/// A point at which the cost changed for good.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Index of the first run with the new cost.
+    pub run: usize,
+    /// Medians over the runs of both states.
+    pub before_ns: f64,
+    pub after_ns: f64,
+    /// What changed from the run before to this one, in words; empty where nothing known did.
+    pub host_changes: Vec<String>,
+}
+
+impl Change {
+    pub fn ratio(&self) -> f64 {
+        self.after_ns / self.before_ns
+    }
+}
+
+impl Series {
+    /// Whether it has the runs that finding a change takes.
+    pub fn is_long_enough(&self) -> bool {
+        self.points.len() >= FEWEST_RUNS
+    }
+}
+
+/// The history of each machine, in the order of their names. Articles have no place in time and are left out, copies of a
+/// run count once, and changes of less than `margin` (a share) are none.
+pub fn histories(columns: Vec<Column>, selection: &Selection, margin: f64) -> Vec<Machine> {
+    let mut seen = HashSet::new();
+    let mut by_host: IndexMap<String, Vec<Column>> = IndexMap::new();
+    for column in columns.into_iter().filter(|column| column.info.source.is_none()) {
+        let host = column.info.host.name.clone().unwrap_or("unknown".to_string());
+        if seen.insert((host.clone(), column.info.started_unix_s, column.info.seed)) {
+            by_host.entry(host).or_default().push(column);
+        }
+    }
+    by_host.sort_keys();
+    by_host.into_iter().map(|(host, columns)| machine(host, columns, selection, margin)).collect()
+}
+
+fn machine(host: String, mut columns: Vec<Column>, selection: &Selection, margin: f64) -> Machine {
+    columns.sort_by_key(|column| column.info.started_unix_s);
+    let runs: Vec<ColumnInfo> = columns.iter().map(|column| column.info.clone()).collect();
+    let rows = matched(&columns, selection);
+    let series = rows.into_iter().map(|row| series(row, &runs, margin)).collect();
+    Machine { host, runs, series }
+}
+
+fn series(row: ComparedRow, runs: &[ColumnInfo], margin: f64) -> Series {
+    let points: Vec<Point> =
+        (0..runs.len()).filter_map(|run| Some(Point { run, cost_ns: row.cost_ns(run)? })).collect();
+    let logs: Vec<f64> = points.iter().map(|point| point.cost_ns.ln()).collect();
+    let found = lasting(&points, change_points(&logs), margin);
+    let bounds = |i: usize| (if i == 0 { 0 } else { found[i - 1] }, found.get(i + 1).copied().unwrap_or(points.len()));
+    let changes = found.iter().enumerate().filter_map(|(i, at)| {
+        let (start, end) = bounds(i);
+        let (before_ns, after_ns) = (level(&points[start..*at])?, level(&points[*at..end])?);
+        let host_changes = host_changes(&row, runs, (points[*at - 1].run, points[*at].run));
+        Some(Change { run: points[*at].run, before_ns, after_ns, host_changes })
+    });
+    let changes = changes.collect();
+    Series { key: row.key, area: row.area, points, changes }
+}
+
+/// The changes that are larger than `margin`: while there is a smaller one, the smallest is dropped and its two states
+/// are one.
+fn lasting(points: &[Point], mut found: Vec<usize>, margin: f64) -> Vec<usize> {
+    loop {
+        let size = |i: usize| {
+            let start = if i == 0 { 0 } else { found[i - 1] };
+            let end = found.get(i + 1).copied().unwrap_or(points.len());
+            let levels = level(&points[start..found[i]]).zip(level(&points[found[i]..end]));
+            levels.map_or(0.0, |(before, after)| (after / before).ln().abs())
+        };
+        let smallest = (0..found.len()).min_by(|a, b| size(*a).total_cmp(&size(*b)));
+        match smallest.filter(|i| size(*i) <= margin.ln_1p()) {
+            Some(i) => drop(found.remove(i)),
+            None => return found,
+        }
+    }
+}
+
+fn level(points: &[Point]) -> Option<f64> {
+    median(points.iter().map(|point| point.cost_ns).collect())
+}
+
+/// What changed between two runs: of the machine, of the tool, and of the work itself.
+fn host_changes(row: &ComparedRow, runs: &[ColumnInfo], (old, new): (usize, usize)) -> Vec<String> {
+    let mut changes = Vec::new();
+    if let (Some(before), Some(after)) = (&row.cells[old], &row.cells[new])
+        && let work::Work::Different(_) = work::work(after, "", before, "")
+        && let (Some(before), Some(after)) = (&before.entries, &after.entries)
+    {
+        changes.push(format!("not the same operation any more: kernel entries {before} -> {after}"));
+    }
+    changes.extend(facts::changed_facts(&runs[old], &runs[new]));
+    changes.extend(changed_sets("mitigations", &runs[old].host.mitigations, &runs[new].host.mitigations));
+    let kinds = |info: &ColumnInfo| info.host.taxes.iter().map(|tax| tax.kind.clone()).collect::<Vec<_>>();
+    changes.extend(changed_sets("costs added to every call", &kinds(&runs[old]), &kinds(&runs[new])));
+    changes
+}
+
+/// `mitigations: + retbleed: IBPB, - retbleed: none`
+fn changed_sets(name: &str, old: &[String], new: &[String]) -> Option<String> {
+    let (old, new): (BTreeSet<&String>, BTreeSet<&String>) = (old.iter().collect(), new.iter().collect());
+    let gone = old.difference(&new).map(|text| format!("- {text}"));
+    let come = new.difference(&old).map(|text| format!("+ {text}"));
+    let all: Vec<String> = come.chain(gone).collect();
+    (!all.is_empty()).then(|| format!("{name}: {}", all.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{entering, published, record, run};
+    use super::*;
+    use crate::model::{Host, Run, Source};
+
+    /// Runs a day apart, the newest first; from `at` on the kernel is another and file.stat costs 120.
+    fn runs(count: u64, at: u64, host: &str) -> Vec<Column> {
+        let one = |day: u64| {
+            let new = day >= at;
+            let cost = if new { 120_000 } else { 100_000 } + 97 * (day * 7 % 5);
+            let host = Host {
+                name: Some(host.into()),
+                kernel: Some(if new { "6.18" } else { "6.1" }.into()),
+                mitigations: if new { vec!["retbleed: IBPB".into()] } else { vec![] },
+                ..Host::default()
+            };
+            let records = vec![record("file.stat", cost), entering("id.umask", 90_000 + day * 11 % 7, &[])];
+            Column::new(&format!("run{day}"), &Run { host, started_unix_s: 1000 + day, ..run(records) })
+        };
+        (0..count).rev().map(one).collect()
+    }
+
+    #[test]
+    fn a_change_is_dated_and_told_with_what_changed_in_the_machine() {
+        let mut columns = runs(16, 9, "vm");
+        columns.extend(runs(4, 2, "db"));
+        columns.push(columns[3].clone());
+        let source = Some(Source { title: "article".into(), note: String::new() });
+        columns.push(Column::new("article", &Run { source, ..run(vec![published("file.stat", 5.0)]) }));
+        let machines = histories(columns, &Selection::default(), 0.01);
+        let hosts: Vec<(&str, usize)> = machines.iter().map(|m| (m.host.as_str(), m.runs.len())).collect();
+        assert_eq!(hosts, [("db", 4), ("vm", 16)]);
+        let series = &machines[1].series;
+        assert_eq!((series[0].changes.len(), series[1].changes.len()), (1, 0));
+        let change = &series[0].changes[0];
+        assert_eq!(machines[1].runs[change.run].started_unix_s, 1009);
+        assert!((change.ratio() - 1.2).abs() < 0.002, "{change:?}");
+        assert_eq!(change.host_changes, ["kernel: 6.1 -> 6.18", "mitigations: + retbleed: IBPB"]);
+        assert!(!machines[0].series[0].is_long_enough() && machines[0].series[0].changes.is_empty());
+    }
+
+    #[test]
+    fn changes_within_the_margin_are_none() {
+        let machines = histories(runs(16, 9, "vm"), &Selection::default(), 0.25);
+        assert_eq!(machines[0].series[0].changes, []);
+        let points: Vec<Point> = [100.0, 100.5, 130.0]
+            .iter()
+            .flat_map(|ns| [*ns; 4])
+            .enumerate()
+            .map(|(run, cost_ns)| Point { run, cost_ns })
+            .collect();
+        assert_eq!(lasting(&points, vec![4, 8], 0.01), [8]);
+    }
+
+    #[test]
+    fn other_work_is_said_first() {
+        let one = |day: u64| {
+            let entries: &[(&str, f64)] = if day < 8 { &[("getpid", 1.0)] } else { &[] };
+            let cost = if day < 8 { 100_000 } else { 2_000 } + day % 3;
+            Column::new("", &Run { started_unix_s: day + 1, ..run(vec![entering("call.getpid", cost, entries)]) })
+        };
+        let machines = histories((0..16).map(one).collect(), &Selection::default(), 0.01);
+        let changes = &machines[0].series[0].changes;
+        assert_eq!(machines[0].host, "unknown");
+        assert_eq!(changes[0].host_changes, ["not the same operation any more: kernel entries getpid x1 -> none"]);
+    }
+}

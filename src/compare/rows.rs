@@ -32,8 +32,10 @@ pub struct ComparedRow {
     pub key: Key,
     /// The operation of the first column that has the row; of a snippet its body.
     pub operation: String,
-    /// The operation's area; of a snippet its language.
+    /// The operation's area; of a snippet its language; `other` where no column tells.
     pub area: String,
+    /// Whether the text of a snippet is another in some column, though it has the same name.
+    pub other_code: bool,
     /// `None` where the run does not have the row.
     pub cells: Vec<Option<Cell>>,
     /// Each column against the baseline.
@@ -66,11 +68,29 @@ impl ComparedRow {
         self.cells.get(column)?.as_ref()?.cost_ns()
     }
 
-    /// Whether every column that has the row surely costs the same as the baseline.
-    pub fn is_same(&self) -> bool {
-        let mut others = self.verdicts.iter().filter(|verdict| **verdict != Verdict::Baseline).peekable();
-        others.peek().is_some() && others.all(|verdict| verdict.mark() == Some(Mark::Same))
+    /// Whether the row has something to show where only differences of more than `margin` are looked for.
+    pub(super) fn standing(&self, margin: f64) -> Standing {
+        let of_verdict = |verdict: &Verdict| match verdict {
+            Verdict::DifferentWork(_) => Some(Standing::Shown),
+            Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => Some(Standing::Shown),
+            Verdict::OneFigure { .. } => Some(Standing::Same),
+            Verdict::Ratio(ratio) => Some(match ratio.mark {
+                Mark::Faster | Mark::Slower => Standing::Shown,
+                Mark::Same => Standing::Same,
+                Mark::Unresolved => Standing::Unresolved,
+            }),
+            Verdict::Baseline | Verdict::Missing => None,
+        };
+        self.verdicts.iter().filter_map(of_verdict).max().unwrap_or(Standing::Shown)
     }
+}
+
+/// What a row is where only differences are looked for; of several columns the last in this order counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    Same,
+    Unresolved,
+    Shown,
 }
 
 /// `file.lstat depth=4`, as a run's own table has it.
@@ -81,12 +101,15 @@ impl fmt::Display for Key {
     }
 }
 
-/// `file` of `file.lstat`; of a snippet its language; `other` of what has no area, as the operations of articles.
+/// The area of what has none, as the operations of articles.
+const OTHER: &str = "other";
+
+/// `file` of `file.lstat`; of a snippet its language.
 pub fn area(case: &Case) -> &str {
     match (&case.language, case.operation.split_once('.')) {
         (Some(language), _) => language,
         (None, Some((area, rest))) if !area.is_empty() && !rest.contains(' ') && !area.contains(' ') => area,
-        _ => "other",
+        _ => OTHER,
     }
 }
 
@@ -105,7 +128,7 @@ pub fn matched(columns: &[Column], selection: &Selection) -> Vec<ComparedRow> {
         }
     }
     let mut rows = rows.rows;
-    rows.sort_by_key(|row| selection.place(&row.key.label));
+    rows.sort_by_key(|row| selection.place(&row.key.label, row.key.language.as_ref()));
     rows
 }
 
@@ -129,6 +152,7 @@ impl Rows {
             key: key(&row.case),
             operation: row.case.operation.clone(),
             area: area(&row.case).to_string(),
+            other_code: false,
             cells,
             verdicts: vec![Verdict::Missing; self.columns],
         });
@@ -146,6 +170,10 @@ impl Rows {
         let Some(found) = exact.or(only) else { return false };
         let target = &mut self.rows[found];
         target.cells[column] = Some(Cell::of(row));
+        if target.area == OTHER {
+            target.area = area(&row.case).to_string();
+        }
+        target.other_code |= row.case.language.is_some() && row.case.operation != target.operation;
         target.key.params.extend(params);
         target.key.asked.extend(row.case.params.clone());
         target.key.by_default.extend(row.case.defaults.keys().cloned());

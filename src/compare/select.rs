@@ -41,7 +41,7 @@ impl StudyCases {
     pub fn apply(&self, run: &mut Run) {
         for record in &mut run.records {
             let case = &record.case;
-            if self.cases.iter().any(|own| own.label() == case.label()) {
+            if self.place(case.label(), case.language.as_ref()).is_some() {
                 continue;
             }
             let is_it = |own: &&Case| own.operation == case.operation && own.language == case.language;
@@ -52,16 +52,20 @@ impl StudyCases {
         run.study = Some(self.view.clone());
     }
 
-    fn place(&self, label: &str) -> Option<usize> {
-        let case = self.cases.iter().position(|case| case.label() == label);
-        let pattern = || self.patterns.iter().position(|pattern| pattern.matches_id(label));
+    fn place(&self, label: &str, language: Option<&String>) -> Option<usize> {
+        let is_it = |case: &Case| case.label() == label && case.language.as_ref() == language;
+        let case = self.cases.iter().position(is_it);
+        let area = label.split('.').next().unwrap_or_default();
+        let takes = |pattern: &Pattern| pattern.matches_id(label) || pattern.text() == area;
+        let pattern = || self.patterns.iter().position(takes).filter(|_| language.is_none());
         case.or_else(|| Some(self.cases.len() + pattern()?))
     }
 }
 
 impl Selection {
     pub fn takes(&self, case: &Case) -> bool {
-        let of_study = self.study.as_ref().is_none_or(|study| study.place(case.label()).is_some());
+        let of_study =
+            self.study.as_ref().is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());
         let texts = || [case.label(), case.operation.as_str(), area(case)];
         let matches = |pattern: &Pattern| texts().iter().any(|text| pattern.matches_id(text));
         of_study && (self.only.is_empty() || self.only.iter().any(matches))
@@ -74,8 +78,8 @@ impl Selection {
     }
 
     /// Where a row stands among the others; equal for rows that keep their order.
-    pub fn place(&self, label: &str) -> usize {
-        self.study.as_ref().and_then(|study| study.place(label)).unwrap_or(usize::MAX)
+    pub fn place(&self, label: &str, language: Option<&String>) -> usize {
+        self.study.as_ref().and_then(|study| study.place(label, language)).unwrap_or(usize::MAX)
     }
 }
 

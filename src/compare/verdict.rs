@@ -232,7 +232,7 @@ mod tests {
     fn many_rows_need_more_evidence_for_each() {
         let rows = |count: usize, ns: u64| (0..count).map(|i| record(&format!("file.op{i}"), ns)).collect::<Vec<_>>();
         let marked = |count: usize| {
-            let columns = [column("old", rows(count, 100_000)), column("new", rows(count, 105_000))];
+            let columns = [column("old", rows(count, 100_000)), column("new", rows(count, 108_000))];
             compare(&columns, &Options::default()).rows[0].verdicts[1].mark()
         };
         assert_eq!((marked(1), marked(100)), (Some(Mark::Slower), Some(Mark::Unresolved)));

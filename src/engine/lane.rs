@@ -2,9 +2,10 @@
 
 use super::calibrate::{Shape, calibrate};
 use super::{Config, Launcher, Measured, Planned, Worker};
-use crate::model::{Block, Failure, Measurement, Outcome, Role, Slot};
+use crate::model::{Block, Failure, Measurement, Outcome, REFERENCE, Role, SPIN, Slot};
 use crate::runner::{Facts, Reply};
-use crate::stats;
+use crate::stats::{self, Estimate};
+use std::ops::Range;
 
 pub struct Lane {
     pub planned: Planned,
@@ -22,9 +23,21 @@ impl Lane {
         Lane { planned, worker: None, facts: Facts::default(), shape: None, measurement, failure: None, precise: false }
     }
 
-    /// Whether it takes part in the next round. Baselines do to the end: the others are read against them.
+    /// Whether it takes part in the next round. What the others are read against does to the end, also where it was
+    /// asked for.
     pub fn active(&self) -> bool {
-        self.failure.is_none() && (!self.precise || self.planned.role == Role::Baseline)
+        let to_the_end = self.planned.role == Role::Baseline || self.is(REFERENCE) || self.is(SPIN);
+        self.failure.is_none() && (!self.precise || to_the_end)
+    }
+
+    /// Whether it measures this operation of the probe.
+    pub fn is(&self, operation: &str) -> bool {
+        self.planned.case.is_plain(operation)
+    }
+
+    /// The median of each block, NaN of an empty one.
+    pub fn block_medians(&self) -> Vec<f64> {
+        stats::block_medians(&self.measurement)
     }
 
     pub fn precise(&self) -> bool {
@@ -59,8 +72,10 @@ impl Lane {
         }
     }
 
-    pub fn begin_block(&mut self, launch: u32) {
-        self.measurement.blocks.push(Block { launch, slots: Vec::new() });
+    /// Begins the run's block `index`: blocks of one index were measured together in all lanes, so those in which this
+    /// lane rested are there and empty.
+    pub fn begin_block(&mut self, launch: u32, index: usize) {
+        self.measurement.blocks.resize(index + 1, Block { launch, slots: Vec::new() });
     }
 
     /// One request, its samples added to the current block.
@@ -90,11 +105,19 @@ impl Lane {
         }
     }
 
-    /// Looks whether the interval is as narrow as wanted.
-    pub fn look(&mut self, precision_percent: f64) {
-        let estimate = stats::estimate(&self.measurement, 0..self.measurement.blocks.len());
-        let half_width = estimate.and_then(|e| e.half_width_percent());
+    /// Looks whether the interval of the blocks in `steady` is as narrow as wanted.
+    pub fn look(&mut self, steady: Range<usize>, precision_percent: f64) {
+        let half_width = self.estimate(steady).and_then(|e| e.half_width_percent());
         self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
+    }
+
+    /// Whether the blocks in `steady` are too few for an interval.
+    pub fn wants_blocks(&self, steady: Range<usize>) -> bool {
+        self.failure.is_none() && self.estimate(steady).is_none_or(|e| e.interval.is_none())
+    }
+
+    fn estimate(&self, steady: Range<usize>) -> Option<Estimate> {
+        stats::estimate(&self.measurement, steady)
     }
 
     /// A failure ends the case: what was sampled before it is not shown as its cost. An interrupted run keeps it.
@@ -165,7 +188,7 @@ pub mod tests {
     #[test]
     fn preempted_batches_are_kept_apart_and_the_cold_one_is_dropped() {
         let mut lane = lane();
-        lane.begin_block(0);
+        lane.begin_block(0, 0);
         let batches = [(900, 0), (100, 0), (500, 1), (110, 0)].map(|(ns, switches)| Batch { ns, switches });
         lane.record(&Reply { batches: batches.to_vec(), ..Reply::default() }, Shape { n: 1, k: 3, cold: true });
         assert_eq!(lane.measurement.blocks[0].slots, [[100, 110]]);
@@ -174,9 +197,19 @@ pub mod tests {
     }
 
     #[test]
+    fn blocks_of_one_index_belong_together() {
+        let mut lane = lane();
+        lane.begin_block(0, 0);
+        lane.begin_block(2, 3);
+        let launches: Vec<u32> = lane.measurement.blocks.iter().map(|b| b.launch).collect();
+        assert_eq!(launches, [0, 2, 2, 2]);
+        assert!(lane.wants_blocks(0..4));
+    }
+
+    #[test]
     fn a_failure_is_no_time() {
         let mut lane = lane();
-        lane.begin_block(0);
+        lane.begin_block(0, 0);
         lane.record(
             &Reply { batches: vec![Batch { ns: 1, switches: 0 }], ..Reply::default() },
             Shape { n: 1, k: 1, cold: false },

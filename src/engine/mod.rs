@@ -119,6 +119,8 @@ impl Slots {
 
 /// Shares of the budget after which the precision is looked at.
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
+/// The share that is spent on top where the kernel's state changed too late for the looks.
+const EXTRA: f64 = 0.25;
 /// Fresh launches of every worker in each look, because memory layout biases a launch.
 const LAUNCHES: u32 = 3;
 /// Time blocks a launch: 12 blocks a look, over the 10 that an interval needs.

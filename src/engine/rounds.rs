@@ -1,10 +1,13 @@
 //! The run itself: looks, launches, time blocks, and rounds of one slot a case in random order.
 
 use super::lane::Lane;
-use super::{BLOCKS, Clock, Config, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING, Planned};
+use super::{BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING, Planned};
+use crate::model::{REFERENCE, SPIN};
+use crate::stats;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Measures all cases at once and returns what came of each, in their order.
@@ -17,7 +20,8 @@ pub fn measure(
 ) -> Vec<Measured> {
     let lanes = cases.iter().cloned().map(Lane::new).collect();
     let random = ChaCha8Rng::seed_from_u64(config.seed);
-    let mut run = Rounds { lanes, launcher, clock, config, observer, random, launches: 0, began: clock.now() };
+    let mut run =
+        Rounds { lanes, launcher, clock, config, observer, random, launches: 0, blocks: 0, began: clock.now() };
     run.all_looks();
     run.measured()
 }
@@ -30,6 +34,8 @@ struct Rounds<'a> {
     observer: &'a mut dyn Observer,
     random: ChaCha8Rng,
     launches: u32,
+    /// Blocks that were begun.
+    blocks: usize,
     /// When measuring began: launching and calibrating the first workers is not charged to the budget.
     began: Duration,
 }
@@ -42,16 +48,31 @@ impl Rounds<'_> {
         for to in LOOKS {
             self.one_look(from, to);
             from = to;
-            let measured = self.measured();
-            self.observer.results(&measured);
             if self.observer.interrupted() || self.lanes.iter().all(Lane::precise) {
                 break;
             }
         }
+        if self.change_left_too_little() {
+            self.one_look(from, from + EXTRA);
+        }
         self.lanes.iter_mut().for_each(Lane::rest);
     }
 
-    /// Spends the budget's share between `from` and `to` in equal launches of equal blocks.
+    /// Whether the kernel's state changed so late that some case has hardly a block in the state that is shown.
+    fn change_left_too_little(&self) -> bool {
+        let steady = self.steady();
+        let cut = steady.start > 0 || steady.end < self.blocks;
+        cut && !self.observer.interrupted() && self.lanes.iter().any(|lane| lane.wants_blocks(steady.clone()))
+    }
+
+    /// The blocks that estimates will be made of: all, or those of the longer state where the kernel's changed.
+    fn steady(&self) -> Range<usize> {
+        let medians = |operation| self.lanes.iter().find(|lane| lane.is(operation)).map(Lane::block_medians);
+        let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| stats::state_change(&r, &s));
+        change.map_or(0..self.blocks, |(range, _)| range)
+    }
+
+    /// Spends the budget's share between `from` and `to` in equal launches of equal blocks, and looks what they tell.
     fn one_look(&mut self, from: f64, to: f64) {
         let part = (to - from) / f64::from(LAUNCHES);
         for launch in 0..LAUNCHES {
@@ -63,7 +84,10 @@ impl Rounds<'_> {
                 self.one_block(end, BLOCKS - block);
             }
         }
-        self.lanes.iter_mut().for_each(|lane| lane.look(self.config.precision_percent));
+        let steady = self.steady();
+        self.lanes.iter_mut().for_each(|lane| lane.look(steady.clone(), self.config.precision_percent));
+        let measured = self.measured();
+        self.observer.results(&measured);
     }
 
     fn launch(&mut self, doing: &str) {
@@ -92,7 +116,8 @@ impl Rounds<'_> {
         let until = self.began + self.config.budget.mul_f64(end);
         let deadline = now + until.saturating_sub(now) / blocks_left;
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|i| self.lanes[*i].active()).collect();
-        order.iter().for_each(|i| self.lanes[*i].begin_block(self.launches - 1));
+        order.iter().for_each(|i| self.lanes[*i].begin_block(self.launches - 1, self.blocks));
+        self.blocks += 1;
         loop {
             order.shuffle(&mut self.random);
             for i in &order {
@@ -211,6 +236,39 @@ mod tests {
         assert_eq!(watching.looks, 3);
         let blocks: Vec<usize> = measured.iter().map(|m| measurement(m).blocks.len()).collect();
         assert_eq!(blocks, [12, 36, 36]);
+    }
+
+    /// Getppid jumps at its request `at`; the first look has about 130 requests.
+    fn jumping(at: u64) -> (Vec<Planned>, impl Fn(&Case) -> Result<Scripted, Failure>) {
+        let cases =
+            [("a.a", Role::Asked), (REFERENCE, Role::Baseline), (SPIN, Role::Baseline), ("wild.b", Role::Asked)];
+        let requests = Rc::new(Cell::new(0));
+        let script = move |case: &Case| {
+            let requests = Rc::clone(&requests);
+            Ok(match case.operation.as_str() {
+                REFERENCE => Scripted::new(move |_| {
+                    requests.set(requests.get() + 1);
+                    Ok(if requests.get() < at { 100.0 } else { 150.0 })
+                }),
+                "wild.b" => Scripted::new(|request| Ok(100.0 + (request * 7919 % 100) as f64)),
+                _ => Scripted::steady(100.0),
+            })
+        };
+        (cases.map(|(id, role)| planned(id, role)).to_vec(), script)
+    }
+
+    #[test]
+    fn after_a_change_of_the_kernels_state_all_cases_get_blocks_of_the_longer_state() {
+        for (at, looks) in [(80, 3), (150, 4)] {
+            let (cases, script) = jumping(at);
+            let mut watching = Watching::default();
+            let measured = measure(&cases, &mut Script(script), &Ticking(Cell::new(0)), &config(1000), &mut watching);
+            let medians = |i: usize| stats::block_medians(measurement(&measured[i]));
+            let (steady, _) = stats::state_change(&medians(1), &medians(2)).expect("a change");
+            assert!(steady.start > 0 && watching.looks == looks, "{steady:?} after {} looks", watching.looks);
+            let estimate = stats::estimate(measurement(&measured[0]), steady).expect("blocks of that state");
+            assert!(estimate.interval.is_some(), "{estimate:?}");
+        }
     }
 
     #[test]

@@ -24,6 +24,19 @@ pub struct Case {
     pub defaults: BTreeMap<String, u64>,
 }
 
+/// What every run measures beside what was asked for, so that this can be read against it.
+pub const EMPTY_LOOP: &str = "call.empty_loop";
+pub const EMPTY_CALL: &str = "call.direct";
+/// The system call that does least, on every system.
+pub const REFERENCE: &str = "id.getppid";
+/// User mode alone, about as long as a system call.
+pub const SPIN: &str = "call.spin";
+
+/// Parameters that every operation has: how many threads or processes do it at once, and whether they do it on the same
+/// objects.
+pub const THREADS: &str = "threads";
+pub const SHARED: &str = "shared";
+
 impl Case {
     /// An operation of the native probe with default parameters.
     pub fn native(operation: &str) -> Case {
@@ -44,10 +57,22 @@ impl Case {
         Case { language: Some(language.to_string()), ..Case::native(body) }
     }
 
+    /// Whether it is this operation of the probe, with no parameter asked for.
+    pub fn is_plain(&self, operation: &str) -> bool {
+        self.operation == operation && self.params.is_empty() && self.language.is_none()
+    }
+
     /// Whether both are one piece of work, whatever a study calls them.
     pub fn same_work(&self, other: &Case) -> bool {
         let nameless = |case: &Case| Case { name: None, ..case.clone() };
         nameless(self) == nameless(other)
+    }
+
+    /// The same done by one alone: what its system calls are does not depend on the company.
+    pub fn alone(&self) -> Case {
+        let mut case = self.clone();
+        case.params.retain(|name, _| name != THREADS && name != SHARED);
+        case
     }
 
     /// All parameters that it was measured with.

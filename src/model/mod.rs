@@ -10,7 +10,7 @@ mod record;
 mod study;
 mod units;
 
-pub use case::{Case, Size};
+pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, Size, THREADS};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};

@@ -2,14 +2,14 @@
 
 use super::{Setting, Subject};
 use crate::engine::Planned;
-use crate::model::{Case, Expectation, Operation, Role};
+use crate::model::{Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, REFERENCE, Role, SHARED, SPIN, THREADS};
 use crate::runner::{Language, NATIVE};
 use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What every run measures beside what was asked, in each environment: the loop itself, an empty call (the table's
 /// yardstick), a reference system call, and user-mode work that no kernel changes.
-pub const BASELINES: [&str; 4] = ["call.empty_loop", "call.direct", "id.getppid", "call.spin"];
+pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 
 /// One case for each combination of the parameters that a subject has and each environment that applies to it; then the
 /// baselines: those above that are not among them, and the empty loop of every language.
@@ -35,7 +35,7 @@ pub fn select(
 
 pub(super) fn has(subject: &Subject, name: &str) -> bool {
     match subject {
-        Subject::Operation(operation) => operation.params.iter().any(|p| p.name == name),
+        Subject::Operation(o) => name == THREADS || name == SHARED || o.params.iter().any(|p| p.name == name),
         Subject::Snippet(case) => {
             let hole = format!("{{{name}}}");
             [&case.operation, &case.setup, &case.prelude].iter().any(|text| text.contains(&hole))

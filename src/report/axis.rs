@@ -17,7 +17,7 @@ impl LogAxis {
     }
 
     /// The same, begun at the power of ten below: a bar needs somewhere to begin.
-    pub fn from_decade(self) -> LogAxis {
+    pub fn begun_at_decade(self) -> LogAxis {
         let low = 10f64.powf(self.low.log10().floor());
         LogAxis { low, high: self.high.max(low * 10.0) }
     }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn an_axis_of_nothing_or_of_one_value_is_an_axis() {
         for values in [vec![], vec![5.0], vec![f64::NAN, f64::INFINITY, -1.0], vec![f64::MIN_POSITIVE, f64::MAX]] {
-            let axis = LogAxis::holding(values.into_iter()).from_decade().with_margin();
+            let axis = LogAxis::holding(values.into_iter()).begun_at_decade().with_margin();
             assert!((0.0..=1.0).contains(&axis.share(7.0)), "{axis:?}");
             assert!(axis.ticks(0.1).len() < 20);
         }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_apart() {
-        let decades = LogAxis::holding([0.5, 2e6].into_iter()).from_decade().ticks(0.1);
+        let decades = LogAxis::holding([0.5, 2e6].into_iter()).begun_at_decade().ticks(0.1);
         assert_eq!(decades, [0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]);
         let ratios = LogAxis::holding([0.96, 1.3].into_iter()).around_one(1.1).ticks(0.12);
         assert!(ratios.contains(&1.0) && ratios.len() >= 4, "{ratios:?}");

@@ -33,8 +33,15 @@ pub struct ComparisonDocument {
     derived: Vec<DerivedDocument>,
     /// Geometric means of the ratios.
     means: Vec<MeanDocument>,
-    /// Rows left out because they are surely the same in every column.
-    left_out: usize,
+    /// Rows left out because they do not surely differ by more than the threshold that was asked for.
+    left_out: LeftOutDocument,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LeftOutDocument {
+    /// Surely within it.
+    same: usize,
+    unresolved: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -180,7 +187,7 @@ fn document(comparison: &Comparison) -> ComparisonDocument {
         rows: comparison.rows.iter().map(|one| row(comparison, one)).collect(),
         derived: comparison.derived.iter().map(derived).collect(),
         means: comparison.areas.iter().map(mean).collect(),
-        left_out: comparison.left_out,
+        left_out: LeftOutDocument { same: comparison.left_out.same, unresolved: comparison.left_out.unresolved },
     }
 }
 

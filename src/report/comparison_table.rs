@@ -1,10 +1,11 @@
 //! The tables of a comparison. Of two files a row holds both costs and the ratio; of more, costs and ratios are two tables,
 //! which are split where the screen is narrow. A study's scales make a table each, as its article has them.
 
+use super::comparison_words::share;
 use super::comparison_words::{self as words, Names};
-use super::numbers::{percent, thousands};
+use super::numbers::thousands;
 use super::{Cell, Column, Format, Screen, Style, Table, pages, write_notes, write_table};
-use crate::compare::{ComparedDerived, ComparedRow, Comparison, Mark, Verdict};
+use crate::compare::{ComparedDerived, ComparedRow, Comparison, LeftOut, Mark, Verdict};
 use crate::model::{Combination, Scale};
 use anyhow::Result;
 use indexmap::IndexMap;
@@ -170,14 +171,22 @@ fn others(comparison: &Comparison) -> impl Iterator<Item = usize> + Clone {
     (0..comparison.columns.len()).filter(move |column| *column != baseline)
 }
 
+/// Files from which on intervals would make the table too wide to be read.
+const MANY: usize = 5;
+
 fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
+    let short = comparison.columns.len() >= MANY;
     let mut columns = vec![Column::left("operation")];
     columns.extend(others(comparison).map(|column| Column::right(label(comparison, column))));
     let row = |row: &ComparedRow| -> Vec<Cell> {
-        let cells = others(comparison).map(|column| words::verdict(&row.verdicts[column]));
+        let cells = others(comparison).map(|column| match short {
+            true => words::short_verdict(&row.verdicts[column]),
+            false => words::verdict(&row.verdicts[column]),
+        });
         std::iter::once(Cell::from(names.row(row))).chain(cells).collect()
     };
-    let title = format!("ratio to {}, with 95% interval", label(comparison, comparison.baseline));
+    let what = if short { "'~' where the runs cannot tell" } else { "with 95% interval" };
+    let title = format!("ratio to {}, {what}", label(comparison, comparison.baseline));
     Table { title, columns, rows: comparison.rows.iter().map(row).collect(), notes: vec![] }
 }
 
@@ -197,20 +206,19 @@ fn mean_table(comparison: &Comparison) -> Table {
 /// What the words in the tables mean, what was left out, why there are no ratios.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let names = Names::of(comparison);
-    let margin = percent(comparison.margin * 100.0);
+    let margin = share(comparison.margin);
     let mut notes = Vec::new();
-    if comparison.left_out > 0 {
-        notes.push(format!("left out, the same within {margin}% in every file: {} rows", comparison.left_out));
+    let left_out = comparison.left_out;
+    if left_out.same + left_out.unresolved > 0 {
+        let LeftOut { same, unresolved } = left_out;
+        notes.push(format!("left out, not surely over {margin} apart: {same} the same, {unresolved} unresolved"));
     }
-    notes.extend(grouped(comparison, &names, |verdict, _| match verdict {
-        Verdict::DifferentWork(how) => Some(how.clone()),
-        _ => None,
-    }));
+    notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
     let is_marked = |verdict: &Verdict| verdict.mark().is_some();
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
         notes.push(format!(
-            "slower, faster: by more than {margin}%, with 95% confidence for all rows together; same: within {margin}%; \
+            "slower, faster: by more than {margin}, with 95% confidence for all rows together; same: within {margin}; \
              unresolved: the runs cannot tell; each interval is for its row alone"
         ));
     }
@@ -218,26 +226,31 @@ fn notes(comparison: &Comparison) -> Vec<String> {
 }
 
 /// `getpid: not the same operation: ...`, rows that say the same together.
-fn grouped(comparison: &Comparison, names: &Names, text: impl Fn(&Verdict, usize) -> Option<String>) -> Vec<String> {
-    let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
+fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
+    let mut by_text: IndexMap<&str, Vec<String>> = IndexMap::new();
     for row in &comparison.rows {
-        let texts = row.verdicts.iter().enumerate().filter_map(|(column, verdict)| text(verdict, column));
-        texts.for_each(|text| by_text.entry(text).or_default().push(names.row(row)));
-    }
-    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
-}
-
-fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
-    let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
-    for row in &comparison.rows {
-        for (column, cell) in row.cells.iter().enumerate() {
-            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
-                let text = format!("no figure in {}: {failure}", label(comparison, column));
-                by_text.entry(text).or_default().push(names.row(row));
+        for verdict in &row.verdicts {
+            if let Verdict::DifferentWork(how) = verdict {
+                by_text.entry(how).or_default().push(names.row(row));
             }
         }
     }
     by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
+}
+
+/// `file.stat: no figure in a, b: EINVAL: ...`
+fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
+    let mut by_text: IndexMap<(String, String), Vec<String>> = IndexMap::new();
+    for row in &comparison.rows {
+        for (column, cell) in row.cells.iter().enumerate() {
+            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
+                let files = by_text.entry((names.row(row), failure.to_string())).or_default();
+                files.push(label(comparison, column).to_string());
+            }
+        }
+    }
+    let lines = by_text.into_iter();
+    lines.map(|((row, failure), files)| format!("{row}: no figure in {}: {failure}", some(&files))).collect()
 }
 
 /// The first few names, and how many more.
@@ -246,4 +259,63 @@ fn some(names: &[String]) -> String {
     let more = names.len().saturating_sub(MOST);
     let shown = names[..names.len() - more].join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::synthetic::{column, record};
+    use crate::compare::{Column as Run, Options, compare};
+    use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
+    use crate::report::{write_comparison_csv, write_comparison_json};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn outcome() -> impl Strategy<Value = Outcome> {
+        let ns = prop_oneof![Just(0u64), Just(u64::MAX), 1..1000u64];
+        let block = (0..4u32, vec(vec(ns, 0..3), 0..3)).prop_map(|(launch, slots)| Block { launch, slots });
+        let measured = (0..3u64, vec(block, 0..14)).prop_map(|(iterations, blocks)| {
+            Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
+        });
+        let figure = |ns| Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None };
+        let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
+        let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no\u{1b}[2J")));
+        prop_oneof![4 => measured, 2 => published, 1 => failed]
+    }
+
+    /// Every format of the comparison, one after the other.
+    fn written(columns: &[Run], options: &Options, width: Option<u16>) -> String {
+        let mut comparison = compare(columns, options);
+        let mut out = Vec::new();
+        for _ in 0..2 {
+            for format in [Format::Text, Format::Markdown] {
+                write_comparison(&comparison, format, Screen { width, colour: false }, &mut out).unwrap();
+            }
+            write_comparison_csv(&comparison, &mut out).unwrap();
+            write_comparison_json(&comparison, &mut out).unwrap();
+            comparison.keep_differing();
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn no_runs_panic(
+            runs in vec(vec(("[ab]|\\PC{0,9}", outcome()), 0..6), 0..4),
+            labels in vec("\\PC{0,30}", 4),
+            baseline in 0..5usize,
+            margin in 0.0..2.0f64,
+            width in proptest::option::of(40..200u16),
+        ) {
+            let record = |(operation, outcome): (String, Outcome)| Record { outcome, ..record(&operation, 1) };
+            let columns: Vec<Run> = runs
+                .into_iter()
+                .zip(&labels)
+                .map(|(records, label)| column(label, records.into_iter().map(record).collect()))
+                .collect();
+            let text = written(&columns, &Options { baseline, margin, ..Options::default() }, width);
+            prop_assert!(!text.contains('\u{1b}'), "{}", text);
+        }
+    }
 }

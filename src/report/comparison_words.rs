@@ -113,6 +113,23 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, raw: None }
 }
 
+/// Ratio and mark only: `1.104 slower`, `~` before what is unresolved.
+pub fn short_verdict(verdict: &Verdict) -> Cell {
+    let (ratio, mark) = (ratio(verdict).text, mark(verdict));
+    let text = match verdict {
+        Verdict::Ratio(r) if r.mark == Mark::Unresolved => format!("~ {ratio}"),
+        Verdict::Ratio(_) => format!("{ratio} {}", mark.text),
+        Verdict::OneFigure { .. } => ratio,
+        _ => mark.text,
+    };
+    Cell { text, style: mark.style, raw: None }
+}
+
+/// `1%`, `2.5%`
+pub fn share(share: f64) -> String {
+    format!("{}%", (share * 1e4).round() / 100.0)
+}
+
 /// The word of programs for it.
 pub fn word(verdict: &Verdict) -> &'static str {
     match verdict {

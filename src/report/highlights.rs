@@ -6,7 +6,8 @@ use super::figures::{cost, kernel, modes_in_words, name};
 use super::numbers::{nanoseconds, three_figures};
 use super::portrait::Detail;
 use crate::compare::area;
-use crate::summary::{REFERENCE, Row, Summary};
+use crate::model::REFERENCE;
+use crate::summary::{Row, Summary};
 use std::collections::HashMap;
 
 /// Items of a list.

@@ -6,6 +6,8 @@
 mod axis;
 mod cmpthese;
 mod comparison_csv;
+mod comparison_history;
+mod comparison_history_json;
 mod comparison_json;
 mod comparison_table;
 mod comparison_words;
@@ -36,6 +38,8 @@ mod text;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use comparison_csv::write_comparison_csv;
+pub use comparison_history::{write_history, write_history_csv};
+pub use comparison_history_json::{HistoryDocument, history_schema, write_history_json};
 pub use comparison_json::{ComparisonDocument, comparison_schema, write_comparison_json};
 pub use comparison_table::write_comparison;
 pub use json::{SummaryDocument, schema, write_summary};

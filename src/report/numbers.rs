@@ -5,7 +5,10 @@ use crate::model::Entries;
 /// Nanoseconds with three to four figures: `0.31`, `101.2`, `85,432`.
 pub fn nanoseconds(ns: f64) -> String {
     let magnitude = ns.abs();
-    if magnitude < 10.0 {
+    if magnitude >= 1e15 {
+        // Twelve days for one operation: no measurement, and its digits would fill the screen.
+        format!("{ns:.2e}")
+    } else if magnitude < 10.0 {
         format!("{ns:.2}")
     } else if magnitude < 1000.0 {
         format!("{ns:.1}")
@@ -69,6 +72,27 @@ pub fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
+/// A time in seconds since 1970 as `2026-03-01 10:00`, in UTC.
+pub fn date(unix_s: u64) -> String {
+    let (days, seconds) = (unix_s / 86_400, unix_s % 86_400);
+    let (mut year, mut rest) = (1970 + 400 * (days / 146_097), days % 146_097);
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    while rest >= 365 + u64::from(is_leap(year)) {
+        rest -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if rest < length {
+            break;
+        }
+        rest -= length;
+        month += 1;
+    }
+    format!("{year}-{month:02}-{:02} {:02}:{:02}", rest + 1, seconds / 3600, seconds / 60 % 60)
+}
+
 /// Names beyond this many are only counted.
 const MOST_NAMES: usize = 4;
 
@@ -96,11 +120,21 @@ mod tests {
         assert_eq!(ns, ["0.31", "10.00", "101.2", "999.9", "1,000", "85,432", "10,000,000"]);
         let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5].iter().map(|v| rate(*v)).collect();
         assert_eq!(rates, ["9.88M", "12.3k", "950", "3.20G", "0.50"]);
-        assert_eq!(thousands(-1234.0), "-1,234");
+        assert_eq!((nanoseconds(1.5e290), thousands(-1234.0)), ("1.50e290".into(), "-1,234".into()));
         let few: Vec<String> = [0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9].iter().map(|v| significant(*v)).collect();
         assert_eq!(few, ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]);
         let places: Vec<String> = [215040.0, 1310720.0, 12.34].iter().map(|v| size(*v)).collect();
         assert_eq!(places, ["210K", "1.25M", "12.3"]);
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let all = [0, 951_782_400, 951_868_800, 1_735_689_599, 4_107_542_400, u64::MAX];
+        let shown: Vec<String> = all[..5].iter().map(|s| date(*s)).collect();
+        let expected =
+            ["1970-01-01 00:00", "2000-02-29 00:00", "2000-03-01 00:00", "2024-12-31 23:59", "2100-03-01 00:00"];
+        assert_eq!(shown, expected);
+        assert!(date(all[5]).starts_with("584554051"), "{}", date(all[5]));
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn width(screen: Screen) -> usize {
 fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
     let rows = || bars.groups.iter().flat_map(|group| &group.rows);
     let name = rows().map(|bar| bar.label.chars().count()).max().unwrap_or(0).min(NAME);
-    let axis = LogAxis::holding(rows().filter_map(|bar| bar.ns)).from_decade();
+    let axis = LogAxis::holding(rows().filter_map(|bar| bar.ns)).begun_at_decade();
     let room = width.saturating_sub(name + 14);
     let mut lines = Vec::new();
     for group in &bars.groups {

@@ -8,9 +8,11 @@ use super::{median, student};
 use crate::model::{Block, Measurement};
 use std::ops::Range;
 
-/// Standard deviation, on the log scale, of what moves a whole run: 1%. It is an assumption, from repeated runs on a shared
-/// machine: the medians of one operation scatter by 0.8 to 2.7% over runs (`bench/repeat`), layout included.
-pub const BETWEEN_RUNS: f64 = 0.01;
+/// Standard deviation, on the log scale, of what moves a whole run: 1.5%. It is an assumption, from repeated runs on a
+/// shared machine, where the medians of one operation scatter by 0.8 to 2.7% over runs, layout included (`bench/repeat`);
+/// `bench/compare` shows how often intervals made with it miss. Differences of under 5% between two runs are thus never
+/// called certain: one would have to repeat the runs.
+pub const BETWEEN_RUNS: f64 = 0.015;
 
 /// Standard deviation of launches where a run has one launch only, which tells nothing; taken as if two had shown it.
 const ONE_LAUNCH: f64 = 0.02;
@@ -131,7 +133,7 @@ mod tests {
     #[test]
     fn the_interval_covers_the_truth_as_often_as_it_says() {
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        for (of_run, of_launch) in [(0.01, 0.001), (0.01, 0.01), (0.01, 0.03), (0.0, 0.01), (0.005, 0.1)] {
+        for (of_run, of_launch) in [(0.015, 0.001), (0.015, 0.01), (0.015, 0.03), (0.0, 0.01), (0.005, 0.1)] {
             let mut held = 0;
             for _ in 0..4000 {
                 let old = simulated(&mut random, 100.0, of_run, of_launch);
@@ -144,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Even where runs scatter twice as much as is assumed, marks over 2% stay rare among 30 rows; and 10% is found.
+    /// Even where runs scatter a third more than is assumed, marks stay rare among 30 rows; and 10% is found.
     #[test]
     fn marks_are_rarely_wrong_and_ten_percent_is_found() {
         let mut random = ChaCha8Rng::seed_from_u64(2);
@@ -157,8 +159,8 @@ mod tests {
             holm(&p_values, 0.05).into_iter().filter(|holds| *holds).count()
         };
         let wrong: usize = (0..100).map(|_| marks(1.0, 0.02, 30)).sum();
-        assert!(wrong <= 150, "{wrong} of 3000 rows");
-        let quiet: usize = (0..100).map(|_| marks(1.0, 0.01, 30)).sum();
+        assert!(wrong <= 30, "{wrong} of 3000 rows");
+        let quiet: usize = (0..100).map(|_| marks(1.0, 0.015, 30)).sum();
         assert!(quiet <= 5, "{quiet} of 3000 rows");
         let found: usize = (0..200).map(|_| marks(1.10, 0.01, 2)).sum();
         assert!(found >= 380, "{found} of 400");
@@ -183,7 +185,7 @@ mod tests {
             let (low, high) = between_runs(side, side).unwrap().low_high();
             high / low
         };
-        assert!(width(&side(&[100.0])) > 1.1 && width(&side(&[100.0, 100.0, 100.0])) < 1.06);
+        assert!(width(&side(&[100.0])) > 1.1 && width(&side(&[100.0, 100.0, 100.0])) < 1.09);
         assert_eq!(between_runs(&side(&[]), &side(&[100.0])), None);
         let nothing = Launches { median_ns: 0.0, medians_ns: vec![0.0] };
         assert_eq!(between_runs(&nothing, &side(&[100.0])), None);

@@ -32,12 +32,11 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
     }
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     let mut found = Vec::new();
-    let mut parts = vec![0..series.len()];
-    while let Some(part) = parts.pop() {
-        if let Some(at) = change(&series[part.clone()], &mut random) {
-            let at = part.start + at;
-            found.push(at);
-            parts.extend([part.start..at, at..part.end]);
+    let mut parts = vec![(0, series.len())];
+    while let Some((start, end)) = parts.pop() {
+        if let Some(at) = change(&series[start..end], &mut random) {
+            found.push(start + at);
+            parts.extend([(start, start + at), (start + at, end)]);
         }
     }
     found.sort_unstable();

@@ -54,9 +54,9 @@ fn in_short(detail: &Detail) -> Markup {
     };
     let mut html = Markup::new();
     html.raw("<p class=\"lead\">");
-    if let Some(ns) = baseline(crate::summary::REFERENCE) {
+    if let Some(ns) = baseline(crate::model::REFERENCE) {
         html.raw("A system call that does next to nothing, getppid, takes <b>").text(&nanoseconds(ns)).raw(" ns</b>");
-        if let Some(call) = baseline("call.direct").filter(|call| *call > 0.0) {
+        if let Some(call) = baseline(crate::model::EMPTY_CALL).filter(|call| *call > 0.0) {
             html.raw(", as long as ").text(&crate::report::numbers::three_figures(ns / call));
             html.raw(" empty function calls");
         }

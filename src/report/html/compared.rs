@@ -97,7 +97,7 @@ pub fn write(html: &mut Markup, page: &Page) {
 
 /// Without the hint at a column that this page does not have.
 fn without_column(caution: &str) -> String {
-    caution.strip_suffix("; '/getppid' is a ratio relative to it").unwrap_or(caution).to_string()
+    caution.replace(" ('/getppid', and a column of CSV and JSON, have the ratios relative to it)", "")
 }
 
 fn table(html: &mut Markup, comparison: &Comparison) {

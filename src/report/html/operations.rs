@@ -113,7 +113,7 @@ fn table(html: &mut Markup, detail: &Detail, caption: &str) {
     cells::close(html);
 }
 
-fn unnumbered<'a>(titles: Vec<(usize, (&'a str, Align))>) -> impl Iterator<Item = (&'a str, Align)> {
+fn unnumbered(titles: Vec<(usize, (&str, Align))>) -> impl Iterator<Item = (&str, Align)> {
     titles.into_iter().map(|(_, title)| title)
 }
 

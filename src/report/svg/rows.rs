@@ -36,7 +36,7 @@ pub fn draw(bars: &Bars) -> Drawing {
 fn axis(bars: &Bars) -> LogAxis {
     let rows = bars.groups.iter().flat_map(|group| &group.rows);
     let costs = rows.flat_map(|bar| bar.ns.into_iter().chain(bar.others.iter().flatten().copied()));
-    LogAxis::holding(costs).from_decade()
+    LogAxis::holding(costs).begun_at_decade()
 }
 
 /// What bars look like, for the kinds that are there.

@@ -1,0 +1,149 @@
+/*
+ * crowd.c: one operation by several at once. Beside the leader, who is timed, companions do the same for as long as its
+ * batches last, each on a CPU of its own.
+ *
+ *   private   companions are processes with a set-up of their own in a directory of their own: what they share is the
+ *             kernel
+ *   shared    companions are threads of the leader's process: they share its objects, descriptors and memory map
+ *
+ * A companion that fails is a failure of the operation: it says so on the standard output that all share.
+ */
+#include "areas.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_COMPANIONS = 1023 };
+
+/* What leader and companions tell each other; in memory that processes share too. */
+static struct {
+    atomic_uint set_up, running, stop;
+    uint64_t n;
+} *board;
+
+static const struct operation *operation;
+static uint64_t companions;
+static int gate[2]; /* a byte for each companion that shall run; its end: go home */
+static pid_t pids[MOST_COMPANIONS];
+static uint64_t started;
+
+static void pause_briefly(void) { sched_yield(); }
+
+/* ---- CPUs ---- */
+
+#ifdef __linux__
+/* The leader is on one CPU: the companion with this number, from 1, goes to the one so many further among the others. */
+static void take_cpu(uint64_t number, int leaders) {
+    cpu_set_t one;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (cpu == leaders) continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        if (sched_setaffinity(0, sizeof one, &one) == 0 && --number == 0) return;
+    }
+    fail(0, "more threads than CPUs: each needs one of its own");
+}
+
+/* The CPU that this thread is bound to; -1 where it may go to several. */
+static int bound_cpu(void) {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != 1) return -1;
+    return sched_getcpu();
+}
+#else
+static void take_cpu(uint64_t number, int leaders) { (void)number, (void)leaders; }
+static int bound_cpu(void) { return -1; }
+#endif
+
+static int leaders_cpu;
+
+/* ---- companions ---- */
+
+/* Waits at the gate, runs batches until told to stop, waits again; returns when there is nothing more to do. */
+static void accompany(uint64_t number) {
+    char go;
+    if (leaders_cpu >= 0) take_cpu(number, leaders_cpu);
+    atomic_fetch_add(&board->set_up, 1);
+    while (read(gate[0], &go, 1) == 1) {
+        atomic_fetch_add(&board->running, 1);
+        while (!atomic_load(&board->stop)) {
+            if (operation->prepare) operation->prepare(board->n);
+            operation->run(board->n);
+        }
+        atomic_fetch_sub(&board->running, 1);
+    }
+}
+
+static void private_companion(void) {
+    char directory[32];
+    close(gate[1]);
+    snprintf(directory, sizeof directory, "companion-%llu", (unsigned long long)started);
+    CHECK(mkdir(directory, 0700) == 0 && chdir(directory) == 0);
+    objects_above();
+    if (operation->setup) operation->setup();
+    accompany(started);
+    if (operation->teardown) operation->teardown();
+}
+
+static void *shared_companion(void *number) {
+    accompany((uint64_t)(uintptr_t)number);
+    return NULL;
+}
+
+static void open_crowd(const struct operation *chosen, uint64_t threads) {
+    if (threads - 1 > MOST_COMPANIONS) fail(0, "parameter threads: from 1 to 1024");
+    operation = chosen;
+    companions = threads - 1;
+    leaders_cpu = bound_cpu();
+    CHECK(pipe(gate) == 0);
+    board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(board != MAP_FAILED);
+}
+
+static void wait_for_set_up(void) {
+    while (atomic_load(&board->set_up) < companions) pause_briefly();
+}
+
+void crowd_of_processes(const struct operation *chosen, uint64_t threads) {
+    open_crowd(chosen, threads);
+    for (started = 1; started <= companions; started++) pids[started - 1] = start_partner(private_companion);
+    wait_for_set_up();
+}
+
+void crowd_of_threads(const struct operation *chosen, uint64_t threads) {
+    open_crowd(chosen, threads);
+    for (uint64_t number = 1; number <= companions; number++) {
+        pthread_t thread;
+        int error = pthread_create(&thread, NULL, shared_companion, (void *)(uintptr_t)number);
+        if (error) fail(error, "pthread_create");
+        pthread_detach(thread);
+    }
+    wait_for_set_up();
+}
+
+void crowd_start(uint64_t n) {
+    if (!board) return;
+    board->n = n;
+    atomic_store(&board->stop, 0);
+    for (uint64_t i = 0; i < companions; i++) CHECK(write(gate[1], "g", 1) == 1);
+    while (atomic_load(&board->running) < companions) pause_briefly();
+}
+
+void crowd_stop(void) {
+    if (!board) return;
+    atomic_store(&board->stop, 1);
+    while (atomic_load(&board->running) > 0) pause_briefly();
+}
+
+void crowd_end(void) {
+    if (!board) return;
+    close(gate[1]);
+    for (uint64_t i = 0; i < companions; i++)
+        if (pids[i] > 0) while (waitpid(pids[i], NULL, 0) < 0 && errno == EINTR) continue;
+}

@@ -1,0 +1,72 @@
+//! `syscost compare --history DIR`: all result files of a directory; those that are none are named and skipped.
+
+use super::super::error::usage;
+use super::super::{Exit, terminal};
+use super::files::read_all;
+use crate::compare::history::histories;
+use crate::compare::{Column, Selection};
+use crate::report::{Format, printable, write_history, write_history_csv, write_history_json};
+use anyhow::{Context, Result, anyhow};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Writes the history of `directory`. Exit status 3 where a file had to be skipped.
+///
+/// # Errors
+/// When the directory cannot be read, or holds no result file that is of use.
+pub fn run(directory: &Path, selection: &Selection, margin: f64, format: Format, out: &mut dyn Write) -> Result<Exit> {
+    let files = usage(files(directory))?;
+    let (columns, skipped) = readable(&files, selection);
+    let machines = histories(columns, selection, margin);
+    if machines.iter().all(|machine| machine.series.is_empty()) {
+        let none = format!("{}: no result file here has a row to show", shown(directory));
+        return usage(Err(anyhow!("{none}: write runs into it with 'syscost run --out', or mend --only and --study")));
+    }
+    match format {
+        Format::Json => write_history_json(&machines, margin, out)?,
+        Format::Csv => write_history_csv(&machines, out)?,
+        format => write_history(&machines, margin, format, terminal::screen(), out)?,
+    }
+    Ok(if skipped { Exit::SomeFailed } else { Exit::Success })
+}
+
+fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy())
+}
+
+/// The files that may be results, by name.
+fn files(directory: &Path) -> Result<Vec<PathBuf>> {
+    let why = || format!("--history {}: cannot be read; name a directory of result files", shown(directory));
+    let entries = std::fs::read_dir(directory).with_context(why)?;
+    let paths = entries.map(|entry| Ok(entry.with_context(why)?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    let is_result = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json") && path.is_file();
+    let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let mut files: Vec<PathBuf> = paths.into_iter().filter(|path| is_result(path) && !hidden(path)).collect();
+    files.sort();
+    if files.is_empty() {
+        anyhow::bail!(
+            "--history {}: there is no file called *.json in it; write runs there with 'syscost run --out'",
+            shown(directory)
+        );
+    }
+    Ok(files)
+}
+
+/// The columns of the files that can be read, called by the files' names; the others are named on standard error.
+fn readable(files: &[PathBuf], selection: &Selection) -> (Vec<Column>, bool) {
+    let mut columns = Vec::new();
+    let mut skipped = false;
+    for (file, found) in files.iter().zip(read_all(files, selection.study.as_ref())) {
+        match found {
+            Ok(mut column) => {
+                column.info.label = printable(&file.file_name().unwrap_or_default().to_string_lossy());
+                columns.push(column);
+            }
+            Err(error) => {
+                eprintln!("syscost: skipped: {error}");
+                skipped = true;
+            }
+        }
+    }
+    (columns, skipped)
+}
