@@ -292,6 +292,26 @@ fn odd_files_make_a_page_with_marked_rows() {
     refused(&place, &[&empty], 2, "has no operations");
 }
 
+#[test]
+fn terminals_get_bars_and_histograms() {
+    let place = Place::new();
+    let one = save(&place, "one.json", &hostile_run());
+    let golden = save(&place, "golden.json", &golden());
+    let shown = |file: &str, view: &str| {
+        let output = place.command(&["show", file, "--view", view]).env("COLUMNS", "80").output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let bars = shown(&golden, "bars");
+    assert!(bars.contains("time\n  time.clock_gettime") && bars.contains("░░░") && bars.contains("███"), "{bars}");
+    assert!(bars.lines().all(|line| line.chars().count() <= 80), "{bars}");
+    let distribution = shown(&golden, "distribution");
+    assert!(distribution.contains("id.umask") && distribution.contains('█'), "{distribution}");
+    for view in ["bars", "distribution"] {
+        assert!(!shown(&one, view).contains(['\u{1b}', '\u{7}']), "{view}");
+    }
+}
+
 /// 50 files of 120 operations, samples as many as the golden run has.
 #[test]
 fn fifty_files_stay_under_three_mebibytes() {

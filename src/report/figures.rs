@@ -39,7 +39,11 @@ pub fn cost(row: &Row) -> Option<f64> {
 /// Costs by area. With a comparison, those of its further columns stand on the rows of the baseline.
 pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Figure {
     let mut groups: IndexMap<&str, Vec<Bar>> = IndexMap::new();
-    let others = comparison.map(other_columns).unwrap_or_default();
+    let mut others = comparison.map(other_columns).unwrap_or_default();
+    let labels: Vec<String> =
+        comparison.iter().flat_map(|c| others.iter().map(|o| c.columns[*o].label.clone())).collect();
+    // The first series has the bars; the others have marks, as many as there are marks.
+    others.truncate(super::palette::SERIES - 1);
     for row in &detail.summary.rows {
         let interval = row.figure.as_ref().ok().and_then(|figure| figure.interval);
         let bar = Bar {
@@ -53,7 +57,6 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Fi
     }
     let groups: Vec<Group<Bar>> =
         groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect();
-    let labels = comparison.iter().flat_map(|c| others.iter().map(|o| c.columns[*o].label.clone()));
     let series: Vec<String> = std::iter::once(label.to_string()).chain(labels).collect();
     let description = extremes(groups.iter().flat_map(|group| &group.rows));
     Figure { title: "Cost of each operation, by area".into(), description, chart: Chart::Bars(Bars { series, groups }) }

@@ -144,3 +144,70 @@ fn far_from_area(detail: &Detail) -> Vec<Highlight> {
         (each > FAR * usual).then_some((cost(row)?, words))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::synthetic::{of, record};
+    use crate::model::{Block, Measurement, Record};
+
+    /// A record of this cost, in nanoseconds, that makes these system calls.
+    fn costing(operation: &str, ns: impl Fn(u64) -> u64, entries: &[(&str, f64)]) -> Record {
+        let block = |i: u64| Block { launch: 0, slots: vec![(0..10).map(|j| ns(10 * i + j)).collect()] };
+        let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
+        let mut made = record(operation, 1, m);
+        made.case.params.clear();
+        made.entries = Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect());
+        made
+    }
+
+    fn detail() -> Detail {
+        Detail::new(&of(vec![
+            costing("id.getppid", |_| 100, &[("getppid", 1.0)]),
+            costing("call.getpid", |_| 2, &[]),
+            costing("mem.fault", |_| 900, &[]),
+            costing("file.stat", |_| 300, &[("newfstatat", 1.0)]),
+            costing("file.lstat", |_| 310, &[("newfstatat", 1.0)]),
+            costing("file.fsync", |_| 50_000, &[("fsync", 1.0)]),
+            costing("ipc.pipe", |i| if i % 3 == 0 { 6000 } else { 4000 }, &[("read", 1.0)]),
+            costing("call.direct", |_| 1, &[]),
+        ]))
+    }
+
+    fn names(items: &[Highlight]) -> Vec<&str> {
+        items.iter().map(|item| item.name.as_str()).collect()
+    }
+
+    #[test]
+    fn lists_hold_the_dearest_of_their_kind() {
+        let detail = detail();
+        let dearest = dearest(&detail.summary);
+        assert_eq!(names(&dearest), ["file.fsync", "ipc.pipe", "mem.fault", "file.lstat", "file.stat"]);
+        assert_eq!((dearest[0].ns, dearest[0].why.as_str()), (50_000.0, "fsync x1"));
+        assert_eq!(names(&no_system_calls(&detail.summary)), ["mem.fault", "call.getpid", "call.direct"]);
+        assert_eq!(never_enters(&detail.summary), 3);
+    }
+
+    #[test]
+    fn each_kind_of_surprise_has_its_turn_and_says_why() {
+        let surprises = surprises(&detail());
+        assert_eq!(names(&surprises), ["call.getpid", "mem.fault", "ipc.pipe", "file.fsync"]);
+        let starts = [
+            "named after getpid",
+            "no system call, and 9.00 times",
+            "two modes: 4,000 ns",
+            "50,000 ns per kernel entry",
+        ];
+        for (item, start) in surprises.iter().zip(starts) {
+            assert!(item.why.starts_with(start), "{item:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_counted_is_not_said_to_make_none() {
+        let mut unknown = costing("call.getpid", |_| 2, &[]);
+        unknown.entries = None;
+        let detail = Detail::new(&of(vec![unknown]));
+        assert_eq!((never_enters(&detail.summary), surprises(&detail)), (0, vec![]));
+    }
+}
