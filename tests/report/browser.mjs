@@ -172,8 +172,11 @@ try {
   }
 
   await check("printed, it is light and has neither controls nor navigation", async () => {
-    const paper = await open({ colorScheme: "light" });
-    await paper.page.emulateMedia({ media: "print" });
+    const light = await background(page);
+    const paper = await open({ colorScheme: "dark" });
+    assert.notEqual(await background(paper.page), light);
+    await paper.page.emulateMedia({ media: "print", colorScheme: "dark" });
+    assert.equal(await background(paper.page), light);
     assert.equal(await paper.page.locator("nav:visible, .controls:visible, #theme:visible").count(), 0);
     await paper.page.pdf({ path: `${shots}/${kind}.pdf` });
     await paper.context.close();

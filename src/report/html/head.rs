@@ -57,12 +57,12 @@ fn subtitle(page: &Page) -> String {
     }
 }
 
-/// The page's rules, those of figures, and the colours of both themes.
+/// The page's rules, those of figures, and the colours of both themes; on paper it is always light.
 fn stylesheet() -> String {
     let (light, dark) = (palette::variables(false), palette::variables(true));
     format!(
-        ":root{{color-scheme:light;{light}}}@media (prefers-color-scheme:dark){{:root:not([data-theme=light])\
-         {{color-scheme:dark;{dark}}}}}:root[data-theme=dark]{{color-scheme:dark;{dark}}}\n{}{STYLE}",
+        ":root{{color-scheme:light;{light}}}@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light])\
+         {{color-scheme:dark;{dark}}}}}@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n{}{STYLE}",
         svg::STYLESHEET
     )
 }
