@@ -153,6 +153,7 @@ fn answers_name_what_they_rest_on() {
         "≠ other work",
         "call.getpid: ",
         "data-k=\"never",
+        "operations with a cost, 1 make no system call at all.",
         "EINVAL: parameter entries",
         "<b>after</b>",
     ] {
@@ -172,6 +173,20 @@ fn cautions_stand_before_the_ratios_and_name_no_column_that_is_not_there() {
     let (caution, table) = (html.find("the reference call id.getppid itself costs"), html.find("class=\"side\""));
     assert!(caution.is_some() && caution < table, "{caution:?} {table:?}");
     assert!(!html.contains("/getppid") && !html.contains("&#39;/getppid"));
+}
+
+#[test]
+fn articles_are_compared_without_claims() {
+    let place = Place::new();
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("published/perlio-2006.json");
+    let published = published.to_str().unwrap();
+    let html = page(&place, &[published, published, "--label", "a", "--label", "b"]);
+    assert!(html.contains("figures without samples: nothing is sure"));
+    // The legend begins with a sign.
+    let html = html.replace("<p class=\"rule\">▲", "");
+    for sign in ["\">▲ ", "\">▼ ", "\">= ", "\">~ "] {
+        assert!(!html.contains(sign), "{sign}");
+    }
 }
 
 #[test]

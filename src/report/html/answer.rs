@@ -3,7 +3,8 @@
 use super::Page;
 use super::compared;
 use crate::model::StudyView;
-use crate::report::figures::name;
+use crate::report::figure::Kernel;
+use crate::report::figures::{kernel, name};
 use crate::report::highlights::{self, Highlight, SURPRISES_RULE};
 use crate::report::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
@@ -64,7 +65,12 @@ fn in_short(detail: &Detail) -> Markup {
     }
     let measured = summary.rows.iter().filter(|row| row.figure.is_ok()).count();
     html.text(&format!("Of {measured} operations with a cost, {} ", highlights::never_enters(summary)));
-    html.raw("make no system call at all.</p>");
+    html.raw("make no system call at all");
+    let unknown = summary.rows.iter().filter(|row| row.figure.is_ok() && kernel(row) == Kernel::Unknown).count();
+    if unknown > 0 {
+        html.text(&format!("; of {unknown} it is not known"));
+    }
+    html.raw(".</p>");
     html
 }
 

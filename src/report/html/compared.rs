@@ -54,6 +54,11 @@ fn base_label(comparison: &Comparison) -> &str {
 
 /// How many rows are surely dearer, cheaper, the same; and the most extreme of them.
 fn tally(html: &mut Markup, comparison: &Comparison, column: usize) {
+    let single = |row: &ComparedRow| matches!(row.verdicts[column], Verdict::OneFigure { .. });
+    if comparison.rows.iter().any(single) && comparison.rows.iter().all(|row| row.verdicts[column].mark().is_none()) {
+        html.raw("These are figures without samples: nothing is sure.");
+        return;
+    }
     let of = |mark: Mark| {
         let rows = comparison.rows.iter().filter(|row| row.verdicts[column].mark() == Some(mark));
         let mut rows: Vec<(f64, &ComparedRow)> = rows.filter_map(|r| Some((r.verdicts[column].ratio()?, r))).collect();
@@ -191,7 +196,7 @@ fn derived(html: &mut Markup, comparison: &Comparison) {
 fn explain(html: &mut Markup, comparison: &Comparison) {
     html.raw("<p class=\"rule\">▲ surely dearer, ▼ surely cheaper, = surely the same within ");
     html.text(&three_figures(comparison.margin * 100.0))
-        .raw("%, ~ undecided: with 95% confidence for all signs of the table ");
+        .raw("%, ~ undecided, no sign where there are no samples: with 95% confidence for all signs of the table ");
     html.raw("together. Beside each ratio its own interval of 95%.</p>");
     let names = Names::of(comparison);
     let mut differing: IndexSet<String> = IndexSet::new();
