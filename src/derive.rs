@@ -52,7 +52,9 @@ fn stand_together(a: &Case, b: &Case) -> bool {
 
 fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record), range: &Range<usize>) -> DerivedRow {
     let is_difference = derived.combination == Combination::Difference;
-    let scale = study.scale(&derived.of[0]).filter(|scale| is_difference && study.scale(&derived.of[1]) == Some(scale));
+    let same = |scale: &Scale, other: &Scale| (scale.calls, &scale.unit) == (other.calls, &other.unit);
+    let of_second = study.scale(&derived.of[1]);
+    let scale = study.scale(&derived.of[0]).filter(|scale| is_difference && of_second.is_some_and(|o| same(scale, o)));
     DerivedRow {
         name: derived.name.clone(),
         combination: derived.combination,
@@ -135,7 +137,13 @@ mod tests {
         let of = ["a".to_string(), "b".to_string()];
         let derived = |combination| Derived { name: "d".into(), combination, of: of.clone() };
         let derived = vec![derived(Combination::Difference), derived(Combination::Ratio)];
-        let scales = vec![Scale { calls: 1 << 26, unit: "s".into(), cases: vec![] }];
+        // One scale that two cases state each for itself is one scale.
+        let scale = |cases: &[&str]| Scale {
+            calls: 1 << 26,
+            unit: "s".into(),
+            cases: cases.iter().map(ToString::to_string).collect(),
+        };
+        let scales = vec![scale(&["a"]), scale(&["b"])];
         let study = Some(StudyView { derived, scales, ..StudyView::default() });
         derive(&crate::model::Run { study, ..run(records) }, &(0..usize::MAX))
     }

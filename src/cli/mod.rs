@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod error;
 pub mod explain;
+mod import;
 mod list;
 mod progress;
 mod report;
@@ -60,6 +61,7 @@ enum Command {
     Compare(compare::CompareArgs),
     Explain(explain::ExplainArgs),
     Doctor(doctor::DoctorArgs),
+    Import(import::ImportArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
     #[command(hide = true)]
@@ -80,6 +82,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Compare(args)) => compare::run(&args, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
+        Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),
         Some(Command::Schema(args)) => completions::schema(&args, out),

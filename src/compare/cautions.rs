@@ -278,7 +278,7 @@ mod tests {
         let source = Some(Source { title: "An article".into(), note: String::new() });
         let article = Run { source, ..run(vec![published("id.umask", 50.0), published("id.getuid", 50.0)]) };
         let told = lines(&[("a", counted(Host { cpu: Some("EPYC".into()), ..Host::default() })), ("old", article)]);
-        assert_eq!(told[0], "measured by: syscost 0 (a); others (An article) (old)");
+        assert_eq!(told[0], "measured by: syscost 0 (a); others, as they published it (old)");
         assert!(told[1].contains("not proven") && told[2].ends_with("parameters: 1 of 2 rows"), "{told:?}");
         assert_eq!(told.len(), 3);
     }

@@ -5,9 +5,10 @@ use super::column::ColumnInfo;
 pub type Fact = (&'static str, fn(&ColumnInfo) -> Option<String>);
 
 /// What is compared, from what weighs most to what weighs least.
-pub const FACTS: [Fact; 21] = [
+pub const FACTS: [Fact; 22] = [
     ("measured by", |info| Some(origin(info))),
     ("kernel", |info| joined([&info.host.system, &info.host.kernel])),
+    ("distribution", |info| info.host.distribution.clone()),
     ("kernel build", |info| info.host.kernel_version.clone()),
     ("kernel options", |info| Some(info.host.command_line.clone().unwrap_or_default()).filter(|_| measured(info))),
     ("CPU", |info| info.host.cpu.clone()),
@@ -35,9 +36,9 @@ pub fn measured(info: &ColumnInfo) -> bool {
 }
 
 fn origin(info: &ColumnInfo) -> String {
-    match &info.source {
-        Some(source) => format!("others ({})", source.title),
-        None => format!("{} {}", info.tool.name, info.tool.version),
+    match measured(info) {
+        true => format!("{} {}", info.tool.name, info.tool.version),
+        false => "others, as they published it".to_string(),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The tables of a comparison. Of two files a row holds both costs and the ratio; of more, costs and ratios are two tables,
 //! which are split where the screen is narrow. A study's scales make a table each, as its article has them.
 
-use super::comparison_words::share;
+use super::comparison_notes::notes;
 use super::comparison_words::{self as words, Names};
 use super::numbers::thousands;
 use super::{Cell, Column, Format, Screen, Style, Table, pages, write_notes, write_table};
-use crate::compare::{ComparedDerived, ComparedRow, Comparison, LeftOut, Mark, Verdict};
+use crate::compare::{ComparedDerived, ComparedRow, Comparison, Mark};
 use crate::model::{Combination, Scale};
 use anyhow::Result;
 use indexmap::IndexMap;
@@ -185,8 +185,13 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
         });
         std::iter::once(Cell::from(names.row(row))).chain(cells).collect()
     };
-    let what = if short { "'~' where the runs cannot tell" } else { "with 95% interval" };
-    let title = format!("ratio to {}, {what}", label(comparison, comparison.baseline));
+    let known = comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.low_high().is_some());
+    let what = match (known, short) {
+        (false, _) => "",
+        (true, true) => ", '~' where the runs cannot tell",
+        (true, false) => ", with 95% interval",
+    };
+    let title = format!("ratio to {}{what}", label(comparison, comparison.baseline));
     Table { title, columns, rows: comparison.rows.iter().map(row).collect(), notes: vec![] }
 }
 
@@ -201,64 +206,6 @@ fn mean_table(comparison: &Comparison) -> Table {
     });
     let title = format!("geometric mean of the ratios to {}", label(comparison, comparison.baseline));
     Table { title, columns, rows: rows.collect(), notes: vec![] }
-}
-
-/// What the words in the tables mean, what was left out, why there are no ratios.
-fn notes(comparison: &Comparison) -> Vec<String> {
-    let names = Names::of(comparison);
-    let margin = share(comparison.margin);
-    let mut notes = Vec::new();
-    let left_out = comparison.left_out;
-    if left_out.same + left_out.unresolved > 0 {
-        let LeftOut { same, unresolved } = left_out;
-        notes.push(format!("left out, not surely over {margin} apart: {same} the same, {unresolved} unresolved"));
-    }
-    notes.extend(other_work(comparison, &names));
-    notes.extend(failures(comparison, &names));
-    let is_marked = |verdict: &Verdict| verdict.mark().is_some();
-    if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
-        notes.push(format!(
-            "slower, faster: by more than {margin}, with 95% confidence for all rows together; same: within {margin}; \
-             unresolved: the runs cannot tell; each interval is for its row alone"
-        ));
-    }
-    notes
-}
-
-/// `getpid: not the same operation: ...`, rows that say the same together.
-fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
-    let mut by_text: IndexMap<&str, Vec<String>> = IndexMap::new();
-    for row in &comparison.rows {
-        for verdict in &row.verdicts {
-            if let Verdict::DifferentWork(how) = verdict {
-                by_text.entry(how).or_default().push(names.row(row));
-            }
-        }
-    }
-    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
-}
-
-/// `file.stat: no figure in a, b: EINVAL: ...`
-fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
-    let mut by_text: IndexMap<(String, String), Vec<String>> = IndexMap::new();
-    for row in &comparison.rows {
-        for (column, cell) in row.cells.iter().enumerate() {
-            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
-                let files = by_text.entry((names.row(row), failure.to_string())).or_default();
-                files.push(label(comparison, column).to_string());
-            }
-        }
-    }
-    let lines = by_text.into_iter();
-    lines.map(|((row, failure), files)| format!("{row}: no figure in {}: {failure}", some(&files))).collect()
-}
-
-/// The first few names, and how many more.
-fn some(names: &[String]) -> String {
-    const MOST: usize = 6;
-    let more = names.len().saturating_sub(MOST);
-    let shown = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 #[cfg(test)]

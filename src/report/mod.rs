@@ -1,7 +1,8 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
-//! `cmpthese` writes them as Perl's Benchmark does. `html` is a page of its own: `figures` are what it draws, `svg` how.
+//! `cmpthese` writes them as Perl's Benchmark does, `export` for other programs. `html` is a page of its own: `figures` are
+//! what it draws, `svg` how.
 
 mod axis;
 mod cmpthese;
@@ -9,11 +10,13 @@ mod comparison_csv;
 mod comparison_history;
 mod comparison_history_json;
 mod comparison_json;
+mod comparison_notes;
 mod comparison_table;
 mod comparison_words;
 mod csv;
 mod distribution;
 mod environment_table;
+mod export;
 pub mod figure;
 pub mod figures;
 mod fit_words;
@@ -42,6 +45,7 @@ pub use comparison_history::{write_history, write_history_csv};
 pub use comparison_history_json::{HistoryDocument, history_schema, write_history_json};
 pub use comparison_json::{ComparisonDocument, comparison_schema, write_comparison_json};
 pub use comparison_table::write_comparison;
+pub use export::{ExportFormat, RunFormat, write_export};
 pub use json::{SummaryDocument, schema, write_summary};
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
