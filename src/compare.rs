@@ -20,7 +20,7 @@ mod work;
 pub use areas::AreaMean;
 pub use column::{Column, ColumnInfo, ColumnRow};
 pub use derived::ComparedDerived;
-pub use rows::{Cell, ComparedRow, Key};
+pub use rows::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Mark, Ratio, Verdict};
 

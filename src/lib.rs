@@ -20,7 +20,7 @@
 //! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
 //! - [`mod@compare`]: pure: several runs side by side, and one machine over time
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
-//! - [`report`]: tables to text, Markdown, CSV, JSON; lines and matrix as Perl has them
+//! - [`report`]: tables to text, Markdown, CSV, JSON; figures to SVG and pages; lines and matrix as Perl has them
 #![deny(unsafe_code)]
 
 pub mod cli;

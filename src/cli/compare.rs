@@ -2,7 +2,7 @@
 
 mod files;
 mod history;
-mod labels;
+pub(super) mod labels;
 
 use super::error::usage;
 use super::{Exit, terminal};

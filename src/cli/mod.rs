@@ -9,6 +9,7 @@ pub mod explain;
 mod import;
 mod list;
 mod progress;
+mod report;
 mod run;
 mod show;
 mod terminal;
@@ -46,6 +47,7 @@ Examples:
   syscost run file 'time.*' --out now.json
   syscost show now.json --sort cost
   syscost compare before.json after.json
+  syscost report before.json after.json -o change.html
   syscost explain call.getpid --variants
 
 Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
@@ -55,6 +57,7 @@ enum Command {
     Run(Box<run::RunArgs>),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Report(report::ReportArgs),
     Compare(compare::CompareArgs),
     Explain(explain::ExplainArgs),
     Doctor(doctor::DoctorArgs),
@@ -75,6 +78,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args, out),
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
+        Some(Command::Report(args)) => report::run(&args, out),
         Some(Command::Compare(args)) => compare::run(&args, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),

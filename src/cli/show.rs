@@ -5,8 +5,8 @@ use super::{Exit, terminal};
 use crate::fit::{Family, families};
 use crate::model::Run;
 use crate::report::{
-    Format, RunFormat, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_cmpthese,
-    write_export, write_summary, write_table,
+    Format, RunFormat, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_bars, write_cmpthese,
+    write_distributions, write_export, write_summary, write_table,
 };
 use crate::summary::{Summary, summarize};
 use anyhow::{Result, anyhow};
@@ -30,7 +30,8 @@ Examples:
   syscost show now.json --format csv --sort cost
   syscost show now.json --format openmetrics > /var/lib/node_exporter/syscost.prom
   syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
-  syscost show published/perl-5.10.1-i686.json --view cmpthese";
+  syscost show published/perl-5.10.1-i686.json --view cmpthese
+  syscost show now.json --view distribution";
 
 const TEXT: RunFormat = RunFormat::Ours(Format::Text);
 
@@ -46,7 +47,7 @@ pub struct View {
     /// No plot of costs over a parameter; it is drawn for text on a screen of 60 columns or more.
     #[arg(long)]
     pub no_plot: bool,
-    /// What is shown: the table, or what Perl's Benchmark would print.
+    /// What is shown: the table, what Perl's Benchmark would print, or a plot.
     /// [default: those that the study names, else table]
     #[arg(long, value_enum, value_name = "KIND")]
     pub view: Option<ViewKind>,
@@ -74,11 +75,11 @@ impl View {
         }
         if self.format != TEXT {
             let advice = "leave --format out, or choose --view table";
-            return usage(Err(anyhow!("--view timethese and --view cmpthese are text only: {advice}")));
+            return usage(Err(anyhow!("views other than table are text only: {advice}")));
         }
         if self.sort != Sort::Asked {
             let advice = "leave --sort out, or choose --view table";
-            return usage(Err(anyhow!("--view timethese and --view cmpthese have an order of their own: {advice}")));
+            return usage(Err(anyhow!("views other than table have an order of their own: {advice}")));
         }
         Ok(())
     }
@@ -104,7 +105,9 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
         }
         match kind {
             ViewKind::Table => write_tables(run, &summary, view, screen, out)?,
-            _ => write_cmpthese(run, &summary, kind, out)?,
+            ViewKind::Bars => write_bars(run, screen, out)?,
+            ViewKind::Distribution => write_distributions(run, out)?,
+            ViewKind::Timethese | ViewKind::Cmpthese => write_cmpthese(run, &summary, kind, out)?,
         }
     }
     Ok(())

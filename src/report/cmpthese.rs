@@ -40,6 +40,10 @@ pub enum ViewKind {
     Timethese,
     /// Those lines, then the matrix of Perl's Benchmark::cmpthese, the slowest first.
     Cmpthese,
+    /// Costs as bars on a logarithmic axis, by area.
+    Bars,
+    /// How the samples of each case are spread.
+    Distribution,
 }
 
 /// Writes `run`, which `summary` sums up, as `kind` says: the lines, and the matrix unless only lines are asked for.

@@ -1,8 +1,10 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
-//! `cmpthese` writes them as Perl's Benchmark does, `export` for other programs.
+//! `cmpthese` writes them as Perl's Benchmark does, `export` for other programs. `html` is a page of its own: `figures` are
+//! what it draws, `svg` how.
 
+mod axis;
 mod cmpthese;
 mod comparison_csv;
 mod comparison_history;
@@ -12,19 +14,29 @@ mod comparison_notes;
 mod comparison_table;
 mod comparison_words;
 mod csv;
+mod distribution;
 mod environment_table;
 mod export;
+pub mod figure;
+pub mod figures;
 mod fit_words;
+mod highlights;
+pub mod html;
 mod json;
 mod json_fits;
 mod json_study;
 mod markdown;
+pub mod markup;
 pub mod numbers;
+mod palette;
 mod parameter_table;
 mod plot;
+pub mod portrait;
 mod study_words;
 mod summary_table;
+pub mod svg;
 mod table;
+mod terminal_figures;
 mod text;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
@@ -39,6 +51,7 @@ pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
+pub use terminal_figures::{write_bars, write_distributions};
 pub use text::printable;
 
 use anyhow::Result;

@@ -34,7 +34,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
     Table { title: study_words::title(summary, title(host)), notes, ..table }
 }
 
-fn plain_table(summary: &Summary, rows: &[&Row]) -> Table {
+pub(super) fn plain_table(summary: &Summary, rows: &[&Row]) -> Table {
     let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
     let scaled = Scaled::of(summary);
     let mut columns = vec![

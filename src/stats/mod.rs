@@ -9,6 +9,7 @@ mod interval;
 mod modes;
 mod ratio;
 mod student;
+mod two_modes;
 
 pub use between::{BETWEEN_RUNS, BetweenRuns, Launches, between_runs, launches};
 pub use change_points::{FEWEST_RUNS, change_points};
@@ -18,6 +19,7 @@ pub use drift::state_change;
 pub use interval::{Interval, block_interval};
 pub use modes::{UserShare, user_share};
 pub use ratio::{Ratio, log_ratios, paired_ratio};
+pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use crate::model::{Measurement, Nanos};
 use std::ops::Range;

@@ -39,6 +39,14 @@ pub fn write(run: &Run, path: &Path) -> Result<(), StoreError> {
     done.map_err(|problem| StoreError::new(path, problem))
 }
 
+/// Writes a document made of result files to `path` in the same way.
+///
+/// # Errors
+/// When the file cannot be written; an old file is then as it was.
+pub fn write_document(path: &Path, document: &[u8]) -> Result<(), StoreError> {
+    output::replace(path, |out| out.write_all(document)).map_err(|problem| StoreError::new(path, problem))
+}
+
 /// Writes `run` to `out` as a result file.
 ///
 /// # Errors

@@ -16,6 +16,14 @@ pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.len() < 2 {
         bail!("compare needs two files or more: name another one, or use 'syscost show' for one");
     }
+    check_labels(files, labels)
+}
+
+/// The same where one file is enough.
+///
+/// # Errors
+/// Which labels do not fit.
+pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         bail!("standard input ('-') can be read once only: write the other runs to files");
     }

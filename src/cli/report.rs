@@ -1,0 +1,175 @@
+//! `syscost report`: result files as one page to look at, or a single figure of it.
+
+mod files;
+
+use super::Exit;
+use super::compare::labels;
+use super::error::usage;
+use crate::compare::{Comparison, Options, Selection, compare};
+use crate::plan::Pattern;
+use crate::report::figure::Figure;
+use crate::report::figures;
+use crate::report::html::{Page, write_page};
+use crate::report::portrait::Portrait;
+use crate::report::svg;
+use anyhow::{Result, anyhow, bail};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Make a page of result files that stands alone: it opens offline, in any browser, and loads nothing.
+///
+/// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
+/// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
+/// value with models and crossovers; the machine and its warnings.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ReportArgs {
+    /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Where to write it; '-' is standard output [default: report.html, or FIGURE.svg].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// What to make: the whole page, or one figure of it.
+    #[arg(long, value_enum, default_value = "html")]
+    format: Kind,
+    /// Which figure [default: bars].
+    #[arg(long, value_enum)]
+    figure: Option<FigureKind>,
+    /// What to call a file, in the order of the files [default: its host, or the file's name].
+    #[arg(long = "label", value_name = "TEXT")]
+    labels: Vec<String>,
+    /// The file that the others are divided by, as a label or a file [default: the first].
+    #[arg(long, value_name = "FILE|LABEL")]
+    baseline: Option<String>,
+    /// Only rows whose name, operation or area matches; may be given more than once.
+    #[arg(long, value_name = "PATTERN")]
+    only: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost report now.json
+  syscost report before.json after.json -o change.html
+  syscost report 5.15.json 6.1.json 6.18.json --label 5.15 --label 6.1 --label 6.18
+  syscost report now.json --format svg --figure distribution --only 'file.*' -o file.svg
+  syscost run io.read_zero --param size=1..1Mx4 --out size.json && syscost report size.json";
+
+/// What is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// One page with everything.
+    Html,
+    /// One figure as a drawing of its own.
+    Svg,
+}
+
+/// A figure of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FigureKind {
+    /// Costs by area, on a logarithmic axis.
+    Bars,
+    /// How the samples of each case are spread.
+    Distribution,
+    /// Cost over a parameter with models and crossovers.
+    Fit,
+    /// Ratios to the first file.
+    Ratios,
+}
+
+pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
+    usage(check(args))?;
+    let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
+    let selection = Selection { only, ..Selection::default() };
+    let portraits = files::portraits(args, &selection)?;
+    let baseline = usage(files::baseline(args, &portraits))?;
+    portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
+    let comparison = (portraits.len() > 1).then(|| compared(&portraits, baseline, selection));
+    let page = Page { files: &portraits, comparison: comparison.as_ref() };
+    let made = match args.format {
+        Kind::Html => {
+            let mut html = Vec::new();
+            write_page(&page, &mut html)?;
+            html
+        }
+        Kind::Svg => {
+            let figure = usage(figure(args, &page))?;
+            svg::document(&figure).as_str().as_bytes().to_vec()
+        }
+    };
+    deliver(&destination(args), &made, out)?;
+    Ok(Exit::Success)
+}
+
+/// Whether the parts of the question go together; asked before anything is read.
+fn check(args: &ReportArgs) -> Result<()> {
+    labels::check_labels(&args.files, &args.labels)?;
+    if args.figure.is_some() && args.format == Kind::Html {
+        bail!("--figure is for one drawing, and a page has all: add --format svg, or leave it out");
+    }
+    if args.figure == Some(FigureKind::Ratios) && args.files.len() < 2 {
+        bail!("--figure ratios needs two files or more: name another one, or choose another figure");
+    }
+    let output = destination(args);
+    let same = |file: &&PathBuf| output != Path::new("-") && files::is_same(file, &output);
+    match args.files.iter().find(same) {
+        Some(file) => bail!("--output {} would replace a result file: choose another name", file.display()),
+        None => Ok(()),
+    }
+}
+
+fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
+    match portrait.column.rows.iter().any(|row| row.asked) {
+        true => Ok(()),
+        false if args.only.is_empty() => bail!("{} has no operations: name the result file of a run", portrait.label()),
+        false => {
+            bail!("--only: nothing in {} matches {}: leave it out to see all", portrait.label(), args.only.join(", "))
+        }
+    }
+}
+
+fn compared(portraits: &[Portrait], baseline: usize, selection: Selection) -> Comparison {
+    let columns: Vec<_> = portraits.iter().map(|portrait| portrait.column.clone()).collect();
+    compare(&columns, &Options { baseline, selection, ..Options::default() })
+}
+
+fn figure(args: &ReportArgs, page: &Page) -> Result<Figure> {
+    let main = page.files.get(page.comparison.map_or(0, |comparison| comparison.baseline));
+    let (main, detail) =
+        main.and_then(|main| Some((main, main.detail.as_ref()?))).ok_or_else(|| anyhow!("there is no file to show"))?;
+    match (args.figure.unwrap_or(FigureKind::Bars), page.comparison) {
+        (FigureKind::Ratios, Some(comparison)) => Ok(figures::ratios(comparison)),
+        (FigureKind::Bars | FigureKind::Ratios, _) => Ok(figures::bars(main.label(), detail, page.comparison)),
+        (FigureKind::Distribution, _) => {
+            let all = detail.distributions.iter().flatten().cloned().collect();
+            Ok(figures::distributions("Distribution of the samples", all))
+        }
+        (FigureKind::Fit, _) => match detail.parameters.first() {
+            Some(one) => Ok(one.figure.clone()),
+            None => bail!(
+                "--figure fit: {} has no parameter with three values or more: measure some with --param KEY=A,B,C",
+                main.label()
+            ),
+        },
+    }
+}
+
+fn destination(args: &ReportArgs) -> PathBuf {
+    let name = match (args.format, args.figure.unwrap_or(FigureKind::Bars)) {
+        (Kind::Html, _) => "report.html",
+        (Kind::Svg, FigureKind::Bars) => "bars.svg",
+        (Kind::Svg, FigureKind::Distribution) => "distribution.svg",
+        (Kind::Svg, FigureKind::Fit) => "fit.svg",
+        (Kind::Svg, FigureKind::Ratios) => "ratios.svg",
+    };
+    args.output.clone().unwrap_or_else(|| PathBuf::from(name))
+}
+
+/// Writes the document whole or not at all; says where, past a pipe.
+fn deliver(path: &Path, made: &[u8], out: &mut dyn Write) -> Result<()> {
+    if path == Path::new("-") {
+        return Ok(out.write_all(made)?);
+    }
+    crate::store::write_document(path, made)?;
+    Ok(writeln!(out, "wrote {}", crate::report::printable(&path.display().to_string()))?)
+}

@@ -1,0 +1,136 @@
+//! The question and the answer, before everything else.
+
+use super::Page;
+use super::compared;
+use crate::model::StudyView;
+use crate::report::figure::Kernel;
+use crate::report::figures::{kernel, name};
+use crate::report::highlights::{self, Highlight, SURPRISES_RULE};
+use crate::report::markup::{Markup, cut};
+use crate::report::numbers::nanoseconds;
+use crate::report::portrait::Detail;
+use crate::report::study_words;
+
+/// Characters of a name, and of a paragraph.
+const NAME: usize = 80;
+const PARAGRAPH: usize = 4000;
+
+pub fn write(html: &mut Markup, page: &Page) {
+    let Some(detail) = page.main().and_then(|main| main.detail.as_ref()) else { return };
+    html.raw("<section id=\"answer\" aria-labelledby=\"answer-h\">");
+    match detail.summary.study.as_ref().filter(|study| !study.question.is_empty()) {
+        Some(study) => of_study(html, study),
+        None => {
+            html.raw("<h2 id=\"answer-h\">What does a system call cost here?</h2>");
+        }
+    }
+    if detail.summary.study.as_ref().is_none_or(|study| study.answer.is_empty()) {
+        html.add(&in_short(detail));
+    }
+    if page.comparison.is_some() {
+        compared::answer(html, page);
+    }
+    derived(html, detail);
+    lists(html, page, detail);
+    html.raw("</section>");
+}
+
+fn of_study(html: &mut Markup, study: &StudyView) {
+    html.raw("<h2 id=\"answer-h\">").text(&cut(&flat(&study.question), PARAGRAPH)).raw("</h2>");
+    if !study.answer.is_empty() {
+        html.raw("<p class=\"lead\">").text(&cut(&flat(&study.answer), PARAGRAPH)).raw("</p>");
+    }
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// One sentence on the run: what entering the kernel costs, and how many do not.
+fn in_short(detail: &Detail) -> Markup {
+    let summary = &detail.summary;
+    let baseline = |operation: &str| {
+        let row = summary.baselines.iter().find(|row| row.case.operation == operation)?;
+        Some(row.figure.as_ref().ok()?.median.0)
+    };
+    let mut html = Markup::new();
+    html.raw("<p class=\"lead\">");
+    if let Some(ns) = baseline(crate::model::REFERENCE) {
+        html.raw("A system call that does next to nothing, getppid, takes <b>").text(&nanoseconds(ns)).raw(" ns</b>");
+        if let Some(call) = baseline(crate::model::EMPTY_CALL).filter(|call| *call > 0.0) {
+            html.raw(", as long as ").text(&crate::report::numbers::three_figures(ns / call));
+            html.raw(" empty function calls");
+        }
+        html.raw(". ");
+    }
+    let measured = summary.rows.iter().filter(|row| row.figure.is_ok()).count();
+    html.text(&format!("Of {measured} operations with a cost, {} ", highlights::never_enters(summary)));
+    html.raw("make no system call at all");
+    let unknown = summary.rows.iter().filter(|row| row.figure.is_ok() && kernel(row) == Kernel::Unknown).count();
+    if unknown > 0 {
+        html.text(&format!("; of {unknown} it is not known"));
+    }
+    html.raw(".</p>");
+    html
+}
+
+/// What the study makes of two rows each.
+fn derived(html: &mut Markup, detail: &Detail) {
+    let rows = &detail.summary.derived;
+    if rows.is_empty() {
+        return;
+    }
+    html.raw("<ul class=\"derived\">");
+    let several = rows.iter().any(|row| row.environment != rows[0].environment);
+    for row in rows {
+        let [value, interval, _] = study_words::derived_figures(row);
+        let unit = if row.combination == crate::model::Combination::Difference { " ns" } else { "" };
+        let place = if several { format!(" in {}", row.environment) } else { String::new() };
+        html.raw("<li><span>").text(&cut(&study_words::derived_name(row).text, NAME)).text(&cut(&place, NAME));
+        html.raw("</span> <b>");
+        html.text(&value.text).text(unit).raw("</b> <small>").text(&interval.text).raw("</small></li>");
+    }
+    html.raw("</ul>");
+}
+
+fn lists(html: &mut Markup, page: &Page, detail: &Detail) {
+    if let (Some(_), Some(main)) = (page.comparison, page.main()) {
+        html.raw("<p class=\"of\">Of ").text(main.label()).raw(", with which the others are compared:</p>");
+    }
+    html.raw("<div class=\"cards\">");
+    card(html, "The dearest", "the highest cost per operation", &highlights::dearest(&detail.summary));
+    let none = highlights::no_system_calls(&detail.summary);
+    card(html, "No system calls at all", "system calls counted: none; the dearest of them", &none);
+    card(html, "The most surprising", SURPRISES_RULE, &highlights::surprises(detail));
+    html.raw("</div>");
+    failures(html, detail);
+}
+
+fn card(html: &mut Markup, heading: &'static str, rule: &'static str, items: &[Highlight]) {
+    html.raw("<section class=\"card\"><h3>").raw(heading).raw("</h3><ol>");
+    for item in items {
+        html.raw("<li><b>").text(&cut(&item.name, NAME)).raw("</b> <span class=\"v\">");
+        html.text(&nanoseconds(item.ns)).raw(" ns</span>");
+        if !item.why.is_empty() {
+            html.raw(" <small>").text(&cut(&item.why, 2 * NAME)).raw("</small>");
+        }
+        html.raw("</li>");
+    }
+    html.raw("</ol>");
+    if items.is_empty() {
+        html.raw("<p class=\"faint\">none</p>");
+    }
+    html.raw("<p class=\"rule\">Rule: ").raw(rule).raw(".</p></section>");
+}
+
+/// Cases without a cost are part of the answer.
+fn failures(html: &mut Markup, detail: &Detail) {
+    let failed: Vec<String> =
+        detail.summary.rows.iter().filter(|row| row.figure.is_err()).map(|row| cut(&name(row), NAME)).collect();
+    if !failed.is_empty() {
+        let shown = failed.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+        let more = failed.len().saturating_sub(8);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        html.raw("<p class=\"warn\">No cost for ").text(&shown).text(&more).raw(": the table says why.</p>");
+    }
+}

@@ -1,0 +1,130 @@
+//! Tables as HTML: captions, scopes, and values for sorting; what is too wide scrolls in a box of its own.
+
+use crate::report::markup::{Markup, cut};
+use crate::report::{Align, Cell, Column, Style, Table};
+
+/// Characters of a cell; more are cut off, and whole in no place but the file.
+const MOST: usize = 600;
+
+/// Opens the box that a table may be wider than, and the table with its caption.
+pub fn open(html: &mut Markup, caption: &str, class: &'static str) {
+    html.raw("<div class=\"box\" role=\"region\" tabindex=\"0\"").attribute("aria-label", caption).raw("><table");
+    html.attribute("class", class).raw("><caption>").text(caption).raw("</caption>");
+}
+
+pub fn close(html: &mut Markup) {
+    html.raw("</tbody></table></div>");
+}
+
+/// The head: each title in a cell that the script makes a button of.
+pub fn head<'a>(html: &mut Markup, columns: impl Iterator<Item = (&'a str, Align)>) {
+    html.raw("<thead><tr>");
+    for (title, align) in columns {
+        html.raw("<th scope=\"col\"").raw(if align == Align::Right { " class=\"r\">" } else { ">" });
+        html.text(title).raw("</th>");
+    }
+    html.raw("</tr></thead><tbody>");
+}
+
+/// A cell of the body.
+pub fn cell(html: &mut Markup, content: &Cell, align: Align) {
+    column_cell(html, content, &Column { align, ..Column::left("") });
+}
+
+/// A cell of the body as its column wants it.
+pub fn column_cell(html: &mut Markup, cell: &Cell, column: &Column) {
+    html.raw("<td");
+    classes(html, cell.style, column);
+    let value = cell.raw.as_ref().and_then(|raw| raw.parse::<f64>().ok());
+    if let Some(value) = value.filter(|value| value.is_finite()) {
+        html.attribute("data-v", &compact(value));
+    }
+    // What is divided by a cost of 0 is no number.
+    let text = if value.is_some_and(|value| !value.is_finite()) { "?" } else { &cell.text };
+    html.raw(">").text(&cut(text, MOST)).raw("</td>");
+}
+
+/// Characters of a row's name.
+const NAME: usize = 160;
+
+/// The cell that names its row.
+pub fn name(html: &mut Markup, name: &str) {
+    html.raw("<th scope=\"row\">").text(&cut(name, NAME)).raw("</th>");
+}
+
+fn classes(html: &mut Markup, style: Style, column: &Column) {
+    let style = match style {
+        Style::Plain => "",
+        Style::Heading => "strong",
+        Style::Good => "good",
+        Style::Warning => "warn",
+        Style::Bad => "bad",
+        Style::Faint => "faint",
+    };
+    let parts: Vec<&str> =
+        [if column.align == Align::Right { "r" } else { "" }, if column.wraps { "e" } else { "" }, style]
+            .into_iter()
+            .filter(|p| !p.is_empty())
+            .collect();
+    if !parts.is_empty() {
+        html.attribute("class", &parts.join(" "));
+    }
+}
+
+/// A number for sorting, in few digits.
+pub fn compact(value: f64) -> String {
+    let short = format!("{value:.4e}");
+    short.parse::<f64>().map_or(short, |value| value.to_string())
+}
+
+/// A whole table without anything to sort.
+pub fn plain(html: &mut Markup, table: &Table, caption: &str) {
+    open(html, caption, "plain");
+    let align = |i: usize, column: &Column| if i == 0 { Align::Left } else { column.align };
+    head(html, table.columns.iter().enumerate().map(|(i, column)| (column.title.as_str(), align(i, column))));
+    for row in &table.rows {
+        html.raw("<tr>");
+        for (i, (content, column)) in row.iter().zip(&table.columns).enumerate() {
+            if i == 0 { name(html, &content.text) } else { cell(html, content, column.align) }
+        }
+        html.raw("</tr>");
+    }
+    close(html);
+}
+
+/// Lines below a table.
+pub fn notes<'a>(html: &mut Markup, notes: impl Iterator<Item = &'a String>) {
+    let mut notes = notes.peekable();
+    if notes.peek().is_none() {
+        return;
+    }
+    html.raw("<ul class=\"notes\">");
+    for note in notes {
+        html.element("li", &cut(note, 2 * MOST));
+    }
+    html.raw("</ul>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_sorting_are_short_and_exact_enough() {
+        assert_eq!([compact(101.23456), compact(0.3), compact(1.5e9)], ["101.23", "0.3", "1500000000"]);
+    }
+
+    #[test]
+    fn a_table_has_a_caption_and_scopes() {
+        let columns = vec![Column::left("a"), Column::right("<b>")];
+        let rows = vec![vec![Cell::from("x & y"), Cell::number("1.0", 1.0)]];
+        let mut html = Markup::new();
+        plain(&mut html, &Table { columns, rows, ..Table::default() }, "What");
+        assert_eq!(
+            html.as_str(),
+            "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-label=\"What\"><table class=\"plain\"><caption>What\
+             </caption><thead><tr><th scope=\"col\">a</th><th scope=\"col\" class=\"r\">&lt;b&gt;</th></tr></thead><tbody>\
+             <tr><th scope=\"row\">x &amp; y</th><td class=\"r\" data-v=\"1\">1.0</td></tr></tbody></table></div>"
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! Several files side by side: what differs in short, what makes it unfair, and every cost with its ratio.
+
+use super::{Page, cells};
+use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
+use crate::report::comparison_words::{self, Names, number};
+use crate::report::figures::other_columns;
+use crate::report::markup::{Markup, cut};
+use crate::report::numbers::three_figures;
+use crate::report::{Align, Style};
+use indexmap::IndexSet;
+
+/// Files in the short answer, and rows on either side of it.
+const MOST_FILES: usize = 6;
+const MOST_ROWS: usize = 3;
+
+/// `1 result file`, `2 result files`
+pub fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A sentence for each file: how it compares, and where it differs most.
+pub fn answer(html: &mut Markup, page: &Page) {
+    let Some(comparison) = page.comparison else { return };
+    let base = base_label(comparison);
+    let overall = comparison.areas.iter().find(|mean| mean.area.is_none());
+    html.raw("<ul class=\"lead\">");
+    let others = other_columns(comparison);
+    for column in others.iter().take(MOST_FILES) {
+        html.raw("<li>").raw("<b>").text(&comparison.columns[*column].label).raw("</b>: ");
+        let ratio = overall.and_then(|mean| Some((mean.ratios[*column]?, mean.rows)));
+        match ratio {
+            Some((ratio, rows)) => {
+                let text =
+                    format!("×{} the cost of {base}, the geometric mean over {}. ", number(ratio), count(rows, "row"));
+                html.text(&text);
+            }
+            None => {
+                html.text(&format!("no row can be compared with {base}. "));
+            }
+        }
+        tally(html, comparison, *column);
+        html.raw("</li>");
+    }
+    html.raw("</ul>");
+    if others.len() > MOST_FILES {
+        let text = format!("{} more are in the table below.", others.len() - MOST_FILES);
+        html.raw("<p>").text(&text).raw("</p>");
+    }
+}
+
+fn base_label(comparison: &Comparison) -> &str {
+    comparison.columns.get(comparison.baseline).map_or("", |column| &column.label)
+}
+
+/// How many rows are surely dearer, cheaper, the same; and the most extreme of them.
+fn tally(html: &mut Markup, comparison: &Comparison, column: usize) {
+    let single = |row: &ComparedRow| matches!(row.verdicts[column], Verdict::OneFigure { .. });
+    if comparison.rows.iter().any(single) && comparison.rows.iter().all(|row| row.verdicts[column].mark().is_none()) {
+        html.raw("These are figures without samples: nothing is sure.");
+        return;
+    }
+    let of = |mark: Mark| {
+        let rows = comparison.rows.iter().filter(|row| row.verdicts[column].mark() == Some(mark));
+        let mut rows: Vec<(f64, &ComparedRow)> = rows.filter_map(|r| Some((r.verdicts[column].ratio()?, r))).collect();
+        rows.sort_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
+        rows
+    };
+    let names = Names::of(comparison);
+    for (mark, word) in [(Mark::Slower, "surely dearer"), (Mark::Faster, "surely cheaper")] {
+        let rows = of(mark);
+        let shown: Vec<String> = rows
+            .iter()
+            .take(MOST_ROWS)
+            .map(|(r, row)| format!("{} ×{}", cut(&names.row(row), 40), number(*r)))
+            .collect();
+        let list = if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) };
+        html.text(&format!("{} {word}{list}; ", rows.len()));
+    }
+    let other = comparison.rows.iter().filter(|row| matches!(row.verdicts[column], Verdict::DifferentWork(_))).count();
+    html.text(&format!("{} surely the same, {} undecided", of(Mark::Same).len(), of(Mark::Unresolved).len()));
+    if other > 0 {
+        html.text(&format!("; {other} do other work there"));
+    }
+    html.raw(".");
+}
+
+pub fn write(html: &mut Markup, page: &Page) {
+    let Some(comparison) = page.comparison else { return };
+    html.raw("<section id=\"compared\" aria-labelledby=\"compared-h\"><h2 id=\"compared-h\">Side by side</h2>");
+    if !comparison.cautions.is_empty() {
+        html.raw("<h3>Before you compare</h3>");
+        let cautions: Vec<String> = comparison.cautions.iter().map(|text| without_column(text)).collect();
+        cells::notes(html, cautions.iter());
+    }
+    table(html, comparison);
+    explain(html, comparison);
+    if comparison.areas.len() > 1 {
+        areas(html, comparison);
+    }
+    html.raw("</section>");
+}
+
+/// Without the hint at a column that this page does not have.
+fn without_column(caution: &str) -> String {
+    caution.replace(" ('/getppid', and a column of CSV and JSON, have the ratios relative to it)", "")
+}
+
+fn table(html: &mut Markup, comparison: &Comparison) {
+    html.raw("<div class=\"sortable\">");
+    let areas: IndexSet<&str> = comparison.rows.iter().map(|row| row.area.as_str()).collect();
+    super::operations::open_controls(html, areas.into_iter());
+    html.raw(
+        "<label>Show <select class=\"kind\"><option value=\"\">all</option><option value=\"slower\">surely dearer",
+    );
+    html.raw("</option><option value=\"faster\">surely cheaper</option><option value=\"other\">other work</option>");
+    html.raw("</select></label>");
+    super::operations::close_controls(html);
+    cells::open(html, &format!("Costs in ns/op and ratios to {}", base_label(comparison)), "side");
+    let ratio = "ratio";
+    let columns = comparison.columns.iter().enumerate().flat_map(|(i, column)| {
+        let second = (i != comparison.baseline).then_some((ratio, Align::Left));
+        std::iter::once((column.label.as_str(), Align::Right)).chain(second)
+    });
+    cells::head(html, std::iter::once(("operation", Align::Left)).chain(columns));
+    let names = Names::of(comparison);
+    for row in &comparison.rows {
+        html.raw("<tr").attribute("data-k", &kinds(row)).attribute("data-a", &cut(&row.area, 40)).raw(">");
+        cells::name(html, &names.row(row));
+        for column in 0..comparison.columns.len() {
+            let scale = comparison_words::scale(comparison, row);
+            cells::cell(html, &comparison_words::cost(row, column, scale), Align::Right);
+            if column != comparison.baseline {
+                verdict(html, &row.verdicts[column]);
+            }
+        }
+        html.raw("</tr>");
+    }
+    derived(html, comparison);
+    cells::close(html);
+    html.raw("</div>");
+}
+
+/// What the controls choose by.
+fn kinds(row: &ComparedRow) -> String {
+    let has = |kind: fn(&Verdict) -> bool| row.verdicts.iter().any(kind);
+    let kinds = [
+        (has(|v| v.mark() == Some(Mark::Slower)), "slower"),
+        (has(|v| v.mark() == Some(Mark::Faster)), "faster"),
+        (has(|v| matches!(v, Verdict::DifferentWork(_))), "other"),
+    ];
+    kinds.iter().filter(|(holds, _)| *holds).map(|(_, kind)| *kind).collect::<Vec<_>>().join(" ")
+}
+
+/// Ratio, sign and interval: the sign says in a shape what colour says too.
+fn verdict(html: &mut Markup, verdict: &Verdict) {
+    let Some(ratio) = verdict.ratio() else {
+        let words = match verdict {
+            Verdict::DifferentWork(_) => "<td class=\"warn\">≠ other work</td>",
+            _ => "<td></td>",
+        };
+        html.raw(words);
+        return;
+    };
+    let (sign, class) = match verdict.mark() {
+        Some(Mark::Slower) => ("▲ ", "bad"),
+        Some(Mark::Faster) => ("▼ ", "good"),
+        Some(Mark::Same) => ("= ", "faint"),
+        Some(Mark::Unresolved) => ("~ ", "faint"),
+        None => ("", "faint"),
+    };
+    html.raw("<td").attribute("class", class).attribute("data-v", &cells::compact(ratio)).raw(">").raw(sign);
+    html.text(&number(ratio));
+    let interval = comparison_words::interval(verdict).text;
+    if !interval.is_empty() {
+        html.raw("<small> ").text(&interval).raw("</small>");
+    }
+    html.raw("</td>");
+}
+
+fn derived(html: &mut Markup, comparison: &Comparison) {
+    let names = Names::of(comparison);
+    for row in &comparison.derived {
+        html.raw("<tr>");
+        cells::name(html, &names.derived(row));
+        for column in 0..comparison.columns.len() {
+            cells::cell(html, &comparison_words::derived(row, column), Align::Right);
+            if column != comparison.baseline {
+                html.raw("<td></td>");
+            }
+        }
+        html.raw("</tr>");
+    }
+}
+
+/// The signs, and how work differs where it does.
+fn explain(html: &mut Markup, comparison: &Comparison) {
+    html.raw("<p class=\"rule\">▲ surely dearer, ▼ surely cheaper, = surely the same within ");
+    html.text(&three_figures(comparison.margin * 100.0))
+        .raw("%, ~ undecided, no sign where there are no samples: with 95% confidence for all signs of the table ");
+    html.raw("together. Beside each ratio its own interval of 95%.</p>");
+    let names = Names::of(comparison);
+    let mut differing: IndexSet<String> = IndexSet::new();
+    for row in &comparison.rows {
+        for verdict in &row.verdicts {
+            if let Verdict::DifferentWork(words) = verdict {
+                differing.insert(format!("{}: {words}", cut(&names.row(row), 80)));
+            }
+        }
+    }
+    if !differing.is_empty() {
+        html.raw("<details open><summary>Not the same operation (")
+            .text(&differing.len().to_string())
+            .raw(")</summary>");
+        let most: Vec<String> = differing.iter().take(200).cloned().collect();
+        cells::notes(html, most.iter());
+        html.raw("</details>");
+    }
+}
+
+/// Geometric means by area.
+fn areas(html: &mut Markup, comparison: &Comparison) {
+    let others = other_columns(comparison);
+    html.raw("<h3>By area</h3>");
+    cells::open(html, &format!("Geometric mean of the ratios to {}", base_label(comparison)), "plain");
+    let labels = others.iter().map(|column| (comparison.columns[*column].label.as_str(), Align::Right));
+    cells::head(html, [("area", Align::Left), ("rows", Align::Right)].into_iter().chain(labels));
+    for mean in &comparison.areas {
+        area_row(html, mean, &others);
+    }
+    cells::close(html);
+}
+
+fn area_row(html: &mut Markup, mean: &AreaMean, others: &[usize]) {
+    html.raw("<tr>");
+    cells::name(html, mean.area.as_deref().unwrap_or("all"));
+    cells::cell(html, &crate::report::Cell::styled(mean.rows.to_string(), Style::Faint), Align::Right);
+    for column in others {
+        let cell = mean.ratios[*column]
+            .map_or(crate::report::Cell::default(), |r| crate::report::Cell::number(format!("×{}", number(r)), r));
+        cells::cell(html, &cell, Align::Right);
+    }
+    html.raw("</tr>");
+}

@@ -1,0 +1,118 @@
+//! The frame of the page: policy, stylesheet, title, navigation, and the script at its end.
+
+use super::Page;
+use crate::report::markup::{Markup, cut};
+use crate::report::{palette, svg};
+use sha2::{Digest, Sha256};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// From the first byte to the end of the header.
+pub fn open(html: &mut Markup, page: &Page) {
+    let style = stylesheet();
+    html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+    html.raw("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy(&style)).raw(">");
+    html.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
+    html.raw("<meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\"");
+    html.attribute("content", &format!("syscost {}", env!("CARGO_PKG_VERSION"))).raw(">");
+    html.raw("<link rel=\"icon\" href=\"data:,\">").element("title", &title(page)).raw("<style>");
+    // Made of this program's own text, which `a_stylesheet_may_stand_in_the_page` holds to be free of markup.
+    html.unescaped_style(&style).raw("</style></head><body>");
+    html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a><header><div><h1>").text(&title(page));
+    html.raw("</h1><p class=\"sub\">").text(&subtitle(page)).raw("</p></div>");
+    html.raw("<button id=\"theme\" type=\"button\" hidden>Colours: as the system</button></header>");
+    navigation(html, page);
+}
+
+fn navigation(html: &mut Markup, page: &Page) {
+    html.raw("<nav aria-label=\"Sections\"><a href=\"#answer\">Answer</a>");
+    if page.comparison.is_some() {
+        html.raw("<a href=\"#compared\">Side by side</a>");
+    }
+    html.raw("<a href=\"#operations\">Operations</a><a href=\"#charts\">Charts</a>");
+    if super::charts::has_parameters(page) {
+        html.raw("<a href=\"#parameters\">Parameters</a>");
+    }
+    html.raw("<a href=\"#host\">Machine</a></nav>");
+}
+
+/// The study's title, or what there is to say without one.
+fn title(page: &Page) -> String {
+    let study = page.main().and_then(|main| main.detail.as_ref()?.summary.study.as_ref());
+    match (study.filter(|study| !study.title.is_empty()), page.files.len()) {
+        (Some(study), _) => cut(&study.title, 200),
+        (None, 1) => "What system calls cost".to_string(),
+        (None, count) => format!("What system calls cost: {count} runs side by side"),
+    }
+}
+
+fn subtitle(page: &Page) -> String {
+    let labels: Vec<String> = page.files.iter().take(6).map(|file| file.label().to_string()).collect();
+    let more = page.files.len().saturating_sub(labels.len());
+    match (page.comparison, page.main()) {
+        (None, Some(main)) => super::host::one_line(&main.column.info),
+        _ if more > 0 => format!("{} and {more} more", labels.join(", ")),
+        _ => labels.join(", "),
+    }
+}
+
+/// The page's rules, those of figures, and the colours of both themes; on paper it is always light.
+fn stylesheet() -> String {
+    let (light, dark) = (palette::variables(false), palette::variables(true));
+    format!(
+        ":root{{color-scheme:light;{light}}}@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light])\
+         {{color-scheme:dark;{dark}}}}}@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n{}{STYLE}",
+        svg::STYLESHEET
+    )
+}
+
+/// Nothing is loaded, and only this style and this script take effect.
+fn policy(style: &str) -> String {
+    format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; \
+         form-action 'none'",
+        base64(&Sha256::digest(style.as_bytes())),
+        base64(&Sha256::digest(SCRIPT.as_bytes()))
+    )
+}
+
+/// Base64 (RFC 4648) with padding; too little for a dependency.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * i) & 63) as usize];
+            text.push(if i <= chunk.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+/// From the footer to the last byte.
+pub fn close(html: &mut Markup, page: &Page) {
+    html.raw("<footer><p>Made by ").text(&format!("syscost {}", env!("CARGO_PKG_VERSION")));
+    html.raw(" from ").text(&super::compared::count(page.files.len(), "result file"));
+    html.raw(". Costs are medians over batches; intervals are of 95% confidence or more, over time blocks. ");
+    html.raw("This page loads nothing and sends nothing.</p></footer><script>").raw(SCRIPT);
+    html.raw("</script></body></html>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+
+    #[test]
+    fn a_stylesheet_may_stand_in_the_page() {
+        assert!(!stylesheet().contains(['<', '&']) && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
+    }
+}

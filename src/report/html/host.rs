@@ -1,0 +1,154 @@
+//! The machine of each file, how it was measured, and what was noticed.
+
+use super::{Page, cells};
+use crate::compare::ColumnInfo;
+use crate::model::Host;
+use crate::report::markup::{Markup, cut};
+use crate::report::numbers::three_figures;
+use crate::report::portrait::Portrait;
+use crate::report::{Cell, Column, Table};
+
+/// `AMD EPYC, Linux 6.18, kvm`
+pub fn one_line(info: &ColumnInfo) -> String {
+    let host = &info.host;
+    let kernel: Vec<&str> = [&host.system, &host.kernel].into_iter().filter_map(|part| part.as_deref()).collect();
+    let cpu = host.measuring_cpu.map(|cpu| format!("measured on CPU {cpu}"));
+    let source = info.source.as_ref().map(|source| source.title.clone());
+    let kernel = Some(kernel.join(" ")).filter(|text| !text.is_empty());
+    let parts = [source, host.name.clone(), host.cpu.clone(), kernel, host.hypervisor.clone(), cpu];
+    cut(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "), 300)
+}
+
+pub fn write(html: &mut Markup, page: &Page) {
+    html.raw("<section id=\"host\" aria-labelledby=\"host-h\"><h2 id=\"host-h\">");
+    html.raw(if page.files.len() == 1 { "The machine" } else { "The machines" }).raw("</h2>");
+    warnings(html, page);
+    let table = facts_table(page.files);
+    cells::plain(html, &table, "What is known of each machine and run");
+    cells::notes(html, table.notes.iter());
+    html.raw("</section>");
+}
+
+/// What concerns whole runs, and what taxes every system call on a machine.
+fn warnings(html: &mut Markup, page: &Page) {
+    let mut lines: Vec<String> = Vec::new();
+    for file in page.files {
+        let info = &file.column.info;
+        let of = if page.files.len() == 1 { String::new() } else { format!("{}: ", info.label) };
+        let incomplete = (!info.complete).then(|| "the run was interrupted: what is missing says so".to_string());
+        let taxes =
+            info.host.taxes.iter().map(|tax| format!("every system call is dearer by {}: {}", tax.kind, tax.detail));
+        let note = info.source.iter().map(|source| source.note.clone()).filter(|note| !note.is_empty());
+        let all = info.warnings.iter().cloned().chain(incomplete).chain(taxes).chain(note);
+        lines.extend(all.map(|line| format!("{of}{line}")));
+    }
+    if !lines.is_empty() {
+        html.raw("<h3>Warnings</h3>");
+        cells::notes(html, lines.iter());
+    }
+}
+
+type Fact = (&'static str, fn(&Portrait) -> Option<String>);
+
+/// What is told, in this order.
+const FACTS: [Fact; 30] = [
+    ("measured by", |p| Some(measured_by(&p.column.info))),
+    ("at", |p| Some(p.column.info.started_unix_s).filter(|s| *s > 0).map(date)),
+    ("took", |p| {
+        p.detail.as_ref().map(|d| format!("{} s of {} s", three_figures(d.elapsed_s), three_figures(d.budget_s)))
+    }),
+    ("target precision", |p| {
+        Some(format!("{}%", p.column.info.precision_percent)).filter(|_| p.column.info.source.is_none())
+    }),
+    ("host", |p| host(p).name.clone()),
+    ("kernel", |p| Some([host(p).system.clone()?, host(p).kernel.clone()?].join(" "))),
+    ("kernel build", |p| host(p).kernel_version.clone()),
+    ("kernel options", |p| host(p).command_line.clone()),
+    ("distribution", |p| host(p).distribution.clone()),
+    ("CPU", |p| host(p).cpu.clone()),
+    ("CPU revision", |p| host(p).cpu_revision.clone()),
+    ("architecture", |p| host(p).architecture.clone()),
+    ("processors", |p| host(p).cpus.map(|cpus| cpus.to_string())),
+    ("memory", |p| host(p).memory_mib.map(|mib| format!("{mib} MiB"))),
+    ("hypervisor", |p| host(p).hypervisor.clone()),
+    ("container", |p| host(p).container.clone()),
+    ("mitigations", |p| Some(host(p).mitigations.join("; ")).filter(|text| !text.is_empty())),
+    ("clock", |p| host(p).clock_source.clone()),
+    ("reading the clock", |p| host(p).clock_cost_ns.map(|ns| format!("{} ns", three_figures(ns)))),
+    ("frequency", |p| host(p).frequency_mhz.map(|mhz| format!("{} MHz", three_figures(mhz)))),
+    ("governor", |p| host(p).governor.clone()),
+    ("turbo", |p| host(p).turbo.map(on_off)),
+    ("SMT", |p| host(p).smt.map(on_off)),
+    ("C library", |p| host(p).libc.clone()),
+    ("compiler of the probe", |p| Some(p.column.info.tool.compiler.clone()).filter(|text| !text.is_empty())),
+    ("file system", |p| host(p).file_system.clone()),
+    ("load at the start", |p| host(p).load_1min.map(three_figures)),
+    ("stolen by the hypervisor", |p| host(p).steal_percent.map(|percent| format!("{}%", three_figures(percent)))),
+    ("measured on", |p| host(p).measuring_cpu.map(|cpu| format!("CPU {cpu}{}", reason(host(p))))),
+    ("user", |p| host(p).user.clone()),
+];
+
+fn host(file: &Portrait) -> &Host {
+    &file.column.info.host
+}
+
+fn reason(host: &Host) -> String {
+    host.measuring_cpu_reason.as_ref().map_or(String::new(), |reason| format!(", {reason}"))
+}
+
+fn on_off(on: bool) -> String {
+    if on { "on".to_string() } else { "off".to_string() }
+}
+
+fn measured_by(info: &ColumnInfo) -> String {
+    info.source
+        .as_ref()
+        .map_or_else(|| format!("{} {}", info.tool.name, info.tool.version), |source| source.title.clone())
+}
+
+/// Facts as rows and files as columns; what no file tells is named below.
+fn facts_table(files: &[Portrait]) -> Table {
+    let mut columns = vec![Column::left("fact")];
+    columns.extend(files.iter().map(|file| Column::left(file.label())));
+    let (mut rows, mut unknown) = (Vec::new(), Vec::new());
+    for (name, fact) in FACTS {
+        let values: Vec<Option<String>> = files.iter().map(fact).collect();
+        if values.iter().all(Option::is_none) {
+            unknown.push(name);
+            continue;
+        }
+        let cells = values.into_iter().map(|value| Cell::from(value.unwrap_or("unknown".to_string())));
+        rows.push(std::iter::once(Cell::from(name)).chain(cells).collect());
+    }
+    let notes = if unknown.is_empty() { vec![] } else { vec![format!("Not known: {}.", unknown.join(", "))] };
+    Table { title: String::new(), columns, rows, notes }
+}
+
+/// `2026-11-20 16:04 UTC`, by the civil-from-days method of H. Hinnant's "chrono-compatible low-level date algorithms".
+fn date(unix_s: u64) -> String {
+    let (days, seconds) = (unix_s / 86_400, unix_s % 86_400);
+    let z = days.min(3_000_000) + 719_468;
+    let (era, day_of_era) = (z / 146_097, z % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, shift) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year_of_era + shift;
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_of_the_calendar() {
+        let dates = [0, 951_782_400, 1_709_164_800, 4_102_444_799].map(date);
+        assert_eq!(
+            dates,
+            ["1970-01-01 00:00 UTC", "2000-02-29 00:00 UTC", "2024-02-29 00:00 UTC", "2099-12-31 23:59 UTC"]
+        );
+        assert!(!date(u64::MAX).is_empty());
+    }
+}

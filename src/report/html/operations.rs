@@ -1,0 +1,208 @@
+//! The table of all operations of a file: every figure of the text table, the distribution of the samples, and what is
+//! doubtful; with controls that the script brings to life.
+
+use super::{Page, cells};
+use crate::compare::area;
+use crate::report::distribution::BINS_RULE;
+use crate::report::environment_table::environments;
+use crate::report::figure::{Distribution, Kernel};
+use crate::report::figures::{kernel, modes_in_words, name};
+use crate::report::markup::{Markup, cut};
+use crate::report::numbers::nanoseconds;
+use crate::report::portrait::{Detail, Portrait};
+use crate::report::summary_table::plain_table;
+use crate::report::svg::spark;
+use crate::report::{Align, Cell, Style};
+use crate::stats::TWO_MODES_RULE;
+use crate::summary::{Row, Summary};
+use indexmap::IndexSet;
+
+pub fn write(html: &mut Markup, page: &Page) {
+    html.raw("<section id=\"operations\" aria-labelledby=\"operations-h\"><h2 id=\"operations-h\">Operations</h2>");
+    let main = page.main();
+    main.iter().for_each(|main| of_file(html, main, page.comparison.is_some()));
+    let others = page.files.iter().filter(|file| main.is_none_or(|main| main.label() != file.label()));
+    let (shown, left_out): (Vec<&Portrait>, Vec<&Portrait>) = others.partition(|file| file.detail.is_some());
+    for file in shown {
+        html.raw("<details><summary>All figures of ").text(file.label()).raw("</summary>");
+        of_file(html, file, true);
+        html.raw("</details>");
+    }
+    if !left_out.is_empty() {
+        let text = format!(
+            "Of {} more files this page has costs and ratios, above, but neither distributions nor the further figures: \
+             make a page of any of them alone to see those.",
+            left_out.len()
+        );
+        html.raw("<p class=\"rule\">").text(&text).raw("</p>");
+    }
+    html.raw("</section>");
+}
+
+fn of_file(html: &mut Markup, file: &Portrait, labelled: bool) {
+    let Some(detail) = &file.detail else { return };
+    let caption = match labelled {
+        true => format!("Costs of {}, all figures", file.label()),
+        false => "Costs, all figures".to_string(),
+    };
+    html.raw("<div class=\"sortable\">");
+    controls(html, &detail.summary);
+    table(html, detail, &caption);
+    html.raw("</div>");
+    legend(html, detail);
+}
+
+/// What filters the rows; of no use without the script, which shows it.
+pub fn controls(html: &mut Markup, summary: &Summary) {
+    let areas: IndexSet<&str> = summary.rows.iter().map(|row| area(&row.case)).collect();
+    open_controls(html, areas.into_iter());
+    html.raw("<label>Show <select class=\"kind\"><option value=\"\">all</option>");
+    html.raw("<option value=\"never\">those that make no system call</option>");
+    html.raw(
+        "<option value=\"enters\">those that make some</option><option value=\"modes\">those with two modes</option>",
+    );
+    html.raw("<option value=\"noted\">those with notes</option><option value=\"failed\">those without a cost</option>");
+    html.raw("</select></label>");
+    close_controls(html);
+}
+
+/// The box for a text and the choice of an area.
+pub fn open_controls<'a>(html: &mut Markup, areas: impl Iterator<Item = &'a str>) {
+    html.raw(
+        "<div class=\"controls\" role=\"search\" hidden><label>Filter <input type=\"search\" autocomplete=\"off\" ",
+    );
+    html.raw("placeholder=\"name or kernel entry\"></label><label>Area <select class=\"area\"><option value=\"\">all</option>");
+    for area in areas {
+        html.raw("<option>").text(&cut(area, 40)).raw("</option>");
+    }
+    html.raw("</select></label>");
+}
+
+pub fn close_controls(html: &mut Markup) {
+    html.raw("<output class=\"count\" aria-live=\"polite\"></output></div>");
+}
+
+fn table(html: &mut Markup, detail: &Detail, caption: &str) {
+    let summary = &detail.summary;
+    let rows: Vec<&Row> = summary.rows.iter().collect();
+    let table = plain_table(summary, &rows);
+    let several = environments(summary).len() > 1;
+    cells::open(html, caption, "ops");
+    let titles = table.columns.iter().map(|column| (column.title.as_str(), column.align));
+    let (first, rest): (Vec<_>, Vec<_>) = titles.enumerate().partition(|(i, _)| *i == 0);
+    let environment = several.then_some(("environment", Align::Left));
+    let more = [("samples", Align::Left), ("notes", Align::Left)];
+    cells::head(html, unnumbered(first).chain(environment).chain(unnumbered(rest)).chain(more));
+    let texts = note_texts(summary);
+    for (i, line) in table.rows.iter().enumerate() {
+        // Behind the rows of records stand those that a study derives.
+        let row = rows.get(i).copied();
+        open_row(html, row, detail.distributions.get(i).and_then(Option::as_ref));
+        for (j, (content, column)) in line.iter().zip(&table.columns).enumerate() {
+            if j == 0 {
+                cells::name(html, &content.text);
+                several.then(|| cells::cell(html, &environment_cell(summary, i), Align::Left));
+            } else {
+                cells::column_cell(html, content, column);
+            }
+        }
+        samples(html, detail.distributions.get(i).and_then(Option::as_ref));
+        notes(html, row, &texts);
+        html.raw("</tr>");
+    }
+    cells::close(html);
+}
+
+fn unnumbered(titles: Vec<(usize, (&str, Align))>) -> impl Iterator<Item = (&str, Align)> {
+    titles.into_iter().map(|(_, title)| title)
+}
+
+/// The environment of a row, be it of a record or derived.
+fn environment_cell(summary: &Summary, index: usize) -> Cell {
+    let derived = || summary.derived.get(index - summary.rows.len()).map(|row| row.environment.as_str());
+    let of_record = summary.rows.get(index).map(|row| row.case.environment.as_str());
+    Cell::styled(of_record.or_else(derived).unwrap_or_default(), Style::Faint)
+}
+
+/// A row, with its area and what the controls choose by.
+fn open_row(html: &mut Markup, row: Option<&Row>, distribution: Option<&Distribution>) {
+    html.raw("<tr");
+    if let Some(row) = row {
+        let kernel = match kernel(row) {
+            Kernel::Never => "never",
+            Kernel::Enters => "enters",
+            Kernel::Unknown => "unknown",
+        };
+        let modes = distribution.is_some_and(|one| one.modes.is_some());
+        let marks = [(modes, "modes"), (!row.warnings.is_empty(), "noted"), (row.figure.is_err(), "failed")];
+        let marks = marks.iter().filter(|(holds, _)| *holds).map(|(_, mark)| *mark);
+        html.attribute("data-k", &std::iter::once(kernel).chain(marks).collect::<Vec<_>>().join(" "));
+        html.attribute("data-a", &cut(area(&row.case), 40));
+    }
+    html.raw(">");
+}
+
+/// The histogram; two modes are said in words.
+fn samples(html: &mut Markup, distribution: Option<&Distribution>) {
+    let Some(one) = distribution else {
+        html.raw("<td></td>");
+        return;
+    };
+    let range = format!("{} samples, {} to {} ns", one.samples, nanoseconds(one.low), nanoseconds(one.high));
+    html.raw("<td").attribute("data-v", &cells::compact(one.modes.map_or(0.0, |m| m.high / m.low)));
+    html.attribute("title", &range).raw(">").add(&spark(one, &range));
+    if let Some(words) = modes_in_words(one) {
+        html.raw("<small class=\"warn\">two modes ").text(&words).raw("</small>");
+    }
+    html.raw("</td>");
+}
+
+/// The different texts of all warnings, numbered by their place.
+fn note_texts(summary: &Summary) -> IndexSet<&str> {
+    summary.rows.iter().flat_map(|row| row.warnings.iter().map(|warning| warning.text.as_str())).collect()
+}
+
+/// The numbers of the row's warnings, with what differs from row to row.
+fn notes(html: &mut Markup, row: Option<&Row>, texts: &IndexSet<&str>) {
+    let warnings = row.map_or(&[][..], |row| &row.warnings);
+    html.raw("<td class=\"nt\"").set("data-v", warnings.len()).raw(">");
+    for (i, warning) in warnings.iter().enumerate() {
+        let number = texts.get_index_of(warning.text.as_str()).map_or(0, |index| index + 1);
+        html.raw(if i > 0 { ", <abbr" } else { "<abbr" }).attribute("title", &cut(&warning.text, 200)).raw(">");
+        html.text(&number.to_string()).raw("</abbr>");
+        if !warning.detail.is_empty() {
+            html.raw(" (").text(&cut(&warning.detail, 40)).raw(")");
+        }
+    }
+    html.raw("</td>");
+}
+
+/// What the numbers and the histograms mean.
+fn legend(html: &mut Markup, detail: &Detail) {
+    let summary = &detail.summary;
+    let texts = note_texts(summary);
+    if !texts.is_empty() {
+        html.raw("<h3>Notes</h3><ol class=\"notes\">");
+        for text in texts {
+            html.element("li", &cut(text, 1000));
+        }
+        html.raw("</ol>");
+    }
+    let yardsticks = summary.baselines.iter().filter_map(|row| {
+        let figure = row.figure.as_ref().ok()?;
+        Some(format!("{} {} ns", cut(&name(row), 80), nanoseconds(figure.median.0)))
+    });
+    let yardsticks: Vec<String> = yardsticks.collect();
+    if !yardsticks.is_empty() {
+        html.raw("<p class=\"rule\">In the same rounds: ").text(&yardsticks.join(", "));
+        html.raw(
+            ". “net” is the cost less that of the empty loop, “x call” is in empty function calls (call.direct).</p>",
+        );
+    }
+    html.raw("<p class=\"rule\">").text(&format!("Samples: {BINS_RULE}. {}.", capital(TWO_MODES_RULE))).raw("</p>");
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,73 @@
+//! All that a page says of one run, without its samples, so that many files fit into memory. Pure; made by
+//! `syscost report`, read by `html` and `figures`.
+
+use super::distribution::distribution;
+use super::figure::{Distribution, Figure};
+use super::parameter_table::parameter_table;
+use super::{Table, figures};
+use crate::compare::Column;
+use crate::fit::families;
+use crate::model::{Outcome, Record, Role, Run};
+use crate::summary::{Summary, steady_range, summarize};
+
+/// One run, to be shown.
+#[derive(Clone, Debug)]
+pub struct Portrait {
+    /// What comparing needs; its `info` has host, tool and label.
+    pub column: Column,
+    /// `None` where only the comparison is asked for.
+    pub detail: Option<Detail>,
+}
+
+/// What is shown of a run beyond its figures.
+#[derive(Clone, Debug)]
+pub struct Detail {
+    pub summary: Summary,
+    /// One for each row of the summary; `None` without samples.
+    pub distributions: Vec<Option<Distribution>>,
+    /// One for each parameter that has three values or more.
+    pub parameters: Vec<ByParameter>,
+    /// How long measuring took, and what it was given.
+    pub elapsed_s: f64,
+    pub budget_s: f64,
+}
+
+/// Costs over one parameter.
+#[derive(Clone, Debug)]
+pub struct ByParameter {
+    pub table: Table,
+    pub figure: Figure,
+}
+
+impl Portrait {
+    /// The portrait of `run`; with detail, where rows of its own will be shown.
+    pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
+        Portrait { column: Column::new(label, run), detail: with_detail.then(|| Detail::new(run)) }
+    }
+
+    pub fn label(&self) -> &str {
+        &self.column.info.label
+    }
+}
+
+impl Detail {
+    pub fn new(run: &Run) -> Detail {
+        let (steady, _) = steady_range(run);
+        let asked = run.records.iter().filter(|record| record.role == Role::Asked);
+        let one = |record: &Record| match &record.outcome {
+            Outcome::Measured(m) => distribution(record, m, &steady),
+            Outcome::Failed(_) | Outcome::Published(_) => None,
+        };
+        let families = families(run);
+        let worthy = families.iter().filter(|family| family.is_worth_a_table());
+        Detail {
+            distributions: asked.map(one).collect(),
+            summary: summarize(run),
+            parameters: worthy
+                .map(|f| ByParameter { table: parameter_table(f), figure: figures::over_parameter(f) })
+                .collect(),
+            elapsed_s: run.elapsed_s,
+            budget_s: run.budget_s,
+        }
+    }
+}

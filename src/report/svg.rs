@@ -1,0 +1,119 @@
+//! Figures as SVG: inside a page, where stylesheet and width are the page's, or as a file of its own.
+//!
+//! Places along an axis are percentages of a nested `<svg class="plot">`, so that a page can make figures as wide as its
+//! screen while text keeps its size. Our own writer: figures here are rows, dots and lines, and a plotting crate draws
+//! for one width, brings fonts, and escapes names by its own rules.
+
+mod distributions;
+mod lines;
+mod marks;
+mod ratios;
+mod rows;
+
+pub use distributions::spark;
+
+use super::figure::{Chart, Figure};
+use super::markup::Markup;
+use super::palette;
+
+/// The rules that both pages and single files have.
+pub const STYLESHEET: &str = include_str!("svg/figure.css");
+
+/// Pixels of a figure on its own, and of what stands beyond the end of its plot.
+const WIDTH: u32 = 860;
+const BEYOND: u32 = 70;
+/// Where plots with names before them begin.
+const NAMED: u32 = 220;
+/// Characters of a label that have room before the plot.
+const LABEL: usize = 34;
+
+/// What is drawn, in parts that stand side by side, all of one height.
+#[derive(Default)]
+struct Drawing {
+    /// Legends: from the left edge, over everything.
+    legend: Markup,
+    /// Names of rows, cut off where the plot begins.
+    labels: Markup,
+    /// What the axis spans; places are shares of its width.
+    plot: Markup,
+    /// Pixels before the plot.
+    left: u32,
+    height: u32,
+}
+
+fn draw(figure: &Figure) -> Drawing {
+    match &figure.chart {
+        Chart::Bars(bars) => rows::draw(bars),
+        Chart::Ratios(ratios) => ratios::draw(ratios),
+        Chart::Distributions(all) => distributions::draw(all),
+        Chart::Lines(lines) => lines::draw(lines),
+    }
+}
+
+/// The figure for a page: two drawings side by side, because a stylesheet can size those, but not what is nested in one.
+/// `id` must be the only one of its kind in the page.
+pub fn inline(figure: &Figure, id: &str) -> Markup {
+    let drawing = draw(figure);
+    let mut svg = Markup::new();
+    svg.raw("<div").set("class", if drawing.left == NAMED { "fig" } else { "fig wide" }).raw(" role=\"img\"");
+    svg.attribute("aria-labelledby", &format!("{id}-t {id}-d")).raw("><svg class=\"names\"");
+    svg.set("height", drawing.height).raw("><title").attribute("id", &format!("{id}-t")).raw(">").text(&figure.title);
+    svg.raw("</title><desc").attribute("id", &format!("{id}-d")).raw(">").text(&figure.description).raw("</desc>");
+    sides(&mut svg, &drawing);
+    svg.raw("</svg><svg class=\"plot\"").set("height", drawing.height).raw(">").add(&drawing.plot).raw("</svg></div>");
+    svg
+}
+
+/// Names, and the legend over them.
+fn sides(svg: &mut Markup, drawing: &Drawing) {
+    if !drawing.labels.is_empty() {
+        svg.raw("<svg width=\"100%\"").set("height", drawing.height).raw(">").add(&drawing.labels).raw("</svg>");
+    }
+    svg.add(&drawing.legend);
+}
+
+/// The figure as a file, on a ground of its own, light or dark as the reader's screen is.
+pub fn document(figure: &Figure) -> Markup {
+    let drawing = draw(figure);
+    let (full, top) = (drawing.height + 56, 44);
+    let mut svg = Markup::new();
+    svg.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fig\" role=\"img\"");
+    svg.set("width", WIDTH).set("height", full).attribute("viewBox", &format!("0 0 {WIDTH} {full}"));
+    svg.raw(" aria-labelledby=\"t d\"><title id=\"t\">").text(&figure.title);
+    svg.raw("</title><desc id=\"d\">").text(&figure.description).raw("</desc><style>");
+    svg.text(&stylesheet()).raw("</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
+    svg.raw("<text class=\"h\" x=\"12\" y=\"26\" font-size=\"15\">").text(&figure.title).raw("</text>");
+    svg.raw("<svg x=\"12\" overflow=\"visible\"").set("y", top).set("width", drawing.left.saturating_sub(8));
+    svg.set("height", drawing.height).raw(">");
+    sides(&mut svg, &drawing);
+    svg.raw("</svg><svg overflow=\"visible\"").set("x", 12 + drawing.left).set("y", top);
+    svg.set("width", WIDTH - 24 - drawing.left - BEYOND).set("height", drawing.height).raw(">").add(&drawing.plot);
+    svg.raw("</svg></svg>\n");
+    svg
+}
+
+/// The rules of figures with the colours in them. They hold no character that XML would have escaped but quotes, which
+/// stay quotes when they are.
+fn stylesheet() -> String {
+    let rules = format!("{STYLESHEET}.paper{{fill:var(--paper)}}");
+    let (light, dark) = (palette::resolved(&rules, false), palette::resolved(&rules, true));
+    format!("{light}@media (prefers-color-scheme:dark){{{dark}}}")
+}
+
+/// A share of the plot's width.
+fn percent(share: f64) -> String {
+    format!("{}%", super::markup::short(share * 100.0))
+}
+
+/// A label in the margin; what is too long for it is cut, and whole in a tooltip.
+fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
+    svg.raw("<text")
+        .attribute("class", class)
+        .set("y", y)
+        .raw(">")
+        .text(&super::markup::cut(text, LABEL))
+        .raw("</text>");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! Marks that tell series apart by shape as well as by colour, axes with their ticks, and words for both.
+
+use super::percent;
+use crate::report::axis::LogAxis;
+use crate::report::markup::{Markup, cut, short};
+use crate::report::palette::SERIES;
+
+/// Height of one line of a legend, and of the room that an axis's numbers take.
+pub const LINE: u32 = 18;
+
+/// Shapes around 0,0, one for each series; circle, square, triangle, diamond, cross.
+const SHAPES: [&str; SERIES] = [
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "M-3.5-3.5h7v7h-7z",
+    "M-4.2 3.4h8.4L0-4.2z",
+    "M0-5L5 0L0 5L-5 0z",
+    "M-4.5-1.5h3v-3h3v3h3v3h-3v3h-3v-3h-3z",
+];
+
+const CLASSES: [&str; SERIES] = ["s1", "s2", "s3", "s4", "s5"];
+
+/// The class of a series.
+pub fn class(series: usize) -> &'static str {
+    CLASSES[series % SERIES]
+}
+
+/// The mark of a series at a share of the width; hollow where it is not to be trusted.
+pub fn mark(svg: &mut Markup, series: usize, share: f64, y: f64, hollow: bool) {
+    svg.raw("<svg overflow=\"visible\"").set("x", percent(share)).set("y", short(y)).raw(">");
+    shape(svg, series, hollow);
+    svg.raw("</svg>");
+}
+
+fn shape(svg: &mut Markup, series: usize, hollow: bool) {
+    let path = SHAPES[series % SERIES];
+    svg.raw("<path").set("class", format!("{}{}", class(series), if hollow { " hollow" } else { "" }));
+    svg.set("d", path).raw("/>");
+}
+
+/// A line for each name, with its mark before it; returns the height that they take.
+pub fn legend(svg: &mut Markup, top: u32, names: &[String], first: usize) -> u32 {
+    for (i, name) in names.iter().enumerate() {
+        let y = top + LINE * i as u32;
+        svg.raw("<svg overflow=\"visible\" x=\"6\"").set("y", y + 8).raw(">");
+        shape(svg, first + i, false);
+        svg.raw("</svg><text x=\"18\"").set("y", y + 12).raw(">").text(&cut(name, 100)).raw("</text>");
+    }
+    LINE * names.len() as u32
+}
+
+/// Into a plot: lines from `top` to `bottom` at the ticks of `axis`, with their values above, and below where that is far away.
+pub fn grid(svg: &mut Markup, axis: &LogAxis, gap: f64, (top, bottom): (u32, u32), word: fn(f64) -> String) {
+    for (i, tick) in axis.ticks(gap).into_iter().enumerate() {
+        let x = percent(axis.share(tick));
+        svg.raw("<line class=\"g\"").set("x1", &x).set("x2", &x).set("y1", top).set("y2", bottom).raw("/>");
+        let below = (bottom - top > 400).then_some(bottom + 14);
+        for y in std::iter::once(top - 5).chain(below) {
+            // A narrow page leaves every second number out.
+            svg.raw("<text").set("class", if i % 2 == 1 { "m alt" } else { "m" });
+            svg.raw(" text-anchor=\"middle\"").set("x", &x).set("y", y).raw(">");
+            svg.text(&word(tick)).raw("</text>");
+        }
+    }
+}
+
+/// A round time in the unit that suits it: `10 ns`, `1 µs`.
+pub fn duration(ns: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let (size, unit) = units.iter().find(|(size, _)| ns >= *size * 0.999_999).copied().unwrap_or((1.0, "ns"));
+    format!("{} {unit}", number(ns / size))
+}
+
+/// A round number in as few digits as it has.
+pub fn number(value: f64) -> String {
+    let digits = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
+/// `×1.25`
+pub fn times(ratio: f64) -> String {
+    format!("×{}", number(ratio))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_written_in_few_digits() {
+        let words: Vec<String> = [0.1, 1.0, 20.0, 1e3, 5e5, 1e6, 2e9].into_iter().map(duration).collect();
+        assert_eq!(words, ["0.1 ns", "1 ns", "20 ns", "1 µs", "500 µs", "1 ms", "2 s"]);
+        assert_eq!([times(1.0), times(1.25), times(0.05), times(100.0)], ["×1", "×1.25", "×0.05", "×100"]);
+    }
+}

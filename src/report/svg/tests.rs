@@ -1,0 +1,106 @@
+//! Every figure as a file: well-formed, with a title and a description, whatever names and numbers are in it.
+
+use super::*;
+use crate::report::figure::*;
+use crate::stats::TwoModes;
+
+const HOSTILE: &str = "</title><script>alert(1)</script>\u{202e}\u{1b}\"'&";
+
+fn figures() -> Vec<Figure> {
+    let name = HOSTILE.to_string();
+    let numbers = [0.3, 5e9, 0.0, -1.0, f64::NAN, f64::INFINITY];
+    let bar = |ns: f64| Bar {
+        label: name.clone(),
+        ns: Some(ns),
+        low_high: Some((ns * 0.5, ns * 2.0)),
+        kernel: Kernel::Never,
+        others: vec![Some(ns), None],
+    };
+    let bars = Bars {
+        series: vec![name.clone(); 3],
+        groups: vec![Group { name: name.clone(), rows: numbers.map(bar).to_vec() }],
+    };
+    let dot = |ratio| RatioRow {
+        label: name.clone(),
+        dots: vec![Some(Dot { ratio, low_high: Some((ratio, 1.0)), decided: false })],
+    };
+    let ratios = Ratios {
+        series: vec![name.clone(); 9],
+        groups: vec![Group { name: name.clone(), rows: numbers.map(dot).to_vec() }],
+    };
+    let modes = Some(TwoModes { low: 1.0, high: 2.0, share_high: 0.5 });
+    let heights = vec![0, 16, 3, 3, 255];
+    let distribution = Distribution { label: name.clone(), low: 1.0, high: f64::NAN, heights, samples: 3, modes };
+    let place = |ns: f64| Place { value: ns.max(0.0), ns, low_high: Some((ns, ns)) };
+    let line = Line { label: name.clone(), points: numbers.map(place).to_vec(), model: Some((1.0, f64::NAN)) };
+    let lines = Lines { parameter: name.clone(), series: vec![line; 7], crossovers: vec![1e300, f64::NAN] };
+    let charts =
+        [Chart::Bars(bars), Chart::Ratios(ratios), Chart::Distributions(vec![distribution]), Chart::Lines(lines)];
+    let empty = [
+        Chart::Bars(Bars::default()),
+        Chart::Ratios(Ratios::default()),
+        Chart::Distributions(vec![]),
+        Chart::Lines(Lines::default()),
+    ];
+    charts
+        .into_iter()
+        .chain(empty)
+        .map(|chart| Figure { title: name.clone(), description: name.clone(), chart })
+        .collect()
+}
+
+/// Checks that each element that is opened is closed, in order; enough of XML for what is written here.
+fn assert_well_formed(svg: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for part in svg.split('<').skip(1) {
+        let (tag, rest) = part.split_once('>').unwrap_or_else(|| panic!("'<{part}' has no end"));
+        assert!(!rest.contains('>'), "a bare > in {rest}");
+        assert!(tag.matches('"').count() % 2 == 0, "quotes of <{tag}>");
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        assert!(
+            ["?xml", "svg", "div", "title", "desc", "style", "rect", "text", "g", "line", "path"].contains(&name),
+            "<{tag}>"
+        );
+        match (tag.starts_with('/'), tag.ends_with(['/', '?'])) {
+            (true, _) => assert_eq!(open.pop(), Some(name)),
+            (false, false) => open.push(name),
+            (false, true) => {}
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn every_figure_is_well_formed_whatever_is_in_it() {
+    for figure in figures() {
+        for svg in [document(&figure), inline(&figure, "f1")] {
+            let svg = svg.as_str();
+            assert_well_formed(svg);
+            assert!(!svg.contains("=\"NaN") && !svg.contains("=\"inf") && !svg.contains('\u{202e}'), "{svg}");
+            assert!(svg.contains("<title") && svg.contains("<desc"));
+        }
+    }
+}
+
+#[test]
+fn a_file_has_its_colours_for_light_and_dark() {
+    let svg = document(&figures()[0]);
+    assert!(svg.as_str().contains("prefers-color-scheme:dark") && !svg.as_str().contains("var(--"));
+}
+
+#[test]
+fn places_are_shares_of_the_axis() {
+    let bar = |ns, kernel| Bar { label: "a".into(), ns: Some(ns), low_high: None, kernel, others: vec![] };
+    let rows = vec![bar(10.0, Kernel::Enters), bar(1000.0, Kernel::Never), bar(1.0, Kernel::Unknown)];
+    let bars = Bars { series: vec!["a".into()], groups: vec![Group { name: "file".into(), rows }] };
+    let chart = Chart::Bars(bars);
+    let svg = inline(&Figure { title: "t".into(), description: "d".into(), chart }, "f");
+    let widths: Vec<&str> =
+        svg.as_str().split("height=\"11\" width=\"").skip(1).filter_map(|s| s.split('"').next()).collect();
+    assert_eq!(widths, ["33.33%", "100%", "0.2%"]);
+}
+
+#[test]
+fn bins_of_one_height_are_one_stroke() {
+    assert_eq!(distributions::outline(&[0, 0, 4, 4, 16, 0], 3), "M0 16h6v-4h6v-12h3v16h3V16z");
+}

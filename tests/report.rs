@@ -1,0 +1,422 @@
+//! `syscost report`: pages and figures from result files alone, and what a real browser makes of them. Files are made from
+//! tests/golden/run.json, a real run.
+
+mod common;
+
+use common::{Place, skip, stderr, stdout};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const HOSTILE: [&str; 8] = [
+    "</script><script>globalThis.hacked = 1; alert(1)</script>",
+    "<img src=x onerror=\"globalThis.hacked = 2; alert(2)\">",
+    "\" onmouseover=\"alert(3)\" x=\"",
+    "' onfocus='alert(4)' autofocus='",
+    "<!--<svg/onload=alert(5)>",
+    "\u{202e}gnp.exe\u{2066}\u{1b}[31m\u{0}\u{7}",
+    "</title></style></table></svg><iframe src=javascript:alert(6)>",
+    "&lt;script&gt; &#x3c;b&#x3e; ]]> `${alert(7)}`",
+];
+
+fn golden() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/run.json");
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The asked record called `operation` of the golden run.
+fn record(operation: &str) -> Value {
+    let golden = golden();
+    golden["records"].as_array().unwrap().iter().find(|r| r["operation"] == operation).unwrap().clone()
+}
+
+fn save(place: &Place, name: &str, run: &Value) -> String {
+    fs::write(place.path().join(name), run.to_string()).unwrap();
+    name.to_string()
+}
+
+/// All samples of `record` times `factor`.
+fn scaled(record: &Value, factor: f64) -> Value {
+    let mut record = record.clone();
+    for block in record["samples"]["blocks"].as_array_mut().unwrap() {
+        for slot in block["slots"].as_array_mut().unwrap() {
+            let times = slot.as_array().unwrap().iter().map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
+            *slot = Value::Array(times.collect());
+        }
+    }
+    record
+}
+
+/// The golden run with other costs, on another host.
+fn other_run(factor: f64) -> Value {
+    let mut run = golden();
+    run["host"]["name"] = json!("other");
+    run["started_unix_s"] = json!(1_800_000_000);
+    let records = run["records"].as_array_mut().unwrap();
+    for record in records.iter_mut().filter(|r| r["role"] == "asked" && !r["samples"].is_null()) {
+        *record = scaled(record, factor);
+    }
+    records[0]["entries"] = json!({});
+    run
+}
+
+/// A run in which everything that can be named is hostile.
+fn hostile_run() -> Value {
+    let mut run = golden();
+    let text = |i: usize| json!(HOSTILE[i % HOSTILE.len()]);
+    let long = format!("<b>{}", "x".repeat(4000));
+    for (i, record) in run["records"].as_array_mut().unwrap().iter_mut().enumerate() {
+        if record["role"] == "asked" {
+            record["name"] = if i == 1 { json!(long) } else { text(i) };
+            record["operation"] = text(i + 1);
+            record["environment"] = text(i + 2);
+            record["warnings"] = json!([text(i + 3), long]);
+            record["params"] = json!({HOSTILE[i % 8]: 4});
+            if record["entries"].is_object() {
+                record["entries"] = json!({HOSTILE[(i + 4) % 8]: 1});
+            }
+            if record["error"].is_object() {
+                record["error"]["message"] = text(1);
+            }
+        }
+    }
+    for (i, field) in ["name", "system", "kernel", "cpu", "hypervisor", "libc", "command_line"].iter().enumerate() {
+        run["host"][field] = text(i);
+    }
+    run["host"]["mitigations"] = json!(HOSTILE);
+    run["host"]["taxes"] = json!([{"kind": text(0), "detail": text(1)}]);
+    run["tool"] = json!({"name": text(0), "version": text(1), "compiler": text(2)});
+    run["source"] = json!({"title": text(1), "note": text(6)});
+    run["warnings"] = json!(HOSTILE);
+    let mut study: Value = json!({"name": text(0), "title": text(6), "question": text(0), "answer": text(1)});
+    study["views"] = json!([text(0)]);
+    study["derived"] = json!([]);
+    study["scales"] = json!([{"calls": 5, "unit": "s", "cases": []}]);
+    run["study"] = study;
+    run
+}
+
+/// A run over five sizes, of two operations that cross.
+fn sizes_run() -> Value {
+    let mut run = golden();
+    let base = record("id.umask");
+    let mut records: Vec<Value> =
+        run["records"].as_array().unwrap().iter().filter(|r| r["role"] != "asked").cloned().collect();
+    for (operation, fixed, each) in [("io.read", 1.0, 0.001), ("io.map", 5.0, 0.0001)] {
+        for size in [1u64, 64, 1024, 4096, 65536] {
+            let mut record = scaled(&base, fixed + each * size as f64);
+            record["operation"] = json!(operation);
+            record["params"] = json!({"size": size});
+            record["entries"] = json!({"read": 1});
+            records.push(record);
+        }
+    }
+    run["records"] = json!(records);
+    run
+}
+
+fn page(place: &Place, arguments: &[&str]) -> String {
+    let all: Vec<&str> = ["report"].iter().chain(arguments).chain(&["-o", "-"]).copied().collect();
+    let output = place.run(&all);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+fn a_page_has_its_parts_in_order_and_asks_for_nothing() {
+    let place = Place::new();
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
+    let sizes = save(&place, "sizes.json", &sizes_run());
+    let sections = |html: &str| -> Vec<String> {
+        html.split("<section id=\"").skip(1).map(|part| part.split('"').next().unwrap().to_string()).collect()
+    };
+    let single = page(&place, &[&one]);
+    assert_eq!(sections(&single), ["answer", "operations", "charts", "host"]);
+    assert_eq!(sections(&page(&place, &[&one, &two])), ["answer", "compared", "operations", "charts", "host"]);
+    assert_eq!(sections(&page(&place, &[&sizes])), ["answer", "operations", "charts", "parameters", "host"]);
+    for word in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttp"] {
+        assert!(!single.contains(word), "{word}");
+    }
+    assert!(single.contains("default-src &#39;none&#39;"));
+}
+
+#[test]
+fn answers_name_what_they_rest_on() {
+    let place = Place::new();
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
+    let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
+    for text in [
+        "named after clock_gettime, and makes no system call",
+        "The dearest",
+        "surely dearer",
+        "≠ other work",
+        "call.getpid: ",
+        "data-k=\"never",
+        "operations with a cost, 1 make no system call at all.",
+        "EINVAL: parameter entries",
+        "<b>after</b>",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn cautions_stand_before_the_ratios_and_name_no_column_that_is_not_there() {
+    let place = Place::new();
+    let mut moved = other_run(1.0);
+    let records = moved["records"].as_array_mut().unwrap();
+    let getppid = records.iter_mut().find(|r| r["operation"] == "id.getppid").unwrap();
+    *getppid = scaled(getppid, 2.0);
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &moved));
+    let html = page(&place, &[&one, &two]);
+    let (caution, table) = (html.find("the reference call id.getppid itself costs"), html.find("class=\"side\""));
+    assert!(caution.is_some() && caution < table, "{caution:?} {table:?}");
+    assert!(!html.contains("/getppid") && !html.contains("&#39;/getppid"));
+}
+
+#[test]
+fn articles_are_compared_without_claims() {
+    let place = Place::new();
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("published/perlio-2006.json");
+    let published = published.to_str().unwrap();
+    let html = page(&place, &[published, published, "--label", "a", "--label", "b"]);
+    assert!(html.contains("figures without samples: nothing is sure"));
+    // The legend begins with a sign.
+    let html = html.replace("<p class=\"rule\">▲", "");
+    for sign in ["\">▲ ", "\">▼ ", "\">= ", "\">~ "] {
+        assert!(!html.contains(sign), "{sign}");
+    }
+}
+
+#[test]
+fn costs_over_a_parameter_have_model_and_crossover() {
+    let place = Place::new();
+    let sizes = save(&place, "sizes.json", &sizes_run());
+    let html = page(&place, &[&sizes]);
+    assert!(html.contains("io.map overtakes io.read at size 4"), "crossover");
+    assert!(html.contains("per unit of size") && html.contains("class=\"x\"") && html.contains("class=\"fit s1\""));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let place = Place::new();
+    let (bad, good) = (save(&place, "bad.json", &hostile_run()), save(&place, "good.json", &golden()));
+    for files in [vec![bad.as_str()], vec![bad.as_str(), good.as_str()]] {
+        let html = page(&place, &files);
+        assert_eq!((html.matches("<script").count(), html.matches("</script").count()), (1, 1));
+        assert_eq!((html.matches("<style").count(), html.matches("</style").count()), (1, 1));
+        for tag in ["<img", "<iframe", "<!--", "<b>xxx", "<svg/"] {
+            assert!(!html.contains(tag), "{tag}");
+        }
+        assert!(!html.contains(['\u{202e}', '\u{2066}', '\u{1b}', '\0', '\u{7}']));
+        assert!(html.len() < 400_000, "names are cut: {}", html.len());
+    }
+    let svg = page(&place, &["bad.json", "--format", "svg", "--figure", "distribution"]);
+    assert!(!svg.contains("<script") && !svg.contains("<img"), "{svg}");
+}
+
+#[test]
+fn figures_are_files_of_their_own() {
+    let place = Place::new();
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
+    let sizes = save(&place, "sizes.json", &sizes_run());
+    for (figure, files) in
+        [("bars", vec![&one]), ("distribution", vec![&one]), ("fit", vec![&sizes]), ("ratios", vec![&one, &two])]
+    {
+        let files: Vec<&str> = files.into_iter().map(String::as_str).collect();
+        let arguments = [&["report"][..], &files, &["--format", "svg", "--figure", figure]].concat();
+        let output = place.run(&arguments);
+        assert_eq!(stdout(&output), format!("wrote {figure}.svg\n"), "{}", stderr(&output));
+        let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"), "{figure}");
+    }
+    let only = page(&place, &[&one, "--only", "io", "--format", "svg"]);
+    assert!(only.contains("io.fgets") && !only.contains("id.umask"));
+}
+
+#[test]
+fn the_page_is_written_whole_under_its_name() {
+    let place = Place::new();
+    let one = save(&place, "one.json", &golden());
+    let output = place.run(&["report", &one]);
+    assert_eq!(stdout(&output), "wrote report.html\n");
+    assert!(fs::read_to_string(place.path().join("report.html")).unwrap().ends_with("</html>\n"));
+    let names: Vec<_> = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "tmp, one.json and report.html: {names:?}");
+}
+
+/// Exit status and one line on standard error.
+fn refused(place: &Place, arguments: &[&str], status: i32, words: &str) {
+    let output = place.run(&[&["report"], arguments].concat());
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
+    assert!(message.starts_with("syscost: ") && message.contains(words), "{arguments:?}: {message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    let place = Place::new();
+    let one = save(&place, "one.json", &golden());
+    fs::write(place.path().join("cut.json"), &golden().to_string()[..900]).unwrap();
+    std::os::unix::fs::symlink("one.json", place.path().join("link.json")).unwrap();
+    let mut negative = golden();
+    negative["records"][0]["samples"]["blocks"][0]["slots"][0][0] = json!(-5);
+    let negative = save(&place, "negative.json", &negative);
+    refused(&place, &["missing.json"], 1, "missing.json: there is no such file");
+    refused(&place, &["cut.json"], 1, "cut.json: the file ends in the middle");
+    refused(&place, &[&negative], 1, "negative.json: ");
+    refused(&place, &[&one, "-o", "one.json"], 2, "--output one.json would replace a result file");
+    refused(&place, &[&one, "-o", "link.json"], 2, "would replace a result file");
+    refused(&place, &[&one, "-o", "no/such/place.html"], 1, "no/such/place.html: ");
+    refused(&place, &[&one, "--figure", "bars"], 2, "add --format svg");
+    refused(&place, &[&one, "--format", "svg", "--figure", "ratios"], 2, "two files or more");
+    refused(&place, &[&one, "--format", "svg", "--figure", "fit"], 2, "no parameter with three values");
+    refused(&place, &[&one, "--only", "nothing.*"], 2, "--only: nothing in");
+    refused(&place, &[&one, &one, "--baseline", "third"], 2, "--baseline: 'third' is none of the files");
+    refused(&place, &[&one, "--label", "a", "--label", "b"], 2, "2 labels for 1 files");
+    assert_eq!(
+        serde_json::from_str::<Value>(&fs::read_to_string(place.path().join("one.json")).unwrap()).unwrap(),
+        golden()
+    );
+}
+
+#[test]
+fn odd_files_make_a_page_with_marked_rows() {
+    let place = Place::new();
+    let mut run = golden();
+    let records = run["records"].as_array_mut().unwrap();
+    let many: Vec<u64> = (0..1_000_000u64).map(|i| 10_000 + i % 977).collect();
+    records[0]["samples"]["blocks"] = json!([{"launch": 0, "slots": [many]}]);
+    records[1]["samples"]["blocks"] = json!([]);
+    for block in records[2]["samples"]["blocks"].as_array_mut().unwrap() {
+        block["slots"] = json!([[0, 0]]);
+    }
+    records[3]["samples"]["blocks"] = json!([{"launch": 0, "slots": [[u64::MAX, 1, 0]]}]);
+    let odd = save(&place, "odd.json", &run);
+    let html = page(&place, &[&odd]);
+    assert!(
+        html.contains("1000000 samples")
+            && html.contains("data-k=\"enters failed\"")
+            && !html.contains("=\"NaN")
+            && !html.contains(">NaN")
+    );
+    run["records"] = json!([]);
+    let empty = save(&place, "empty.json", &run);
+    refused(&place, &[&empty], 2, "has no operations");
+}
+
+#[test]
+fn terminals_get_bars_and_histograms() {
+    let place = Place::new();
+    let one = save(&place, "one.json", &hostile_run());
+    let golden = save(&place, "golden.json", &golden());
+    let shown = |file: &str, view: &str| {
+        let output = place.command(&["show", file, "--view", view]).env("COLUMNS", "80").output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let bars = shown(&golden, "bars");
+    assert!(bars.contains("time\n  time.clock_gettime") && bars.contains("░░░") && bars.contains("███"), "{bars}");
+    assert!(bars.lines().all(|line| line.chars().count() <= 80), "{bars}");
+    let distribution = shown(&golden, "distribution");
+    assert!(distribution.contains("id.umask") && distribution.contains('█'), "{distribution}");
+    for view in ["bars", "distribution"] {
+        assert!(!shown(&one, view).contains(['\u{1b}', '\u{7}']), "{view}");
+    }
+}
+
+/// 50 files of 120 operations, samples as many as the golden run has.
+#[test]
+fn fifty_files_stay_under_three_mebibytes() {
+    let place = Place::new();
+    let operations: Vec<Value> = golden()["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|r| r["role"] == "asked" && !r["samples"].is_null())
+        .cloned()
+        .collect();
+    let baselines: Vec<Value> =
+        golden()["records"].as_array().unwrap().iter().filter(|r| r["role"] != "asked").cloned().collect();
+    let names: Vec<String> = (0..50)
+        .map(|file| {
+            let mut run = golden();
+            let area = ["file", "io", "process", "time", "sync"];
+            let asked = (0..120).map(|i: usize| {
+                let mut record =
+                    scaled(&operations[i % operations.len()], 1.0 + 0.01 * ((file * 7 + i * 13) % 40) as f64);
+                record["operation"] = json!(format!("{}.operation_number_{i}", area[i % 5]));
+                record
+            });
+            run["records"] = json!(asked.chain(baselines.iter().cloned()).collect::<Vec<Value>>());
+            run["host"]["name"] = json!(format!("machine-{file:02}.example.org"));
+            run["started_unix_s"] = json!(1_800_000_000 + file);
+            save(&place, &format!("{file}.json"), &run)
+        })
+        .collect();
+    let arguments: Vec<&str> = names.iter().map(String::as_str).collect();
+    let html = page(&place, &arguments);
+    assert!(html.len() < 3 << 20, "{} bytes", html.len());
+    assert!(html.contains("file.operation_number_0") && html.contains("machine-49.example.org"));
+    assert!(html.contains("Of 49 more files this page has costs and ratios"), "what is left out is said");
+}
+
+/// What the browser tests need: node, a browser, and the folder of playwright-core.
+fn browser() -> Result<(PathBuf, PathBuf), String> {
+    let in_path = |name: &str| {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+    };
+    in_path("node").ok_or("no node: see .ci/browser")?;
+    let chromium = ["chromium", "chromium-browser", "google-chrome"].iter().find_map(|name| in_path(name));
+    let chromium = chromium.ok_or("no chromium: see .ci/browser")?;
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let folder = variable("SYSCOST_PLAYWRIGHT").or_else(|| Some(cache?.join("syscost/browser")));
+    let folder = folder.filter(|folder| folder.join("node_modules/playwright-core").is_dir());
+    Ok((chromium, folder.ok_or("no playwright-core: see .ci/browser")?))
+}
+
+/// Opens the page of `files` in a browser and runs the checks of tests/report/browser.mjs.
+fn browse(kind: &str, runs: &[Value]) {
+    let (chromium, playwright) = match browser() {
+        Ok(found) => found,
+        Err(missing) => return skip(&format!("the page of {kind} in a browser"), &missing),
+    };
+    let place = Place::new();
+    let names: Vec<String> = runs.iter().enumerate().map(|(i, run)| save(&place, &format!("{i}.json"), run)).collect();
+    let arguments: Vec<&str> = names.iter().map(String::as_str).collect();
+    fs::write(place.path().join("page.html"), page(&place, &arguments)).unwrap();
+    // SYSCOST_SHOTS keeps the screenshots, to be looked at.
+    let shots = std::env::var_os("SYSCOST_SHOTS").map_or(place.path(), PathBuf::from);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report/browser.mjs");
+    let mut command = Command::new("node");
+    command.arg(script).arg(place.path().join("page.html")).arg(shots).arg(kind);
+    command.env("SYSCOST_PLAYWRIGHT", playwright).env("SYSCOST_CHROMIUM", chromium).env("TMPDIR", place.tmp());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{kind}: {}\n{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).trim_end().ends_with("16 checks"), "{}", stdout(&output));
+}
+
+#[test]
+fn one_file_in_a_browser() {
+    browse("one", &[golden()]);
+}
+
+#[test]
+fn two_files_in_a_browser() {
+    browse("two", &[golden(), other_run(1.5)]);
+}
+
+#[test]
+fn parameters_in_a_browser() {
+    browse("sizes", &[sizes_run()]);
+}
+
+#[test]
+fn hostile_names_in_a_browser() {
+    browse("hostile", &[hostile_run()]);
+    browse("hostile-two", &[hostile_run(), golden()]);
+}

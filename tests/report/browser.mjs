@@ -1,0 +1,223 @@
+// What a real browser makes of a page: argv are the page, the folder for screenshots and what kind of page it is. Prints
+// one line for each check that holds, and ends with status 1 at the first that does not. tests/report.rs runs it.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [page_path, shots, kind] = process.argv.slice(2);
+const { chromium } = createRequire(`${process.env.SYSCOST_PLAYWRIGHT}/`)("playwright-core");
+const url = pathToFileURL(page_path).href;
+const browser = await chromium.launch({
+  executablePath: process.env.SYSCOST_CHROMIUM,
+  args: process.getuid() === 0 ? ["--no-sandbox"] : [],
+});
+
+let checks = 0;
+const check = async (what, body) => {
+  await body();
+  checks += 1;
+  console.log(`ok: ${what}`);
+};
+
+// A page in a context of its own; what it asks for, says or shows is noted.
+const open = async (options) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 }, ...options });
+  const page = await context.newPage();
+  const seen = { requests: [], messages: [], dialogs: [] };
+  page.on("request", (request) => seen.requests.push(request.url()));
+  page.on("console", (message) => seen.messages.push(message.text()));
+  page.on("pageerror", (error) => seen.messages.push(error.message));
+  page.on("dialog", (dialog) => {
+    seen.dialogs.push(dialog.message());
+    dialog.dismiss();
+  });
+  await page.goto(url);
+  return { page, seen, context };
+};
+
+const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+const names = (page) =>
+  page.locator(".sortable table").first().locator("tbody tr:visible th[scope=row]").allTextContents();
+
+try {
+  const { page, seen } = await open({ colorScheme: "light" });
+
+  await check("nothing is requested but the page itself", async () => {
+    const others = seen.requests.filter((request) => request !== url && !request.startsWith("data:"));
+    assert.deepEqual(others, []);
+  });
+
+  await check("a heading sorts down, up and back, by mouse and by keyboard", async () => {
+    const head = page.locator(".sortable table").first().locator("thead th.r").first();
+    const column = await head.evaluate((head) => head.cellIndex);
+    const before = await names(page);
+    const values = async () => {
+      const rows = page.locator(".sortable table").first().locator("tbody tr");
+      const all = await rows.evaluateAll((rows, column) => rows.map((row) => row.cells[column].dataset.v), column);
+      return all.filter((value) => value !== undefined).map(Number);
+    };
+    await head.locator("button").click();
+    assert.equal(await head.getAttribute("aria-sort"), "descending");
+    const down = await values();
+    assert.deepEqual(down, [...down].sort((a, b) => b - a));
+    await head.locator("button").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await head.getAttribute("aria-sort"), "ascending");
+    const up = await values();
+    assert.deepEqual(up, [...up].sort((a, b) => a - b));
+    await page.keyboard.press("Space");
+    assert.equal(await head.getAttribute("aria-sort"), null);
+    assert.deepEqual(await names(page), before);
+  });
+
+  await check("names sort too", async () => {
+    await page.locator(".sortable table").first().locator("thead th button").first().click();
+    const sorted = await names(page);
+    assert.deepEqual(sorted, [...sorted].sort((a, b) => a.localeCompare(b, "en", { numeric: true })));
+  });
+
+  await check("a filter leaves what matches and says how many", async () => {
+    const block = page.locator(".sortable").first();
+    const all = (await names(page)).length;
+    const wanted = (await names(page))[0].slice(0, 6);
+    await block.locator("input").fill(wanted);
+    const left = await names(page);
+    assert.ok(left.length > 0 && left.length <= all);
+    const rows = block.locator("tbody tr:visible");
+    for (const text of await rows.allTextContents()) assert.ok(text.toLowerCase().includes(wanted.trim().toLowerCase()));
+    await block.locator("input").fill("no row has this text");
+    assert.equal((await names(page)).length, 0);
+    assert.match(await block.locator(".count").textContent(), /^0 of /);
+    await block.locator("input").fill("");
+    assert.equal((await names(page)).length, all);
+  });
+
+  await check("an area is chosen by keyboard", async () => {
+    const select = page.locator(".sortable").first().locator("select.area");
+    await select.focus();
+    await page.keyboard.press("ArrowDown");
+    const chosen = await select.inputValue();
+    const areas = await page.locator(".sortable").first().locator("tbody tr:visible")
+      .evaluateAll((rows) => rows.map((row) => row.dataset.a));
+    assert.ok(chosen !== "" && areas.length > 0 && areas.every((area) => area === chosen));
+    await page.keyboard.press("ArrowUp");
+  });
+
+  await check("the first tab stop skips to the content, and focus is seen", async () => {
+    await page.evaluate(() => document.activeElement?.blur());
+    const fresh = await open({});
+    await fresh.page.keyboard.press("Tab");
+    assert.equal(await fresh.page.evaluate(() => document.activeElement.className), "skip");
+    assert.ok(await fresh.page.evaluate(() => document.activeElement.getBoundingClientRect().left >= 0));
+    await fresh.page.keyboard.press("Tab");
+    assert.notEqual(await fresh.page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
+    await fresh.context.close();
+  });
+
+  await check("colours follow the system, and the button overrules it and is remembered", async () => {
+    const light = await background(page);
+    const button = page.locator("#theme");
+    await button.click();
+    assert.equal(await background(page), light);
+    await button.click();
+    const dark = await background(page);
+    assert.notEqual(dark, light);
+    await page.reload();
+    assert.equal(await background(page), dark);
+    await button.click();
+    assert.equal(await background(page), light);
+    const other = await open({ colorScheme: "dark" });
+    assert.equal(await background(other.page), dark);
+    await other.page.screenshot({ path: `${shots}/${kind}-dark.png`, fullPage: true });
+    await other.context.close();
+  });
+
+  await check("tables have captions and scopes, figures titles and descriptions", async () => {
+    const missing = await page.evaluate(() => ({
+      captions: [...document.querySelectorAll("table")].filter((table) => !table.caption).length,
+      scopes: [...document.querySelectorAll("th")].filter((th) => !th.scope).length,
+      tables: document.querySelectorAll("table").length,
+      figures: [...document.querySelectorAll(".fig")].filter(
+        (fig) => !fig.getAttribute("aria-labelledby").split(" ").every((id) => document.getElementById(id)?.textContent),
+      ).length,
+      ids: [...document.querySelectorAll("[id]")].length - new Set([...document.querySelectorAll("[id]")].map((e) => e.id)).size,
+      links: [...document.querySelectorAll("a[href^='#']")].filter((a) => !document.querySelector(a.hash)).length,
+    }));
+    assert.ok(missing.tables > 1);
+    assert.deepEqual({ ...missing, tables: 0 }, { captions: 0, scopes: 0, tables: 0, figures: 0, ids: 0, links: 0 });
+  });
+
+  await check("distributions are drawn", async () => {
+    const paths = page.locator("svg.sp path, .fig path.b");
+    assert.ok((await paths.count()) > 0);
+    const box = await page.locator("svg.sp").first().boundingBox();
+    assert.ok(box.width > 50 && box.height > 10);
+  });
+
+  for (const width of [360, 768]) {
+    await check(`at ${width} px the page does not scroll sideways`, async () => {
+      const phone = await open({ viewport: { width, height: 740 } });
+      assert.ok(await phone.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+      // What is too wide scrolls in its own box, and that box is reached by keyboard.
+      const boxes = await phone.page.evaluate(() =>
+        [...document.querySelectorAll(".box")].every((box) => box.clientWidth <= innerWidth && box.tabIndex === 0));
+      assert.ok(boxes);
+      // Charts are as wide as the screen: only tables scroll.
+      const charts = await phone.page.evaluate(() =>
+        [...document.querySelectorAll("figure .box")].every((box) => box.scrollWidth <= box.clientWidth));
+      assert.ok(charts, "a chart is wider than the screen");
+      await phone.page.screenshot({ path: `${shots}/${kind}-${width}.png`, fullPage: true });
+      await phone.context.close();
+    });
+  }
+
+  await check("printed, it is light and has neither controls nor navigation", async () => {
+    const light = await background(page);
+    const paper = await open({ colorScheme: "dark" });
+    assert.notEqual(await background(paper.page), light);
+    await paper.page.emulateMedia({ media: "print", colorScheme: "dark" });
+    assert.equal(await background(paper.page), light);
+    assert.equal(await paper.page.locator("nav:visible, .controls:visible, #theme:visible").count(), 0);
+    await paper.page.pdf({ path: `${shots}/${kind}.pdf` });
+    await paper.context.close();
+  });
+
+  await check("without its script everything is there", async () => {
+    const plain = await open({ javaScriptEnabled: false });
+    assert.ok((await plain.page.locator("tbody tr:visible").count()) > 0);
+    assert.equal(await plain.page.locator(".controls:visible, #theme:visible").count(), 0);
+    await plain.context.close();
+  });
+
+  await check("no name from a file became markup, style or script", async () => {
+    const found = await page.evaluate(() => ({
+      images: document.images.length,
+      frames: document.querySelectorAll("iframe, object, embed, form, base").length,
+      scripts: document.scripts.length,
+      styles: document.querySelectorAll("style").length,
+      handlers: [...document.querySelectorAll("*")].filter((e) => [...e.attributes].some((a) => /^on/i.test(a.name) || a.name === "style")).length,
+      hacked: globalThis.hacked ?? null,
+    }));
+    assert.deepEqual(found, { images: 0, frames: 0, scripts: 1, styles: 1, handlers: 0, hacked: null });
+  });
+
+  await check("the policy stops a script that were there", async () => {
+    const stopped = await open({});
+    await stopped.page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = "globalThis.hacked = true";
+      document.body.append(script);
+    });
+    assert.equal(await stopped.page.evaluate(() => globalThis.hacked ?? null), null);
+    await stopped.context.close();
+  });
+
+  await page.screenshot({ path: `${shots}/${kind}-light.png`, fullPage: true });
+  await check("nothing was said on the console and no dialog was shown", async () => {
+    assert.deepEqual(seen.messages, []);
+    assert.deepEqual(seen.dialogs, []);
+  });
+  console.log(`${checks} checks`);
+} finally {
+  await browser.close();
+}
