@@ -28,9 +28,9 @@ pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> 
         let arguments = [words("-O2 -fPIC -shared"), vec![cross]].concat();
         programs.push(Program { name: "libsyscost_cross.so", arguments, optional: false });
     }
-    let tiny_static = [words("-O2 -static"), vec![tiny.clone()]].concat();
+    let tiny_static = [words("-O2 -static -s"), vec![tiny.clone()]].concat();
     programs.push(Program { name: "tiny-static", arguments: tiny_static, optional: true });
-    let tiny_dynamic = [words("-O2"), vec![tiny]].concat();
+    let tiny_dynamic = [words("-O2 -s"), vec![tiny]].concat();
     programs.push(Program { name: "tiny-dynamic", arguments: tiny_dynamic, optional: false });
     programs.push(Program { name: "probe", arguments: main, optional: false });
     programs
