@@ -10,6 +10,7 @@
 //! - [`proof`]: kernel entries per iteration, counted in a pass of their own
 //! - [`explain`]: what really ran: the code of one iteration, disassembled, and a verdict
 //! - [`split`]: samples of user and system mode, in a pass of their own
+//! - [`trace`]: a command to a profile: counts of its system calls by class, by one of three tracers
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
@@ -39,3 +40,4 @@ pub mod stats;
 pub mod store;
 pub mod summary;
 pub mod syscall_names;
+pub mod trace;

@@ -6,6 +6,7 @@ mod case;
 mod entries;
 mod host;
 mod operation;
+mod profile;
 mod record;
 mod study;
 mod units;
@@ -14,6 +15,9 @@ pub use case::{Case, Size};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
+pub use profile::{
+    CallCount, Class, DescriptorKind, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage, power_below,
+};
 pub use record::{
     Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, Outcome, Record, Role, Run, Slot, Source,
     Tool,
