@@ -18,10 +18,12 @@
 //! - [`mod@derive`]: pure: rows made of two others, by round
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
+//! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, here and elsewhere, with a range
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
 //! - [`report`]: tables to text, Markdown, CSV, JSON; lines and matrix as Perl has them
 #![deny(unsafe_code)]
 
+pub mod attribute;
 pub mod cli;
 pub mod derive;
 pub mod doctor;
