@@ -97,7 +97,7 @@ pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change 
         }
     }
     change.rows.sort_by(|a, b| b.change.value.abs().total_cmp(&a.change.value.abs()));
-    change.crossings = crossings(&profile.all_calls(), here, there, "bare crossings of all calls");
+    change.crossings = crossings(&profile.all_calls(), here, there, "all crossings");
     change.lines = lines(profile, &change.rows, &kept_out, here, there);
     change.families = families(&change.rows);
     change.total = total(&change.lines);
@@ -157,7 +157,7 @@ fn lines(profile: &Profile, rows: &[ChangeRow], kept_out: &CallCount, here: &Cos
     }
     lines.extend(faults(profile, here, there));
     if kept_out.calls > 0 {
-        lines.extend(crossings(kept_out, here, there, "bare crossings of calls without a unit cost"));
+        lines.extend(crossings(kept_out, here, there, "other crossings"));
     }
     lines
 }

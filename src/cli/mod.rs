@@ -1,6 +1,7 @@
 //! The command line: one file a command, each from flags to config to `run(config, out, err)`. Parsing touches nothing;
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
+mod attribute;
 mod completions;
 mod doctor;
 mod error;
@@ -51,6 +52,7 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
+    Attribute(attribute::AttributeArgs),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
@@ -69,6 +71,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
+        Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),

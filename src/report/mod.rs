@@ -3,12 +3,16 @@
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
 //! `cmpthese` writes them as Perl's Benchmark does.
 
+mod attribution_csv;
+mod attribution_table;
+mod attribution_words;
 mod class_words;
 mod cmpthese;
 mod csv;
 mod environment_table;
 mod fit_words;
 mod json;
+mod json_attribution;
 mod json_fits;
 mod json_profile;
 mod json_study;
@@ -23,8 +27,10 @@ mod summary_table;
 mod table;
 mod text;
 
+pub use attribution_table::{Top, write_attribution};
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use json::{SummaryDocument, schema, write_summary};
+pub use json_attribution::schema as attribution_schema;
 pub use json_profile::schema as profile_summary_schema;
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
