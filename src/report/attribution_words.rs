@@ -22,14 +22,13 @@ pub fn range(time: Seconds) -> String {
 /// Calls without unit cost that are named.
 const NAMED: usize = 8;
 
-const BRACKETS: &str = "Crossings are calls x cost of a null call; other: of calls without a unit cost. In brackets: beside the total.";
+const BRACKETS: &str =
+    "Crossings are calls x cost of a null call; other: of calls without a unit cost. In brackets: beside the total.";
 
 /// What stands below a comparison: wall time, what is kept out, the conclusions.
 pub fn notes(change: &Change) -> Vec<String> {
     let mut notes = Vec::new();
-    notes.extend(
-        change.crossings.as_ref().map(|_| BRACKETS.to_string()),
-    );
+    notes.extend(change.crossings.as_ref().map(|_| BRACKETS.to_string()));
     notes.extend(change.wall.map(|(here, there)| {
         format!(
             "Wall time: {} s here, {} s there ({}), if waiting stays as it is.",
