@@ -14,6 +14,7 @@
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
+//! - [`mod@import`]: pure: what other benchmark programs printed, to a `Run`
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`mod@derive`]: pure: rows made of two others, by round
 //! - [`summary`]: pure: a run in figures, with warnings
@@ -30,6 +31,7 @@ pub mod doctor;
 pub mod engine;
 pub mod explain;
 pub mod fit;
+pub mod import;
 pub mod kernel;
 pub mod model;
 pub mod plan;

@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod error;
 pub mod explain;
+mod import;
 mod list;
 mod progress;
 mod run;
@@ -54,6 +55,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     Attribute(attribute::AttributeArgs),
     Doctor(doctor::DoctorArgs),
+    Import(import::ImportArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
     #[command(hide = true)]
@@ -73,6 +75,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
+        Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),
         Some(Command::Schema(args)) => completions::schema(&args, out),

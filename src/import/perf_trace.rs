@@ -150,9 +150,9 @@ fn seen(call: &str, duration: &str) -> Option<Line> {
     if continued.is_none() && rest.ends_with("...") {
         return Some(Line::Begun(name));
     }
-    let result = rest.rsplit_once(" = ").filter(|(before, _)| before.trim_end().ends_with(')'))?.1.trim();
+    let result = result_of(rest)?;
     let mut words = result.split_whitespace();
-    let value = words.next()?;
+    let value = words.next().unwrap_or_default();
     let error = (value == "-1").then(|| words.next().map(str::to_string)).flatten();
     let returned = number_of(value);
     let moves = matches!(drives(&name), Some(Drives::Bytes { .. }));
@@ -163,4 +163,10 @@ fn seen(call: &str, duration: &str) -> Option<Line> {
         None => None,
     };
     Some(Line::Whole(Seen { call: name, class, error, elapsed_ns, bytes, unfinished: value == "?" }))
+}
+
+/// What stands behind the last `) = `; nothing where perf prints nothing, as for a process id of 0.
+fn result_of(text: &str) -> Option<&str> {
+    let (before, result) = text.strip_suffix('=').map(|before| (before, "")).or_else(|| text.rsplit_once(" = "))?;
+    before.trim_end().ends_with(')').then(|| result.trim())
 }

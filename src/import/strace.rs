@@ -18,7 +18,8 @@ const TABLE_NOTE: &str = "The times are system time as strace -c counts it, with
 /// # Errors
 /// The first line that is neither, or that it holds no call.
 pub fn read(text: &str) -> Result<Profile, LineError> {
-    let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with("System call usage"));
+    let remark = |line: &str| line.starts_with("System call usage") || strace_log::other_mode(line).is_some();
+    let first = text.lines().find(|line| !line.trim().is_empty() && !remark(line));
     match first.is_some_and(is_header) {
         true => table(text),
         false => strace_log::read(text),
@@ -71,7 +72,7 @@ fn kind_of(line: &str) -> Kind {
         });
     }
     let total = line.starts_with("100.00") && line.ends_with(" total");
-    match line.is_empty() || line.starts_with("------") || total {
+    match line.is_empty() || line.starts_with("------") || total || strace_log::other_mode(line).is_some() {
         true => Kind::Frame,
         false if is_header(line) => Kind::Header,
         false => Kind::Row,

@@ -40,6 +40,8 @@ struct Log {
     /// Which thread and program each thread was made by.
     parents: BTreeMap<u64, (u64, u32)>,
     threads: BTreeSet<u64>,
+    /// Other modes that processes ran in, as strace tells them: `32 bit`.
+    modes: BTreeSet<String>,
     first_s: Option<f64>,
     last_s: Option<f64>,
 }
@@ -50,6 +52,10 @@ impl Log {
         let (stamp, rest) = stamp_of(rest);
         self.first_s = self.first_s.or(stamp);
         self.last_s = stamp.or(self.last_s);
+        if let Some(mode) = other_mode(rest) {
+            self.modes.insert(mode.to_string());
+            return Ok(());
+        }
         if is_remark(rest) {
             return Ok(());
         }
@@ -59,6 +65,12 @@ impl Log {
             self.pending.insert(thread, begun.trim_end().to_string());
             return Ok(());
         }
+        // Without -o, strace's own words fall into the line.
+        if let Some((begun, _)) = rest.split_once("strace: Process ").filter(|_| rest.ends_with(" attached")) {
+            name_and_arguments(number, begun)?;
+            self.pending.insert(thread, begun.to_string());
+            return Ok(());
+        }
         let whole = self.whole(number, thread, rest)?;
         self.call(number, thread, &whole)
     }
@@ -66,6 +78,11 @@ impl Log {
     /// The line with its beginning, where that stands further above. Of a call that began before the log only the name
     /// is known.
     fn whole(&mut self, number: usize, thread: u64, rest: &str) -> Result<String, LineError> {
+        if let Some(begun) = self.pending.get(&thread).filter(|_| rest.starts_with("=> ")) {
+            let whole = format!("{begun}{rest}");
+            self.pending.remove(&thread);
+            return Ok(whole);
+        }
         let Some(resumed) = rest.strip_prefix("<... ") else { return Ok(rest.to_string()) };
         let Some((name, end)) = resumed.split_once(" resumed>") else {
             return Err(LineError::expected(number, "'<... CALL resumed>'", rest));
@@ -116,8 +133,14 @@ impl Log {
         profile.usage.wall_ns = wall.filter(|wall| *wall < 1e9).map(|wall| (wall * 1e9) as u64);
         let all = self.programs.len() as u64;
         let threads = self.programs.keys().filter(|thread| self.threads.contains(thread)).count() as u64;
-        profile.usage.processes = Some(all - threads);
-        profile.usage.threads = Some(threads);
+        // Without -o, the first process has a number only while there are others.
+        if all == 1 || !self.programs.contains_key(&0) {
+            profile.usage.processes = Some(all - threads);
+            profile.usage.threads = Some(threads);
+        }
+        let plain =
+            |mode: &String| format!("calls in {mode} mode are among the others: their names are those of that mode");
+        profile.warnings = self.modes.iter().map(plain).collect();
         Some(profile)
     }
 
@@ -168,6 +191,12 @@ fn stamp_of(line: &str) -> (Option<f64>, &str) {
 
 fn parse_clock(hours: &str, minutes: &str, seconds: &str) -> Option<f64> {
     Some(hours.parse::<f64>().ok()? * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+}
+
+/// `32 bit` of `[ Process PID=21618 runs in 32 bit mode. ]`; that of 64 bits is the ordinary one.
+pub fn other_mode(line: &str) -> Option<&str> {
+    let mode = line.trim().strip_prefix("[ Process PID=")?.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1;
+    Some(mode)
 }
 
 /// Lines that are about something else than a call: signals, ends of processes, strace's own words.
