@@ -36,16 +36,16 @@ const BUFFER: u64 = 4096;
 type Rule = fn(&Case) -> Vec<Advice>;
 
 /// The rules, in the order in which they are tried.
-const RULES: &[(&str, Rule)] = &[
-    ("small-transfers", small_transfers),
-    ("probing", probing),
-    ("stat-storm", stat_storm),
-    ("real-clock-calls", real_clock_calls),
-    ("identity-calls", identity_calls),
-    ("fork-for-exec", fork_for_exec),
-    ("sync-per-record", sync_per_record),
-    ("futex-traffic", futex_traffic),
-    ("large-poll-sets", large_poll_sets),
+const RULES: &[Rule] = &[
+    small_transfers,
+    probing,
+    stat_storm,
+    real_clock_calls,
+    identity_calls,
+    fork_for_exec,
+    sync_per_record,
+    futex_traffic,
+    large_poll_sets,
 ];
 
 /// What rules look at.
@@ -60,7 +60,7 @@ pub fn advice(profile: &Profile, costs: &Costs) -> Vec<Advice> {
     let classes: Vec<CallCount> = profile.totals(By::Class).into_iter().map(|total| total.count).collect();
     let case = Case { profile, classes: &classes, costs };
     let least = profile.usage.wall_ns.map_or(0.0, |ns| s(ns) / 1000.0);
-    let mut found: Vec<Advice> = RULES.iter().flat_map(|(_, rule)| rule(&case)).collect();
+    let mut found: Vec<Advice> = RULES.iter().flat_map(|rule| rule(&case)).collect();
     found.retain(|advice| advice.saved.value > 0.0 && advice.saved.value >= least);
     found.sort_by(|a, b| b.saved.value.total_cmp(&a.saved.value));
     found
@@ -98,13 +98,15 @@ fn advise(rule: &'static str, count: &CallCount, calls: u64, saved: Seconds, wor
     Advice { rule, calls, measured_s: count.on_cpu_ns.map(|ns| s(ns) * part), saved, what: words.0, from: words.1 }
 }
 
-/// Reads and writes of under 128 bytes, which a buffer would gather. Not of sockets and terminals: there small is meant.
+/// Reads and writes of under 128 bytes, which a buffer would gather. Not of sockets and terminals, and no
+/// reads of pipes: there small is meant.
 fn small_transfers(case: &Case) -> Vec<Advice> {
-    let buffered = [None, Some(DescriptorKind::File), Some(DescriptorKind::Device), Some(DescriptorKind::Pipe)];
+    let buffered = [None, Some(DescriptorKind::File), Some(DescriptorKind::Device)];
     let find = |call: &'static str, whole: &str| {
         let small = |count: &CallCount| {
             let size = count.class.size.is_some_and(|size| (1..128).contains(&size));
-            bare_name(&count.call) == call && size && buffered.contains(&count.class.descriptor)
+            let pipe = call == "write" && count.class.descriptor == Some(DescriptorKind::Pipe);
+            bare_name(&count.call) == call && size && (pipe || buffered.contains(&count.class.descriptor))
         };
         let sum = case.sum(small).filter(|sum| sum.calls >= MANY)?;
         let bytes = sum.bytes.unwrap_or_else(|| smallest_bytes(case, small));

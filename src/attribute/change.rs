@@ -67,6 +67,9 @@ impl Line {
 /// Differences under this many seconds are not one of minutes.
 const MINUTE: f64 = 60.0;
 
+/// What is under this share of the whole change is in no sentence.
+const WORTH_NAMING: f64 = 0.05;
+
 pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change {
     let mut change = Change {
         there: there.label.clone(),
@@ -126,7 +129,7 @@ fn row(count: &CallCount, here: &Costs, there: &Costs) -> Option<ChangeRow> {
         calls: count.calls,
         here_s,
         ratio: b.cost.ns / a.cost.ns,
-        change: changed(here_s, a.cost, b.cost, MODEL_SD),
+        change: changed(here_s, a.cost, b.cost, MODEL_SD.hypot(a.beyond).hypot(b.beyond)),
         from: a.from,
     })
 }
@@ -209,10 +212,29 @@ fn wall(profile: &Profile, total: Option<&Line>) -> Option<(f64, Seconds)> {
 
 fn verdict(change: &Change) -> Vec<String> {
     let Some(total) = &change.total else { return vec![] };
-    let mut words: Vec<String> = change.families.iter().map(|family| sentence(&family.what, family.change)).collect();
-    words.extend(change.crossings.as_ref().map(|line| sentence("the bare calls", line.change)));
-    words.push(conclusion(total.change));
+    let counts = |line: &&Line| line.change.value.abs() >= WORTH_NAMING * total.change.value.abs();
+    let families = change.families.iter().filter(counts);
+    let mut words: Vec<String> = families.map(|family| sentence(&family.what, family.change)).collect();
+    words.extend(change.crossings.iter().filter(counts).map(|line| sentence("the bare calls", line.change)));
+    words.push(match change.wall {
+        Some((wall, _)) if wall > 0.0 => of_wall(total.change, wall),
+        _ => conclusion(total.change),
+    });
     words
+}
+
+/// `+0.37 s in all, between +0.26 and +0.59 s: 9.2% of the wall time here.`
+fn of_wall(change: Seconds, wall: f64) -> String {
+    let percent = |value: f64| 100.0 * value / wall;
+    format!(
+        "{:+.2} s of CPU time in all, between {:+.2} and {:+.2} s: {:+.1}% of the wall time here, between {:+.1}% and {:+.1}%.",
+        change.value,
+        change.low,
+        change.high,
+        percent(change.value),
+        percent(change.low),
+        percent(change.high)
+    )
 }
 
 /// `The stat family: 4.55 s more there (2.28 to 9.10 s).` Where no range is known, the next round number above.

@@ -38,6 +38,8 @@ pub struct Cost {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
     pub cost: Cost,
+    /// What the class lies beyond the measured parameters, as a standard deviation of the logarithm.
+    pub beyond: f64,
     /// In words: `io.read_file size=4K`, `nearest io.read_zero size=1`.
     pub from: String,
 }
@@ -94,6 +96,11 @@ impl Costs {
         unit.operations.iter().find_map(|op| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
     }
 
+    /// The cost of an operation that does not enter the kernel, such as a clock read by the vDSO; `None` where it does.
+    pub fn user_mode(&self, operation: &str) -> Option<Cost> {
+        self.points.iter().find(|point| point.operation == operation && !point.enters).map(|point| point.cost)
+    }
+
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
         let price = self.at(operation, unit.per.of(class).filter(|_| unit.per != Per::Flat))?;
         let less: Vec<Price> = unit.less.iter().filter_map(|operation| self.price_of(operation)).collect();
@@ -102,7 +109,7 @@ impl Costs {
         let ns = if off < price.cost.ns { price.cost.ns - off } else { price.cost.ns };
         let from =
             if unit.less.is_empty() { price.from } else { format!("{} less {}", price.from, unit.less.join(", ")) };
-        Some(Price { cost: Cost { ns: ns / unit.count, ..price.cost }, from })
+        Some(Price { cost: Cost { ns: ns / unit.count, ..price.cost }, from, ..price })
     }
 
     /// The cost of `operation` where one parameter has this value, along a line between logarithms.
@@ -111,11 +118,11 @@ impl Costs {
             self.points.iter().filter(|point| point.operation == operation && point.enters).collect();
         let first = *points.first()?;
         let Some((name, value)) = parameter else {
-            return Some(Price { cost: first.cost, from: operation.to_string() });
+            return Some(Price { cost: first.cost, beyond: 0.0, from: operation.to_string() });
         };
         let line = series(&points, name);
         match line.is_empty() {
-            true => Some(Price { cost: first.cost, from: operation.to_string() }),
+            true => Some(Price { cost: first.cost, beyond: 0.0, from: operation.to_string() }),
             false => Some(on_line(operation, name, &line, value)),
         }
     }
@@ -144,8 +151,11 @@ fn on_line(operation: &str, name: &str, line: &[(u64, Cost)], value: u64) -> Pri
     {
         let doublings = (x(value) - x(end.0)).abs() / std::f64::consts::LN_2;
         let nearest = if doublings > 0.0 { "nearest " } else { "" };
-        let cost = Cost { ns: end.1.ns, log_sd: end.1.log_sd.hypot(PER_DOUBLING * doublings) };
-        return Price { cost, from: format!("{nearest}{operation} {name}={}", Size(end.0)) };
+        return Price {
+            cost: end.1,
+            beyond: PER_DOUBLING * doublings,
+            from: format!("{nearest}{operation} {name}={}", Size(end.0)),
+        };
     }
     let above = line.iter().position(|point| point.0 > value).unwrap_or(line.len() - 1);
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
@@ -153,7 +163,7 @@ fn on_line(operation: &str, name: &str, line: &[(u64, Cost)], value: u64) -> Pri
     let ns = (low.ns.ln() + share * (high.ns.ln() - low.ns.ln())).exp();
     let between = if share > 0.0 { format!(" ({name}={} to {})", Size(a), Size(b)) } else { String::new() };
     let from = format!("{operation} {name}={}{between}", Size(value));
-    Price { cost: Cost { ns, log_sd: low.log_sd.max(high.log_sd) }, from }
+    Price { cost: Cost { ns, log_sd: low.log_sd.max(high.log_sd) }, beyond: 0.0, from }
 }
 
 /// A row as a point; `None` where it has no cost above 0.
@@ -202,9 +212,54 @@ fn label(run: &Run, environment: &str) -> String {
     words.join(" ")
 }
 
-/// The cost of an operation that does not enter the kernel, such as a clock read by the vDSO.
-impl Costs {
-    pub fn user_mode(&self, operation: &str) -> Option<Cost> {
-        self.points.iter().find(|point| point.operation == operation && !point.enters).map(|point| point.cost)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::synthetic::{Noise, run};
+    use crate::model::DescriptorKind;
+
+    fn of_size(size: u64) -> Class {
+        Class { size: Some(size), descriptor: Some(DescriptorKind::Device), ..Class::default() }
+    }
+
+    /// 100 ns up to 64 bytes, then in proportion to the size: a line between logarithms.
+    fn costs() -> Costs {
+        let sizes = [1, 64, 4096];
+        let cost = |size: u64| 100.0 * (size.max(64) as f64 / 64.0);
+        Costs::of(&run(&[("io.read_zero", &sizes, &cost)], 12, Noise::NONE), None).unwrap()
+    }
+
+    #[test]
+    fn costs_lie_on_the_line_between_logarithms() {
+        let at = |size| costs().price("read", &of_size(size)).unwrap();
+        for (size, ns) in [(1, 100.0), (8, 100.0), (64, 100.0), (512, 800.0), (4096, 6400.0), (0, 100.0)] {
+            assert!((at(size).cost.ns / ns - 1.0).abs() < 1e-6, "{size}: {:?}", at(size));
+        }
+        assert_eq!(at(512).from, "io.read_zero size=512 (size=64 to 4K)");
+        assert_eq!(at(4096).from, "io.read_zero size=4K");
+    }
+
+    #[test]
+    fn beyond_the_ends_the_nearest_is_taken_and_said_to_be_less_certain() {
+        let beyond = costs().price("read", &of_size(16384)).unwrap();
+        assert_eq!(beyond.from, "nearest io.read_zero size=4K");
+        assert!((beyond.cost.ns - 6400.0).abs() < 1e-6 && (beyond.beyond - 2.0 * PER_DOUBLING).abs() < 1e-6);
+    }
+
+    #[test]
+    fn both_sides_are_priced_by_the_same_operation() {
+        let other = Costs::of(&run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE), None).unwrap();
+        assert_eq!(costs().prices(&other, "read", &of_size(4096)), None);
+        assert!(costs().prices(&costs(), "read", &of_size(4096)).is_some());
+    }
+
+    #[test]
+    fn environments_are_named_where_there_are_several() {
+        let mut run = run(&[("io.read_zero", &[1, 2], &|_| 100.0)], 12, Noise::NONE);
+        run.records[0].case.environment = "m32".into();
+        run.records[1].case.environment = "gvisor".into();
+        assert!(Costs::of(&run, None).unwrap_err().contains("gvisor, m32: choose one as FILE@ENVIRONMENT"));
+        assert!(Costs::of(&run, Some("static")).unwrap_err().contains("no environment 'static', only gvisor, m32"));
+        assert!(Costs::of(&run, Some("m32")).is_ok());
     }
 }

@@ -118,7 +118,7 @@ fn price_of_call(profile: &Profile, costs: &Costs, row: &CallCount) -> Option<Se
 
 /// Calls x unit cost, with the model's error.
 pub fn priced_count(count: &CallCount, price: &Price) -> Seconds {
-    Seconds::within(count.calls as f64 * price.cost.ns / 1e9, MODEL_SD.hypot(price.cost.log_sd))
+    Seconds::within(count.calls as f64 * price.cost.ns / 1e9, MODEL_SD.hypot(price.beyond).hypot(price.cost.log_sd))
 }
 
 /// Calls of all kinds, divided.
@@ -177,7 +177,7 @@ fn account(profile: &Profile, costs: Option<&Costs>, null: Option<Cost>) -> Acco
         parts.push(part(
             "unexplained system time",
             rest,
-            "interrupts, scheduling, faults beyond the price, the tracer",
+            "interrupts, scheduling, entry and exit outside the tracer's hooks, dearer faults",
         ));
         if residual < 0.0 {
             account.notes.push(

@@ -190,7 +190,7 @@ fn lines(change: &Change) -> Table {
         Column::right("there s"),
         Column::right("change s"),
         Column::right("range"),
-        Column::left("how").wrapping(),
+        Column::left("how").wrapping().expendable(1),
     ];
     let total = |line: &Line| line_row(line).into_iter().map(|cell| Cell { style: Style::Heading, ..cell }).collect();
     let beside = |line: &Line| {
