@@ -12,6 +12,7 @@ pub mod costs;
 pub mod here;
 pub mod spread;
 pub mod units;
+mod verdict;
 
 use crate::model::{By, Profile};
 use advice::Advice;
@@ -58,6 +59,13 @@ fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<S
     if !profile.complete {
         warnings.push("the profile is incomplete: all counts are lower bounds".to_string());
     }
+    let published = costs.into_iter().chain(versus).filter(|costs| !costs.has_intervals);
+    warnings.extend(published.map(|costs| {
+        format!(
+            "{}: figures without intervals, so ranges hold the model's error alone, and bare crossings have none",
+            costs.label
+        )
+    }));
     warnings.extend(costs.into_iter().chain(versus).filter_map(|costs| concurrency(profile, costs)));
     warnings.extend(profile.warnings.iter().cloned());
     warnings

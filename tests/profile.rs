@@ -365,7 +365,7 @@ fn malformed_lines_are_named() {
         ("strace", format!("{log}1 1.0 <... write resumed>) = x"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
         (
             "strace",
-            format!("1 1.0 read(3, <unfinished ...>\n1 1.0 <... write resumed>) = 0"),
+            "1 1.0 read(3, <unfinished ...>\n1 1.0 <... write resumed>) = 0".into(),
             "line 2: expected the end of 'read(3,'",
         ),
         ("strace", "% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n".into(), "line 2: expected a row"),

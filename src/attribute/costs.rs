@@ -14,6 +14,8 @@ pub struct Costs {
     points: Vec<Point>,
     /// Most threads that an operation was measured with at once.
     pub threads: u64,
+    /// Whether any cost has an interval: published figures have none.
+    pub has_intervals: bool,
 }
 
 /// An operation at one set of parameters.
@@ -66,7 +68,8 @@ impl Costs {
         let threads = points.iter().filter_map(|point| point.params.get(THREADS)).max().copied().unwrap_or(1);
         // Costs of several threads at once are another question than that of one call.
         points.retain(|point| point.params.get(THREADS).is_none_or(|threads| *threads <= 1));
-        Ok(Costs { label: label(run, &environment), points, threads })
+        let has_intervals = points.iter().any(|point| point.cost.log_sd > 0.0);
+        Ok(Costs { label: label(run, &environment), points, threads, has_intervals })
     }
 
     /// The bare crossing of the boundary, and which call measured it.

@@ -98,12 +98,11 @@ impl Log {
         let (seen, returned) = call(number, line)?;
         let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
         let succeeded = seen.error.is_none() && !seen.unfinished;
-        if matches!(seen.call.as_str(), "clone" | "clone3" | "fork" | "vfork") && succeeded {
-            if let Some(child) = returned.and_then(|value| u64::try_from(value).ok()) {
-                self.parents.insert(child, (thread, program));
-                if line.contains("CLONE_THREAD") {
-                    self.threads.insert(child);
-                }
+        let makes = matches!(seen.call.as_str(), "clone" | "clone3" | "fork" | "vfork") && succeeded;
+        if let Some(child) = returned.filter(|_| makes).and_then(|value| u64::try_from(value).ok()) {
+            self.parents.insert(child, (thread, program));
+            if line.contains("CLONE_THREAD") {
+                self.threads.insert(child);
             }
         }
         let name = (seen.call == "execve" && succeeded).then(|| program_name(line)).flatten();
