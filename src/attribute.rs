@@ -46,9 +46,9 @@ fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<S
     let mut warnings = Vec::new();
     match costs {
         None => warnings.push(format!(
-            "no unit costs of this machine: bare crossings, page faults and savings are not priced; make them by \
-             'syscost run {} --out costs.json' and say --costs costs.json",
-            wanted_operations(profile).join(" ")
+            "no unit costs of this machine: bare crossings, page faults and savings are not priced; make them by '{}' \
+             and say --costs costs.json",
+            wanted_run(profile)
         )),
         Some(costs) if costs.null_call().is_none() => warnings.push(format!(
             "{}: has no null call, so bare crossings are not priced: measure id.getppid too",
@@ -68,19 +68,31 @@ fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<S
     }));
     warnings.extend(costs.into_iter().chain(versus).filter_map(|costs| concurrency(profile, costs)));
     warnings.extend(profile.warnings.iter().cloned());
+    warnings.dedup();
     warnings
 }
 
-/// The operations that price this profile's dearest calls.
-fn wanted_operations(profile: &Profile) -> Vec<&'static str> {
-    let mut wanted = vec!["id.getppid", "mem.fault_anonymous"];
+/// The command that measures what prices this profile's dearest calls, over the parameters that its classes have.
+fn wanted_run(profile: &Profile) -> String {
+    let mut operations = vec!["id.getppid", "mem.fault_anonymous"];
+    let mut parameters = Vec::new();
     for total in profile.totals(By::Class) {
-        let unit = units::unit_of(&total.count.call, &total.count.class);
-        let operation = unit.map(|unit| unit.operations[0]).filter(|operation| !wanted.contains(operation));
-        wanted.extend(operation.filter(|_| wanted.len() < 10));
+        let Some(unit) = units::unit_of(&total.count.call, &total.count.class) else { continue };
+        let new = [unit.operations[0]].into_iter().chain(unit.less.iter().copied());
+        let new: Vec<&str> = new.filter(|operation| !operations.contains(operation)).collect();
+        operations.extend(new);
+        let values = unit.per.measured_at().filter(|values| !parameters.contains(values));
+        parameters.extend(values);
+        if operations.len() >= MOST_WANTED {
+            break;
+        }
     }
-    wanted
+    let parameters: String = parameters.iter().map(|values| format!(" --param {values}")).collect();
+    format!("syscost run {}{parameters} --out costs.json", operations.join(" "))
 }
+
+/// Operations that a command for unit costs names: those of the dearest calls.
+const MOST_WANTED: usize = 12;
 
 /// Says so where more threads were inside the kernel at once than the unit costs were measured with.
 pub fn concurrency(profile: &Profile, costs: &Costs) -> Option<String> {

@@ -12,7 +12,7 @@ pub struct Costs {
     /// Where they are from, in a few words: kernel and environment, or the article.
     pub label: String,
     points: Vec<Point>,
-    /// Most threads that an operation was measured with at once.
+    /// In how many threads at once the operations were measured.
     pub threads: u64,
     /// Whether any cost has an interval: published figures have none.
     pub has_intervals: bool,
@@ -49,6 +49,12 @@ pub struct Price {
 /// The parameter of operations that were measured in several threads at once.
 const THREADS: &str = "threads";
 
+impl Point {
+    fn threads(&self) -> u64 {
+        self.params.get(THREADS).copied().unwrap_or(1)
+    }
+}
+
 impl Costs {
     /// The unit costs of `environment`; without one those of `native`, or of the only one there is.
     ///
@@ -65,9 +71,9 @@ impl Costs {
                 points.push(point);
             }
         }
-        let threads = points.iter().filter_map(|point| point.params.get(THREADS)).max().copied().unwrap_or(1);
-        // Costs of several threads at once are another question than that of one call.
-        points.retain(|point| point.params.get(THREADS).is_none_or(|threads| *threads <= 1));
+        let threads = points.iter().map(Point::threads).min().unwrap_or(1);
+        // Of operations in one thread and in several the former are taken: they are what one call costs.
+        points.retain(|point| point.threads() == threads);
         let has_intervals = points.iter().any(|point| point.cost.log_sd > 0.0);
         Ok(Costs { label: label(run, &environment), points, threads, has_intervals })
     }

@@ -132,12 +132,12 @@ struct Calls {
 
 fn calls(profile: &Profile, null: Option<Cost>) -> Calls {
     let totals = profile.totals(By::Call);
-    let added = profile.tracer.added_per_call_ns.unwrap_or(0.0);
+    let added = within_calls(profile);
     let (mut crossings, mut work, mut creation) = (Vec::new(), Vec::new(), Vec::new());
     for count in totals.iter().map(|total| &total.count) {
         let on_cpu = count.on_cpu_ns.map_or(0.0, s);
         let own = null.map(|null| crossing(count, null)).unwrap_or_default();
-        // The tracer's own time may be in what it measured: the low end is without it.
+        // The low end is without the tracer's own time.
         let tracer = (count.calls as f64 * added / 1e9).min(on_cpu);
         let rest = own.taken_from(on_cpu);
         let rest = Seconds { low: (rest.low - tracer).max(0.0), ..rest };
@@ -155,6 +155,13 @@ fn calls(profile: &Profile, null: Option<Cost>) -> Calls {
         blocked: all.blocked_ns.map_or(0.0, s),
         all_on_cpu: all.on_cpu_ns.map_or(0.0, s),
     }
+}
+
+/// What of the tracer's time per call may be in what it measured: eBPF programs run between its two clock readings.
+/// ptrace stops the calls outside of them, and subtracts what it costs itself.
+fn within_calls(profile: &Profile) -> f64 {
+    let added = profile.tracer.added_per_call_ns.filter(|_| profile.tracer.kind == "bpf");
+    added.unwrap_or(0.0)
 }
 
 fn account(profile: &Profile, costs: Option<&Costs>, null: Option<Cost>) -> Account {
@@ -271,7 +278,7 @@ fn added(profile: &Profile) -> Option<String> {
     let ns = profile.tracer.added_per_call_ns?;
     let calls = profile.all_calls().calls as f64;
     Some(format!(
-        "The tracer added about {:.3} s ({calls:.0} calls x {ns:.0} ns), which is in these figures.",
+        "The tracer added about {:.3} s ({calls:.0} calls x {ns:.0} ns): wall and system time have it in them.",
         calls * ns / 1e9
     ))
 }

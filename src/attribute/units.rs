@@ -30,6 +30,16 @@ impl Per {
             Per::Set => class.set.map(|value| ("fds", value)),
         }
     }
+
+    /// Values between which most classes lie, as `--param` takes them; `None` where one cost is all.
+    pub fn measured_at(self) -> Option<&'static str> {
+        match self {
+            Per::Flat => None,
+            Per::Size => Some("size=1,64,4K,64K"),
+            Per::Depth => Some("depth=1,4,8"),
+            Per::Set => Some("fds=1,16,256"),
+        }
+    }
 }
 
 /// The classes that a row of the table is for.

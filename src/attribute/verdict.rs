@@ -13,7 +13,7 @@ const WORTH_NAMING: f64 = 0.05;
 /// One sentence a family of calls and one on bare calls, where they matter, and a conclusion. Nothing without a total.
 pub fn verdict(change: &Change) -> Vec<String> {
     let Some(total) = &change.total else { return vec![] };
-    let counts = |line: &&Line| line.change.value.abs() >= WORTH_NAMING * total.change.value.abs();
+    let counts = |line: &&Line| line.change.value.abs() > WORTH_NAMING * total.change.value.abs();
     let families = change.families.iter().filter(counts);
     let mut words: Vec<String> = families.map(|family| sentence(&family.what, family.change)).collect();
     words.extend(change.crossings.iter().filter(counts).map(|line| sentence("the bare calls", line.change)));

@@ -112,7 +112,8 @@ fn call(row: &Row, measured: bool, by: By) -> Vec<Cell> {
 fn account(account: &Account) -> Table {
     let title = match (account.wall_s, account.cpus, account.whole) {
         (Some(wall), Some(cpus), Some(whole)) => {
-            format!("Where the time went: wall {} s x {cpus} CPUs used = {} s", seconds(wall), seconds(whole))
+            let plural = if cpus == 1 { "" } else { "s" };
+            format!("Where the time went: wall {} s x {cpus} CPU{plural} used = {} s", seconds(wall), seconds(whole))
         }
         (_, _, Some(whole)) => format!("Where the CPU time went: {} s", seconds(whole)),
         _ => "What is known of the time".to_string(),

@@ -31,7 +31,7 @@ pub fn notes(change: &Change) -> Vec<String> {
     notes.extend(change.crossings.as_ref().map(|_| BRACKETS.to_string()));
     notes.extend(change.wall.map(|(here, there)| {
         format!(
-            "Wall time: {} s here, {} s there ({}), if waiting stays as it is.",
+            "Wall time: {} s here as traced, {} s there ({}), if waiting stays as it is.",
             seconds(here),
             seconds(there.value),
             range(there)
