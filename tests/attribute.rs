@@ -158,6 +158,49 @@ fn the_account_adds_up_to_wall_time_times_processors() {
     }
 }
 
+/// The account of a profile with this usage (JSON) and one read that ran for 2 s.
+fn account_of(usage: &str) -> Value {
+    let place = place();
+    let read =
+        r#"{"name": "read", "class": {"size": 1}, "calls": 1000, "on_cpu_ns": 2000000000, "blocked_ns": 500000000}"#;
+    let profile = format!(r#"{{"schema": "syscost.profile/1", "usage": {{{usage}}}, "calls": [{read}]}}"#);
+    fs::write(place.path().join("q.json"), profile).unwrap();
+    json(&run(&place, &["attribute", "q.json", "--costs", "here.json", "--format", "json"]))["here"]["account"].clone()
+}
+
+fn sum(account: &Value) -> f64 {
+    account["parts"].as_array().unwrap().iter().map(|part| part["seconds"]["value"].as_f64().unwrap()).sum()
+}
+
+fn part<'a>(account: &'a Value, name: &str) -> &'a Value {
+    let find = |list: &str| account[list].as_array().unwrap().iter().find(|part| part["name"] == name);
+    find("parts").or_else(|| find("beside")).map_or(&Value::Null, |part| &part["seconds"])
+}
+
+#[test]
+fn accounts_hold_whatever_is_known() {
+    let full = account_of(
+        r#""wall_ns": 6000000000, "user_ns": 1000000000, "system_ns": 3000000000, "minor_faults": 4000000, "processes": 1"#,
+    );
+    assert!((sum(&full) - 6.0).abs() < 1e-9 && full["cpus"] == 1, "one process has one processor: {full:#}");
+    // 4,000,000 faults at 500 ns would be 2 s; calls leave 1 s of system time.
+    assert_eq!(part(&full, "page faults")["value"], 1.0);
+    assert_eq!(part(&full, "unexplained system time")["value"], 0.0);
+    assert_eq!(
+        (&part(&full, "idle")["value"], &part(&full, "blocked")["value"]),
+        (&Value::from(2.0), &Value::from(0.5))
+    );
+    let over = account_of(r#""wall_ns": 6000000000, "user_ns": 1000000000, "system_ns": 1500000000, "processes": 1"#);
+    assert!((sum(&over) - 6.0).abs() < 1e-9, "{over:#}");
+    assert_eq!(part(&over, "unexplained system time")["value"], -0.5);
+    assert!(over["notes"][0].as_str().unwrap().contains("exceeds the kernel's accounting"), "{over:#}");
+    let no_wall = account_of(r#""user_ns": 1000000000, "system_ns": 3000000000"#);
+    assert!((sum(&no_wall) - 4.0).abs() < 1e-9 && no_wall["whole_s"] == 4.0, "CPU time is the whole: {no_wall:#}");
+    let nothing = account_of("");
+    assert_eq!((&nothing["whole_s"], &nothing["cpus"]), (&Value::Null, &Value::Null));
+    assert!(nothing["notes"][0].as_str().unwrap().contains("do not add up to a whole"), "{nothing:#}");
+}
+
 #[test]
 fn unit_costs_twice_as_high_double_what_they_price() {
     let document = json(&run(&place(), &[&FULL[..], &["--format", "json"]].concat()));
