@@ -209,8 +209,10 @@ fn unit_costs_twice_as_high_double_what_they_price() {
         let change = &call["change_s"];
         let (value, here) = (change["value"].as_f64().unwrap(), call["here_s"].as_f64().unwrap());
         assert!((value - here).abs() < 1e-9 && (call["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9, "{call:#}");
-        assert!((change["low"].as_f64().unwrap() - value / 2.0).abs() < 1e-9, "{call:#}");
-        assert!((change["high"].as_f64().unwrap() - value * 2.0).abs() < 1e-9, "{call:#}");
+        // A null call has no model error: of the work it is half or twice.
+        let crossing = (call["calls"].as_f64().unwrap() * 50e-9).min(here);
+        assert!((change["low"].as_f64().unwrap() - (crossing + (here - crossing) / 2.0)).abs() < 1e-9, "{call:#}");
+        assert!((change["high"].as_f64().unwrap() - (crossing + (here - crossing) * 2.0)).abs() < 1e-9, "{call:#}");
     }
     let unpriced: Vec<&str> =
         versus["unpriced"].as_array().unwrap().iter().map(|u| u["name"].as_str().unwrap()).collect();
@@ -223,6 +225,52 @@ fn unit_costs_twice_as_high_double_what_they_price() {
     // 400,012 faults at 500 ns are 0.2 s: under the 0.83 s that calls leave of the system time.
     let faults = versus["lines"][2]["here_s"].as_f64().unwrap();
     assert!((faults - 0.200006).abs() < 1e-9, "{faults}");
+}
+
+/// A tracer that adds 5 us to every call, whatever it does: to one that takes 25 times its operation's time as well.
+#[test]
+fn what_every_crossing_costs_more_is_added_not_multiplied() {
+    let place = place();
+    let mut slower = costs(1.0, "traced");
+    for record in &mut slower.records {
+        let entries = record.entries.as_ref().map_or(0.0, |entries| entries.total());
+        let Outcome::Published(figure) = &mut record.outcome else { panic!() };
+        figure.time.0 += 5000.0 * entries;
+    }
+    store::write(&slower, &place.path().join("slower.json")).unwrap();
+    let stat = r#"{"name": "newfstatat", "class": {"depth": 1}, "calls": 1000, "on_cpu_ns": 10000000}"#;
+    let getpid = r#"{"name": "getpid", "calls": 1000, "on_cpu_ns": 30000}, {"name": "keyctl", "calls": 1000, "on_cpu_ns": 30000}"#;
+    fs::write(
+        place.path().join("q.json"),
+        format!(r#"{{"schema": "syscost.profile/1", "calls": [{stat}, {getpid}]}}"#),
+    )
+    .unwrap();
+    let document = json(&run(
+        &place,
+        &["attribute", "q.json", "--costs", "here.json", "--versus", "slower.json", "--format", "json"],
+    ));
+    let versus = &document["versus"][0];
+    let total = &versus["total"]["change_s"];
+    for end in ["value", "low", "high"] {
+        assert!((total[end].as_f64().unwrap() - 3000.0 * 5e-6).abs() < 1e-9, "{versus:#}");
+    }
+}
+
+/// An operation of many calls prices one of them: the others are counted where the traced program makes them.
+#[test]
+fn calls_inside_an_operation_are_not_counted_twice() {
+    let place = place();
+    let mut run_of_costs = costs(1.0, "loader");
+    let exec = run_of_costs.records.iter_mut().find(|r| r.case.operation == "process.fork_exec_dynamic").unwrap();
+    let inner = [("clone", 1.0), ("execve", 1.0), ("mmap", 20.0)];
+    exec.entries = Some(inner.iter().map(|(name, count)| (name.to_string(), *count)).collect());
+    store::write(&run_of_costs, &place.path().join("loader.json")).unwrap();
+    let profile = r#"{"schema": "syscost.profile/1", "calls": [{"name": "execve", "calls": 1000}]}"#;
+    fs::write(place.path().join("q.json"), profile).unwrap();
+    let document = json(&run(&place, &["attribute", "q.json", "--costs", "loader.json", "--format", "json"]));
+    // 600 us less a fork of 100 us, less 20 bare crossings of 50 ns.
+    let priced = document["here"]["calls"][0]["by_unit_cost_s"]["value"].as_f64().unwrap();
+    assert!((priced - 1000.0 * (500_000.0 - 20.0 * 50.0) / 1e9).abs() < 1e-9, "{priced}");
 }
 
 #[test]

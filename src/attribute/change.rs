@@ -2,11 +2,15 @@
 //! `attribute` calls it.
 //!
 //! Class by class, seconds there = seconds here x (unit cost there / unit cost here). Seconds here are measured time on
-//! the CPU, or calls x unit cost where only counts are known. The error is that of the change: where both unit costs are
-//! equal nothing changes, whatever the call does beside. Calls that no operation is like are kept out and listed; their bare
-//! crossing, which every call makes, is a line of its own.
+//! the CPU, or calls x unit cost where only counts are known. The ratio is taken of the bare crossing and of the work apart,
+//! as far as a null call is known on both sides: what makes every crossing dearer (a tracer, a filter, another hypervisor)
+//! adds the same to a call of 100 ns and to one of 10 us, however cold its caches are. Rejected: one ratio of the whole,
+//! which multiplies the work of a call that is dearer in the program than in its operation by the dearer crossing.
+//!
+//! The error is that of the change: where both unit costs are equal nothing changes, whatever the call does beside. Calls
+//! that no operation is like are kept out and listed; their bare crossing, which every call makes, is a line of its own.
 
-use super::costs::{Cost, Costs};
+use super::costs::{Cost, Costs, Price};
 use super::here::{fault_count, s};
 use super::spread::{MODEL_SD, Seconds, Z, sum, sum_by_call};
 use super::units::{CREATION, FAMILIES, FAULTS, bare_name};
@@ -64,6 +68,9 @@ impl Line {
         self.here_s + self.change.value
     }
 }
+
+/// An operation whose work is a smaller share of its null call says nothing about how much more work costs.
+const LEAST_WORK: f64 = 0.1;
 
 pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change {
     let mut change = Change {
@@ -124,9 +131,31 @@ fn row(count: &CallCount, here: &Costs, there: &Costs) -> Option<ChangeRow> {
         calls: count.calls,
         here_s,
         ratio: b.cost.ns / a.cost.ns,
-        change: changed(here_s, a.cost, b.cost, MODEL_SD.hypot(a.beyond).hypot(b.beyond)),
+        change: change_of_call(count, here_s, (here, &a), (there, &b)),
         from: a.from,
     })
+}
+
+/// The change of a class: of its crossings, without the model's error, and of its work. As one where a call does not cross,
+/// or where no null call is known.
+fn change_of_call(count: &CallCount, here_s: f64, here: (&Costs, &Price), there: (&Costs, &Price)) -> Seconds {
+    let (a, b) = (here.1.cost, there.1.cost);
+    let model_sd = MODEL_SD.hypot(here.1.beyond).hypot(there.1.beyond);
+    let nulls = here.0.null_call().zip(there.0.null_call()).map(|(a, b)| (a.cost, b.cost));
+    let Some((null_a, null_b)) = nulls.filter(|(null_a, null_b)| a.ns >= null_a.ns && b.ns >= null_b.ns) else {
+        return changed(here_s, a, b, model_sd);
+    };
+    let crossing_s = count.calls as f64 * null_a.ns / 1e9;
+    let crossing = changed(crossing_s, null_a, null_b, 0.0);
+    let (work_a, work_b) = (a.ns - null_a.ns, b.ns - null_b.ns);
+    // So many times the operation's work, and how much the work there is of that here.
+    let (times, ratio) = match count.on_cpu_ns {
+        Some(_) if work_a > LEAST_WORK * null_a.ns => ((here_s - crossing_s).max(0.0) / work_a, work_b / work_a),
+        _ => (count.calls as f64 / 1e9, 1.0),
+    };
+    let work = Seconds::within(times * (work_b - work_a), model_sd);
+    let sd = |whole: Cost, null: Cost| (whole.ns * whole.log_sd).hypot(null.ns * null.log_sd);
+    widened(work, Z * times * (ratio * sd(a, null_a)).hypot(sd(b, null_b))).plus(crossing)
 }
 
 /// The change of `here_s` from one unit cost to the other: the model errs in proportion to the change, the intervals of
@@ -134,9 +163,13 @@ fn row(count: &CallCount, here: &Costs, there: &Costs) -> Option<ChangeRow> {
 fn changed(here_s: f64, here: Cost, there: Cost, model_sd: f64) -> Seconds {
     let ratio = there.ns / here.ns;
     let model = Seconds::within(here_s * (ratio - 1.0), model_sd);
-    let measured = Z * here_s * ratio * here.log_sd.hypot(there.log_sd);
-    let ends = |end: f64| (end - model.value).hypot(measured);
-    Seconds { value: model.value, low: model.value - ends(model.low), high: model.value + ends(model.high) }
+    widened(model, Z * here_s * ratio * here.log_sd.hypot(there.log_sd))
+}
+
+/// The range with another, independent error of so many seconds.
+fn widened(time: Seconds, error: f64) -> Seconds {
+    let end = |end: f64| (end - time.value).hypot(error);
+    Seconds { value: time.value, low: time.value - end(time.low), high: time.value + end(time.high) }
 }
 
 /// The bare crossing of `count` calls on both sides; no model error, as a null call is nothing else.

@@ -24,6 +24,8 @@ struct Point {
     operation: String,
     params: BTreeMap<String, u64>,
     cost: Cost,
+    /// System calls per iteration, if they were counted.
+    entries: Option<f64>,
     /// False where it is known that the kernel was not entered.
     enters: bool,
 }
@@ -113,12 +115,21 @@ impl Costs {
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
         let price = self.at(operation, unit.per.of(class).filter(|_| unit.per != Per::Flat))?;
         let less: Vec<Price> = unit.less.iter().filter_map(|operation| self.price_of(operation)).collect();
-        let off: f64 = less.iter().map(|price| price.cost.ns).sum();
+        let off = less.iter().map(|price| price.cost.ns).sum::<f64>() + self.other_crossings_ns(unit, operation);
         // A difference of nothing means that the run cannot tell; the whole is then the nearest there is.
         let ns = if off < price.cost.ns { price.cost.ns - off } else { price.cost.ns };
         let from =
             if unit.less.is_empty() { price.from } else { format!("{} less {}", price.from, unit.less.join(", ")) };
         Some(Price { cost: Cost { ns: ns / unit.count, ..price.cost }, from, ..price })
+    }
+
+    /// The bare crossings of those calls of an iteration that are other calls than the unit's: a program that is traced makes
+    /// them too, and they are counted there. `less` has taken off those of its own operations.
+    fn other_crossings_ns(&self, unit: &Unit, operation: &str) -> f64 {
+        let entries = |name: &str| self.points.iter().find(|point| point.operation == name)?.entries;
+        let less: Option<f64> = unit.less.iter().map(|name| entries(name)).sum();
+        let others = entries(operation).zip(less).map_or(0.0, |(all, less)| (all - less - unit.count).max(0.0));
+        others * self.null_call().map_or(0.0, |null| null.cost.ns)
     }
 
     /// The cost of `operation` where one parameter has this value, along a line between logarithms.
@@ -183,9 +194,10 @@ fn point(row: &Row) -> Option<Point> {
         return None;
     }
     let half = figure.interval.map_or(0.0, |interval| (interval.high - interval.low).abs() / 2.0);
-    let enters = row.entries.as_ref().is_none_or(|entries| entries.total() > 0.0) || is_fault(&row.case.operation);
+    let entries = row.entries.as_ref().map(|entries| entries.total());
+    let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault(&row.case.operation);
     let cost = Cost { ns, log_sd: half / Z / ns };
-    Some(Point { operation: row.case.operation.clone(), params: row.case.effective_params(), cost, enters })
+    Some(Point { operation: row.case.operation.clone(), params: row.case.effective_params(), cost, entries, enters })
 }
 
 /// Faults enter the kernel without a system call.

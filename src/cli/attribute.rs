@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 ///
 /// The profile's own times say where the time went; unit costs divide them into bare crossings of the boundary, work, page
 /// faults and the rest. With --versus: what would change with the unit costs of another machine, kernel, environment or
-/// article. A profile without times is priced by its counts. Ranges: twice or half is a normal error for each call,
-/// independent between calls.
+/// article, bare crossings and work each by its own ratio. A profile without times is priced by its counts. Ranges: half or
+/// twice the work is a normal error for each call, independent between calls.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AttributeArgs {
