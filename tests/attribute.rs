@@ -256,6 +256,28 @@ fn what_every_crossing_costs_more_is_added_not_multiplied() {
     }
 }
 
+/// Work that is a hundred times dearer is no slower machine: up to four times it is multiplied, the rest is added.
+#[test]
+fn what_is_much_dearer_is_added_to_each_call() {
+    let place = place();
+    let mut dearer = costs(1.0, "dearer");
+    for record in dearer.records.iter_mut().filter(|record| record.case.operation == "file.stat") {
+        let Outcome::Published(figure) = &mut record.outcome else { panic!() };
+        figure.time.0 += 35_000.0;
+    }
+    store::write(&dearer, &place.path().join("dearer.json")).unwrap();
+    // Of 10 us a call the crossing is 50 ns; the operation's work is 350 ns here and 35,350 ns there.
+    let stat = r#"{"name": "newfstatat", "class": {"depth": 1}, "calls": 1000, "on_cpu_ns": 10000000}"#;
+    fs::write(place.path().join("q.json"), format!(r#"{{"schema": "syscost.profile/1", "calls": [{stat}]}}"#)).unwrap();
+    let document = json(&run(
+        &place,
+        &["attribute", "q.json", "--costs", "here.json", "--versus", "dearer.json", "--format", "json"],
+    ));
+    let change = document["versus"][0]["calls"][0]["change_s"]["value"].as_f64().unwrap();
+    let expected = 9_950e-6 * 3.0 + (35_350.0 - 4.0 * 350.0) * 1e-6;
+    assert!((change - expected).abs() < 1e-9, "{change} {expected}");
+}
+
 /// An operation of many calls prices one of them: the others are counted where the traced program makes them.
 #[test]
 fn calls_inside_an_operation_are_not_counted_twice() {

@@ -256,6 +256,6 @@ fn what_is_no_such_output_is_told_in_a_line() {
     assert!(line("perf-bench", "perf-bench-simple-6.1.txt").contains("line 1: expected perf's default format"));
     assert!(line("lmbench", "perf-bench-6.1.txt").contains("expected lines such as 'Simple syscall: "));
     assert!(line("google-benchmark", "README.md").contains("line 1: expected Google Benchmark's JSON ("));
-    assert!(line("libmicro", "missing.txt").contains("No such file"));
+    assert!(line("libmicro", "missing.txt").contains("check its name, and that you may read it: No such file"));
     assert_eq!(import("nonsense", "README.md").status.code(), Some(2));
 }

@@ -5,7 +5,8 @@
 //! the CPU, or calls x unit cost where only counts are known. The ratio is taken of the bare crossing and of the work apart,
 //! as far as a null call is known on both sides: what makes every crossing dearer (a tracer, a filter, another hypervisor)
 //! adds the same to a call of 100 ns and to one of 10 us, however cold its caches are. Rejected: one ratio of the whole,
-//! which multiplies the work of a call that is dearer in the program than in its operation by the dearer crossing.
+//! which multiplies the work of a call that is dearer in the program than in its operation by the dearer crossing. For the
+//! same reason the ratio of work is at most `MOST_RATIO`; what is beyond is added to each call.
 //!
 //! The error is that of the change: where both unit costs are equal nothing changes, whatever the call does beside. Calls
 //! that no operation is like are kept out and listed; their bare crossing, which every call makes, is a line of its own.
@@ -71,6 +72,10 @@ impl Line {
 
 /// An operation whose work is a smaller share of its null call says nothing about how much more work costs.
 const LEAST_WORK: f64 = 0.1;
+
+/// Work that is dearer by more than this is not the same work on another machine: the rest is taken as something added to
+/// each call, such as what a tracer does with its arguments, and not multiplied by the call's size or cold caches.
+const MOST_RATIO: f64 = 4.0;
 
 pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change {
     let mut change = Change {
@@ -148,14 +153,17 @@ fn change_of_call(count: &CallCount, here_s: f64, here: (&Costs, &Price), there:
     let crossing_s = count.calls as f64 * null_a.ns / 1e9;
     let crossing = changed(crossing_s, null_a, null_b, 0.0);
     let (work_a, work_b) = (a.ns - null_a.ns, b.ns - null_b.ns);
-    // So many times the operation's work, and how much the work there is of that here.
-    let (times, ratio) = match count.on_cpu_ns {
-        Some(_) if work_a > LEAST_WORK * null_a.ns => ((here_s - crossing_s).max(0.0) / work_a, work_b / work_a),
-        _ => (count.calls as f64 / 1e9, 1.0),
+    let calls = count.calls as f64 / 1e9;
+    // How much work this is of the operation's: once where it cannot be told.
+    let times = match count.on_cpu_ns {
+        Some(_) if work_a > LEAST_WORK * null_a.ns => (here_s - crossing_s).max(0.0) / work_a,
+        _ => calls,
     };
-    let work = Seconds::within(times * (work_b - work_a), model_sd);
+    let scaled_ns = work_b.min(MOST_RATIO * work_a.max(LEAST_WORK * null_a.ns));
+    let work = Seconds::within(times * (scaled_ns - work_a) + calls * (work_b - scaled_ns), model_sd);
     let sd = |whole: Cost, null: Cost| (whole.ns * whole.log_sd).hypot(null.ns * null.log_sd);
-    widened(work, Z * times * (ratio * sd(a, null_a)).hypot(sd(b, null_b))).plus(crossing)
+    let ratio = scaled_ns / work_a.max(LEAST_WORK * null_a.ns);
+    widened(work, Z * times * (ratio * sd(a, null_a)).hypot(sd(b, null_b).min(scaled_ns))).plus(crossing)
 }
 
 /// The change of `here_s` from one unit cost to the other: the model errs in proportion to the change, the intervals of

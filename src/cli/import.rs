@@ -54,7 +54,8 @@ pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
         return import_profile(kind, args, &name, out);
     }
     let kind = Kind::find(&args.kind).with_context(|| format!("'{}' is no kind of output", args.kind))?;
-    let text = text(&args.file, MOST_BYTES).with_context(|| name.clone())?;
+    let text =
+        text(&args.file, MOST_BYTES).with_context(|| format!("{name}: check its name, and that you may read it"))?;
     let run = kind.import(&text, &name).with_context(|| name.clone())?;
     match &args.out {
         Some(path) => store::write(&run, path)?,
@@ -64,7 +65,8 @@ pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
 }
 
 fn import_profile(kind: &ProfileKind, args: &ImportArgs, name: &str, out: &mut dyn Write) -> Result<Exit> {
-    let text = text(&args.file, MOST_TRACE_BYTES).with_context(|| name.to_string())?;
+    let text = text(&args.file, MOST_TRACE_BYTES)
+        .with_context(|| format!("{name}: check its name, and that you may read it"))?;
     let profile = kind.import(&text, name).with_context(|| name.to_string())?;
     match &args.out {
         Some(path) => store::profile::write(&profile, path)?,

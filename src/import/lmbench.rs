@@ -1,6 +1,7 @@
 //! lmbench: `NAME: NUMBER microseconds`, as its lat_* programs print on standard error, and lat_ctx's lists of processes
 //! and microseconds below a line `"size=`. Layout and meaning are from its manual pages (lat_syscall(8), lat_proc(8),
-//! lat_ctx(8)) and from what it prints; its source was not read.
+//! lat_ctx(8)) and from what version 3.0-a9 prints; its source was not read. lat_ctx's page shows whole numbers, as older
+//! versions print: those are left out, since nothing shows whether one was cut off.
 
 use super::{Imported, Malformed, number, outcome, record};
 use crate::model::{Case, Record};

@@ -103,7 +103,7 @@ fn cases<'a>(run: &Run, summary: &'a Summary) -> Vec<Exported<'a>> {
     let asked = run.records.iter().filter(|record| record.role == Role::Asked);
     let mut taken = HashSet::new();
     let exported = |(record, row): (&Record, &'a Row)| Exported {
-        name: unique(name(row), &mut taken),
+        name: unique(one_line(&name(row)), &mut taken),
         row,
         repetitions: if row.figure.is_ok() { repetitions(record, &range) } else { Vec::new() },
         cpu_share: cpu_share(record),
