@@ -1,13 +1,19 @@
 //! Figures of other benchmark programs as runs: what they printed becomes published figures, with what is known and
 //! unknown said. Pure: text in, `Run` out; `cli::import` reads and writes.
 //!
-//! One file a kind, and one row in `KINDS`. A figure gets the id of our operation only where both do the same; otherwise it
+//! One file a kind, and one row in `KINDS`; those of traces, which give profiles, stand in `profiles`. A figure gets the id of our operation only where both do the same; otherwise it
 //! keeps the name that its program gives it. Nothing printed as zero, negative or not a number becomes a time.
 
 mod google_benchmark;
 mod libmicro;
 mod lmbench;
 mod perf_bench;
+mod perf_trace;
+pub mod profiles;
+mod strace;
+mod strace_args;
+mod strace_log;
+pub mod tally;
 
 use crate::model::{
     Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record, Role, Run, Source,

@@ -10,6 +10,7 @@
 //! - [`proof`]: kernel entries per iteration, counted in a pass of their own
 //! - [`explain`]: what really ran: the code of one iteration, disassembled, and a verdict
 //! - [`split`]: samples of user and system mode, in a pass of their own
+//! - [`trace`]: a command to a profile: counts of its system calls by class, by one of three tracers
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
@@ -19,10 +20,12 @@
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
 //! - [`mod@compare`]: pure: several runs side by side, and one machine over time
+//! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, here and elsewhere, with a range
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
 //! - [`report`]: tables to text, Markdown, CSV, JSON; figures to SVG and pages; lines and matrix as Perl has them
 #![deny(unsafe_code)]
 
+pub mod attribute;
 pub mod cli;
 pub mod compare;
 pub mod derive;
@@ -43,3 +46,4 @@ pub mod stats;
 pub mod store;
 pub mod summary;
 pub mod syscall_names;
+pub mod trace;

@@ -29,6 +29,9 @@ enum SchemaKind {
     Result,
     Comparison,
     History,
+    Profile,
+    ProfileSummary,
+    Attribution,
 }
 
 pub fn run(args: &CompletionsArgs, command: &mut clap::Command, out: &mut dyn Write) -> Result<Exit> {
@@ -50,6 +53,9 @@ pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
         SchemaKind::Result => crate::store::schema(),
         SchemaKind::Comparison => crate::report::comparison_schema(),
         SchemaKind::History => crate::report::history_schema(),
+        SchemaKind::Profile => crate::store::profile::schema(),
+        SchemaKind::ProfileSummary => crate::report::profile_summary_schema(),
+        SchemaKind::Attribution => crate::report::attribution_schema(),
     };
     serde_json::to_writer_pretty(&mut *out, &schema)?;
     writeln!(out)?;

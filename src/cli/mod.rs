@@ -1,6 +1,7 @@
 //! The command line: one file a command, each from flags to config to `run(config, out, err)`. Parsing touches nothing;
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
+mod attribute;
 mod compare;
 mod completions;
 mod doctor;
@@ -60,6 +61,7 @@ enum Command {
     Report(report::ReportArgs),
     Compare(compare::CompareArgs),
     Explain(explain::ExplainArgs),
+    Attribute(attribute::AttributeArgs),
     Doctor(doctor::DoctorArgs),
     Import(import::ImportArgs),
     Completions(completions::CompletionsArgs),
@@ -81,6 +83,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Report(args)) => report::run(&args, out),
         Some(Command::Compare(args)) => compare::run(&args, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
+        Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),

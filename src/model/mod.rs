@@ -6,17 +6,23 @@ mod case;
 mod entries;
 mod host;
 mod operation;
+mod profile;
 mod record;
 mod study;
+mod totals;
 mod units;
 
 pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, Size, THREADS};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
+pub use profile::{
+    CallCount, Class, DescriptorKind, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage, power_below,
+};
 pub use record::{
     Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, Outcome, Record, Role, Run, Slot, Source,
     Tool,
 };
 pub use study::{Combination, Derived, Scale, StudyView};
+pub use totals::{By, Total};
 pub use units::Nanos;

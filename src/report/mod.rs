@@ -4,7 +4,11 @@
 //! `cmpthese` writes them as Perl's Benchmark does, `export` for other programs. `html` is a page of its own: `figures` are
 //! what it draws, `svg` how.
 
+mod attribution_csv;
+mod attribution_table;
+mod attribution_words;
 mod axis;
+mod class_words;
 mod cmpthese;
 mod comparison_csv;
 mod comparison_history;
@@ -23,7 +27,9 @@ mod fit_words;
 mod highlights;
 pub mod html;
 mod json;
+mod json_attribution;
 mod json_fits;
+mod json_profile;
 mod json_study;
 mod markdown;
 pub mod markup;
@@ -32,6 +38,8 @@ mod palette;
 mod parameter_table;
 mod plot;
 pub mod portrait;
+mod profile_table;
+mod profile_words;
 mod study_words;
 mod summary_table;
 pub mod svg;
@@ -39,6 +47,7 @@ mod table;
 mod terminal_figures;
 mod text;
 
+pub use attribution_table::{Top, write_attribution};
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use comparison_csv::write_comparison_csv;
 pub use comparison_history::{write_history, write_history_csv};
@@ -47,8 +56,11 @@ pub use comparison_json::{ComparisonDocument, comparison_schema, write_compariso
 pub use comparison_table::write_comparison;
 pub use export::{ExportFormat, RunFormat, write_export};
 pub use json::{SummaryDocument, schema, write_summary};
+pub use json_attribution::schema as attribution_schema;
+pub use json_profile::schema as profile_summary_schema;
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
+pub use profile_table::{profile_table, write_profile};
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
 pub use terminal_figures::{write_bars, write_distributions};

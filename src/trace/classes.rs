@@ -1,0 +1,219 @@
+//! Which arguments of a system call drive its cost: one table for all tracers. Pure.
+//!
+//! Sources: the calls' manual pages (section 2). A call that is not here costs much the same whatever it is given.
+
+/// What of a call is its class. Numbers are argument positions, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drives {
+    /// Bytes returned, through a descriptor.
+    Bytes { descriptor: u8 },
+    /// A descriptor alone.
+    Descriptor { argument: u8 },
+    /// Names in a path.
+    Path { argument: u8 },
+    /// A length in bytes; what is returned is no byte count.
+    Length { argument: u8 },
+    /// A futex operation.
+    Futex { argument: u8 },
+    /// The number of descriptors in a set.
+    Set { argument: u8 },
+}
+
+use Drives::{Bytes, Descriptor, Futex, Length, Path, Set};
+
+/// Calls by what drives them. Names are the kernel's, of all architectures that have them.
+pub const TABLE: &[(Drives, &[&str])] = &[
+    (
+        Bytes { descriptor: 0 },
+        &[
+            "read",
+            "write",
+            "pread64",
+            "pwrite64",
+            "readv",
+            "writev",
+            "preadv",
+            "pwritev",
+            "preadv2",
+            "pwritev2",
+            "recvfrom",
+            "sendto",
+            "recvmsg",
+            "sendmsg",
+            "recv",
+            "send",
+            "getdents",
+            "getdents64",
+            "sendfile",
+            "sendfile64",
+            "splice",
+            "tee",
+            "vmsplice",
+            "copy_file_range",
+        ],
+    ),
+    (
+        Descriptor { argument: 0 },
+        &[
+            "close",
+            "fstat",
+            "lseek",
+            "fsync",
+            "fdatasync",
+            "ioctl",
+            "fcntl",
+            "fcntl64",
+            "dup",
+            "dup2",
+            "dup3",
+            "ftruncate",
+            "fchmod",
+            "fchown",
+            "fstatfs",
+            "flock",
+            "accept",
+            "accept4",
+            "connect",
+            "bind",
+            "listen",
+            "shutdown",
+            "getsockopt",
+            "setsockopt",
+            "getsockname",
+            "getpeername",
+            "fchdir",
+            "fallocate",
+            "fadvise64",
+            "sync_file_range",
+            "recvmmsg",
+            "sendmmsg",
+        ],
+    ),
+    (
+        Path { argument: 0 },
+        &[
+            "open",
+            "stat",
+            "stat64",
+            "lstat",
+            "lstat64",
+            "access",
+            "readlink",
+            "unlink",
+            "mkdir",
+            "rmdir",
+            "rename",
+            "link",
+            "symlink",
+            "chmod",
+            "chown",
+            "lchown",
+            "truncate",
+            "creat",
+            "execve",
+            "chdir",
+            "statfs",
+            "statfs64",
+            "getxattr",
+            "lgetxattr",
+            "setxattr",
+            "utime",
+            "utimes",
+            "mknod",
+        ],
+    ),
+    (
+        Path { argument: 1 },
+        &[
+            "openat",
+            "openat2",
+            "newfstatat",
+            "fstatat64",
+            "statx",
+            "faccessat",
+            "faccessat2",
+            "readlinkat",
+            "unlinkat",
+            "mkdirat",
+            "renameat",
+            "renameat2",
+            "linkat",
+            "fchmodat",
+            "fchmodat2",
+            "fchownat",
+            "utimensat",
+            "execveat",
+            "mknodat",
+            "inotify_add_watch",
+        ],
+    ),
+    (Path { argument: 2 }, &["symlinkat"]),
+    (
+        Length { argument: 1 },
+        &["mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "msync", "mlock", "munlock"],
+    ),
+    (Futex { argument: 1 }, &["futex", "futex_time64"]),
+    (Set { argument: 1 }, &["poll", "ppoll", "ppoll_time64"]),
+    (Set { argument: 0 }, &["select", "pselect6", "_newselect"]),
+    (Set { argument: 2 }, &["epoll_wait", "epoll_pwait", "epoll_pwait2"]),
+];
+
+/// What drives the cost of the call `name`; of one by another gate, `name` without the gate.
+pub fn drives(name: &str) -> Option<Drives> {
+    TABLE.iter().find(|(_, names)| names.contains(&name)).map(|(drives, _)| *drives)
+}
+
+/// The futex operations by number, without the flags above (linux/futex.h).
+pub const FUTEX: [&str; 14] = [
+    "wait",
+    "wake",
+    "fd",
+    "requeue",
+    "cmp_requeue",
+    "wake_op",
+    "lock_pi",
+    "unlock_pi",
+    "trylock_pi",
+    "wait_bitset",
+    "wake_bitset",
+    "wait_requeue_pi",
+    "cmp_requeue_pi",
+    "lock_pi2",
+];
+
+/// The name of a futex operation as it is passed to the call.
+pub fn futex_operation(argument: u64) -> &'static str {
+    let number = usize::try_from(argument & 0x7f).ok();
+    number.and_then(|number| FUTEX.get(number)).copied().unwrap_or("unknown")
+}
+
+/// Names in a path: its parts between slashes.
+pub fn depth(path: &[u8]) -> u64 {
+    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_name_is_known_and_stands_once() {
+        let names: Vec<&str> = TABLE.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        let unknown: Vec<&&str> = names.iter().filter(|name| !crate::syscall_names::is_known(name)).collect();
+        // Socket calls that only other architectures have.
+        assert_eq!(unknown, [&"recv", &"send"]);
+    }
+
+    #[test]
+    fn arguments_become_classes() {
+        assert_eq!(drives("read"), Some(Bytes { descriptor: 0 }));
+        assert_eq!(drives("getpid"), None);
+        assert_eq!(
+            (futex_operation(128), futex_operation(129 | 256), futex_operation(99)),
+            ("wait", "wake", "unknown")
+        );
+        assert_eq!(["/", "", "a", "/usr//lib/x.so", "./a/"].map(|path| depth(path.as_bytes())), [0, 0, 1, 3, 2]);
+    }
+}
