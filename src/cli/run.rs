@@ -88,7 +88,7 @@ Examples:
 
 The files that operations work on are made in a private directory below TMPDIR.";
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1e7 => Ok(value),
         _ => Err(format!("'{text}' is not a positive number")),

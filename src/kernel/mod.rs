@@ -4,7 +4,10 @@
 pub mod affinity;
 pub mod checks;
 pub mod host;
+pub mod launch;
 pub mod process;
 pub mod ptrace;
+pub mod seccomp;
 pub mod step;
 pub mod taxes;
+pub mod usage;
