@@ -131,6 +131,8 @@ pub struct CallCount {
     pub blocked_ns: Option<u64>,
     /// Time off the CPU because something else was to run: not the call's cost.
     pub preempted_ns: Option<u64>,
+    /// Time between entry and return, only where it is not known how it splits into the three above: imported logs.
+    pub elapsed_ns: Option<u64>,
     /// Bytes moved, of calls that return a byte count.
     pub bytes: Option<u64>,
 }
