@@ -4,14 +4,14 @@
 //! the file of --report. The exit status is the command's.
 
 use super::error::usage;
+use super::run::check_destination;
 use super::{Exit, terminal};
-use crate::model::{Ending, Profile};
-use crate::report::{Column, Format, Table, write_table};
+use crate::model::{By, Ending, Profile};
+use crate::report::{Format, Screen, write_profile};
 use crate::trace::{Command, Detail, Kind, Target, Wishes};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,6 +52,9 @@ pub struct TraceArgs {
     /// How long to trace the process of --pid.
     #[arg(long = "for", value_name = "SECONDS", requires = "pid", value_parser = super::run::positive)]
     seconds: Option<f64>,
+    /// The rows of the table.
+    #[arg(long, value_enum, default_value = "call")]
+    by: By,
     /// How to print the table.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -77,16 +80,19 @@ Exit status: the command's; 128+N if signal N ended it, 126 if it cannot be run,
 pub fn run(args: &TraceArgs) -> Result<Exit> {
     let wishes = usage(args.wishes())?;
     // Before the command runs: a long run must not end with a report that has no place.
+    check_destination("-o", args.out.as_deref())?;
     let mut report = args.report.as_deref().map(create).transpose()?;
     let profile = crate::trace::run(&wishes, &mut |line| eprintln!("syscost: {line}"))?;
     for line in closing(&profile) {
         eprintln!("syscost: {line}");
     }
     match &mut report {
-        Some((path, file)) => {
-            show(&profile, args.format, file).with_context(|| format!("--report {}", path.display()))?
-        }
-        None => show(&profile, args.format, &mut std::io::stderr().lock())?,
+        Some((path, file)) => write_profile(&profile, args.by, args.format, Screen::PLAIN, file)
+            .with_context(|| format!("--report {}", path.display()))?,
+        None => write_profile(&profile, args.by, args.format, terminal::error_screen(), &mut std::io::stderr().lock())?,
+    }
+    if let Some(path) = &args.out {
+        crate::store::profile::write(&profile, path)?;
     }
     Ok(exit(&profile))
 }
@@ -121,14 +127,6 @@ fn closing(profile: &Profile) -> Vec<String> {
     let lost = (profile.tracer.lost > 0)
         .then(|| format!("trace: {} events were lost: the counts are incomplete", profile.tracer.lost));
     added.into_iter().chain(lost).chain(profile.warnings.iter().map(|text| format!("warning: {text}"))).collect()
-}
-
-fn show(profile: &Profile, format: Format, out: &mut dyn Write) -> Result<()> {
-    let columns = vec![Column::left("call"), Column::left("calls")];
-    let calls = profile.groups.iter().flat_map(|group| &group.calls);
-    let rows = calls.map(|call| vec![call.call.as_str().into(), call.calls.to_string().as_str().into()]).collect();
-    let table = Table { title: String::new(), columns, rows, notes: Vec::new() };
-    write_table(&table, format, terminal::screen(), out)
 }
 
 /// The command's own status, as time(1) passes it on. Lost data is a failure, unless the command's own is told already.

@@ -48,6 +48,10 @@ pub enum Step {
     Execute,
 }
 
+/// How a held child is let go.
+const GO: u8 = b'g';
+const FILTER: u8 = b'f';
+
 /// A child that waits to be let go. Dropped before that, it ends.
 pub struct Held {
     pub pid: u32,
@@ -71,15 +75,86 @@ impl Launch {
     #[allow(unsafe_code)]
     pub fn hold(&self) -> Result<Held, Errno> {
         let plan = Plan::new(self);
-        let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
-        let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
-        // SAFETY: the child calls `Plan::follow` alone, which makes only calls that are safe after a fork.
-        match unsafe { fork() }? {
-            ForkResult::Child => plan.follow(waiting.as_raw_fd(), go.as_raw_fd(), failing.as_raw_fd()),
-            ForkResult::Parent { child } => {
-                let descriptor = process_descriptor(child)?;
-                Ok(Held { pid: child.as_raw().unsigned_abs(), descriptor, go: go.into(), failure: failure.into() })
+        // SAFETY: `Plan::live` makes only calls that are safe after a fork.
+        unsafe { fork_held(&plan) }
+    }
+}
+
+/// The child's ends of the pipes, and the one of ours that it inherits.
+#[derive(Clone, Copy)]
+struct Ends {
+    waiting: i32,
+    go: i32,
+    failing: i32,
+}
+
+/// What a held child does. It waits with `Ends::wait`.
+trait Life {
+    fn live(&self, ends: Ends) -> !;
+}
+
+/// Forks a child that lives `life`.
+///
+/// # Safety
+/// `live` must make only calls that are safe after a fork in a process with threads (signal-safety(7)).
+#[allow(unsafe_code)]
+unsafe fn fork_held(life: &dyn Life) -> Result<Held, Errno> {
+    let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
+    let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
+    // SAFETY: as the caller says.
+    match unsafe { fork() }? {
+        ForkResult::Child => {
+            life.live(Ends { waiting: waiting.as_raw_fd(), go: go.as_raw_fd(), failing: failing.as_raw_fd() })
+        }
+        ForkResult::Parent { child } => {
+            let descriptor = process_descriptor(child)?;
+            Ok(Held { pid: child.as_raw().unsigned_abs(), descriptor, go: go.into(), failure: failure.into() })
+        }
+    }
+}
+
+impl Ends {
+    /// Waits to be let go, and returns how.
+    #[allow(unsafe_code)]
+    fn wait(self) -> u8 {
+        // SAFETY: close(2), read(2) and _exit(2) are safe after a fork; the buffer is our own.
+        unsafe {
+            // With its own copy of the other end it would never learn that we ended.
+            libc::close(self.go);
+            let mut word = 0u8;
+            if libc::read(self.waiting, (&raw mut word).cast(), 1) != 1 {
+                libc::_exit(127);
             }
+            word
+        }
+    }
+}
+
+/// A child that makes `calls` calls of getppid when it is let go, and ends: what a tracer is calibrated with.
+///
+/// # Errors
+/// What the kernel refused.
+#[allow(unsafe_code)]
+pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
+    // SAFETY: `NullCalls` reads a pipe, sets a filter, and makes the calls that its name says.
+    unsafe { fork_held(&NullCalls(calls)) }
+}
+
+struct NullCalls(u32);
+
+impl Life for NullCalls {
+    #[allow(unsafe_code)]
+    fn live(&self, ends: Ends) -> ! {
+        let filtered = ends.wait() == FILTER;
+        // SAFETY: getppid(2) and _exit(2) are safe after a fork and touch no memory.
+        unsafe {
+            if filtered && !super::seccomp::install() {
+                libc::_exit(1);
+            }
+            for _ in 0..self.0 {
+                libc::getppid();
+            }
+            libc::_exit(0)
         }
     }
 }
@@ -100,7 +175,7 @@ impl Held {
     /// # Errors
     /// When the child is gone.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
-        self.go.write_all(if filter { b"f" } else { b"g" })?;
+        self.go.write_all(&[if filter { FILTER } else { GO }])?;
         Ok(Started { descriptor: self.descriptor, failure: self.failure })
     }
 }
@@ -142,32 +217,28 @@ fn pointers(texts: &[CString]) -> Vec<*const libc::c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
 }
 
+impl Life for Plan<'_> {
+    /// The child's whole life before the command.
+    #[allow(unsafe_code)]
+    fn live(&self, ends: Ends) -> ! {
+        self.restore_signals();
+        let step = self.become_command(ends.wait() == FILTER);
+        let errno = Errno::last_raw().to_ne_bytes();
+        let report = [step as u8, errno[0], errno[1], errno[2], errno[3]];
+        // SAFETY: write(2) and _exit(2) are safe after a fork; the buffer is our own.
+        unsafe {
+            libc::write(ends.failing, report.as_ptr().cast(), report.len());
+            libc::_exit(127)
+        }
+    }
+}
+
 impl Plan<'_> {
     fn new(launch: &Launch) -> Plan<'_> {
         let arguments = pointers(&launch.arguments);
         let rest = arguments.iter().skip(1).copied();
         let by_shell = [SHELL.as_ptr(), launch.program.as_ptr()].into_iter().chain(rest).collect();
         Plan { launch, by_shell, environment: pointers(&launch.environment), arguments }
-    }
-
-    /// The child's whole life before the command.
-    #[allow(unsafe_code)]
-    fn follow(&self, waiting: i32, go: i32, failing: i32) -> ! {
-        // SAFETY: close(2), read(2), write(2) and _exit(2) are safe after a fork; the buffers are our own.
-        unsafe {
-            // With its own copy of the other end it would never learn that we ended.
-            libc::close(go);
-            self.restore_signals();
-            let mut word = 0u8;
-            if libc::read(waiting, (&raw mut word).cast(), 1) != 1 {
-                libc::_exit(127);
-            }
-            let step = self.become_command(word == b'f');
-            let errno = Errno::last_raw().to_ne_bytes();
-            let report = [step as u8, errno[0], errno[1], errno[2], errno[3]];
-            libc::write(failing, report.as_ptr().cast(), report.len());
-            libc::_exit(127)
-        }
     }
 
     /// Returns what failed, with errno set.

@@ -3,6 +3,8 @@
 
 pub mod affinity;
 pub mod checks;
+pub mod clock;
+pub mod follow;
 pub mod host;
 pub mod launch;
 pub mod process;
@@ -10,4 +12,6 @@ pub mod ptrace;
 pub mod seccomp;
 pub mod step;
 pub mod taxes;
+pub mod tracee;
 pub mod usage;
+pub mod wake;

@@ -9,9 +9,12 @@
 
 mod choose;
 pub mod classes;
+pub mod errno;
+mod ptrace;
 mod run;
 mod signals;
 mod target;
+pub mod usage;
 
 pub use choose::{Kind, Options};
 pub use run::{Wishes, run};
