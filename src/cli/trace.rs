@@ -83,7 +83,8 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     check_destination("-o", args.out.as_deref())?;
     let mut report = args.report.as_deref().map(create).transpose()?;
     let profile = crate::trace::run(&wishes, &mut |line| eprintln!("syscost: {line}"))?;
-    for line in closing(&profile) {
+    let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
+    for line in closing(&profile, told) {
         eprintln!("syscost: {line}");
     }
     match &mut report {
@@ -117,16 +118,18 @@ impl TraceArgs {
     }
 }
 
-/// What is said when the command has ended.
-fn closing(profile: &Profile) -> Vec<String> {
+/// What is said when the command has ended and the table does not say it: on another screen or in a format that has no
+/// room for it. Lost data is told in any case.
+fn closing(profile: &Profile, told: bool) -> Vec<String> {
     let calls: u64 = profile.groups.iter().flat_map(|group| &group.calls).map(|call| call.calls).sum();
     let added = profile.tracer.added_per_call_ns.map(|ns| {
         let seconds = calls as f64 * ns / 1e9;
         format!("{calls} calls; tracing added about {seconds:.3} s ({:.2} us each, calibrated)", ns / 1e3)
     });
+    let warnings = profile.warnings.iter().map(|text| format!("warning: {text}"));
     let lost = (profile.tracer.lost > 0)
         .then(|| format!("trace: {} events were lost: the counts are incomplete", profile.tracer.lost));
-    added.into_iter().chain(lost).chain(profile.warnings.iter().map(|text| format!("warning: {text}"))).collect()
+    added.into_iter().chain(warnings).filter(|_| !told).chain(lost).collect()
 }
 
 /// The command's own status, as time(1) passes it on. Lost data is a failure, unless the command's own is told already.

@@ -139,7 +139,8 @@ impl Follower {
         Ok(None)
     }
 
-    /// The next report, which stays with the kernel until its tracee is resumed or reaped.
+    /// The next report, which stays with the kernel until its tracee is resumed or reaped: so the CPU clock of a process
+    /// that has ended can still be read.
     fn report(&mut self) -> Result<(i32, Event), Errno> {
         while let Some(tid) = self.round.pop_front() {
             match tracee::wait(Whose::One(tid), libc::WNOHANG | libc::WNOWAIT) {
@@ -208,6 +209,8 @@ impl Follower {
                 Ok(self.announced(child).then_some(Happening::Started { tid: child, by: Some(tid) }))
             }
             libc::PTRACE_EVENT_EXEC => {
+                // Until it is taken, the kernel refuses requests to a tracee that changed its number by this.
+                tracee::wait(Whose::One(tid), libc::WNOHANG)?;
                 let former = number()?;
                 self.tracees.remove(&former);
                 self.tracees.insert(tid);

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod follow;
 pub mod host;
 pub mod launch;
+pub mod perf;
 pub mod process;
 pub mod ptrace;
 pub mod seccomp;

@@ -39,7 +39,10 @@ struct Row {
 }
 
 /// In the order in which they are tried.
-const ROWS: &[Row] = &[Row { kind: Kind::Ptrace, name: "ptrace", automatic: true, open: super::ptrace::open }];
+const ROWS: &[Row] = &[
+    Row { kind: Kind::Ptrace, name: "ptrace", automatic: true, open: super::ptrace::open },
+    Row { kind: Kind::Perf, name: "perf", automatic: false, open: super::perf::open },
+];
 
 /// Opens a tracer.
 ///

@@ -10,6 +10,7 @@
 mod choose;
 pub mod classes;
 pub mod errno;
+mod perf;
 mod ptrace;
 mod run;
 mod signals;
@@ -21,7 +22,7 @@ pub use run::{Wishes, run};
 pub use target::{Command, LaunchError, Target};
 
 use crate::model::{Ending, Histogram, ProcessGroup, TracerFacts, Usage};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,4 +100,10 @@ pub trait Tracer {
     /// # Errors
     /// Where the data cannot be read: never a part of it in silence.
     fn collect(&mut self) -> Result<Collected>;
+}
+
+/// The threads of a process by their numbers.
+fn threads(pid: u32) -> Result<Vec<u32>> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("trace: no process {pid}"))?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }

@@ -21,6 +21,7 @@ use crate::model::{Ending, TracerFacts};
 use anyhow::{Result, anyhow, bail};
 use calibrate::Calibration;
 use nix::errno::Errno;
+use std::time::Instant;
 use tally::{Outcome, Took};
 use tree::{Inside, Tree};
 
@@ -104,6 +105,9 @@ impl PtraceTracer {
             return;
         }
         self.tree.enter(tid, call, false);
+        if let Some(raw) = &mut self.raw {
+            raw.push(calibrate::Raw { at: Instant::now(), on_cpu_ns: 0, off_cpu_ns: 0 });
+        }
         if let Some(inside) = self.tree.leave(tid, None) {
             let ends = matches!(self.tree.tally.calls[inside.key.call].name.as_str(), "exit" | "exit_group");
             self.tree.tally.add(inside.key, if ends { Outcome::Unfinished } else { Outcome::Unseen }, Took::Unknown);
@@ -121,6 +125,9 @@ impl PtraceTracer {
 
     /// What it took, without what the tracer added.
     fn took(&mut self, inside: &Inside, notice: &Notice, cpu_ns: Option<u64>) -> Took {
+        if let (None, Some(raw)) = (inside.entered, &mut self.raw) {
+            raw.push(calibrate::Raw { at: notice.at, on_cpu_ns: 0, off_cpu_ns: 0 });
+        }
         let Some(entered) = inside.entered else { return Took::Unknown };
         let elapsed_ns = u64::try_from(notice.at.saturating_duration_since(entered).as_nanos()).unwrap_or(u64::MAX);
         let Some((now, (_, then))) = cpu_ns.zip(inside.clock) else {
@@ -259,8 +266,8 @@ impl PtraceTracer {
     fn attach_threads(&mut self, pid: i32) -> Result<()> {
         self.tree.started(pid, None);
         loop {
-            let new: Vec<i32> =
-                threads(pid)?.into_iter().filter(|tid| !self.tree.has(*tid) || self.is_first(*tid)).collect();
+            let threads = super::threads(pid.unsigned_abs())?.into_iter().map(u32::cast_signed);
+            let new: Vec<i32> = threads.filter(|tid| !self.tree.has(*tid) || self.is_first(*tid)).collect();
             if new.is_empty() {
                 return Ok(());
             }
@@ -279,11 +286,6 @@ impl PtraceTracer {
     fn is_first(&self, tid: i32) -> bool {
         tid == self.root && !self.follower.has(tid)
     }
-}
-
-fn threads(pid: i32) -> Result<Vec<i32>> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("trace: no process {pid}"))?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
 /// Why a process cannot be traced, and what to do.

@@ -6,7 +6,7 @@ use crate::kernel::follow::Stops;
 use crate::kernel::launch::hold_null_calls;
 use crate::trace::{Root, Tracer, Until};
 use anyhow::{Context, Result, bail};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What is subtracted of each call, and what is added to each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,7 +37,8 @@ const CALLS: u32 = 400;
 /// Calls of the child that come before it is warm.
 const COLD: usize = 50;
 const UNTRACED_CALLS: u32 = 20_000;
-/// Time off the CPU varies with the load of the machine; what most null calls keep below is no blocking.
+/// Time off the CPU varies with the load of the machine; what most null calls keep below is no blocking. Where even that
+/// is far from the middle, the machine was busy just then.
 const MOST: f64 = 0.9;
 
 /// Calibrates a tracer of that kind.
@@ -51,13 +52,11 @@ pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
     tracer.counting = true;
     tracer.raw = Some(Vec::new());
     tracer.attach(Root::Held(held.pid)).context("ptrace is refused here (in a container: allow SYS_PTRACE)")?;
-    let begun = Instant::now();
     held.release(tracer.wants_filter()).context("the process to calibrate with is gone")?;
     tracer.follow(&Until::default())?;
-    let whole = begun.elapsed();
     let raw = tracer.raw.take().unwrap_or_default();
     if tracer.tree.tally.has_seen("getppid") {
-        return Ok(summary(&raw, whole, untraced_ns));
+        return Ok(summary(&raw, untraced_ns));
     }
     bail!("ptrace shows no system calls here")
 }
@@ -70,19 +69,15 @@ fn untraced_ns() -> f64 {
     begun.elapsed().as_nanos() as f64 / f64::from(UNTRACED_CALLS)
 }
 
-fn summary(raw: &[Raw], whole: Duration, untraced_ns: f64) -> Calibration {
+fn summary(raw: &[Raw], untraced_ns: f64) -> Calibration {
     let warm = raw.get(COLD..).unwrap_or_default();
-    let Some((first, last)) = warm.first().zip(warm.last()).filter(|_| warm.len() > 1) else {
-        // One stop a call, or no times: only the whole is known.
-        let added_ns = (whole.as_nanos() as f64 / f64::from(CALLS) - untraced_ns).max(0.0);
-        return Calibration { added_ns, ..Calibration::default() };
-    };
-    let each_ns = last.at.duration_since(first.at).as_nanos() as f64 / (warm.len() - 1) as f64;
+    let between = warm.windows(2).map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64);
+    let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
     let on_cpu_ns = quantile(warm.iter().map(|raw| raw.on_cpu_ns), 0.5);
     Calibration {
         on_cpu_ns: on_cpu_ns.saturating_sub(untraced_ns as u64),
-        off_cpu_ns: quantile(warm.iter().map(|raw| raw.off_cpu_ns), MOST),
-        added_ns: (each_ns - untraced_ns).max(0.0),
+        off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
+        added_ns: (quantile(between, 0.5) as f64 - untraced_ns).max(0.0),
     }
 }
 
@@ -96,21 +91,24 @@ fn quantile(values: impl Iterator<Item = u64>, share: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn what_a_null_call_takes_without_a_tracer_is_left() {
         let begun = Instant::now();
         let raw = |n: u64| Raw { at: begun + Duration::from_nanos(5000 * n), on_cpu_ns: 700 + n % 3, off_cpu_ns: n };
         let raw: Vec<Raw> = (0..400).map(raw).collect();
-        let found = summary(&raw, Duration::from_secs(1), 100.0);
+        let found = summary(&raw, 100.0);
         assert_eq!((found.on_cpu_ns, found.off_cpu_ns), (601, 365));
         assert!((found.added_ns - 4900.0).abs() < 1e-6);
     }
 
     #[test]
-    fn without_times_the_whole_is_divided() {
-        let found = summary(&[], Duration::from_micros(u64::from(CALLS) * 3), 100.0);
-        assert_eq!((found.on_cpu_ns, found.off_cpu_ns), (0, 0));
-        assert!((found.added_ns - 2900.0).abs() < 1e-6);
+    fn a_burst_of_load_is_not_taken_for_the_rule() {
+        let begun = Instant::now();
+        let off = |n: u64| if n % 5 == 0 { 1_000_000 } else { 1000 };
+        let raw = |n: u64| Raw { at: begun + Duration::from_micros(5 * n), on_cpu_ns: 700, off_cpu_ns: off(n) };
+        let raw: Vec<Raw> = (0..400).map(raw).collect();
+        assert_eq!(summary(&raw, 100.0).off_cpu_ns, 4000);
     }
 }
