@@ -20,21 +20,31 @@ pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     Ok(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
 }
 
-/// The CPU time of one thread, from the first number of its schedstat (Documentation/scheduler/sched-stats.rst). The
-/// file stays open, which saves most of the time that reading it takes.
+/// What the scheduler knows of one thread: its schedstat (Documentation/scheduler/sched-stats.rst). The file stays open,
+/// which saves most of the time that reading it takes.
 #[derive(Debug)]
 pub struct ThreadClock(File);
+
+/// A thread's time, and its turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadTime {
+    pub cpu_ns: u64,
+    /// How often it was put onto a CPU.
+    pub turns: u64,
+}
 
 impl ThreadClock {
     pub fn open(tid: i32) -> Option<ThreadClock> {
         File::open(format!("/proc/{tid}/schedstat")).ok().map(ThreadClock)
     }
 
-    pub fn cpu_ns(&self) -> Option<u64> {
+    /// `None` where the thread is gone.
+    pub fn read(&self) -> Option<ThreadTime> {
         let mut text = [0u8; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
-        let mut digits = text[..length].iter().take_while(|byte| byte.is_ascii_digit());
-        digits.try_fold(0u64, |number, digit| number.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+        let mut numbers = std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
+        let cpu_ns = numbers.next()?.parse().ok()?;
+        Some(ThreadTime { cpu_ns, turns: numbers.nth(1)?.parse().ok()? })
     }
 }
 
@@ -57,7 +67,7 @@ mod tests {
     #[test]
     fn a_thread_has_a_clock_where_the_kernel_counts() {
         match ThreadClock::open(std::process::id().cast_signed()) {
-            Some(clock) => assert!(clock.cpu_ns().is_some()),
+            Some(clock) => assert!(clock.read().is_some_and(|time| time.turns > 0)),
             None => eprintln!("SKIPPED: a thread's clock: this kernel has no schedstat"),
         }
     }

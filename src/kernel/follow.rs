@@ -9,7 +9,8 @@ use super::tracee::{self, Call, Event, Resume, Standing, Whose};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
-use std::collections::{HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 /// What happened to a tracee.
@@ -50,6 +51,8 @@ pub struct End {
 pub struct Notice {
     pub tid: i32,
     pub at: Instant,
+    /// How often it has stood still so far: after each time it takes a turn on a CPU.
+    pub stops: u64,
     pub what: Happening,
 }
 
@@ -65,7 +68,8 @@ pub enum Stops {
 /// Follows a tree. All its calls must come from the thread that made it.
 pub struct Follower {
     stops: Stops,
-    tracees: HashSet<i32>,
+    /// With the number of stops so far.
+    tracees: HashMap<i32, u64>,
     /// Tracees that stopped before their maker reported them, some of which may have ended since.
     unannounced: HashSet<i32>,
     /// Stands still until `next` is called again, with the signal that it is to get.
@@ -83,7 +87,7 @@ const LEAVING: Duration = Duration::from_secs(2);
 
 impl Follower {
     pub fn new(stops: Stops) -> Follower {
-        let tracees = HashSet::new();
+        let tracees = HashMap::new();
         Follower {
             stops,
             tracees,
@@ -109,12 +113,12 @@ impl Follower {
         }
         ptrace::seize(Pid::from_raw(tid), options)?;
         ptrace::interrupt(Pid::from_raw(tid))?;
-        self.tracees.insert(tid);
+        self.tracees.insert(tid, 0);
         Ok(())
     }
 
     pub fn has(&self, tid: i32) -> bool {
-        self.tracees.contains(&tid)
+        self.tracees.contains_key(&tid)
     }
 
     /// What happens next; `None` when all have ended.
@@ -131,8 +135,12 @@ impl Follower {
                 other => other?,
             };
             let at = Instant::now();
+            let stops = self.tracees.get_mut(&tid).map_or(0, |stops| {
+                *stops += 1;
+                *stops
+            });
             if let Some(what) = self.handle(tid, event)? {
-                return Ok(Some(Notice { tid, at, what }));
+                return Ok(Some(Notice { tid, at, stops, what }));
             }
         }
         self.tracees.clear();
@@ -150,7 +158,7 @@ impl Follower {
             }
         }
         if self.until_round == 0 && self.tracees.len() > 1 {
-            self.round.extend(&self.tracees);
+            self.round.extend(self.tracees.keys());
             self.until_round = ROUND.max(self.tracees.len());
             return self.report();
         }
@@ -188,7 +196,8 @@ impl Follower {
 
     /// The first stop of a new tracee, a group stop, or the end of one.
     fn at_stop(&mut self, tid: i32, signal: i32) -> Result<Option<Happening>, Errno> {
-        if self.tracees.insert(tid) {
+        if let Entry::Vacant(new) = self.tracees.entry(tid) {
+            new.insert(1);
             self.unannounced.insert(tid);
             return Ok(self.stands(tid, Happening::Started { tid, by: None }));
         }
@@ -212,8 +221,9 @@ impl Follower {
                 // Until it is taken, the kernel refuses requests to a tracee that changed its number by this.
                 tracee::wait(Whose::One(tid), libc::WNOHANG)?;
                 let former = number()?;
-                self.tracees.remove(&former);
-                self.tracees.insert(tid);
+                if let Some(stops) = self.tracees.remove(&former) {
+                    self.tracees.insert(tid, stops + u64::from(former != tid));
+                }
                 Ok(self.stands(tid, Happening::Executed { former }))
             }
             libc::PTRACE_EVENT_SECCOMP => match tracee::standing(tid)? {
@@ -226,7 +236,7 @@ impl Follower {
 
     /// Notes what the maker of `child` says; false where the child has been seen already, and may even be gone.
     fn announced(&mut self, child: i32) -> bool {
-        !self.unannounced.remove(&child) && self.tracees.insert(child)
+        !self.unannounced.remove(&child) && self.tracees.insert(child, 0).is_none()
     }
 
     fn at_end(&mut self, tid: i32, event: Event) -> Result<Happening, Errno> {
@@ -267,7 +277,7 @@ impl Follower {
         if let Some((tid, signal)) = self.standing.take() {
             self.let_go(tid, signal);
         }
-        for tid in &self.tracees {
+        for tid in self.tracees.keys() {
             // One that has ended meanwhile needs no detaching.
             let _ = ptrace::interrupt(Pid::from_raw(*tid));
         }
@@ -290,7 +300,7 @@ impl Follower {
     }
 
     fn kill(&mut self) {
-        for tid in &self.tracees {
+        for tid in self.tracees.keys() {
             let _ = nix::sys::signal::kill(Pid::from_raw(*tid), nix::sys::signal::Signal::SIGKILL);
         }
         let deadline = Instant::now() + LEAVING;

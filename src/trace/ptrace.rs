@@ -5,8 +5,8 @@
 //!
 //! Times: a call's elapsed time runs from its tracee being let go at the entry to its stop at the end. On the CPU it was
 //! by the tracee's own CPU clock, which holds a part of the stops as well; a null call calibrates that part, and it is
-//! subtracted. The rest of the elapsed time, less what it is for a null call, is taken as blocked: waiting, and also
-//! waiting for a CPU, which ptrace cannot tell from it. Neither is ever below 0.
+//! subtracted. The rest of the elapsed time, less what it is for a null call, is taken as blocked if the tracee left its
+//! CPU meanwhile: waiting, and also waiting for a CPU, which is not told from it. Neither is ever below 0.
 
 mod calibrate;
 mod descriptors;
@@ -72,7 +72,7 @@ impl PtraceTracer {
     fn take(&mut self, notice: &Notice) {
         let tid = notice.tid;
         match &notice.what {
-            Happening::Entered(call) => self.entered(tid, call),
+            Happening::Entered(call) => self.entered(notice, call),
             Happening::Filtered(call) => self.filtered(tid, call),
             Happening::Left { result, failed } => {
                 let outcome = if *failed { Outcome::Failed((-result) as i32) } else { Outcome::Returned(*result) };
@@ -93,9 +93,9 @@ impl PtraceTracer {
         self.counting
     }
 
-    fn entered(&mut self, tid: i32, call: &Call) {
-        if self.counts(tid, call) {
-            self.tree.enter(tid, call, self.times);
+    fn entered(&mut self, notice: &Notice, call: &Call) {
+        if self.counts(notice.tid, call) {
+            self.tree.enter(notice.tid, call, self.times.then_some(notice.stops));
         }
     }
 
@@ -104,7 +104,7 @@ impl PtraceTracer {
         if !self.counts(tid, call) {
             return;
         }
-        self.tree.enter(tid, call, false);
+        self.tree.enter(tid, call, None);
         if let Some(raw) = &mut self.raw {
             raw.push(calibrate::Raw { at: Instant::now(), on_cpu_ns: 0, off_cpu_ns: 0 });
         }
@@ -138,10 +138,12 @@ impl PtraceTracer {
         if let Some(raw) = &mut self.raw {
             raw.push(calibrate::Raw { at: notice.at, on_cpu_ns, off_cpu_ns });
         }
-        Took::Split {
-            on_cpu_ns: on_cpu_ns.saturating_sub(self.calibration.on_cpu_ns),
-            blocked_ns: off_cpu_ns.saturating_sub(self.calibration.off_cpu_ns),
+        let mut blocked_ns = off_cpu_ns.saturating_sub(self.calibration.off_cpu_ns);
+        // Longer than a null call: it waited, or the tracer was busy with others and noticed late.
+        if blocked_ns > 0 && !self.tree.has_paused(notice.tid, notice.stops) {
+            blocked_ns = 0;
         }
+        Took::Split { on_cpu_ns: on_cpu_ns.saturating_sub(self.calibration.on_cpu_ns), blocked_ns }
     }
 
     fn unfinished(&mut self, inside: &Inside, took: Took) {

@@ -2,7 +2,7 @@
 
 use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
-use crate::kernel::clock::{ThreadClock, process_cpu_ns};
+use crate::kernel::clock::{ThreadClock, ThreadTime, process_cpu_ns};
 use crate::kernel::follow::End;
 use crate::kernel::tracee::{Call, executable_architecture, is_thread_of, read_page};
 use crate::model::{DescriptorKind, Usage, power_below};
@@ -36,6 +36,8 @@ struct Task {
     process: i32,
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
+    /// Its turns on a CPU and its stops when both were looked at last.
+    seen: Option<(u64, u64)>,
 }
 
 #[derive(Debug)]
@@ -84,7 +86,7 @@ impl Tree {
             Some(maker) => (tid, Some(maker)),
             None => self.identify(tid),
         };
-        self.tasks.insert(tid, Task { process, inside: None, clock: None });
+        self.tasks.insert(tid, Task { process, inside: None, clock: None, seen: None });
         match self.processes.get_mut(&process) {
             Some(known) => {
                 known.threads += 1;
@@ -124,8 +126,8 @@ impl Tree {
         self.tally.calls[number].name.starts_with("execve")
     }
 
-    /// A task enters a call.
-    pub fn enter(&mut self, tid: i32, call: &Call, times: bool) {
+    /// A task enters a call. With its number of stops so far, the call is timed.
+    pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let Some(task) = self.tasks.get_mut(&tid) else {
             self.lost += 1;
             return;
@@ -147,13 +149,17 @@ impl Tree {
         let (descriptor, measure) = measure(known.drives, tid, call, &mut process.descriptors);
         let key = Key { process: process.name, call: number, descriptor, measure };
         task.inside = Some(Inside { key, argument, entered: None, clock: None });
-        if times {
-            self.start_clock(tid);
+        if let Some(stops) = stops {
+            self.start_clock(tid, stops);
         }
     }
 
     /// Reads the clocks at the very end of a call's entry, so that what the tracer did before is not in the call.
-    fn start_clock(&mut self, tid: i32) {
+    fn start_clock(&mut self, tid: i32, stops: u64) {
+        let Some(task) = self.tasks.get(&tid) else { return };
+        if task.seen.is_none() {
+            self.has_paused(tid, stops);
+        }
         let Some(task) = self.tasks.get(&tid) else { return };
         let alone = self.processes.get(&task.process).is_some_and(|process| process.threads == 1);
         let source = if alone { Source::Process(task.process) } else { Source::Thread };
@@ -169,15 +175,28 @@ impl Tree {
         if let Source::Process(pid) = source {
             return process_cpu_ns(pid).ok();
         }
+        self.thread_time(tid).map(|time| time.cpu_ns)
+    }
+
+    fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
         let keep = self.tasks.len() < OPEN_CLOCKS;
         let task = self.tasks.get_mut(&tid)?;
         if let Some(clock) = &task.clock {
-            return clock.cpu_ns();
+            return clock.read();
         }
         let clock = ThreadClock::open(tid)?;
-        let cpu_ns = clock.cpu_ns();
+        let time = clock.read();
         task.clock = Some(clock).filter(|_| keep);
-        cpu_ns
+        time
+    }
+
+    /// Whether a task has left its CPU since this was asked last, other than for its stops: each takes it from the CPU
+    /// once. True where nobody can tell.
+    pub fn has_paused(&mut self, tid: i32, stops: u64) -> bool {
+        let turns = self.thread_time(tid).map(|time| time.turns).filter(|turns| *turns > 0);
+        let Some((task, turns)) = self.tasks.get_mut(&tid).zip(turns) else { return true };
+        let before = task.seen.replace((turns, stops));
+        before.is_none_or(|(then, stopped)| turns - then.min(turns) != stops - stopped.min(stops))
     }
 
     /// A task leaves its call, with what it returned if it did not fail; `None` where it was in none that counts.
@@ -197,8 +216,9 @@ impl Tree {
     /// number before, and of whose end nobody tells.
     pub fn executed(&mut self, tid: i32, former: i32, warnings: &mut Vec<String>) -> Option<Inside> {
         let stray = if former == tid { None } else { self.tasks.remove(&tid) };
-        let mut task = self.tasks.remove(&former).unwrap_or(Task { process: tid, inside: None, clock: None });
-        task.clock = None;
+        let mut task =
+            self.tasks.remove(&former).unwrap_or(Task { process: tid, inside: None, clock: None, seen: None });
+        (task.clock, task.seen) = (None, None);
         let name = self.tally.process(&name_of(tid));
         if let Some(inside) = &mut task.inside {
             inside.key.process = name;
