@@ -50,7 +50,7 @@ pub struct TraceArgs {
     #[arg(short, long, value_name = "PID")]
     pid: Option<u32>,
     /// How long to trace the process of --pid.
-    #[arg(long = "for", value_name = "SECONDS", requires = "pid", value_parser = super::run::positive)]
+    #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::positive)]
     seconds: Option<f64>,
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "call")]
@@ -109,6 +109,9 @@ impl TraceArgs {
             Some(pid) => Target::Process { pid, time: self.seconds.map(Duration::from_secs_f64) },
             None => Target::Command(Command { words: self.command.clone(), user: self.user.clone() }),
         };
+        if self.seconds.is_some() && self.pid.is_none() {
+            return Err(anyhow!("--for is for a process that runs: it needs --pid"));
+        }
         let perf = self.tracer == Some(Kind::Perf);
         if perf == self.calls.is_empty() {
             return Err(anyhow!("--tracer perf and --calls NAME,... go together: it counts the calls that are named"));
