@@ -72,7 +72,7 @@ pub struct Follower {
     tracees: HashMap<i32, u64>,
     /// Tracees that stopped before their maker reported them, some of which may have ended since.
     unannounced: HashSet<i32>,
-    /// Stands still until `next` is called again, with the signal that it is to get.
+    /// Stands still until `next_notice` is called again, with the signal that it is to get.
     standing: Option<(i32, i32)>,
     /// Tracees that are to be asked one by one, so that busy ones do not keep others waiting.
     round: VecDeque<i32>,
@@ -125,7 +125,7 @@ impl Follower {
     ///
     /// # Errors
     /// `EINTR` when a signal came; anything else means that the tree was lost.
-    pub fn next(&mut self) -> Result<Option<Notice>, Errno> {
+    pub fn next_notice(&mut self) -> Result<Option<Notice>, Errno> {
         if let Some((tid, signal)) = self.standing.take() {
             self.go_on(tid, signal)?;
         }

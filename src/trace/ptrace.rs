@@ -32,6 +32,8 @@ pub struct PtraceTracer {
     follower: Follower,
     tree: Tree,
     root: i32,
+    /// Whether the root is a command of ours, all of whose life is seen.
+    held: bool,
     /// Whether the command's execve has come.
     counting: bool,
     calibration: Calibration,
@@ -62,6 +64,7 @@ impl PtraceTracer {
             follower: Follower::new(stops),
             tree: Tree::default(),
             root: 0,
+            held: false,
             counting: false,
             raw: None,
             ending: None,
@@ -217,6 +220,7 @@ impl Tracer for PtraceTracer {
             }
         };
         self.root = pid;
+        self.held = matches!(root, Root::Held(_));
         match root {
             Root::Held(_) => {
                 self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
@@ -233,7 +237,7 @@ impl Tracer for PtraceTracer {
     fn follow(&mut self, until: &Until) -> Result<()> {
         let _waker = Waker::start(until.stop.clone(), until.after);
         while !until.stopped() {
-            match self.follower.next() {
+            match self.follower.next_notice() {
                 Ok(Some(notice)) => self.take(&notice),
                 Ok(None) => break,
                 Err(Errno::EINTR) => {}
@@ -256,7 +260,7 @@ impl Tracer for PtraceTracer {
             facts,
             groups: self.tree.tally.groups(),
             latencies: self.tree.tally.latencies(),
-            usage: self.tree.usage(),
+            usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),
         })

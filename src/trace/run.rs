@@ -7,7 +7,7 @@ use super::target::{Command, LaunchError, Target};
 use super::{Collected, Detail, Root, Tracer, Until};
 use crate::kernel::host::{Sources, facts};
 use crate::kernel::launch::Started;
-use crate::kernel::usage::of_children;
+use crate::kernel::usage::{of_children, of_process};
 use crate::model::{Host, Profile, Usage};
 use anyhow::{Context, Result};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -87,12 +87,13 @@ fn follow_started(tracer: &mut dyn Tracer, started: &Started, until: &Until, ign
 fn follow_process(tracer: &mut dyn Tracer, pid: u32, time: Option<Duration>) -> Result<Followed> {
     let until = Until { after: time, ..Until::default() };
     tracer.attach(Root::Running(pid))?;
+    let before = of_process(pid);
     let begun = Instant::now();
     let collected = Signals::scope(&[], &until, None, || {
         tracer.follow(&until)?;
         tracer.collect()
     })?;
-    let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..Usage::default() };
+    let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..of_process(pid).since(&before) };
     Ok(Followed { collected, usage, stopped: false })
 }
 

@@ -150,6 +150,31 @@ static int classes(void) {
     return 0;
 }
 
+static long cpu_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void computes(void) {
+    while (cpu_ms() < 100) {}
+}
+
+/* 100 ms of CPU time each: a child that is waited for, one that is not, an orphan. */
+static int accounts(void) {
+    forked(computes);
+    pid_t pid = fork();
+    if (pid == 0) {
+        computes();
+        if (fork() == 0) {
+            while (cpu_ms() < 100) {}
+        }
+        _exit(0);
+    }
+    siginfo_t info;
+    return waitid(P_PID, pid, &info, WEXITED | WNOWAIT);
+}
+
 static int ends(const char *how) {
     if (strcmp(how, "killed") == 0) kill(getpid(), SIGKILL);
     /* Says who it is, so that others can find it. */
@@ -164,10 +189,11 @@ static int ends(const char *how) {
     }
     /* Is interrupted, and leaves somebody running. */
     if (strcmp(how, "straggler") == 0) {
+        signal(SIGINT, SIG_IGN);
         if (fork() == 0) {
-            signal(SIGINT, SIG_IGN);
             for (;;) pause();
         }
+        signal(SIGINT, SIG_DFL);
         printf("%d\n", (int)getpid());
         fflush(stdout);
         for (;;) pause();
@@ -182,6 +208,7 @@ int main(int count, char **words) {
     if (strcmp(words[1], "forks") == 0) return forks(atoi(words[2]));
     if (strcmp(words[1], "signals") == 0) return signals();
     if (strcmp(words[1], "classes") == 0) return classes();
+    if (strcmp(words[1], "accounts") == 0) return accounts();
     if (strcmp(words[1], "euid") == 0) return printf("%d\n", (int)geteuid()), 0;
     return ends(words[1]);
 }

@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_burst_of_load_is_not_taken_for_the_rule() {
         let begun = Instant::now();
-        let off = |n: u64| if n % 5 == 0 { 1_000_000 } else { 1000 };
+        let off = |n: u64| if n.is_multiple_of(5) { 1_000_000 } else { 1000 };
         let raw = |n: u64| Raw { at: begun + Duration::from_micros(5 * n), on_cpu_ns: 700, off_cpu_ns: off(n) };
         let raw: Vec<Raw> = (0..400).map(raw).collect();
         assert_eq!(summary(&raw, 100.0).off_cpu_ns, 4000);

@@ -253,9 +253,10 @@ impl Tree {
         self.tasks.values_mut().filter_map(|task| task.inside.take()).collect()
     }
 
-    pub fn usage(&self) -> Usage {
-        let seen = Usage { processes: Some(self.processes_seen), threads: Some(self.threads_seen), ..Usage::default() };
-        seen.or(self.account.usage())
+    /// What is known of the whole tree; its accounting only with `whole`, if all of its life was seen.
+    pub fn usage(&self, whole: bool) -> Usage {
+        let accounted = if whole { self.account.usage() } else { Usage::default() };
+        Usage { processes: Some(self.processes_seen), threads: Some(self.threads_seen), ..accounted }
     }
 }
 
