@@ -77,6 +77,8 @@ pub struct Follower {
     /// Tracees that are to be asked one by one, so that busy ones do not keep others waiting.
     round: VecDeque<i32>,
     until_round: usize,
+    /// WNOHANG while nobody is waited for.
+    flags: i32,
 }
 
 /// Reports after which every tracee is asked once, or as many as there are tracees. Waiting for any of them gives the
@@ -95,6 +97,7 @@ impl Follower {
             standing: None,
             round: VecDeque::new(),
             until_round: ROUND,
+            flags: 0,
         }
     }
 
@@ -132,6 +135,7 @@ impl Follower {
         while !self.tracees.is_empty() {
             let (tid, event) = match self.report() {
                 Err(Errno::ECHILD) => break,
+                Err(Errno::EAGAIN) => return Ok(None),
                 other => other?,
             };
             let at = Instant::now();
@@ -145,6 +149,17 @@ impl Follower {
         }
         self.tracees.clear();
         Ok(None)
+    }
+
+    /// What has happened already; `None` where nothing has, or when all have ended.
+    ///
+    /// # Errors
+    /// As `next_notice`.
+    pub fn pending_notice(&mut self) -> Result<Option<Notice>, Errno> {
+        self.flags = libc::WNOHANG;
+        let notice = self.next_notice();
+        self.flags = 0;
+        notice
     }
 
     /// The next report, which stays with the kernel until its tracee is resumed or reaped: so the CPU clock of a process
@@ -163,7 +178,7 @@ impl Follower {
             return self.report();
         }
         self.until_round = self.until_round.saturating_sub(1);
-        tracee::wait(Whose::Any, libc::WNOWAIT)?.ok_or(Errno::ECHILD)
+        tracee::wait(Whose::Any, libc::WNOWAIT | self.flags)?.ok_or(Errno::EAGAIN)
     }
 
     fn handle(&mut self, tid: i32, event: Event) -> Result<Option<Happening>, Errno> {

@@ -84,8 +84,20 @@ impl PerfTracer {
                 Err(errno) => bail!("trace: waitid: {} ({errno:?})", errno.desc()),
             }
         }
-        self.processes_left = true;
+        self.drain(root);
         Ok(())
+    }
+
+    /// Takes note of what has ended by now.
+    fn drain(&mut self, root: u32) {
+        loop {
+            match tracee::wait(Whose::Any, libc::WNOHANG) {
+                Ok(Some((pid, event))) if pid.unsigned_abs() == root => self.ending = ending(event),
+                Ok(Some(_)) | Err(Errno::EINTR) => {}
+                Ok(None) => return self.processes_left = true,
+                Err(_) => return,
+            }
+        }
     }
 
     fn sums(&mut self) -> Result<Vec<u64>> {

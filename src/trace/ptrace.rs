@@ -21,9 +21,13 @@ use crate::model::{Ending, TracerFacts};
 use anyhow::{Result, anyhow, bail};
 use calibrate::Calibration;
 use nix::errno::Errno;
-use std::time::Instant;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use tally::{Outcome, Took};
 use tree::{Inside, Tree};
+
+/// How long the end of a command is looked for that is said to have ended.
+const DRAINING: Duration = Duration::from_millis(500);
 
 /// One that follows by ptrace.
 pub struct PtraceTracer {
@@ -165,8 +169,20 @@ impl PtraceTracer {
         }
     }
 
-    /// Leaves those that still run.
-    fn leave(&mut self) {
+    /// A command whose tracing is stopped has ended just before, as a rule: takes note of that.
+    fn drain(&mut self) {
+        let deadline = Instant::now() + DRAINING;
+        while self.held && self.ending.is_none() && Instant::now() < deadline {
+            match self.follower.pending_notice() {
+                Ok(Some(notice)) => self.take(&notice),
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Leaves those that still run, and returns how many they were.
+    fn leave(&mut self) -> usize {
         let inside = self.tree.all_inside();
         inside.iter().for_each(|inside| self.unfinished(inside, Took::Unknown));
         let left = self.follower.leave();
@@ -177,6 +193,7 @@ impl PtraceTracer {
             };
             self.warnings.push(format!("{left} threads of the command {fate}"));
         }
+        left
     }
 
     fn detail(&self) -> String {
@@ -244,7 +261,11 @@ impl Tracer for PtraceTracer {
                 Err(errno) => bail!("trace: ptrace lost the command: {} ({errno:?})", errno.desc()),
             }
         }
-        self.leave();
+        self.drain();
+        if self.leave() == 0 {
+            // What should have been left had ended by then: nothing is missing.
+            until.stop.store(false, Ordering::SeqCst);
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What reaches us while a command runs, as `time` has it: ^C and ^\ are the command's, SIGTERM and SIGHUP are passed on
-//! to it. A ^C after the command has ended stops the waiting for what it left running. Without a command, each of them
-//! ends the tracing. Used by `trace::run`.
+//! to it. When the command has ended, what it left running is waited for until a second ^C (the first may be the one that
+//! ended the command), or a SIGTERM. Without a command, each of them ends the tracing. Used by `trace::run`.
 
 use super::Until;
 use crate::kernel::launch::{HANDLED, Started};
@@ -26,7 +26,13 @@ impl Signals {
         let mut signals = iterator::Signals::new(caught).context("trace: cannot watch for ^C")?;
         let handle = signals.handle();
         std::thread::scope(|scope| {
-            scope.spawn(move || signals.forever().for_each(|signal| answer(signal, until, started)));
+            scope.spawn(move || {
+                let mut again = false;
+                for signal in signals.forever() {
+                    answer(signal, until, started, again);
+                    again = again || matches!(signal, SIGINT | SIGQUIT);
+                }
+            });
             let done = work();
             handle.close();
             done
@@ -34,9 +40,9 @@ impl Signals {
     }
 }
 
-fn answer(signal: i32, until: &Until, started: Option<&Started>) {
+fn answer(signal: i32, until: &Until, started: Option<&Started>, again: bool) {
     match (signal, started) {
-        (SIGINT | SIGQUIT, Some(started)) if !started.has_ended() => {}
+        (SIGINT | SIGQUIT, Some(started)) if !again || !started.has_ended() => {}
         (SIGTERM | SIGHUP, Some(started)) if !started.has_ended() => started.signal(signal),
         _ => until.stop.store(true, Ordering::SeqCst),
     }
