@@ -14,20 +14,24 @@
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`store`]: result files, read and written
+//! - [`mod@import`]: pure: what other benchmark programs printed, to a `Run`
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`mod@derive`]: pure: rows made of two others, by round
 //! - [`summary`]: pure: a run in figures, with warnings
 //! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
+//! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, here and elsewhere, with a range
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
 //! - [`report`]: tables to text, Markdown, CSV, JSON; lines and matrix as Perl has them
 #![deny(unsafe_code)]
 
+pub mod attribute;
 pub mod cli;
 pub mod derive;
 pub mod doctor;
 pub mod engine;
 pub mod explain;
 pub mod fit;
+pub mod import;
 pub mod kernel;
 pub mod model;
 pub mod plan;

@@ -9,7 +9,7 @@ use crate::model::{Case, Failure, FailureKind, Host, ModeSamples, Operation, Out
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Facts, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
 use crate::split::split;
-use crate::store;
+use crate::store::{self, StoreError};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -128,9 +128,14 @@ impl Session {
     /// Counts the kernel entries of `planned` and samples their modes, then measures what works. What there is is
     /// written to `out` after each look, so that nothing is lost when the run is interrupted or killed.
     ///
-    /// # Errors
-    /// When `out` cannot be written.
-    pub fn measure(mut self, planned: Vec<Planned>, watch: &dyn Watch, out: Option<&Path>) -> Result<Run> {
+    /// The second half is why `out` could not be written at the end. The run is there all the same: what was measured
+    /// for minutes can still be shown.
+    pub fn measure(
+        mut self,
+        planned: Vec<Planned>,
+        watch: &dyn Watch,
+        out: Option<&Path>,
+    ) -> (Run, Result<(), StoreError>) {
         let passes = self.pass_all(&planned, watch);
         let sound: Vec<Planned> =
             planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
@@ -295,7 +300,7 @@ struct Scribe<'a> {
     interrupt: &'a Interrupt,
     steal: Option<StealClock>,
     /// Why the result file could not be written, the first time.
-    failed: Option<store::StoreError>,
+    failed: Option<StoreError>,
     began: Instant,
 }
 
@@ -307,17 +312,14 @@ impl Scribe<'_> {
         }
     }
 
-    fn finish(mut self, measured: &[Measured]) -> Result<Run> {
+    fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.frame.filled(measured, self.began.elapsed());
         run.complete = !self.interrupt.is_set();
         run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         self.failed = None;
         self.write(&run);
-        match self.failed {
-            Some(error) => Err(error.into()),
-            None => Ok(run),
-        }
+        (run, self.failed.map_or(Ok(()), Err))
     }
 }
 

@@ -96,7 +96,7 @@ pub fn summarize(run: &Run) -> Summary {
         rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
         derived,
         study: run.study.clone(),
-        baselines: run.records.iter().filter(|r| is_baseline(&r.case)).map(row).collect(),
+        baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
         warnings: run.warnings.iter().cloned().chain(change).collect(),
     }
 }
@@ -147,6 +147,11 @@ fn is_empty_loop(case: &Case) -> bool {
 /// Whether every run measures it, be it asked for or not.
 fn is_baseline(case: &Case) -> bool {
     is_empty_loop(case) || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| is_operation(case, operation))
+}
+
+/// Other people's figures were not measured in the same rounds: nothing is read against them.
+fn is_published(record: &Record) -> bool {
+    matches!(record.outcome, Outcome::Published(_))
 }
 
 fn measurement(record: &Record) -> Option<&Measurement> {
@@ -300,7 +305,8 @@ pub mod tests {
     use super::*;
     use crate::model::{Block, FailureKind, Host, Tool};
 
-    fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
+    /// Twelve blocks of four batches, each with the figure that `blocks` gives.
+    pub fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
         let block = |i| Block { launch: 0, slots: vec![vec![blocks(i); 4]] };
         let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
         Record {

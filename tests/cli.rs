@@ -168,6 +168,18 @@ fn a_result_file_shows_what_the_run_printed() {
     assert_eq!(json(&output), json(&REAL.output));
 }
 
+#[test]
+fn a_run_that_cannot_be_written_is_shown_before_it_fails() {
+    if !Path::new("/dev/full").exists() {
+        return skip("a_run_that_cannot_be_written_is_shown_before_it_fails", "there is no /dev/full");
+    }
+    let output = Place::new().run(&["run", "id.umask", "--time", "0.3", "--format", "csv", "--out", "/dev/full"]);
+    let (table, message) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(table.lines().nth(1).is_some_and(|line| line.starts_with("id.umask,")), "{table}");
+    assert!(message.contains("syscost: /dev/full: cannot be written (No space left"), "{message}");
+}
+
 fn expect_valid(schema: &str, text: &str) {
     let schema = fs::read_to_string(root().join("schema").join(schema)).unwrap();
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();

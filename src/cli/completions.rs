@@ -29,6 +29,7 @@ enum SchemaKind {
     Result,
     Profile,
     ProfileSummary,
+    Attribution,
 }
 
 pub fn run(args: &CompletionsArgs, command: &mut clap::Command, out: &mut dyn Write) -> Result<Exit> {
@@ -50,6 +51,7 @@ pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
         SchemaKind::Result => crate::store::schema(),
         SchemaKind::Profile => crate::store::profile::schema(),
         SchemaKind::ProfileSummary => crate::report::profile_summary_schema(),
+        SchemaKind::Attribution => crate::report::attribution_schema(),
     };
     serde_json::to_writer_pretty(&mut *out, &schema)?;
     writeln!(out)?;

@@ -1,10 +1,12 @@
 //! The command line: one file a command, each from flags to config to `run(config, out, err)`. Parsing touches nothing;
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
+mod attribute;
 mod completions;
 mod doctor;
 mod error;
 pub mod explain;
+mod import;
 mod list;
 mod progress;
 mod run;
@@ -65,8 +67,10 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
+    Attribute(attribute::AttributeArgs),
     Doctor(doctor::DoctorArgs),
     Trace(trace::TraceArgs),
+    Import(import::ImportArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
     #[command(hide = true)]
@@ -84,8 +88,10 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
+        Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Trace(args)) => trace::run(&args),
+        Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),
         Some(Command::Schema(args)) => completions::schema(&args, out),

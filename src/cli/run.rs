@@ -169,9 +169,12 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     let plan = usage(args.plan(&session, study.as_ref()))?;
     session.make_fixtures(&plan.fixtures)?;
     session.study = study.map(|study| study.view);
-    let run = session.measure(plan.planned.clone(), &progress, args.out.as_deref())?;
+    let (run, stored) = session.measure(plan.planned.clone(), &progress, args.out.as_deref());
     progress.done();
     write_run(&run, &args.view, terminal::screen(), out)?;
+    // Only now: a full disk is no reason to lose the table as well.
+    out.flush()?;
+    stored?;
     Ok(exit(&run, &plan))
 }
 

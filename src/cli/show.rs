@@ -5,8 +5,8 @@ use super::{Exit, terminal};
 use crate::fit::{Family, families};
 use crate::model::{By, Run};
 use crate::report::{
-    Format, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_cmpthese, write_profile,
-    write_summary, write_table,
+    Format, RunFormat, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_cmpthese,
+    write_export, write_profile, write_summary, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -32,15 +32,19 @@ const EXAMPLES: &str = "\
 Examples:
   syscost show now.json
   syscost show now.json --format csv --sort cost
+  syscost show now.json --format openmetrics > /var/lib/node_exporter/syscost.prom
+  syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
   syscost show published/perl-5.10.1-i686.json --view cmpthese
   syscost show profile.json --by class";
+
+const TEXT: RunFormat = RunFormat::Ours(Format::Text);
 
 /// How a run is shown.
 #[derive(clap::Args)]
 pub struct View {
     /// How to print it.
     #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
+    pub format: RunFormat,
     /// The order of the rows.
     #[arg(long, value_enum, default_value = "asked")]
     pub sort: Sort,
@@ -60,7 +64,7 @@ impl View {
         let of_study: Vec<ViewKind> = named.filter_map(|name| ViewKind::from_str(name, true).ok()).collect();
         match self.view {
             Some(view) => vec![view],
-            None if self.format == Format::Text && self.sort == Sort::Asked && !of_study.is_empty() => of_study,
+            None if self.format == TEXT && self.sort == Sort::Asked && !of_study.is_empty() => of_study,
             None => vec![ViewKind::Table],
         }
     }
@@ -78,7 +82,7 @@ impl View {
         if self.view.is_none_or(|view| view == ViewKind::Table) {
             return Ok(());
         }
-        if self.format != Format::Text {
+        if self.format != TEXT {
             let advice = "leave --format out, or choose --view table";
             return usage(Err(anyhow!("--view timethese and --view cmpthese are text only: {advice}")));
         }
@@ -102,9 +106,13 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
             "--view, --sort and --no-plot are for result files, {} is a profile: leave them out, or say --by",
             args.file.display()
         )))?,
-        Stored::Profile(profile) => {
-            write_profile(&profile, args.by.unwrap_or_default(), args.view.format, screen, out)?;
-        }
+        Stored::Profile(profile) => match args.view.format {
+            RunFormat::Ours(format) => write_profile(&profile, args.by.unwrap_or_default(), format, screen, out)?,
+            _ => usage(Err(anyhow!(
+                "--format text, markdown, csv and json are those of profiles, which {} is: choose one of them",
+                args.file.display()
+            )))?,
+        },
     }
     Ok(Exit::Success)
 }
@@ -129,24 +137,27 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
 }
 
 fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let table = || summary_table(summary, &run.host, view.sort);
     match view.format {
-        Format::Json => write_summary(run, summary, out),
-        Format::Csv => write_table(&summary_table(summary, &run.host, view.sort), view.format, screen, out),
-        format => {
-            write_table(&summary_table(summary, &run.host, view.sort), format, screen, out)?;
+        RunFormat::Export(format) => write_export(run, summary, format, out),
+        RunFormat::Ours(Format::Json) => write_summary(run, summary, out),
+        RunFormat::Ours(Format::Csv) => write_table(&table(), Format::Csv, screen, out),
+        RunFormat::Ours(format) => {
+            write_table(&table(), format, screen, out)?;
             let families = families(run);
-            families.iter().filter(|f| f.is_worth_a_table()).try_for_each(|f| write_family(f, view, screen, out))
+            let mut tables = families.iter().filter(|f| f.is_worth_a_table());
+            tables.try_for_each(|f| write_family(f, format, view.no_plot, screen, out))
         }
     }
 }
 
-fn write_family(family: &Family, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let width = screen.width.filter(|_| view.format == Format::Text);
+fn write_family(family: &Family, format: Format, no_plot: bool, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let width = screen.width.filter(|_| format == Format::Text);
     for page in pages(&parameter_table(family), width) {
         writeln!(out)?;
-        write_table(&page, view.format, screen, out)?;
+        write_table(&page, format, screen, out)?;
     }
-    let lines = width.filter(|_| !view.no_plot).map(|width| plot(family, width)).unwrap_or_default();
+    let lines = width.filter(|_| !no_plot).map(|width| plot(family, width)).unwrap_or_default();
     write_lines(&lines, out)
 }
 

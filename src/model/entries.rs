@@ -27,7 +27,8 @@ impl Entries {
 
     /// All kernel entries per iteration.
     pub fn total(&self) -> f64 {
-        self.0.values().sum()
+        // The sum of nothing is -0, which would be printed with its sign.
+        self.0.values().fold(0.0, |sum, count| sum + count)
     }
 }
 

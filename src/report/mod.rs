@@ -1,14 +1,19 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
-//! `cmpthese` writes them as Perl's Benchmark does.
+//! `cmpthese` writes them as Perl's Benchmark does, `export` for other programs.
 
+mod attribution_csv;
+mod attribution_table;
+mod attribution_words;
 mod class_words;
 mod cmpthese;
 mod csv;
 mod environment_table;
+mod export;
 mod fit_words;
 mod json;
+mod json_attribution;
 mod json_fits;
 mod json_profile;
 mod json_study;
@@ -23,8 +28,11 @@ mod summary_table;
 mod table;
 mod text;
 
+pub use attribution_table::{Top, write_attribution};
 pub use cmpthese::{ViewKind, write_cmpthese};
+pub use export::{ExportFormat, RunFormat, write_export};
 pub use json::{SummaryDocument, schema, write_summary};
+pub use json_attribution::schema as attribution_schema;
 pub use json_profile::schema as profile_summary_schema;
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;

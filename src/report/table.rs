@@ -93,6 +93,12 @@ pub struct Table {
 }
 
 impl Table {
+    /// The table without the columns in which no row says anything.
+    pub fn without_empty(&self) -> Table {
+        let says = |i: &usize| self.rows.iter().any(|row| !row[*i].text.is_empty());
+        self.select(&(0..self.columns.len()).filter(says).collect::<Vec<_>>())
+    }
+
     /// A table that shows `keep` only, by index, in that order.
     pub fn select(&self, keep: &[usize]) -> Table {
         Table {

@@ -44,8 +44,11 @@ fn call(call: &Call) -> Checked {
     call.errors.keys().try_for_each(|text| name("errors", text))
 }
 
+/// One number of a call; 0 where it is not known.
+type Column = fn(&Call) -> u64;
+
 fn sums(calls: &[Call]) -> Checked {
-    let columns: [(&str, fn(&Call) -> u64); 7] = [
+    let columns: [(&str, Column); 7] = [
         ("calls", |c| c.calls),
         ("unfinished", |c| c.unfinished),
         ("on_cpu_ns", |c| c.on_cpu_ns.unwrap_or(0)),

@@ -7,8 +7,9 @@ use indexmap::IndexMap;
 
 impl From<&Profile> for ProfileFile {
     fn from(profile: &Profile) -> ProfileFile {
-        let bare = |group: &&ProcessGroup| group.name.is_empty() && group.user_ns.is_none() && !group.calls.is_empty();
-        let nameless = profile.groups.len() == 1 && profile.groups.iter().all(|group| bare(&group));
+        let timeless = |group: &ProcessGroup| group.user_ns.or(group.system_ns).is_none();
+        let bare = |group: &ProcessGroup| group.name.is_empty() && timeless(group) && !group.calls.is_empty();
+        let nameless = profile.groups.len() == 1 && profile.groups.iter().all(bare);
         let calls = profile.groups.iter().flat_map(|group| group.calls.iter().map(|count| call(&group.name, count)));
         ProfileFile {
             schema: SCHEMA.to_string(),

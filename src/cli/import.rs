@@ -1,0 +1,103 @@
+//! `syscost import`: what another benchmark program or tracer printed, as a result file or a profile.
+
+use super::Exit;
+use crate::import::profiles::{PROFILE_KINDS, ProfileKind};
+use crate::import::{KINDS, Kind};
+use crate::store;
+use anyhow::{Context, Result, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Make a result file of what another benchmark program printed, or a profile of what another tracer printed.
+///
+/// Its figures become unit costs without samples: nothing can be said about their spread, and their kernel entries are
+/// unverified. What is the same as an operation of ours gets its id; all else keeps its name.
+/// A profile says what its tracer does not tell.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ImportArgs {
+    /// Which program's output it is.
+    #[arg(value_name = "KIND", value_parser = kinds())]
+    kind: String,
+    /// The file that holds it; '-' is standard input.
+    file: PathBuf,
+    /// The file to write [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lat_syscall null 2>&1 | syscost import lmbench - -o lmbench.json
+  perf bench syscall basic | syscost import perf-bench - -o perf.json
+  syscost import google-benchmark results.json | syscost show -
+  strace -f -T -ttt -o log.txt make; syscost import strace log.txt -o make.json
+  perf trace -s -o sum.txt -- make; syscost import perf-trace sum.txt | syscost show -";
+
+/// Bytes of a benchmark's output that are read: those of a whole suite are under 1 MB.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Bytes of a trace: some ten million calls.
+const MOST_TRACE_BYTES: u64 = 1 << 30;
+
+fn kinds() -> PossibleValuesParser {
+    let runs = KINDS.iter().map(|kind| (kind.name, kind.what));
+    let all = runs.chain(PROFILE_KINDS.iter().map(|kind| (kind.name, kind.what)));
+    all.map(|(name, what)| PossibleValue::new(name).help(what)).collect::<Vec<_>>().into()
+}
+
+pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
+    let name = name(&args.file);
+    if let Some(kind) = ProfileKind::find(&args.kind) {
+        return import_profile(kind, args, &name, out);
+    }
+    let kind = Kind::find(&args.kind).with_context(|| format!("'{}' is no kind of output", args.kind))?;
+    let text =
+        text(&args.file, MOST_BYTES).with_context(|| format!("{name}: check its name, and that you may read it"))?;
+    let run = kind.import(&text, &name).with_context(|| name.clone())?;
+    match &args.out {
+        Some(path) => store::write(&run, path)?,
+        None => store::write_to(&run, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn import_profile(kind: &ProfileKind, args: &ImportArgs, name: &str, out: &mut dyn Write) -> Result<Exit> {
+    let text = text(&args.file, MOST_TRACE_BYTES)
+        .with_context(|| format!("{name}: check its name, and that you may read it"))?;
+    let profile = kind.import(&text, name).with_context(|| name.to_string())?;
+    match &args.out {
+        Some(path) => store::profile::write(&profile, path)?,
+        None => store::profile::write_to(&profile, out)?,
+    }
+    Ok(Exit::Success)
+}
+
+/// What messages and the written file call it.
+fn name(path: &Path) -> String {
+    match path == Path::new("-") {
+        true => "standard input".to_string(),
+        false => path.to_string_lossy().chars().flat_map(printable).collect(),
+    }
+}
+
+fn printable(c: char) -> impl Iterator<Item = char> {
+    let (escaped, plain) = if c.is_control() { (Some(c.escape_default()), None) } else { (None, Some(c)) };
+    escaped.into_iter().flatten().chain(plain)
+}
+
+/// All of it. Names of machines may be in any encoding, and figures are ASCII: what is no UTF-8 is replaced.
+fn text(path: &Path, most: u64) -> Result<String> {
+    let mut bytes = Vec::new();
+    let source: Box<dyn Read> = match path == Path::new("-") {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(File::open(path)?),
+    };
+    source.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        bail!("is larger than {} MiB, more than such an output has: check its name, or take a part of it", most >> 20);
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

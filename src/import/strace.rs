@@ -1,0 +1,103 @@
+//! `strace -c` tables and `strace -f -T -ttt` logs to profiles. Which of the two a file is, is seen from its lines.
+//!
+//! What they lack is said in the profile: a log has elapsed times, not whether a call ran or waited, and both are those of
+//! a program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
+
+use super::strace_log;
+use super::tally::{LineError, Tally, count, nanoseconds};
+use crate::model::{CallCount, Profile};
+
+/// The first words of a table's header.
+const HEADER: [&str; 3] = ["%", "time", "seconds"];
+
+const TABLE_NOTE: &str = "The times are system time as strace -c counts it, with what strace's stops add; taken with -w \
+    they would be elapsed time, which the table does not tell. Unknown: classes, errors by name, blocked time, accounting.";
+
+/// Reads a table or a log.
+///
+/// # Errors
+/// The first line that is neither, or that it holds no call.
+pub fn read(text: &str) -> Result<Profile, LineError> {
+    let remark = |line: &str| line.starts_with("System call usage") || strace_log::other_mode(line).is_some();
+    let first = text.lines().find(|line| !line.trim().is_empty() && !remark(line));
+    match first.is_some_and(is_header) {
+        true => table(text),
+        false => strace_log::read(text),
+    }
+}
+
+/// Whether this is the first line of a table.
+pub fn is_header(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().take(3).collect();
+    words == HEADER
+}
+
+fn table(text: &str) -> Result<Profile, LineError> {
+    let mut tally = Tally::default();
+    let mut gate = "";
+    for (i, line) in text.lines().enumerate() {
+        match kind_of(line) {
+            Kind::Mode(suffix) => gate = suffix,
+            Kind::Frame => {}
+            Kind::Header if standard(line) => {}
+            Kind::Header => {
+                let what = "the columns '% time, seconds, usecs/call, calls, errors, syscall' (without strace's -U)";
+                return Err(LineError::expected(i + 1, what, line));
+            }
+            Kind::Row => tally.add_count("", row(i + 1, line, gate)?),
+        }
+    }
+    match tally.is_empty() {
+        true => Err(LineError::new(text.lines().count().max(1), "the table has no calls: trace again")),
+        false => Ok(tally.profile("strace -c", TABLE_NOTE)),
+    }
+}
+
+enum Kind {
+    /// What follows was called in another mode, with what that adds to names.
+    Mode(&'static str),
+    Header,
+    /// Rules, totals and empty lines.
+    Frame,
+    Row,
+}
+
+fn kind_of(line: &str) -> Kind {
+    let line = line.trim();
+    if let Some(mode) = line.strip_prefix("System call usage summary for ") {
+        return Kind::Mode(match mode.split(' ').next() {
+            Some("32") => "(i386)",
+            Some("x32") => "(x32)",
+            _ => "",
+        });
+    }
+    let total = line.starts_with("100.00") && line.ends_with(" total");
+    match line.is_empty() || line.starts_with("------") || total || strace_log::other_mode(line).is_some() {
+        true => Kind::Frame,
+        false if is_header(line) => Kind::Header,
+        false => Kind::Row,
+    }
+}
+
+fn standard(line: &str) -> bool {
+    line.split_whitespace().eq(["%", "time", "seconds", "usecs/call", "calls", "errors", "syscall"])
+}
+
+/// `61.74    0.034239        4891         7         3 wait4`; no number stands for no errors.
+fn row(number: usize, line: &str, gate: &str) -> Result<CallCount, LineError> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let bad = || LineError::expected(number, "a row '% seconds usecs/call calls [errors] name'", line);
+    let (seconds, calls, errors, name) = match words.as_slice() {
+        [_, seconds, _, calls, errors, name] => (seconds, calls, count(errors).ok_or_else(bad)?, name),
+        [_, seconds, _, calls, name] => (seconds, calls, 0, name),
+        _ => return Err(bad()),
+    };
+    let errors = (errors > 0).then(|| ("unknown".to_string(), errors));
+    Ok(CallCount {
+        call: format!("{}{gate}", super::strace_log::call_name(name).ok_or_else(bad)?),
+        calls: count(calls).ok_or_else(bad)?,
+        errors: errors.into_iter().collect(),
+        on_cpu_ns: Some(nanoseconds(seconds, 1e9).ok_or_else(bad)?),
+        ..CallCount::default()
+    })
+}

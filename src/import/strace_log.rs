@@ -1,0 +1,285 @@
+//! Logs of `strace -f -T -ttt`, line by line: calls of several processes, in pieces where they overlap. `import::strace`
+//! calls it. What -T, -ttt and -y tell is used where it is there.
+
+use super::strace_args::{class, split};
+use super::tally::{LineError, Seen, Tally, nanoseconds};
+use crate::model::{Class, Profile, power_below};
+use crate::trace::classes::{Drives, drives};
+use std::collections::{BTreeMap, BTreeSet};
+
+const NOTE: &str = "Elapsed times are those of a program that strace stops at every call, and do not tell running from \
+    waiting. Unknown: time on the CPU, page faults, user and system time.";
+
+/// Reads a log.
+///
+/// # Errors
+/// The first line that is no line of a log, or that there is no call.
+pub fn read(text: &str) -> Result<Profile, LineError> {
+    let mut log = Log::default();
+    for (i, line) in text.lines().enumerate() {
+        // strace -C puts a table of the same calls behind the log.
+        if super::strace::is_header(line) {
+            break;
+        }
+        log.line(i + 1, line)?;
+    }
+    log.finish().ok_or_else(|| {
+        LineError::new(text.lines().count().max(1), "there is no call: name a log of 'strace -f -T -ttt -o FILE'")
+    })
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Log {
+    /// The pieces of calls that have begun, by thread.
+    pending: BTreeMap<u64, String>,
+    /// Calls by thread and name of the program, as far as it is known.
+    calls: Vec<(u64, u32, Seen)>,
+    /// How often each thread has begun another program.
+    programs: BTreeMap<u64, Vec<String>>,
+    /// Which thread and program each thread was made by.
+    parents: BTreeMap<u64, (u64, u32)>,
+    threads: BTreeSet<u64>,
+    /// Other modes that processes ran in, as strace tells them: `32 bit`.
+    modes: BTreeSet<String>,
+    first_s: Option<f64>,
+    last_s: Option<f64>,
+}
+
+impl Log {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), LineError> {
+        let (thread, rest) = thread_of(line.trim_end());
+        let (stamp, rest) = stamp_of(rest);
+        self.first_s = self.first_s.or(stamp);
+        self.last_s = stamp.or(self.last_s);
+        if let Some(mode) = other_mode(rest) {
+            self.modes.insert(mode.to_string());
+            return Ok(());
+        }
+        if is_remark(rest) {
+            return Ok(());
+        }
+        let thread = thread.unwrap_or(0);
+        if let Some(begun) = rest.strip_suffix("<unfinished ...>").or_else(|| rest.strip_suffix("<detached ...>")) {
+            name_and_arguments(number, begun)?;
+            self.pending.insert(thread, begun.trim_end().to_string());
+            return Ok(());
+        }
+        // Without -o, strace's own words fall into the line.
+        if let Some((begun, _)) = rest.split_once("strace: Process ").filter(|_| rest.ends_with(" attached")) {
+            name_and_arguments(number, begun)?;
+            self.pending.insert(thread, begun.to_string());
+            return Ok(());
+        }
+        let whole = self.whole(number, thread, rest)?;
+        self.call(number, thread, &whole)
+    }
+
+    /// The line with its beginning, where that stands further above. Of a call that began before the log only the name
+    /// is known.
+    fn whole(&mut self, number: usize, thread: u64, rest: &str) -> Result<String, LineError> {
+        if let Some(begun) = self.pending.get(&thread).filter(|_| rest.starts_with("=> ")) {
+            let whole = format!("{begun}{rest}");
+            self.pending.remove(&thread);
+            return Ok(whole);
+        }
+        let Some(resumed) = rest.strip_prefix("<... ") else { return Ok(rest.to_string()) };
+        let Some((name, end)) = resumed.split_once(" resumed>") else {
+            return Err(LineError::expected(number, "'<... CALL resumed>'", rest));
+        };
+        let begun = self.pending.remove(&thread).unwrap_or_else(|| format!("{name}("));
+        match begun.split('(').next() == Some(name) {
+            true => Ok(format!("{begun}{end}")),
+            false => Err(LineError::expected(number, &format!("the end of '{begun}'"), rest)),
+        }
+    }
+
+    fn call(&mut self, number: usize, thread: u64, line: &str) -> Result<(), LineError> {
+        let (seen, returned) = call(number, line)?;
+        let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
+        let succeeded = seen.error.is_none() && !seen.unfinished;
+        let makes = matches!(seen.call.as_str(), "clone" | "clone3" | "fork" | "vfork") && succeeded;
+        if let Some(child) = returned.filter(|_| makes).and_then(|value| u64::try_from(value).ok()) {
+            self.parents.insert(child, (thread, program));
+            if line.contains("CLONE_THREAD") {
+                self.threads.insert(child);
+            }
+        }
+        let name = (seen.call == "execve" && succeeded).then(|| program_name(line)).flatten();
+        self.calls.push((thread, program, seen));
+        self.programs.entry(thread).or_default().extend(name);
+        Ok(())
+    }
+
+    /// The profile; `None` of no calls.
+    fn finish(mut self) -> Option<Profile> {
+        for (thread, begun) in std::mem::take(&mut self.pending) {
+            if let Ok((name, arguments)) = name_and_arguments(0, &begun) {
+                let class = class(&name, &split(arguments), None);
+                let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
+                self.calls.push((thread, program, Seen { call: name, class, unfinished: true, ..Seen::default() }));
+            }
+        }
+        let mut tally = Tally::default();
+        for (thread, program, seen) in &self.calls {
+            tally.add(&self.name(*thread, *program), seen.clone());
+        }
+        if tally.is_empty() {
+            return None;
+        }
+        let mut profile = tally.profile("strace", NOTE);
+        let wall = self.first_s.zip(self.last_s).map(|(first, last)| last - first).filter(|wall| *wall > 0.0);
+        profile.usage.wall_ns = wall.filter(|wall| *wall < 1e9).map(|wall| (wall * 1e9) as u64);
+        let all = self.programs.len() as u64;
+        let threads = self.programs.keys().filter(|thread| self.threads.contains(thread)).count() as u64;
+        // Without -o, the first process has a number only while there are others.
+        if all == 1 || !self.programs.contains_key(&0) {
+            profile.usage.processes = Some(all - threads);
+            profile.usage.threads = Some(threads);
+        }
+        let plain =
+            |mode: &String| format!("calls in {mode} mode are among the others: their names are those of that mode");
+        profile.warnings = self.modes.iter().map(plain).collect();
+        Some(profile)
+    }
+
+    /// The name of the program that a thread ran when it had begun so many: that of its maker before the first.
+    fn name(&self, thread: u64, program: u32) -> String {
+        let (mut thread, mut program) = (thread, program);
+        // A log that was put together from several may name threads in a circle.
+        for _ in 0..64 {
+            if let Some(index) = program.checked_sub(1) {
+                let own = self.programs.get(&thread).and_then(|names| names.get(index as usize));
+                return own.cloned().unwrap_or_default();
+            }
+            let Some(parent) = self.parents.get(&thread) else { break };
+            (thread, program) = *parent;
+        }
+        // What the first process did before its execve, which is that call alone.
+        self.programs.get(&thread).and_then(|names| names.first()).cloned().unwrap_or_default()
+    }
+}
+
+/// `10401 REST` (strace -f -o) or `[pid 10401] REST`.
+fn thread_of(line: &str) -> (Option<u64>, &str) {
+    let own = line.strip_prefix("[pid").and_then(|rest| rest.split_once(']'));
+    let (number, rest) = own.or_else(|| line.split_once(' ')).unwrap_or((line, ""));
+    match number.trim().parse::<u64>() {
+        Ok(thread) => (Some(thread), rest.trim_start()),
+        Err(_) => (None, line),
+    }
+}
+
+/// Seconds of `1795192689.675803` or `16:38:09.775521`, or no time: relative ones (-r) mean something else.
+fn stamp_of(line: &str) -> (Option<f64>, &str) {
+    let line = line.trim_start();
+    let Some((word, rest)) = line.split_once(' ') else { return (None, line) };
+    if !word.starts_with(|c: char| c.is_ascii_digit())
+        || !word.chars().all(|c| c.is_ascii_digit() || c == ':' || c == '.')
+    {
+        return (None, line);
+    }
+    let parts: Vec<&str> = word.split(':').collect();
+    let seconds = match parts.as_slice() {
+        [epoch] => epoch.parse::<f64>().ok().filter(|epoch| *epoch > 1e8),
+        [hours, minutes, seconds] => parse_clock(hours, minutes, seconds),
+        _ => None,
+    };
+    (seconds, rest.trim_start())
+}
+
+fn parse_clock(hours: &str, minutes: &str, seconds: &str) -> Option<f64> {
+    Some(hours.parse::<f64>().ok()? * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+}
+
+/// `32 bit` of `[ Process PID=21618 runs in 32 bit mode. ]`; that of 64 bits is the ordinary one.
+pub fn other_mode(line: &str) -> Option<&str> {
+    let mode = line.trim().strip_prefix("[ Process PID=")?.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1;
+    Some(mode)
+}
+
+/// Lines that are about something else than a call: signals, ends of processes, strace's own words.
+fn is_remark(line: &str) -> bool {
+    let framed = |mark: &str| line.starts_with(mark) && line.ends_with(mark);
+    line.is_empty() || line.starts_with("strace: ") || (line.len() > 6 && (framed("---") || framed("+++")))
+}
+
+fn name_and_arguments(number: usize, line: &str) -> Result<(String, &str), LineError> {
+    let bad = || LineError::expected(number, "'CALL(ARGUMENTS) = RESULT'", line);
+    let (name, arguments) = line.split_once('(').ok_or_else(bad)?;
+    Ok((call_name(name).ok_or_else(bad)?, arguments))
+}
+
+/// A system call's name; strace calls those without one `syscall_0x1ff`.
+pub fn call_name(text: &str) -> Option<String> {
+    let named = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (named && begins && text.len() <= 64).then(|| text.to_string())
+}
+
+/// A whole call, and what it returned.
+fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), LineError> {
+    let bad = || LineError::expected(number, "'CALL(ARGUMENTS) = RESULT'", line);
+    let (name, rest) = name_and_arguments(number, line)?;
+    let (arguments, result) = result_of(rest).ok_or_else(bad)?;
+    let (result, elapsed_ns) = elapsed(result);
+    if elapsed_ns.is_none() && result.contains('<') && !result.contains('>') {
+        return Err(bad());
+    }
+    let mut words = result.split_whitespace();
+    let value = words.next().ok_or_else(bad)?;
+    let error = words.next().filter(|word| is_errno(word)).map(str::to_string);
+    let returned = number_of(value.split('<').next().unwrap_or(value));
+    if returned.is_none() && value != "?" {
+        return Err(bad());
+    }
+    let succeeded = returned.filter(|_| error.is_none());
+    let unfinished = value == "?" && error.is_none();
+    let arguments = split(arguments);
+    let own = Class { ..class(&name, &arguments, succeeded) };
+    let moves = matches!(drives(&name), Some(Drives::Bytes { .. }));
+    let bytes = succeeded.filter(|_| moves).and_then(|bytes| u64::try_from(bytes).ok());
+    let size = if moves { Some(power_below(bytes.unwrap_or(0))) } else { own.size };
+    Ok((Seen { call: name, class: Class { size, ..own }, error, elapsed_ns, bytes, unfinished }, returned))
+}
+
+/// Arguments and result, apart at the last `) = `.
+fn result_of(text: &str) -> Option<(&str, &str)> {
+    let mut end = text.len();
+    while let Some(at) = text[..end].rfind("= ") {
+        let before = text[..at].trim_end();
+        if let Some(arguments) = before.strip_suffix(')') {
+            return Some((arguments, text[at + 2..].trim()));
+        }
+        end = at;
+    }
+    None
+}
+
+/// The result without `<0.000233>` behind it, and that time.
+fn elapsed(result: &str) -> (&str, Option<u64>) {
+    let found = result.strip_suffix('>').and_then(|rest| rest.rsplit_once('<'));
+    let time = found.and_then(|(rest, time)| Some((rest.trim_end(), nanoseconds(time, 1e9)?)));
+    time.map_or((result, None), |(rest, ns)| (rest, Some(ns)))
+}
+
+fn is_errno(word: &str) -> bool {
+    word.starts_with('E')
+        && word.len() > 1
+        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// A returned value; addresses are beyond what `i64` holds where they are of the upper half.
+pub fn number_of(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok().map(|value| value as i64),
+        None => text.parse().ok(),
+    }
+}
+
+/// The last name of the program's path, as long as the kernel keeps it.
+fn program_name(line: &str) -> Option<String> {
+    let path = line.split_once('"')?.1.split('"').next()?;
+    let name: String = path.rsplit('/').next()?.chars().take(15).collect();
+    (!name.is_empty()).then_some(name)
+}

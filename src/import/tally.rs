@@ -1,0 +1,108 @@
+//! Calls gathered line by line into a profile: what the readers of foreign traces share.
+
+use crate::model::{CallCount, Class, Histogram, ProcessGroup, Profile, Source, TracerFacts};
+use indexmap::IndexMap;
+use std::collections::BTreeMap;
+
+/// What is wrong with a line of a foreign trace, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct LineError {
+    /// Counted from 1.
+    pub line: usize,
+    pub what: String,
+}
+
+impl LineError {
+    pub fn new(line: usize, what: impl Into<String>) -> LineError {
+        LineError { line, what: what.into() }
+    }
+
+    /// What was expected, and the beginning of what is there.
+    pub fn expected(line: usize, expected: &str, found: &str) -> LineError {
+        let shown: String = found.trim().chars().take(60).flat_map(char::escape_debug).collect();
+        LineError::new(line, format!("expected {expected}, found '{shown}'"))
+    }
+}
+
+/// One call as a trace tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    pub call: String,
+    pub class: Class,
+    pub error: Option<String>,
+    pub elapsed_ns: Option<u64>,
+    pub bytes: Option<u64>,
+    pub unfinished: bool,
+}
+
+/// Calls so far.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    counts: IndexMap<(String, String, Class), CallCount>,
+    latencies: BTreeMap<String, Histogram>,
+}
+
+impl Tally {
+    /// One call of a process of this name.
+    pub fn add(&mut self, process: &str, seen: Seen) {
+        if let Some(ns) = seen.elapsed_ns {
+            self.latencies.entry(seen.call.clone()).or_default().add(Histogram::bucket(ns), 1);
+        }
+        self.add_count(
+            process,
+            CallCount {
+                calls: 1,
+                unfinished: u64::from(seen.unfinished),
+                errors: seen.error.into_iter().map(|errno| (errno, 1)).collect(),
+                elapsed_ns: seen.elapsed_ns,
+                bytes: seen.bytes,
+                call: seen.call,
+                class: seen.class,
+                ..CallCount::default()
+            },
+        );
+    }
+
+    /// Many calls of a process of this name.
+    pub fn add_count(&mut self, process: &str, count: CallCount) {
+        let key = (process.to_string(), count.call.clone(), count.class.clone());
+        match self.counts.get_mut(&key) {
+            Some(own) => own.add(&count),
+            None => drop(self.counts.insert(key, count)),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// The profile of what was seen; `kind` is what was imported, `note` what is missing in it.
+    pub fn profile(self, kind: &str, note: &str) -> Profile {
+        let mut groups: IndexMap<String, ProcessGroup> = IndexMap::new();
+        for ((name, ..), count) in self.counts {
+            let group = groups.entry(name.clone()).or_insert_with(|| ProcessGroup { name, ..ProcessGroup::default() });
+            group.calls.push(count);
+        }
+        Profile {
+            tracer: TracerFacts { kind: kind.to_string(), ..TracerFacts::default() },
+            source: Some(Source { title: format!("imported from {kind}"), note: note.to_string() }),
+            complete: true,
+            groups: groups.into_values().collect(),
+            latencies: self.latencies,
+            ..Profile::default()
+        }
+    }
+}
+
+/// Nanoseconds of a decimal number in units of so many; `None` of what is no number, negative or beyond 2^63.
+pub fn nanoseconds(text: &str, unit_ns: f64) -> Option<u64> {
+    let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let ns = text.parse::<f64>().ok().filter(|_| plain)? * unit_ns;
+    (ns < 9.2e18).then_some(ns.round() as u64)
+}
+
+/// A count below 2^48: so many that thousands of them can be added.
+pub fn count(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|count| *count < 1 << 48)
+}

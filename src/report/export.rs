@@ -1,0 +1,227 @@
+//! A run for programs other than ours: one file a format. Figures only; tables and documents of our own are elsewhere in
+//! `report`. `show` and `run` call it.
+//!
+//! What the formats have in common stands here: a name for each case that no other case has, and the cost of each time
+//! block, which is what these programs call a repetition. Cases without a figure are left out, with a comment or a
+//! figure of its own where the format has such.
+
+mod bencher;
+mod go_benchmark;
+mod google_benchmark;
+mod openmetrics;
+
+use super::Format;
+use crate::model::{Measurement, Outcome, Record, Role, Run};
+use crate::stats;
+use crate::summary::{Row, Summary, steady_range};
+use anyhow::Result;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use std::collections::HashSet;
+use std::io::Write;
+use std::ops::Range;
+
+/// For which program a run is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// OpenMetrics and Prometheus text, e.g. for node_exporter's textfile collector.
+    Openmetrics,
+    /// Bencher Metric Format, for `bencher run --adapter json`.
+    Bencher,
+    /// JSON as Google Benchmark prints it, for its compare.py.
+    GoogleBenchmark,
+    /// Go's benchmark lines, one a time block, for benchstat.
+    GoBenchmark,
+}
+
+/// How a run is written: as tables and documents are, or for another program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunFormat {
+    Ours(Format),
+    Export(ExportFormat),
+}
+
+const ALL: [RunFormat; 8] = [
+    RunFormat::Ours(Format::Text),
+    RunFormat::Ours(Format::Markdown),
+    RunFormat::Ours(Format::Csv),
+    RunFormat::Ours(Format::Json),
+    RunFormat::Export(ExportFormat::Openmetrics),
+    RunFormat::Export(ExportFormat::Bencher),
+    RunFormat::Export(ExportFormat::GoogleBenchmark),
+    RunFormat::Export(ExportFormat::GoBenchmark),
+];
+
+impl ValueEnum for RunFormat {
+    fn value_variants<'a>() -> &'a [RunFormat] {
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            RunFormat::Ours(format) => format.to_possible_value(),
+            RunFormat::Export(format) => format.to_possible_value(),
+        }
+    }
+}
+
+/// Writes what was asked for in `run`, which `summary` sums up.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
+    let cases = cases(run, summary);
+    match format {
+        ExportFormat::Openmetrics => openmetrics::write(run, &cases, out),
+        ExportFormat::Bencher => bencher::write(&cases, out),
+        ExportFormat::GoogleBenchmark => google_benchmark::write(run, &cases, out),
+        ExportFormat::GoBenchmark => go_benchmark::write(run, &cases, out),
+    }
+}
+
+/// A case as other programs are told of it.
+struct Exported<'a> {
+    /// As our tables have it, with the environment if it is not `native`; no two are the same.
+    name: String,
+    row: &'a Row,
+    /// One a time block; one for a published figure; none where the case failed.
+    repetitions: Vec<Repetition>,
+    /// Share of the wall time that its process had a CPU; `None` where that is not known.
+    cpu_share: Option<f64>,
+}
+
+/// The cost over a stretch of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Repetition {
+    iterations: u64,
+    ns: f64,
+}
+
+/// What was asked for, in the order of the run.
+fn cases<'a>(run: &Run, summary: &'a Summary) -> Vec<Exported<'a>> {
+    let (range, _) = steady_range(run);
+    let asked = run.records.iter().filter(|record| record.role == Role::Asked);
+    let mut taken = HashSet::new();
+    let exported = |(record, row): (&Record, &'a Row)| Exported {
+        name: unique(one_line(&name(row)), &mut taken),
+        row,
+        repetitions: if row.figure.is_ok() { repetitions(record, &range) } else { Vec::new() },
+        cpu_share: cpu_share(record),
+    };
+    asked.zip(&summary.rows).map(exported).collect()
+}
+
+fn name(row: &Row) -> String {
+    match row.case.environment.as_str() {
+        "native" => row.case.to_string(),
+        environment => format!("{} in {environment}", row.case),
+    }
+}
+
+/// `name`, with a number behind it where it is taken: these formats tell cases apart by nothing else.
+fn unique(name: String, taken: &mut HashSet<String>) -> String {
+    let numbered = (2..).map(|i| format!("{name} #{i}"));
+    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(name);
+    taken.insert(free.clone());
+    free
+}
+
+fn repetitions(record: &Record, range: &Range<usize>) -> Vec<Repetition> {
+    match &record.outcome {
+        Outcome::Measured(m) => {
+            let steady = of_blocks(m, range);
+            if steady.is_empty() { of_blocks(m, &(0..usize::MAX)) } else { steady }
+        }
+        Outcome::Published(figure) => vec![Repetition { iterations: figure.count.unwrap_or(1), ns: figure.time.0 }],
+        Outcome::Failed(_) => Vec::new(),
+    }
+}
+
+/// The blocks that have samples, each with its median.
+fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
+    let batches = m.blocks.iter().map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
+    let figures = stats::block_medians(m).into_iter().zip(batches).enumerate();
+    let sound = figures.filter(|(i, (ns, _))| range.contains(i) && ns.is_finite());
+    let repetition = |(_, (ns, batches)): (usize, (f64, usize))| Repetition {
+        iterations: m.iterations.saturating_mul(batches as u64),
+        ns,
+    };
+    sound.map(repetition).collect()
+}
+
+fn cpu_share(record: &Record) -> Option<f64> {
+    let Outcome::Measured(m) = &record.outcome else { return None };
+    let cpu_ns = m.cpu.user_ns.saturating_add(m.cpu.system_ns) as f64;
+    (m.cpu.wall_ns > 0).then(|| cpu_ns / m.cpu.wall_ns as f64)
+}
+
+/// `text` on one line.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Block, Case, Figure, Nanos};
+    use crate::summary::summarize;
+    use crate::summary::tests::{record, run};
+
+    /// Figures, a failure, hostile and equal names: what every format must bear.
+    pub fn example() -> Run {
+        let mut failed = record("file.stat", Role::Asked, |_| 1);
+        failed.outcome =
+            Outcome::Failed(crate::model::Failure::new(crate::model::FailureKind::Unsupported, "stat:\nENOSYS"));
+        let mut hostile = record("x", Role::Asked, |_| 7);
+        hostile.case = Case::snippet("c", "a \"b\" \\ {}\n/-4");
+        let mut published = record("id.umask", Role::Asked, |_| 1);
+        let time = Nanos(463.7241363525391);
+        published.outcome =
+            Outcome::Published(Figure { time, as_printed: "31.12 s".into(), count: Some(1 << 26), user_share: None });
+        published.entries = Some([("umask".to_string(), 1.0)].into_iter().collect());
+        let mut m32 = record("file.lstat", Role::Asked, |i| 900 + i as u64);
+        m32.case.environment = "m32".into();
+        m32.case.params.insert("depth".into(), 4);
+        let plain = record("file.lstat", Role::Asked, |i| 500 + i as u64);
+        run(vec![plain.clone(), m32, plain, failed, hostile, published])
+    }
+
+    pub fn written(format: ExportFormat) -> String {
+        let run = example();
+        let mut out = Vec::new();
+        write_export(&run, &summarize(&run), format, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn names_are_unique_and_blocks_are_repetitions() {
+        let run = example();
+        let summary = summarize(&run);
+        let cases = cases(&run, &summary);
+        let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names[..3], ["file.lstat", "file.lstat depth=4 in m32", "file.lstat #2"]);
+        assert_eq!((cases[0].repetitions.len(), cases[3].repetitions.len()), (12, 0));
+        assert_eq!(cases[0].repetitions[1], Repetition { iterations: 4, ns: 501.0 });
+        assert_eq!(cases[5].repetitions, [Repetition { iterations: 1 << 26, ns: 463.7241363525391 }]);
+    }
+
+    #[test]
+    fn blocks_without_samples_are_no_repetitions() {
+        let block = |slot| Block { launch: 0, slots: vec![slot] };
+        let blocks = vec![block(vec![]), block(vec![10, 30]), block(vec![50])];
+        let m = Measurement { iterations: 10, blocks, ..Measurement::default() };
+        let all = [Repetition { iterations: 20, ns: 2.0 }, Repetition { iterations: 10, ns: 5.0 }];
+        assert_eq!(of_blocks(&m, &(0..usize::MAX)), all);
+        assert_eq!(of_blocks(&m, &(2..3)), all[1..]);
+    }
+
+    #[test]
+    fn every_format_can_be_asked_for_by_name() {
+        for format in ExportFormat::value_variants() {
+            assert!(ALL.contains(&RunFormat::Export(*format)), "{format:?}");
+        }
+        for format in Format::value_variants() {
+            assert!(ALL.contains(&RunFormat::Ours(*format)), "{format:?}");
+        }
+    }
+}

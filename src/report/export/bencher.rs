@@ -1,0 +1,64 @@
+//! Bencher Metric Format: a JSON object from benchmark to measure to value, with the bounds of its interval where there
+//! is one (<https://bencher.dev/docs/reference/bencher-metric-format>). `latency` is Bencher's own measure, in
+//! nanoseconds. The format has no place for failures: they are left out.
+
+use super::{Exported, one_line};
+use anyhow::Result;
+use indexmap::IndexMap;
+use serde::Serialize;
+use std::io::Write;
+
+/// Characters that the name of a benchmark may have.
+const LONGEST_NAME: usize = 1024;
+
+#[derive(Serialize)]
+struct Metric {
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lower_value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upper_value: Option<f64>,
+}
+
+pub fn write(cases: &[Exported], out: &mut dyn Write) -> Result<()> {
+    let benchmarks = cases.iter().filter_map(|case| Some((name(case), measures(case)?)));
+    serde_json::to_writer_pretty(&mut *out, &benchmarks.collect::<IndexMap<_, _>>())?;
+    Ok(writeln!(out)?)
+}
+
+fn name(case: &Exported) -> String {
+    one_line(&case.name).chars().take(LONGEST_NAME).collect()
+}
+
+fn measures(case: &Exported) -> Option<IndexMap<&'static str, Metric>> {
+    let figure = case.row.figure.as_ref().ok()?;
+    let latency = Metric {
+        value: figure.median.0,
+        lower_value: figure.interval.map(|interval| interval.low),
+        upper_value: figure.interval.map(|interval| interval.high),
+    };
+    let entries = case
+        .row
+        .entries
+        .as_ref()
+        .map(|entries| ("kernel-entries", Metric { value: entries.total(), lower_value: None, upper_value: None }));
+    Some([("latency", latency)].into_iter().chain(entries).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ExportFormat;
+    use super::super::tests::written;
+
+    #[test]
+    fn a_run_in_benchers_format() {
+        let document: serde_json::Value = serde_json::from_str(&written(ExportFormat::Bencher)).unwrap();
+        let benchmarks = document.as_object().unwrap();
+        assert_eq!(benchmarks.len(), 5, "all but the one that failed");
+        let latency = &document["file.lstat depth=4 in m32"]["latency"];
+        assert_eq!(latency["value"], 905.5);
+        assert!(latency["lower_value"].as_f64().unwrap() < 905.5 && latency["upper_value"].as_f64().unwrap() > 905.5);
+        assert_eq!(document["id.umask"]["kernel-entries"], serde_json::json!({"value": 1.0}));
+        assert_eq!(document["id.umask"]["latency"], serde_json::json!({"value": 463.7241363525391}));
+    }
+}

@@ -1,0 +1,112 @@
+//! Go's benchmark format, which benchstat reads: one line a time block, so that benchstat has what it takes its interval
+//! from (<https://go.dev/design/14313-benchmark-format>).
+//!
+//! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is told in a
+//! comment only: benchstat shows what differs in a `key: value` line in separate tables, and two kernels are to be compared.
+
+use super::{Exported, one_line};
+use crate::model::{Case, Run};
+use anyhow::Result;
+use std::collections::HashSet;
+use std::io::Write;
+
+pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
+    head(run, out)?;
+    let mut taken = HashSet::new();
+    for case in cases {
+        let name = super::unique(name(&case.row.case), &mut taken).replace(' ', "_");
+        if let Err(failure) = &case.row.figure {
+            writeln!(out, "# {name}: not measured: {}", one_line(&failure.message))?;
+        }
+        let entries = case.row.entries.as_ref().map(|entries| format!(" {} kernel-entries/op", entries.total()));
+        let entries = entries.unwrap_or_default();
+        for repetition in &case.repetitions {
+            writeln!(out, "{name} {} {} ns/op{entries}", repetition.iterations, repetition.ns)?;
+        }
+    }
+    Ok(())
+}
+
+fn head(run: &Run, out: &mut dyn Write) -> Result<()> {
+    let host = &run.host;
+    let lines = [
+        ("goos", host.system.as_deref().map(str::to_lowercase)),
+        ("goarch", host.architecture.as_deref().map(|name| architecture(name).to_string())),
+        ("pkg", Some("syscost".to_string())),
+        ("cpu", host.cpu.clone()),
+        ("# kernel", host.kernel.clone()),
+    ];
+    for (key, value) in lines {
+        if let Some(value) = value {
+            writeln!(out, "{key}: {}", one_line(&value))?;
+        }
+    }
+    Ok(writeln!(out, "Unit kernel-entries/op assume=exact")?)
+}
+
+/// As Go calls it.
+fn architecture(name: &str) -> &str {
+    match name {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "i686" | "i586" => "386",
+        other => other,
+    }
+}
+
+/// `BenchmarkFile.lstat/depth=4/env=m32`
+fn name(case: &Case) -> String {
+    let label = match (&case.name, &case.language) {
+        (None, Some(language)) => format!("{language}:{}", case.operation),
+        _ => case.label().to_string(),
+    };
+    let params = case.params.iter().map(|(key, value)| format!("/{}={value}", word(key)));
+    let environment = (case.environment != "native").then(|| format!("/env={}", word(&case.environment)));
+    let tail: String = params.chain(environment).collect();
+    format!("Benchmark{}{}", capital(&word(&label)), tail)
+}
+
+/// Without what separates words and parts of a name. A number behind a dash at its end would be read as that of processors.
+fn word(text: &str) -> String {
+    let plain = |c: char| if c.is_whitespace() || c.is_control() || matches!(c, '/' | '-') { '_' } else { c };
+    text.chars().map(plain).collect()
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    match letters.next() {
+        Some(first) if first.is_ascii_alphabetic() => first.to_ascii_uppercase().to_string() + letters.as_str(),
+        _ => format!("X{word}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ExportFormat;
+    use super::super::tests::written;
+    use super::capital;
+
+    #[test]
+    fn a_run_as_go_prints_it() {
+        let text = written(ExportFormat::GoBenchmark);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..3],
+            [
+                "pkg: syscost",
+                "Unit kernel-entries/op assume=exact",
+                "BenchmarkFile.lstat 4 500 ns/op 0 kernel-entries/op"
+            ]
+        );
+        let of = |name: &str| lines.iter().filter(|line| line.starts_with(&format!("{name} "))).count();
+        assert_eq!((of("BenchmarkFile.lstat"), of("BenchmarkFile.lstat/depth=4/env=m32")), (12, 12));
+        assert_eq!((of("BenchmarkFile.lstat_#2"), of("BenchmarkC:a_\"b\"_\\_{}___4")), (12, 12), "{text}");
+        assert!(lines.contains(&"# BenchmarkFile.stat: not measured: stat: ENOSYS"), "{text}");
+        assert!(lines.contains(&"BenchmarkId.umask 67108864 463.7241363525391 ns/op 1 kernel-entries/op"), "{text}");
+    }
+
+    #[test]
+    fn names_begin_with_a_capital() {
+        assert_eq!([capital("a"), capital("B"), capital("1"), capital("")], ["A", "B", "X1", "X"]);
+    }
+}

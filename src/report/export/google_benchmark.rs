@@ -1,0 +1,171 @@
+//! JSON as Google Benchmark prints it with `--benchmark_format=json`, so that its compare.py and what else reads it can:
+//! one entry a time block as a repetition, and the median of all as an aggregate.
+//!
+//! The format wants a CPU time beside the wall time. It is not measured by block, so it is the wall time multiplied by
+//! the share of it that the case had its CPU over the whole run; where that is not known, the wall time.
+
+use super::{Exported, Repetition};
+use crate::model::Run;
+use anyhow::Result;
+use serde::Serialize;
+use std::io::Write;
+
+#[derive(Serialize)]
+struct Document {
+    context: Context,
+    benchmarks: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Context {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
+    host_name: String,
+    executable: String,
+    num_cpus: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mhz_per_cpu: Option<u64>,
+    caches: [(); 0],
+    load_avg: Vec<f64>,
+    library_build_type: &'static str,
+}
+
+#[derive(Clone, Serialize)]
+struct Entry {
+    name: String,
+    family_index: usize,
+    per_family_instance_index: usize,
+    run_name: String,
+    run_type: &'static str,
+    repetitions: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repetition_index: Option<usize>,
+    threads: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregate_name: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregate_unit: Option<&'static str>,
+    iterations: u64,
+    real_time: f64,
+    cpu_time: f64,
+    time_unit: &'static str,
+    /// A counter of the user's, in the format's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_entries: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+}
+
+pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
+    let benchmarks = cases.iter().enumerate().flat_map(|(i, case)| entries(i, case)).collect();
+    serde_json::to_writer_pretty(&mut *out, &Document { context: context(run), benchmarks })?;
+    Ok(writeln!(out)?)
+}
+
+fn context(run: &Run) -> Context {
+    let host = &run.host;
+    Context {
+        date: (run.started_unix_s > 0).then(|| date(run.started_unix_s)),
+        host_name: host.name.clone().unwrap_or_default(),
+        executable: format!("{} {}", run.tool.name, run.tool.version),
+        num_cpus: host.cpus.unwrap_or(0),
+        mhz_per_cpu: host.frequency_mhz.map(|mhz| mhz.round() as u64),
+        caches: [],
+        load_avg: host.load_1min.into_iter().collect(),
+        library_build_type: "release",
+    }
+}
+
+fn entries(index: usize, case: &Exported) -> Vec<Entry> {
+    let repetitions = &case.repetitions;
+    let each =
+        |(i, repetition): (usize, &Repetition)| Entry { repetition_index: Some(i), ..entry(index, case, repetition) };
+    let mut entries: Vec<Entry> = repetitions.iter().enumerate().map(each).collect();
+    if repetitions.len() > 1 {
+        entries.extend(median(index, case));
+    }
+    entries
+}
+
+fn entry(index: usize, case: &Exported, repetition: &Repetition) -> Entry {
+    Entry {
+        name: case.name.clone(),
+        family_index: index,
+        per_family_instance_index: 0,
+        run_name: case.name.clone(),
+        run_type: "iteration",
+        repetitions: case.repetitions.len(),
+        repetition_index: None,
+        threads: 1,
+        aggregate_name: None,
+        aggregate_unit: None,
+        iterations: repetition.iterations,
+        real_time: repetition.ns,
+        cpu_time: repetition.ns * case.cpu_share.unwrap_or(1.0),
+        time_unit: "ns",
+        kernel_entries: case.row.entries.as_ref().map(|entries| entries.total()),
+        label: case.row.entries.as_ref().map(|entries| format!("kernel entries: {entries}")),
+    }
+}
+
+/// The median that our tables show. Its iterations are the repetitions, as the format has it.
+fn median(index: usize, case: &Exported) -> Option<Entry> {
+    let figure = case.row.figure.as_ref().ok()?;
+    let over_all = Repetition { iterations: case.repetitions.len() as u64, ns: figure.median.0 };
+    let name = format!("{}_median", case.name);
+    let (aggregate_name, aggregate_unit) = (Some("median"), Some("time"));
+    Some(Entry { name, run_type: "aggregate", aggregate_name, aggregate_unit, ..entry(index, case, &over_all) })
+}
+
+/// `2026-11-20T16:16:55+00:00`
+fn date(unix_s: u64) -> String {
+    let (days, second) = (unix_s / 86_400, unix_s % 86_400);
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}+00:00")
+}
+
+/// Year, month and day of the Gregorian calendar, so many days after 1970-01-01. A year is counted from March, so that
+/// the leap day is its last.
+fn civil(days: u64) -> (u64, u64, u64) {
+    const FOUR_CENTURIES: u64 = 146_097;
+    let from_year_0 = days + 719_468;
+    let (era, day_of_era) = (from_year_0 / FOUR_CENTURIES, from_year_0 % FOUR_CENTURIES);
+    let leap_days = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / 146_096;
+    let year_of_era = (day_of_era - leap_days) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ExportFormat;
+    use super::super::tests::written;
+    use super::date;
+
+    #[test]
+    fn a_run_as_google_benchmark_prints_it() {
+        let document: serde_json::Value = serde_json::from_str(&written(ExportFormat::GoogleBenchmark)).unwrap();
+        let entries = document["benchmarks"].as_array().unwrap();
+        assert_eq!(entries.len(), 4 * 13 + 1, "12 blocks and a median each, and one published figure");
+        assert_eq!((entries[1]["real_time"].as_f64(), entries[1]["iterations"].as_u64()), (Some(501.0), Some(4)));
+        assert_eq!((&entries[12]["name"], &entries[12]["real_time"]), (&"file.lstat_median".into(), &505.5.into()));
+        let published = &entries[52];
+        assert_eq!((&published["run_type"], &published["repetitions"]), (&"iteration".into(), &1.into()));
+        assert_eq!(published["label"], "kernel entries: umask x1");
+        assert!(entries.iter().all(|entry| entry["run_name"] != "file.stat"), "it failed");
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(date(0), "1970-01-01T00:00:00+00:00");
+        assert_eq!(date(951_782_399), "2000-02-28T23:59:59+00:00");
+        assert_eq!(date(951_782_400), "2000-02-29T00:00:00+00:00");
+        assert_eq!(date(951_868_800), "2000-03-01T00:00:00+00:00");
+        assert_eq!(date(4_107_542_400), "2100-03-01T00:00:00+00:00");
+        assert_eq!(date(1_767_225_600), "2026-01-01T00:00:00+00:00");
+    }
+}

@@ -1,0 +1,154 @@
+//! Text that is valid as OpenMetrics 1.0 and as Prometheus' text format 0.0.4, which node_exporter's textfile collector
+//! reads. Only gauges: the two formats agree on them, and no time stamps, which the collector refuses.
+//!
+//! OpenMetrics has no comments, so cases that failed have a gauge of their own.
+
+use super::{Exported, one_line};
+use crate::model::Run;
+use crate::summary::Figure;
+use anyhow::Result;
+use std::io::Write;
+
+/// A gauge: its name behind `syscost_`, whose end names the unit, and what it is.
+struct Family {
+    name: &'static str,
+    unit: &'static str,
+    help: &'static str,
+}
+
+type Labels<'a> = Vec<(&'static str, String)>;
+type Value = fn(&Figure) -> Option<f64>;
+
+const SECONDS: [(Family, Value); 5] = [
+    (Family { name: "cost_seconds", unit: "seconds", help: "Median time of one iteration." }, |f| Some(f.median.0)),
+    (Family { name: "cost_low_seconds", unit: "seconds", help: "Lower end of the median's 95% interval." }, |f| {
+        Some(f.interval?.low)
+    }),
+    (Family { name: "cost_high_seconds", unit: "seconds", help: "Upper end of the median's 95% interval." }, |f| {
+        Some(f.interval?.high)
+    }),
+    (Family { name: "cost_best_seconds", unit: "seconds", help: "Smallest batch, per iteration." }, |f| {
+        Some(f.best?.0)
+    }),
+    (Family { name: "cost_net_seconds", unit: "seconds", help: "Median less that of the empty loop." }, |f| {
+        Some(f.net?.0)
+    }),
+];
+
+const ENTRIES: Family = Family {
+    name: "kernel_entries",
+    unit: "",
+    help: "System calls that one iteration makes, where they were counted.",
+};
+const BY_CALL: Family =
+    Family { name: "kernel_entries_by_call", unit: "", help: "The same by the name of the system call." };
+const FAILED: Family = Family { name: "failed", unit: "", help: "1 for a case that has no figure." };
+const STARTED: Family =
+    Family { name: "run_start_time_seconds", unit: "seconds", help: "When the run began, since 1970-01-01 UTC." };
+const MACHINE: Family = Family { name: "run_host", unit: "", help: "1; the labels tell what was measured on." };
+
+pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
+    for (family, value) in SECONDS {
+        let seconds = |case: &Exported| {
+            Some((labels(case), value(case.row.figure.as_ref().ok()?).filter(|ns| ns.is_finite())? / 1e9))
+        };
+        family.write(cases.iter().filter_map(seconds), out)?;
+    }
+    let measured = || cases.iter().filter(|case| case.row.figure.is_ok());
+    ENTRIES.write(measured().filter_map(|case| Some((labels(case), case.row.entries.as_ref()?.total()))), out)?;
+    BY_CALL.write(measured().flat_map(by_call), out)?;
+    FAILED.write(cases.iter().filter(|case| case.row.figure.is_err()).map(|case| (labels(case), 1.0)), out)?;
+    let started = (run.started_unix_s > 0).then_some((Vec::new(), run.started_unix_s as f64));
+    STARTED.write(started.into_iter(), out)?;
+    MACHINE.write(std::iter::once((host(run), 1.0)), out)?;
+    Ok(writeln!(out, "# EOF")?)
+}
+
+fn labels(case: &Exported) -> Labels<'static> {
+    let of = &case.row.case;
+    let mut labels = vec![("case", case.name.clone()), ("operation", of.operation.clone())];
+    labels.extend(of.language.iter().map(|language| ("language", language.clone())));
+    labels.push(("environment", of.environment.clone()));
+    let params: Vec<String> = of.effective_params().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if !params.is_empty() {
+        labels.push(("params", params.join(" ")));
+    }
+    labels
+}
+
+fn by_call(case: &Exported) -> Vec<(Labels<'static>, f64)> {
+    let with = |call: &str| labels(case).into_iter().chain([("call", call.to_string())]).collect();
+    case.row.entries.iter().flat_map(|entries| entries.iter()).map(|(call, count)| (with(call), count)).collect()
+}
+
+fn host(run: &Run) -> Labels<'static> {
+    let host = &run.host;
+    let known = [("kernel", &host.kernel), ("cpu", &host.cpu), ("hypervisor", &host.hypervisor)];
+    let facts = known.into_iter().filter_map(|(label, fact)| Some((label, fact.clone()?)));
+    facts.chain([("version", run.tool.version.clone())]).collect()
+}
+
+impl Family {
+    /// The family with its samples; nothing of none.
+    fn write(&self, samples: impl Iterator<Item = (Labels<'static>, f64)>, out: &mut dyn Write) -> Result<()> {
+        for (i, (labels, value)) in samples.enumerate() {
+            if i == 0 {
+                self.head(out)?;
+            }
+            writeln!(out, "syscost_{}{} {value}", self.name, braces(&labels))?;
+        }
+        Ok(())
+    }
+
+    fn head(&self, out: &mut dyn Write) -> Result<()> {
+        writeln!(out, "# HELP syscost_{} {}", self.name, self.help)?;
+        writeln!(out, "# TYPE syscost_{} gauge", self.name)?;
+        if !self.unit.is_empty() {
+            writeln!(out, "# UNIT syscost_{} {}", self.name, self.unit)?;
+        }
+        Ok(())
+    }
+}
+
+fn braces(labels: &Labels) -> String {
+    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
+    if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) }
+}
+
+/// Backslash, quote and line end, as both formats want; other control characters, which some parsers take for line ends,
+/// become spaces.
+fn escape(value: &str) -> String {
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
+    escaped.split('\n').map(one_line).collect::<Vec<_>>().join("\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::written;
+    use super::super::{ExportFormat, one_line};
+    use super::escape;
+
+    #[test]
+    fn a_run_in_openmetrics() {
+        let text = written(ExportFormat::Openmetrics);
+        let expected = [
+            "# TYPE syscost_cost_seconds gauge",
+            "# UNIT syscost_cost_seconds seconds",
+            "syscost_cost_seconds{case=\"file.lstat\",operation=\"file.lstat\",environment=\"native\"} 0.0000005055",
+            "syscost_failed{case=\"file.stat\",operation=\"file.stat\",environment=\"native\"} 1",
+            "syscost_kernel_entries{case=\"file.lstat\",operation=\"file.lstat\",environment=\"native\"} 0",
+            "syscost_kernel_entries_by_call{case=\"id.umask\",operation=\"id.umask\",environment=\"native\",call=\"umask\"} 1",
+            "syscost_run_host{version=\"0\"} 1",
+        ];
+        for line in expected {
+            assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+        }
+        assert!(text.ends_with("\n# EOF\n") && !text.contains("run_start_time"), "{text}");
+    }
+
+    #[test]
+    fn labels_are_escaped() {
+        assert_eq!(escape("a\"b\\c\nd\r\te"), "a\\\"b\\\\c\\nd  e");
+        assert_eq!(one_line("a\nb"), "a b");
+    }
+}
