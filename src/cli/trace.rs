@@ -70,7 +70,7 @@ Examples:
   syscost trace -p 1234 --for 10
 
 Standard output is the command's. The table goes to standard error, or to the file of --report.
-Exit status: the command's; 128+N if signal N ended it, 126 if it cannot be run, 127 if it is not there;
+Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
 1 if tracing failed or lost data, 2 usage.";
 
 /// Traces and reports.
