@@ -20,9 +20,16 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { audit: 0xC000_00F3, label: "riscv64", name_of: |n| riscv64::Sysno::new(n).map(|s| s.name()) },
 ];
 
+const X86_64: u32 = 0xC000_003E;
+/// Marks the numbers of x32, which enters by the gate of x86_64 (asm/unistd.h, __X32_SYSCALL_BIT).
+const X32: u64 = 0x4000_0000;
+
 /// The name of call `number` made by the gate of `audit`; where that is not the process's `own` architecture, the name
 /// of the gate stands behind it: `getpid(i386)`. A number without a name is `syscall(number)`.
 pub fn name(audit: u32, number: u64, own: u32) -> String {
+    if audit == X86_64 && number & X32 != 0 && number != u64::MAX {
+        return format!("{}(x32)", name(audit, number & !X32, audit));
+    }
     let architecture = ARCHITECTURES.iter().find(|a| a.audit == audit);
     let index = usize::try_from(number).ok();
     let name = architecture.zip(index).and_then(|(a, index)| (a.name_of)(index));
@@ -31,6 +38,12 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
         Some(a) if audit != own => format!("{name}({})", a.label),
         _ => name,
     }
+}
+
+/// What the architecture of `audit` is called, where it is not the one that this program was built for.
+pub fn foreign(audit: u32) -> Option<&'static str> {
+    let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;
+    (label != std::env::consts::ARCH).then_some(label)
 }
 
 /// Whether some architecture has a system call of that name.
@@ -42,7 +55,6 @@ pub fn is_known(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    const X86_64: u32 = 0xC000_003E;
     const I386: u32 = 0x4000_0003;
 
     #[test]
@@ -51,6 +63,7 @@ mod tests {
         assert_eq!(name(X86_64, 262, X86_64), "newfstatat");
         assert_eq!(name(I386, 20, X86_64), "getpid(i386)");
         assert_eq!(name(I386, 20, I386), "getpid");
+        assert_eq!(name(X86_64, X32 | 39, X86_64), "getpid(x32)");
         assert_eq!(name(X86_64, u64::MAX, X86_64), "syscall(-1)");
         assert_eq!(name(X86_64, 9999, X86_64), "syscall(9999)");
     }

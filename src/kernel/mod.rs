@@ -3,8 +3,16 @@
 
 pub mod affinity;
 pub mod checks;
+pub mod clock;
+pub mod follow;
 pub mod host;
+pub mod launch;
+pub mod perf;
 pub mod process;
 pub mod ptrace;
+pub mod seccomp;
 pub mod step;
 pub mod taxes;
+pub mod tracee;
+pub mod usage;
+pub mod wake;

@@ -1,0 +1,76 @@
+//! How the ptrace tracer gets hold of its root, and why it may not.
+
+use super::PtraceTracer;
+use crate::trace::{Root, threads};
+use anyhow::{Result, anyhow};
+use nix::errno::Errno;
+
+impl PtraceTracer {
+    /// Puts it onto a command of ours or a process that runs.
+    ///
+    /// # Errors
+    /// Why the kernel refuses, and what to do.
+    pub(super) fn attach_root(&mut self, root: Root) -> Result<()> {
+        let pid = match root {
+            Root::Held(pid) | Root::Running(pid) => {
+                i32::try_from(pid).map_err(|_| anyhow!("trace: no process {pid}"))?
+            }
+        };
+        self.root = pid;
+        self.held = matches!(root, Root::Held(_));
+        match root {
+            Root::Held(_) => {
+                self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
+                self.tree.started(pid, None);
+            }
+            Root::Running(_) => {
+                self.attach_threads(pid)?;
+                self.counting = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// All threads of a process; again until no new one is found, for they may make more meanwhile.
+    fn attach_threads(&mut self, pid: i32) -> Result<()> {
+        self.tree.started(pid, None);
+        loop {
+            let threads = threads(pid.unsigned_abs())?.into_iter().map(u32::cast_signed);
+            let new: Vec<i32> = threads.filter(|tid| !self.tree.has(*tid) || self.is_first(*tid)).collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for tid in new {
+                match self.follower.attach(tid) {
+                    // It may have ended since.
+                    Err(Errno::ESRCH) if tid != pid => {}
+                    Err(errno) => return Err(refused(pid, errno)),
+                    Ok(()) if tid != pid => self.tree.started(tid, Some(pid)),
+                    Ok(()) => {}
+                }
+            }
+        }
+    }
+
+    fn is_first(&self, tid: i32) -> bool {
+        tid == self.root && !self.follower.has(tid)
+    }
+}
+
+/// Why a process cannot be traced, and what to do.
+fn refused(pid: i32, errno: Errno) -> anyhow::Error {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map_or("0", str::trim);
+    match errno {
+        Errno::ESRCH => anyhow!("trace: no process {pid}"),
+        Errno::EPERM if tracer != "0" => {
+            let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
+            anyhow!("trace: process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
+        }
+        Errno::EPERM => anyhow!(
+            "trace: process {pid} may not be traced (ptrace: EPERM): it is somebody else's or protected; try as root, \
+             or see kernel.yama.ptrace_scope"
+        ),
+        _ => anyhow!("trace: ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})", errno.desc()),
+    }
+}
