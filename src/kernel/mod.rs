@@ -2,9 +2,11 @@
 //! `unsafe` is allowed here alone, each block with its reason.
 
 pub mod affinity;
+pub mod bpf;
 pub mod checks;
 pub mod host;
 pub mod process;
 pub mod ptrace;
 pub mod step;
 pub mod taxes;
+pub mod tree;

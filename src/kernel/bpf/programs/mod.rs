@@ -1,0 +1,185 @@
+//! The six programs, written with `asm`. Pure: instructions out of offsets and map descriptors.
+//!
+//! Throughout: R6 is the program's context, R7 the processor's window. Programs at these tracepoints run with preemption
+//! off and do not interrupt each other, so that the window needs no lock. The frame below R10 is used as `slot` says.
+
+mod depth;
+mod descriptor;
+mod enter;
+mod exit;
+mod life;
+mod parts;
+mod record;
+mod switch;
+
+use super::asm::{Asm, At, Helper, If, Label, Reg};
+use super::kernel_types::KernelTypes;
+
+/// Descriptors of the maps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Maps {
+    pub cpu: i32,
+    pub tasks: i32,
+    pub calls: i32,
+    pub durations: i32,
+    pub names: i32,
+    pub usage: i32,
+    pub what: i32,
+    pub globals: i32,
+    pub paths: i32,
+    pub roots: i32,
+}
+
+/// What the programs are written for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    pub types: &'a KernelTypes,
+    pub maps: Maps,
+    /// Numbers of execve and execveat.
+    pub exec: [i32; 2],
+    /// Whether calls are timed.
+    pub times: bool,
+    /// Whether processes of map `roots` are followed from their next call on.
+    pub adopts: bool,
+}
+
+/// A program's name, its tracepoint (an index of `kernel_types::TRACEPOINTS`), and its instructions.
+pub type Program = (&'static str, usize, Vec<u64>);
+
+/// All programs, in the order in which they are to be attached: those that keep the books first.
+///
+/// # Errors
+/// A mistake in a program's text.
+pub fn all(target: &Target) -> Result<Vec<Program>, String> {
+    type Write = fn(&mut Writer);
+    let programs: [(&'static str, usize, Write); 6] = [
+        ("syscost_switch", 2, switch::write),
+        ("syscost_fork", 3, life::write_fork),
+        ("syscost_exec", 4, life::write_exec),
+        ("syscost_end", 5, life::write_end),
+        ("syscost_exit", 1, exit::write),
+        ("syscost_enter", 0, enter::write),
+    ];
+    let written = programs.map(|(name, tracepoint, write)| {
+        let code = Writer::program(target, write).map_err(|why| format!("{name}: {why}"))?;
+        Ok((name, tracepoint, code))
+    });
+    written.into_iter().collect()
+}
+
+/// Places in the frame.
+mod slot {
+    pub const KEY: i16 = -8;
+    pub const NOW: i16 = -16;
+    pub const ELAPSED: i16 = -24;
+    pub const MOVED: i16 = -32;
+    pub const ON_CPU: i16 = -40;
+    pub const UNFINISHED: i16 = -48;
+    /// A process name: 16 bytes.
+    pub const NAME: i16 = -64;
+    /// A value for a hash map: up to 56 bytes.
+    pub const VALUE: i16 = -120;
+}
+
+/// A program that is being written: the assembler, and what all programs share.
+struct Writer<'a> {
+    asm: Asm,
+    target: &'a Target<'a>,
+    /// Where the program ends.
+    out: Label,
+}
+
+impl std::ops::Deref for Writer<'_> {
+    type Target = Asm;
+    fn deref(&self) -> &Asm {
+        &self.asm
+    }
+}
+
+impl std::ops::DerefMut for Writer<'_> {
+    fn deref_mut(&mut self) -> &mut Asm {
+        &mut self.asm
+    }
+}
+
+impl Writer<'_> {
+    /// The frame of every program: the window is found, the body runs, `out` returns.
+    fn program(target: &Target, body: fn(&mut Writer)) -> Result<Vec<u64>, String> {
+        let mut asm = Asm::new();
+        let out = asm.label();
+        let mut writer = Writer { asm, target, out };
+        writer.find_window();
+        body(&mut writer);
+        writer.place(out);
+        writer.exit();
+        writer.asm.finish()
+    }
+
+    fn find_window(&mut self) {
+        let (cpu, out) = (self.target.maps.cpu, self.out);
+        self.mov(Reg::R6, Reg::R1);
+        self.store(super::asm::Width::B32, At(Reg::R10, slot::KEY), 0);
+        self.mov(Reg::R2, Reg::R10);
+        self.op(super::asm::Op::Add, Reg::R2, i32::from(slot::KEY));
+        self.load_map(Reg::R1, cpu);
+        self.call(Helper::MapLookup);
+        self.jump_if(If::Equal, Reg::R0, 0, out);
+        self.mov(Reg::R7, Reg::R0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::bpf::kernel_types::{Registers, TaskFields};
+
+    fn types() -> KernelTypes {
+        KernelTypes {
+            tracepoints: [1, 2, 3, 4, 5, 6],
+            switch_has_state: true,
+            task: TaskFields {
+                compat: 16,
+                compat_bit: 2,
+                state: 24,
+                files: 32,
+                signal: 40,
+                pid: 48,
+                tgid: 52,
+                accounting: [56, 64, 72, 80, 88, 96],
+            },
+            fdt: 32,
+            max_fds: 0,
+            fd: 8,
+            f_inode: 32,
+            i_mode: 0,
+            i_flags: 12,
+            i_rdev: 76,
+            maxrss: 600,
+            registers: Registers { number: 120, arguments: [112, 104, 96], compat_arguments: [40, 88, 96] },
+            cast: None,
+        }
+    }
+
+    #[test]
+    fn programs_are_whole_and_small() {
+        let types = types();
+        for (times, adopts) in [(true, true), (true, false), (false, false)] {
+            let target = Target { types: &types, maps: Maps::default(), exec: [59, 322], times, adopts };
+            let programs = all(&target).unwrap();
+            assert_eq!(programs.len(), 6);
+            let longest = programs.iter().map(|(_, _, code)| code.len()).max().unwrap();
+            assert!(longest < 600, "{longest}");
+        }
+    }
+
+    #[test]
+    fn counting_alone_reads_no_clock_at_calls() {
+        let types = types();
+        let target = Target { types: &types, maps: Maps::default(), exec: [59, 322], times: false, adopts: false };
+        let clock = 0x85 | 5 << 32;
+        for (name, _, code) in all(&target).unwrap() {
+            let reads = code.contains(&clock);
+            assert_eq!(reads, matches!(name, "syscost_switch" | "syscost_end"), "{name}");
+        }
+    }
+}
