@@ -32,10 +32,12 @@ pub mod task {
     pub const ON_SINCE: i16 = 88;
     /// The path, an address in the task's memory.
     pub const PATH: i16 = 96;
-    pub const END: i16 = 104;
+    /// Call and errno of the last call where it is to be made again; its class is still in `CLASS`.
+    pub const AGAIN: i16 = 104;
+    pub const END: i16 = 112;
     /// In storage alone: the kernel's accounting when tracing began, in the order of `usage`.
     pub const BASE: i16 = END;
-    pub const STORED: u32 = 104 + 6 * 8;
+    pub const STORED: u32 = END as u32 + 6 * 8;
 }
 
 /// States of a task. One without storage, or 0 there, is not traced.
@@ -52,10 +54,10 @@ pub mod window {
     /// How many names this processor has numbered.
     pub const NAMES: i16 = super::task::END;
     /// Largest resident set of a process that ended here, in pages.
-    pub const PEAK_PAGES: i16 = 112;
+    pub const PEAK_PAGES: i16 = 120;
     /// 1 where the running task was found to be none of those that are followed.
-    pub const STRANGER: i16 = 120;
-    pub const CACHE: i16 = 128;
+    pub const STRANGER: i16 = 128;
+    pub const CACHE: i16 = 136;
     pub const CACHE_BITS: i32 = 8;
     pub const DURATIONS: i16 = CACHE + (super::entry::BYTES << CACHE_BITS) as i16;
     pub const DURATION_BITS: i32 = 9;
@@ -136,6 +138,8 @@ pub mod key {
     pub const CALL_MASK: i32 = 0x3ffff;
     pub const ERRNO: i32 = 18;
     pub const ERRNO_MAX: i32 = 1023;
+    /// From here on an error means that a call is to be made again (ERESTARTSYS and others of linux/errno.h).
+    pub const ERRNO_AGAIN: i32 = 512;
     pub const CLASS: i32 = 28;
     pub const NAME: i32 = 39;
     pub const OPEN: u64 = 1 << 32;

@@ -29,17 +29,16 @@ pub use available::available;
 pub use calibrate::{added_per_call_ns, pidfd};
 pub use session::{Config, Globals, Raw, Session};
 
-/// Names of BPF programs that are loaded now on the whole machine, ours or not.
-pub fn loaded_programs() -> Vec<String> {
-    /// Where the name stands in struct bpf_prog_info.
-    const NAME: usize = 64;
-    use std::os::fd::AsFd;
-    let ids = std::iter::successors(sys::next_program_id(0), |id| sys::next_program_id(*id));
-    let named = ids.filter_map(sys::program_by_id).filter_map(|program| {
-        let mut info = [0; NAME + 16];
-        sys::program_info(program.as_fd(), &mut info).ok()?;
-        let name = info[NAME..].split(|byte| *byte == 0).next()?;
-        Some(String::from_utf8_lossy(name).into_owned())
-    });
-    named.collect()
+/// Whether a BPF program of that number is loaded, by whomever.
+pub fn is_loaded(id: u32) -> bool {
+    sys::program_by_id(id).is_some()
+}
+
+/// The numbers of the BPF programs that a process holds descriptors of.
+pub fn programs_of(pid: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    let texts = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
+    let numbers =
+        texts.filter_map(|text| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok()));
+    numbers.collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
 }

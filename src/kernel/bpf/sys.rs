@@ -14,7 +14,6 @@ const MAP_UPDATE_ELEM: i32 = 2;
 const MAP_DELETE_ELEM: i32 = 3;
 const MAP_GET_NEXT_KEY: i32 = 4;
 const PROG_LOAD: i32 = 5;
-const PROG_GET_NEXT_ID: i32 = 11;
 const PROG_GET_FD_BY_ID: i32 = 13;
 const OBJ_GET_INFO_BY_FD: i32 = 15;
 const RAW_TRACEPOINT_OPEN: i32 = 17;
@@ -251,13 +250,6 @@ pub fn next_key(map: BorrowedFd, key: Option<&[u8]>, next: &mut [u8]) -> Result<
         Err(Errno::ENOENT) => Ok(false),
         other => other.map(|_| true),
     }
-}
-
-/// The number behind `id` of a program that is loaded now.
-pub fn next_program_id(id: u32) -> Option<u32> {
-    let mut request = GetId { start: id, ..GetId::default() };
-    // SAFETY: the request holds no pointers.
-    unsafe { bpf(PROG_GET_NEXT_ID, &mut request) }.ok().map(|_| request.next)
 }
 
 /// A loaded program by its number.

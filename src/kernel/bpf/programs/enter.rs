@@ -102,7 +102,7 @@ fn open(w: &mut Writer) {
     w.mov_wide(R1, key::OPEN);
     w.op(Or, R1, R8);
     w.store(B64, At(R7, task::CALL), R1);
-    for field in [task::WHAT, task::CLASS, task::BLOCKED, task::PREEMPTED] {
+    for field in [task::WHAT, task::CLASS, task::BLOCKED, task::PREEMPTED, task::AGAIN] {
         w.store(B64, At(R7, field), 0);
     }
 }

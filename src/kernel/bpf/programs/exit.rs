@@ -76,7 +76,7 @@ fn held(w: &mut Writer) {
 
 /// R9 = the call with its error, or with what of its class is known only now.
 fn key_of_result(w: &mut Writer) {
-    let (success, fits, classed) = (w.label(), w.label(), w.label());
+    let (success, fits, once, classed) = (w.label(), w.label(), w.label(), w.label());
     w.store(B64, At(R10, slot::MOVED), 0);
     w.op(super::super::asm::Op::And, R9, key::CALL_MASK);
     w.jump_if(If::SignedAtLeast, R8, 0, success);
@@ -86,9 +86,13 @@ fn key_of_result(w: &mut Writer) {
     w.jump_if(If::Below, R1, key::ERRNO_MAX, fits);
     w.mov(R1, key::ERRNO_MAX);
     w.place(fits);
+    w.mov(R2, R1);
     w.op(ShiftLeft, R1, key::ERRNO);
     w.op(Or, R9, R1);
     w.mov(R8, 0);
+    w.jump_if(If::Below, R2, key::ERRNO_AGAIN, once);
+    w.store(B64, At(R7, task::AGAIN), R9);
+    w.place(once);
     w.place(success);
     w.load(B64, R1, At(R7, task::WHAT));
     w.jump_if(If::Equal, R1, 0, classed);

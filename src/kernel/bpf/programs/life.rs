@@ -49,7 +49,7 @@ pub fn write_exec(w: &mut Writer) {
 
 /// A task ends: the call in which it stands never returns, and its accounting is added up.
 pub fn write_end(w: &mut Writer) {
-    let (finished, unlive, lost, out) = (w.label(), w.label(), w.label(), w.out);
+    let (unlive, lost, out) = (w.label(), w.label(), w.out);
     w.load(B64, R1, At(R7, task::STATE));
     w.jump_if(If::Equal, R1, 0, out);
     w.call(Helper::KtimeGetNs);
@@ -57,13 +57,7 @@ pub fn write_end(w: &mut Writer) {
     w.load(B64, R1, At(R7, task::STATE));
     w.jump_if(If::Equal, R1, state::HELD, unlive);
     add_run_time(w);
-    w.load(B64, R9, At(R7, task::CALL));
-    w.jump_if(If::Equal, R9, 0, finished);
-    w.op(super::super::asm::Op::And, R9, key::CALL_MASK);
-    w.store(B64, At(R10, slot::UNFINISHED), 1);
-    w.store(B64, At(R10, slot::MOVED), 0);
-    w.record();
-    w.place(finished);
+    end_call(w);
     w.load(B64, R1, At(R7, task::NAME));
     w.store(B64, At(R10, slot::KEY), R1);
     let sums = w.target.maps.usage;
@@ -76,6 +70,23 @@ pub fn write_end(w: &mut Writer) {
     w.lose();
     w.place(unlive);
     forget(w);
+}
+
+/// The call in which it stands, or the one that a signal broke off and that would have been made again.
+fn end_call(w: &mut Writer) {
+    let (outside, done) = (w.label(), w.label());
+    w.load(B64, R9, At(R7, task::CALL));
+    w.jump_if(If::Equal, R9, 0, outside);
+    w.op(super::super::asm::Op::And, R9, key::CALL_MASK);
+    w.store(B64, At(R10, slot::UNFINISHED), 1);
+    w.store(B64, At(R10, slot::MOVED), 0);
+    w.record();
+    w.jump(done);
+    w.place(outside);
+    w.load(B64, R9, At(R7, task::AGAIN));
+    w.jump_if(If::Equal, R9, 0, done);
+    w.record_never_again();
+    w.place(done);
 }
 
 /// What it ran since it came onto this processor. The time is in the frame, and in R0.

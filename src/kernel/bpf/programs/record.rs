@@ -11,14 +11,7 @@ impl Writer<'_> {
     /// Counts the call of the window. R9 is its call and errno; class and name come from the window, the time of the
     /// end, bytes moved and whether it is unfinished (1) from the frame. Loses R0 to R5, R8 and R9.
     pub fn record(&mut self) {
-        self.load(B64, R1, At(R7, task::CLASS));
-        self.op(ShiftLeft, R1, key::CLASS);
-        self.op(Or, R9, R1);
-        self.load(B64, R1, At(R7, task::NAME));
-        self.op(ShiftLeft, R1, key::NAME);
-        self.op(Or, R9, R1);
-        self.mov_wide(R1, key::SET);
-        self.op(Or, R9, R1);
+        self.complete_key();
         if self.target.times {
             self.split_time();
         }
@@ -27,6 +20,27 @@ impl Writer<'_> {
         if self.target.times {
             self.record_duration();
         }
+    }
+
+    /// The last call of the task, whose call and errno are in R9, was to be made again, but never will: it counts as
+    /// unfinished. Loses R0 to R5, R8 and R9.
+    pub fn record_never_again(&mut self) {
+        self.complete_key();
+        self.find_entry();
+        self.load(B64, R1, At(R8, window::CACHE + entry::UNFINISHED));
+        self.op(Add, R1, 1);
+        self.store(B64, At(R8, window::CACHE + entry::UNFINISHED), R1);
+    }
+
+    fn complete_key(&mut self) {
+        self.load(B64, R1, At(R7, task::CLASS));
+        self.op(ShiftLeft, R1, key::CLASS);
+        self.op(Or, R9, R1);
+        self.load(B64, R1, At(R7, task::NAME));
+        self.op(ShiftLeft, R1, key::NAME);
+        self.op(Or, R9, R1);
+        self.mov_wide(R1, key::SET);
+        self.op(Or, R9, R1);
     }
 
     /// Elapsed time and that on a processor, into the frame.
