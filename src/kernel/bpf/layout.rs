@@ -1,15 +1,16 @@
 //! What the programs and the reader of their maps agree on: where things stand in values, and how a key is packed.
 //! Pure constants and arithmetic.
 //!
-//! **Window.** Each processor has one value in map `cpu`. It starts with the state of the task that runs there, if that
-//! is traced; the rest counts. The switch program keeps the state in task storage while the task is off the processor,
-//! as registers are kept, so that the programs at entry and exit look nothing up but the window.
+//! **State.** What is known of a task is kept in its task storage: programs at entry and exit find it there, those at
+//! switches note in it when the task was off the processor. A design that kept the state of the running task in a
+//! variable of the processor and moved it at switches was faster and wrong: kernels were seen to pass over some switches,
+//! and calls were then counted for nobody. As it is, a switch that is not seen spoils the times of one call, no count.
 //!
-//! **Caches.** The window ends with two tables, addressed by a hash of a key: calls by key, and durations. An entry whose
-//! place is wanted by another key is added to the hash map `calls` or `durations` and begins anew: nothing is dropped,
-//! and the common path costs no look-up in a hash map.
+//! **Window.** Each processor has one value in map `cpu` with two tables, addressed by a hash of a key: calls by key, and
+//! durations. An entry whose place is wanted by another key is added to the hash map `calls` or `durations` and begins
+//! anew: nothing is dropped, and the common path costs no look-up in a hash map.
 
-/// Words of a task's state, as byte offsets. The order is that of task storage, too.
+/// A task's state, as byte offsets in its storage.
 pub mod task {
     /// See `state`.
     pub const STATE: i16 = 0;
@@ -20,6 +21,7 @@ pub mod task {
     /// Its class as far as the arguments tell.
     pub const CLASS: i16 = 24;
     pub const START: i16 = 32;
+    /// When it left the processor within a call; 0 while it is on one.
     pub const OFF_SINCE: i16 = 40;
     /// 1 where the task left the processor to wait, 0 where it was preempted.
     pub const OFF_BLOCKED: i16 = 48;
@@ -29,13 +31,14 @@ pub mod task {
     pub const NAME: i16 = 72;
     /// Nanoseconds on processors before `ON_SINCE`.
     pub const RAN: i16 = 80;
+    /// When it came onto a processor; 0 while it is off.
     pub const ON_SINCE: i16 = 88;
     /// The path, an address in the task's memory.
     pub const PATH: i16 = 96;
     /// Call and errno of the last call where it is to be made again; its class is still in `CLASS`.
     pub const AGAIN: i16 = 104;
     pub const END: i16 = 112;
-    /// In storage alone: the kernel's accounting when tracing began, in the order of `usage`.
+    /// The kernel's accounting when tracing began, in the order of `usage`.
     pub const BASE: i16 = END;
     pub const STORED: u32 = END as u32 + 6 * 8;
 }
@@ -49,15 +52,15 @@ pub mod state {
     pub const BORN: i32 = 3;
 }
 
-/// The window behind the task's state.
+/// A processor's window.
 pub mod window {
     /// How many names this processor has numbered.
-    pub const NAMES: i16 = super::task::END;
+    pub const NAMES: i16 = 0;
     /// Largest resident set of a process that ended here, in pages.
-    pub const PEAK_PAGES: i16 = 120;
+    pub const PEAK_PAGES: i16 = 8;
     /// 1 where the running task was found to be none of those that are followed.
-    pub const STRANGER: i16 = 128;
-    pub const CACHE: i16 = 136;
+    pub const STRANGER: i16 = 16;
+    pub const CACHE: i16 = 24;
     pub const CACHE_BITS: i32 = 8;
     pub const DURATIONS: i16 = CACHE + (super::entry::BYTES << CACHE_BITS) as i16;
     pub const DURATION_BITS: i32 = 9;
@@ -88,7 +91,9 @@ pub mod global {
     pub const THREADS: i16 = 24;
     /// Names for which there was no number left.
     pub const NAMELESS: i16 = 32;
-    pub const BYTES: u32 = 40;
+    /// Switches that were not seen, as far as it shows.
+    pub const UNSEEN: i16 = 40;
+    pub const BYTES: u32 = 48;
 }
 
 /// Sums by process name, as offsets in the values of map `usage`.

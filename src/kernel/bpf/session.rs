@@ -73,6 +73,7 @@ pub struct Globals {
     pub processes: u64,
     pub threads: u64,
     pub nameless: u64,
+    pub unseen: u64,
 }
 
 impl Session {
@@ -149,6 +150,7 @@ impl Session {
             processes: word(global::PROCESSES),
             threads: word(global::THREADS),
             nameless: word(global::NAMELESS),
+            unseen: word(global::UNSEEN),
         })
     }
 

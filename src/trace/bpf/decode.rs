@@ -166,6 +166,12 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, names: &BTreeMap<u32, String>, into: &
     if raw.globals.nameless > 0 {
         into.warnings.push(format!("more process names than can be told apart: the rest is under '{NAMELESS}'"));
     }
+    if raw.globals.unseen > 0 {
+        into.warnings.push(format!(
+            "{} switches of tasks were not seen: on-CPU and blocked time of as many calls are mixed up",
+            raw.globals.unseen
+        ));
+    }
     if raw.globals.lost > 0 {
         into.warnings.push(format!("{} events could not be counted: the profile is incomplete", raw.globals.lost));
     }

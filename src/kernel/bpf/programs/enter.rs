@@ -14,10 +14,7 @@ const NUMBER: i16 = 8;
 /// R8 is the packed call, R9 the running task; later R8 the argument.
 pub fn write(w: &mut Writer) {
     let (live, foreign, classed) = (w.label(), w.label(), w.label());
-    w.load(B64, R1, At(R7, task::STATE));
-    w.jump_if(If::Equal, R1, 0, foreign);
-    w.call(Helper::GetCurrentTaskBtf);
-    w.mov(R9, R0);
+    w.find_task(foreign);
     w.load(B64, R8, At(R6, NUMBER));
     w.load(B64, R1, At(R7, task::STATE));
     w.jump_if(If::Equal, R1, state::LIVE, live);
@@ -55,9 +52,6 @@ fn held_or_born(w: &mut Writer, live: Label) {
     }
     w.jump(out);
     w.place(exec);
-    w.mov(R2, R9);
-    w.storage(false);
-    w.jump_if(If::Equal, R0, 0, out);
     w.note_base(R9);
     w.call(Helper::KtimeGetNs);
     w.store(B64, At(R7, task::ON_SINCE), R0);
@@ -65,14 +59,13 @@ fn held_or_born(w: &mut Writer, live: Label) {
     w.jump(live);
 }
 
-/// A task that is not followed: it is from now on where its process is one of the roots. Goes to `out` otherwise.
+/// A task that is not followed, in R9: it is from now on where its process is one of the roots. Goes to `out` otherwise.
 fn adopt(w: &mut Writer) {
     let (stranger, made, out) = (w.label(), w.label(), w.out);
     let (tgid, roots) = (w.target.types.task.tgid, w.target.maps.roots);
-    w.load(B64, R1, At(R7, window::STRANGER));
+    w.find_window();
+    w.load(B64, R1, At(R0, window::STRANGER));
     w.jump_if(If::NotEqual, R1, 0, out);
-    w.call(Helper::GetCurrentTaskBtf);
-    w.mov(R9, R0);
     w.load(B32, R1, At(R9, tgid));
     w.store(B64, At(R10, slot::KEY), R1);
     w.look_up(roots, slot::KEY);
@@ -82,14 +75,12 @@ fn adopt(w: &mut Writer) {
     w.jump_if(If::NotEqual, R0, 0, made);
     w.lose();
     w.place(stranger);
-    w.store(B64, At(R7, window::STRANGER), 1);
+    w.load(B64, R1, At(R10, slot::WINDOW));
+    w.store(B64, At(R1, window::STRANGER), 1);
     w.jump(out);
     w.place(made);
+    w.mov(R7, R0);
     w.note_base(R9);
-    w.store(B64, At(R0, task::STATE), state::LIVE);
-    for offset in (0..task::END).step_by(8) {
-        w.store(B64, At(R7, offset), 0);
-    }
     w.store(B64, At(R7, task::STATE), state::LIVE);
     w.number_name();
     w.call(Helper::KtimeGetNs);
@@ -97,12 +88,12 @@ fn adopt(w: &mut Writer) {
     w.count(global::LIVE, 1);
 }
 
-/// Begins the call in the window. Loses R1.
+/// Begins the call in the task's state. Loses R1.
 fn open(w: &mut Writer) {
     w.mov_wide(R1, key::OPEN);
     w.op(Or, R1, R8);
     w.store(B64, At(R7, task::CALL), R1);
-    for field in [task::WHAT, task::CLASS, task::BLOCKED, task::PREEMPTED, task::AGAIN] {
+    for field in [task::WHAT, task::CLASS, task::BLOCKED, task::PREEMPTED, task::OFF_SINCE, task::AGAIN] {
         w.store(B64, At(R7, field), 0);
     }
 }

@@ -15,8 +15,7 @@ const ERRNO_MAX: i32 = 4095;
 /// R8 is the result, R9 the key.
 pub fn write(w: &mut Writer) {
     let (opened, live, out) = (w.label(), w.label(), w.out);
-    w.load(B64, R1, At(R7, task::STATE));
-    w.jump_if(If::Equal, R1, 0, out);
+    w.find_task(out);
     if w.target.times {
         w.call(Helper::KtimeGetNs);
         w.store(B64, At(R10, slot::NOW), R0);
@@ -30,10 +29,13 @@ pub fn write(w: &mut Writer) {
     w.jump_if(If::Equal, R1, state::LIVE, live);
     held(w);
     w.place(live);
+    if w.target.times {
+        w.settle();
+    }
     key_of_result(w);
+    w.store(B64, At(R7, task::CALL), 0);
     w.store(B64, At(R10, slot::UNFINISHED), 0);
     w.record();
-    w.store(B64, At(R7, task::CALL), 0);
 }
 
 /// A return without an entry: the first one of a child, which is no call of its own; or a call that a seccomp filter or

@@ -3,7 +3,7 @@
 use super::super::asm::Op::{Add, Sub};
 use super::super::asm::Reg::{R0, R1, R2, R6, R7, R8, R9, R10};
 use super::super::asm::Width::{B32, B64};
-use super::super::asm::{At, Helper, If, Label};
+use super::super::asm::{At, Helper, If};
 use super::super::layout::{global, key, state, task, usage, window};
 use super::{Writer, slot};
 
@@ -14,6 +14,7 @@ const TASK: i16 = 0;
 /// Parent (running) to child: the child is followed, too.
 pub fn write_fork(w: &mut Writer) {
     let (made, thread, out) = (w.label(), w.label(), w.out);
+    w.find_task(out);
     w.load(B64, R1, At(R7, task::STATE));
     w.jump_if(If::NotEqual, R1, state::LIVE, out);
     w.load(B64, R2, At(R6, CHILD));
@@ -42,16 +43,14 @@ pub fn write_fork(w: &mut Writer) {
 /// The kernel has just taken the new program's name.
 pub fn write_exec(w: &mut Writer) {
     let out = w.out;
-    w.load(B64, R1, At(R7, task::STATE));
-    w.jump_if(If::Equal, R1, 0, out);
+    w.find_task(out);
     w.number_name();
 }
 
 /// A task ends: the call in which it stands never returns, and its accounting is added up.
 pub fn write_end(w: &mut Writer) {
     let (unlive, lost, out) = (w.label(), w.label(), w.out);
-    w.load(B64, R1, At(R7, task::STATE));
-    w.jump_if(If::Equal, R1, 0, out);
+    w.find_task(out);
     w.call(Helper::KtimeGetNs);
     w.store(B64, At(R10, slot::NOW), R0);
     w.load(B64, R1, At(R7, task::STATE));
@@ -64,7 +63,7 @@ pub fn write_end(w: &mut Writer) {
     w.look_up_or_make(sums, usage::BYTES as i16);
     w.jump_if(If::Equal, R0, 0, lost);
     w.mov(R8, R0);
-    account(w, lost);
+    account(w);
     w.jump(unlive);
     w.place(lost);
     w.lose();
@@ -78,6 +77,9 @@ fn end_call(w: &mut Writer) {
     w.load(B64, R9, At(R7, task::CALL));
     w.jump_if(If::Equal, R9, 0, outside);
     w.op(super::super::asm::Op::And, R9, key::CALL_MASK);
+    if w.target.times {
+        w.settle();
+    }
     w.store(B64, At(R10, slot::UNFINISHED), 1);
     w.store(B64, At(R10, slot::MOVED), 0);
     w.record();
@@ -91,39 +93,34 @@ fn end_call(w: &mut Writer) {
 
 /// What it ran since it came onto this processor. The time is in the frame, and in R0.
 fn add_run_time(w: &mut Writer) {
+    let unknown = w.label();
     w.load(B64, R2, At(R7, task::ON_SINCE));
+    w.jump_if(If::Equal, R2, 0, unknown);
     w.op(Sub, R0, R2);
     w.load(B64, R2, At(R7, task::RAN));
     w.op(Add, R0, R2);
     w.store(B64, At(R7, task::RAN), R0);
+    w.place(unknown);
 }
 
 /// Adds to the sums at R8, and keeps the largest resident set.
-fn account(w: &mut Writer, lost: Label) {
+fn account(w: &mut Writer) {
     let smaller = w.label();
     let (signal, maxrss) = (w.target.types.task.signal, w.target.types.maxrss);
-    w.load(B64, R2, At(R6, TASK));
-    w.storage(false);
-    w.jump_if(If::Equal, R0, 0, lost);
-    w.mov(R9, R0);
     w.mov(R0, R8);
     w.load(B64, R8, At(R6, TASK));
-    w.add_usage(R8, R9);
+    w.add_usage(R8);
+    w.find_window();
     w.load(B64, R1, At(R8, signal));
     w.load(B64, R1, At(R1, maxrss));
-    w.load(B64, R2, At(R7, window::PEAK_PAGES));
+    w.load(B64, R2, At(R0, window::PEAK_PAGES));
     w.jump_if(If::Below, R1, R2, smaller);
-    w.store(B64, At(R7, window::PEAK_PAGES), R1);
+    w.store(B64, At(R0, window::PEAK_PAGES), R1);
     w.place(smaller);
 }
 
-/// It is not traced any more: neither here, nor when it comes back to a processor to end for good.
+/// It is not traced any more, though it runs on for a moment.
 fn forget(w: &mut Writer) {
-    let out = w.out;
     w.store(B64, At(R7, task::STATE), 0);
     w.count(global::LIVE, -1);
-    w.load(B64, R2, At(R6, TASK));
-    w.storage(false);
-    w.jump_if(If::Equal, R0, 0, out);
-    w.store(B64, At(R0, task::STATE), 0);
 }

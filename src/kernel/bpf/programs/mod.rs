@@ -1,7 +1,8 @@
 //! The six programs, written with `asm`. Pure: instructions out of offsets and map descriptors.
 //!
-//! Throughout: R6 is the program's context, R7 the processor's window. Programs at these tracepoints run with preemption
-//! off and do not interrupt each other, so that the window needs no lock. The frame below R10 is used as `slot` says.
+//! Throughout: R6 is the program's context, R7 the state of the running task. Programs at these tracepoints run with
+//! preemption off and do not interrupt each other, so that state and window need no lock. The frame below R10 is used
+//! as `slot` says.
 
 mod depth;
 mod descriptor;
@@ -12,7 +13,7 @@ mod parts;
 mod record;
 mod switch;
 
-use super::asm::{Asm, At, Helper, If, Label, Reg};
+use super::asm::{Asm, Label, Reg};
 use super::kernel_types::KernelTypes;
 
 /// Descriptors of the maps.
@@ -75,10 +76,12 @@ mod slot {
     pub const MOVED: i16 = -32;
     pub const ON_CPU: i16 = -40;
     pub const UNFINISHED: i16 = -48;
+    /// The address of the window, once `find_window` ran.
+    pub const WINDOW: i16 = -56;
     /// A process name: 16 bytes.
-    pub const NAME: i16 = -64;
+    pub const NAME: i16 = -72;
     /// A value for a hash map: up to 56 bytes.
-    pub const VALUE: i16 = -120;
+    pub const VALUE: i16 = -128;
 }
 
 /// A program that is being written: the assembler, and what all programs share.
@@ -103,28 +106,16 @@ impl std::ops::DerefMut for Writer<'_> {
 }
 
 impl Writer<'_> {
-    /// The frame of every program: the window is found, the body runs, `out` returns.
+    /// The frame of every program: the body runs, `out` returns.
     fn program(target: &Target, body: fn(&mut Writer)) -> Result<Vec<u64>, String> {
         let mut asm = Asm::new();
         let out = asm.label();
         let mut writer = Writer { asm, target, out };
-        writer.find_window();
+        writer.mov(Reg::R6, Reg::R1);
         body(&mut writer);
         writer.place(out);
         writer.exit();
         writer.asm.finish()
-    }
-
-    fn find_window(&mut self) {
-        let (cpu, out) = (self.target.maps.cpu, self.out);
-        self.mov(Reg::R6, Reg::R1);
-        self.store(super::asm::Width::B32, At(Reg::R10, slot::KEY), 0);
-        self.mov(Reg::R2, Reg::R10);
-        self.op(super::asm::Op::Add, Reg::R2, i32::from(slot::KEY));
-        self.load_map(Reg::R1, cpu);
-        self.call(Helper::MapLookup);
-        self.jump_if(If::Equal, Reg::R0, 0, out);
-        self.mov(Reg::R7, Reg::R0);
     }
 }
 

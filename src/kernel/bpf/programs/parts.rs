@@ -1,13 +1,34 @@
 //! What several programs do: small sequences of instructions, each with the registers that it uses.
 
 use super::super::asm::Op::{Add, And, ShiftLeft, ShiftRight};
-use super::super::asm::Reg::{self, R0, R1, R2, R3, R4, R7, R10};
+use super::super::asm::Reg::{self, R0, R1, R2, R3, R4, R7, R9, R10};
 use super::super::asm::Width::{B32, B64};
-use super::super::asm::{At, Helper, If};
+use super::super::asm::{At, Helper, If, Label};
 use super::super::layout::{NAME_BYTES, gate, global, key, task, usage, window};
 use super::{Writer, slot};
 
 impl Writer<'_> {
+    /// R9 = the running task, R7 = its state; goes to `stranger` where it is not traced. Loses R0 to R5.
+    pub fn find_task(&mut self, stranger: Label) {
+        self.call(Helper::GetCurrentTaskBtf);
+        self.mov(R9, R0);
+        self.mov(R2, R0);
+        self.storage(false);
+        self.jump_if(If::Equal, R0, 0, stranger);
+        self.mov(R7, R0);
+        self.load(B64, R1, At(R7, task::STATE));
+        self.jump_if(If::Equal, R1, 0, stranger);
+    }
+
+    /// R0 = this processor's window, and into the frame. Loses R1 to R5 and `slot::KEY`.
+    pub fn find_window(&mut self) {
+        let (cpu, out) = (self.target.maps.cpu, self.out);
+        self.store(B32, At(R10, slot::KEY), 0);
+        self.look_up(cpu, slot::KEY);
+        self.jump_if(If::Equal, R0, 0, out);
+        self.store(B64, At(R10, slot::WINDOW), R0);
+    }
+
     /// `to = the frame's place`
     pub fn frame(&mut self, to: Reg, place: i16) {
         self.mov(to, R10);
@@ -67,11 +88,11 @@ impl Writer<'_> {
         self.call(Helper::TaskStorageGet);
     }
 
-    /// Stores the running task's accounting as it is now into its storage at R0, from the task in `of`. Loses R1.
+    /// Stores the accounting of the task in `of` as it is now into the state. Loses R1.
     pub fn note_base(&mut self, of: Reg) {
         for (index, field) in self.target.types.task.accounting.into_iter().enumerate() {
             self.load(B64, R1, At(of, field));
-            self.store(B64, At(R0, task::BASE + 8 * index as i16), R1);
+            self.store(B64, At(R7, task::BASE + 8 * index as i16), R1);
         }
     }
 
@@ -135,7 +156,7 @@ impl Writer<'_> {
         self.op(super::super::asm::Op::Or, number, with);
     }
 
-    /// The number of the running process's name, into the window. Loses R0 to R5.
+    /// The number of the running process's name, into its state. Loses R0 to R5 and `slot::KEY`.
     pub fn number_name(&mut self) {
         let names = self.target.maps.names;
         let (found, done, none) = (self.label(), self.label(), self.label());
@@ -144,6 +165,7 @@ impl Writer<'_> {
         self.call(Helper::GetCurrentComm);
         self.look_up(names, slot::NAME);
         self.jump_if(If::NotEqual, R0, 0, found);
+        self.find_window();
         self.make_name_number();
         self.insert(names, slot::NAME, slot::VALUE);
         self.look_up(names, slot::NAME);
@@ -163,9 +185,10 @@ impl Writer<'_> {
     fn make_name_number(&mut self) {
         let fits = self.label();
         self.call(Helper::GetSmpProcessorId);
-        self.load(B64, R1, At(R7, window::NAMES));
+        self.load(B64, R2, At(R10, slot::WINDOW));
+        self.load(B64, R1, At(R2, window::NAMES));
         self.op(Add, R1, 1);
-        self.store(B64, At(R7, window::NAMES), R1);
+        self.store(B64, At(R2, window::NAMES), R1);
         self.op(ShiftLeft, R1, 12);
         self.op(super::super::asm::Op::Or, R1, R0);
         self.jump_if(If::Below, R1, 1 << 24, fits);
@@ -182,16 +205,17 @@ impl Writer<'_> {
         self.op(super::super::asm::Op::Mul, to, with);
         self.op(ShiftRight, to, 64 - bits);
         self.op(ShiftLeft, to, log_bytes);
-        self.op(Add, to, R7);
+        self.load(B64, with, At(R10, slot::WINDOW));
+        self.op(Add, with, to);
+        self.mov(to, with);
     }
 
-    /// Adds what the task in `of` used, beyond its base in the storage at `base` and with what it ran, to the sums at
-    /// R0. Loses R1 and R2.
-    pub fn add_usage(&mut self, of: Reg, base: Reg) {
+    /// Adds what the task in `of` used since its base, and what it ran, to the sums at R0. Loses R1 and R2.
+    pub fn add_usage(&mut self, of: Reg) {
         for (index, field) in self.target.types.task.accounting.into_iter().enumerate() {
             let offset = 8 * index as i16;
             self.load(B64, R1, At(of, field));
-            self.load(B64, R2, At(base, task::BASE + offset));
+            self.load(B64, R2, At(R7, task::BASE + offset));
             self.op(super::super::asm::Op::Sub, R1, R2);
             self.atomic_add(At(R0, usage::USER + offset), R1);
         }

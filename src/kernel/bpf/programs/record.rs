@@ -8,7 +8,7 @@ use super::super::layout::{entry, key, task, window};
 use super::{Writer, slot};
 
 impl Writer<'_> {
-    /// Counts the call of the window. R9 is its call and errno; class and name come from the window, the time of the
+    /// Counts the call of the task's state. R9 is its call and errno; class and name come from the state, the time of the
     /// end, bytes moved and whether it is unfinished (1) from the frame. Loses R0 to R5, R8 and R9.
     pub fn record(&mut self) {
         self.complete_key();
@@ -59,6 +59,7 @@ impl Writer<'_> {
     /// R8 = the window plus the place of the entry of R9, which is made room for.
     fn find_entry(&mut self) {
         let (hit, empty) = (self.label(), self.label());
+        self.find_window();
         self.place_of(R8, R9, R1, window::CACHE_BITS, entry::LOG_BYTES);
         self.load(B64, R1, At(R8, window::CACHE + entry::KEY));
         self.jump_if(If::Equal, R1, R9, hit);

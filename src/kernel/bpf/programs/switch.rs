@@ -1,13 +1,12 @@
-//! At a switch of tasks: the state of a traced task goes from the window into its storage, that of the next one comes
-//! from there, and time off the processor is told apart.
+//! At a switch of tasks: when the one left the processor and why, and when the other came onto it.
 //!
 //! The time from a wake-up until the task runs again counts as blocked: it would not have been spent without waiting.
 
 use super::super::asm::Op::{Add, Sub};
-use super::super::asm::Reg::{R0, R1, R2, R3, R7, R10};
+use super::super::asm::Reg::{R0, R1, R2, R6, R7, R8, R10};
 use super::super::asm::Width::{B32, B64};
 use super::super::asm::{At, Helper, If};
-use super::super::layout::{task, window};
+use super::super::layout::{global, task, window};
 use super::{Writer, slot};
 
 /// Arguments of the tracepoint, as offsets in its context.
@@ -15,47 +14,57 @@ const PREEMPTED: i16 = 0;
 const PREVIOUS: i16 = 8;
 const NEXT: i16 = 16;
 const STATE: i16 = 24;
-const R6: super::Reg = super::Reg::R6;
 
+/// R7 is the state of the previous task, then of the next; R8 the time.
 pub fn write(w: &mut Writer) {
-    let (no_previous, out) = (w.label(), w.out);
-    w.store(B64, At(R10, slot::NOW), 0);
-    w.store(B64, At(R7, window::STRANGER), 0);
-    w.load(B64, R1, At(R7, task::STATE));
-    w.jump_if(If::Equal, R1, 0, no_previous);
+    let (no_previous, known, out) = (w.label(), w.label(), w.out);
+    if w.target.adopts {
+        w.find_window();
+        w.store(B64, At(R0, window::STRANGER), 0);
+    }
+    w.mov(R8, 0);
+    traced(w, PREVIOUS, no_previous);
+    w.call(Helper::KtimeGetNs);
+    w.mov(R8, R0);
     leave(w);
     w.place(no_previous);
-    w.load(B64, R2, At(R6, NEXT));
-    w.storage(false);
-    w.jump_if(If::Equal, R0, 0, out);
-    w.load(B64, R1, At(R0, task::STATE));
-    w.jump_if(If::Equal, R1, 0, out);
-    copy(w, R7, R0);
-    arrive(w);
+    traced(w, NEXT, out);
+    w.jump_if(If::NotEqual, R8, 0, known);
+    w.call(Helper::KtimeGetNs);
+    w.mov(R8, R0);
+    w.place(known);
+    w.store(B64, At(R10, slot::NOW), R8);
+    w.store(B64, At(R7, task::ON_SINCE), R8);
+    w.settle_off();
 }
 
-/// The task of the window leaves: notes when and why, and saves the window.
-fn leave(w: &mut Writer) {
-    let (saved, lost, out) = (w.label(), w.label(), w.out);
-    w.call(Helper::KtimeGetNs);
-    w.store(B64, At(R10, slot::NOW), R0);
-    w.store(B64, At(R7, task::OFF_SINCE), R0);
-    w.load(B64, R1, At(R7, task::ON_SINCE));
-    w.op(Sub, R0, R1);
-    w.load(B64, R1, At(R7, task::RAN));
-    w.op(Add, R0, R1);
-    w.store(B64, At(R7, task::RAN), R0);
-    note_reason(w);
-    w.load(B64, R2, At(R6, PREVIOUS));
+/// R7 = the state of the task that the context has at `argument`; goes to `not` where it is not traced.
+fn traced(w: &mut Writer, argument: i16, not: super::Label) {
+    w.load(B64, R2, At(R6, argument));
     w.storage(false);
-    w.jump_if(If::Equal, R0, 0, lost);
-    copy(w, R0, R7);
-    w.jump(saved);
-    w.place(lost);
-    w.lose();
-    w.place(saved);
-    w.store(B64, At(R7, task::STATE), 0);
-    let _ = out;
+    w.jump_if(If::Equal, R0, 0, not);
+    w.mov(R7, R0);
+    w.load(B64, R1, At(R7, task::STATE));
+    w.jump_if(If::Equal, R1, 0, not);
+}
+
+/// The task of R7 leaves at R8.
+fn leave(w: &mut Writer) {
+    let (outside, off) = (w.label(), w.label());
+    w.load(B64, R1, At(R7, task::ON_SINCE));
+    w.jump_if(If::Equal, R1, 0, off);
+    w.mov(R2, R8);
+    w.op(Sub, R2, R1);
+    w.load(B64, R1, At(R7, task::RAN));
+    w.op(Add, R1, R2);
+    w.store(B64, At(R7, task::RAN), R1);
+    w.place(off);
+    w.store(B64, At(R7, task::ON_SINCE), 0);
+    w.load(B64, R1, At(R7, task::CALL));
+    w.jump_if(If::Equal, R1, 0, outside);
+    w.store(B64, At(R7, task::OFF_SINCE), R8);
+    note_reason(w);
+    w.place(outside);
 }
 
 /// It waits if it left by itself and cannot run; whoever is preempted or yields can.
@@ -78,35 +87,38 @@ fn note_reason(w: &mut Writer) {
     w.place(noted);
 }
 
-/// The next task is in the window: time off the processor within a call is added up.
-fn arrive(w: &mut Writer) {
-    let (known, preempted, out) = (w.label(), w.label(), w.out);
-    w.load(B64, R0, At(R10, slot::NOW));
-    w.jump_if(If::NotEqual, R0, 0, known);
-    w.call(Helper::KtimeGetNs);
-    w.place(known);
-    w.store(B64, At(R7, task::ON_SINCE), R0);
-    w.load(B64, R1, At(R7, task::CALL));
-    w.jump_if(If::Equal, R1, 0, out);
-    w.load(B64, R1, At(R7, task::OFF_SINCE));
-    w.op(Sub, R0, R1);
-    w.load(B64, R1, At(R7, task::OFF_BLOCKED));
-    w.jump_if(If::Equal, R1, 0, preempted);
-    add_to(w, task::BLOCKED);
-    w.jump(out);
-    w.place(preempted);
-    add_to(w, task::PREEMPTED);
-}
+impl Writer<'_> {
+    /// At the end of a call: one that is off the processor as far as is known came back without being seen.
+    pub fn settle(&mut self) {
+        let on = self.label();
+        self.load(B64, R1, At(R7, task::OFF_SINCE));
+        self.jump_if(If::Equal, R1, 0, on);
+        self.count(global::UNSEEN, 1);
+        self.settle_off();
+        self.place(on);
+    }
 
-fn add_to(w: &mut Writer, field: i16) {
-    w.load(B64, R1, At(R7, field));
-    w.op(Add, R1, R0);
-    w.store(B64, At(R7, field), R1);
-}
+    /// The task of R7 is on a processor again, since the time in the frame: what it was off within a call is added up.
+    /// Loses R0 to R2.
+    fn settle_off(&mut self) {
+        let (preempted, on) = (self.label(), self.label());
+        self.load(B64, R1, At(R7, task::OFF_SINCE));
+        self.jump_if(If::Equal, R1, 0, on);
+        self.store(B64, At(R7, task::OFF_SINCE), 0);
+        self.load(B64, R0, At(R10, slot::NOW));
+        self.op(Sub, R0, R1);
+        self.load(B64, R1, At(R7, task::OFF_BLOCKED));
+        self.jump_if(If::Equal, R1, 0, preempted);
+        self.add_to(task::BLOCKED);
+        self.jump(on);
+        self.place(preempted);
+        self.add_to(task::PREEMPTED);
+        self.place(on);
+    }
 
-fn copy(w: &mut Writer, to: super::Reg, from: super::Reg) {
-    for offset in (0..task::END).step_by(8) {
-        w.load(B64, R3, At(from, offset));
-        w.store(B64, At(to, offset), R3);
+    fn add_to(&mut self, field: i16) {
+        self.load(B64, R1, At(R7, field));
+        self.op(Add, R1, R0);
+        self.store(B64, At(R7, field), R1);
     }
 }
