@@ -29,12 +29,16 @@ fn workload() -> Option<&'static Path> {
 }
 
 fn build() -> PathBuf {
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let program = directory.join("trace-bpf-workload");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_bpf/workload.c");
-    let built = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap();
-    assert!(built.success());
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-workload");
+    assert!(compile(&program, &[]));
     program
+}
+
+fn compile(program: &Path, flags: &[&str]) -> bool {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_bpf/workload.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-pthread", "-o"]).arg(program).arg(source).args(flags).stderr(Stdio::null());
+    compiler.status().unwrap().success()
 }
 
 /// A command that waits before its execve: a shell that reads a line first. Its output is dropped.
@@ -217,6 +221,35 @@ fn a_call_within_which_the_process_is_killed_is_unfinished() {
 fn a_signal_that_ends_the_command_is_its_ending() {
     let Some(collected) = run(&["signal"], Detail::Times) else { return };
     assert_eq!(collected.ending, Some(Ending::Signalled(15)));
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn calls_by_the_32_bit_gate_are_named_so() {
+    let Some(collected) = run(&["gates"], Detail::Times) else { return };
+    assert_eq!((count(&collected, "getppid(i386)"), count(&collected, "getppid")), (30, 10));
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_32_bit_program_has_plain_names_and_a_warning() {
+    if workload().is_none() {
+        return;
+    }
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-32");
+    if !compile(&program, &["-m32"]) {
+        eprintln!("SKIPPED: cc -m32 does not work here");
+        return;
+    }
+    let collected = traced(&[program.to_str().unwrap(), "tree"], Detail::Times);
+    assert_eq!(count(&collected, "getppid"), 20_000);
+    assert!(collected.warnings.iter().any(|warning| warning.contains("i386")), "{:?}", collected.warnings);
+}
+
+#[test]
+fn calls_that_a_filter_refuses_are_counted() {
+    let Some(collected) = run(&["refused"], Detail::Times) else { return };
+    assert_eq!((count(&collected, "getppid"), errors(&collected, "getppid", "EPERM")), (25, 25));
 }
 
 #[test]

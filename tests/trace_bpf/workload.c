@@ -2,9 +2,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +183,30 @@ static void wide(long n) {
     }
 }
 
+// 30 getppid by the gate of 32-bit programs, from a 64-bit one.
+static void gates(void) {
+#if defined __x86_64__
+    for (int i = 0; i < 30; i++) {
+        long result = 64;
+        __asm__ volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
+    }
+#endif
+    calls(10);
+}
+
+// A seccomp filter answers getppid with EPERM before the kernel's tracepoints see it entered: 25 of those.
+static void refused(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {4, filter};
+    check(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "seccomp");
+    calls(25);
+}
+
 // Calls every millisecond until killed, in two threads.
 static void *forever(void *nothing) {
     (void)nothing;
@@ -198,6 +225,8 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "forks")) forks(n);
     else if (!strcmp(what, "names")) names(n);
     else if (!strcmp(what, "wide")) wide(n);
+    else if (!strcmp(what, "gates")) gates();
+    else if (!strcmp(what, "refused")) refused();
     else if (!strcmp(what, "signal")) raise(SIGTERM);
     else if (!strcmp(what, "forever")) {
         pthread_t made;

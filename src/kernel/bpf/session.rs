@@ -83,10 +83,14 @@ impl Session {
     /// What the kernel refuses; of a program, with the verifier's last words.
     pub fn load(config: &Config) -> Result<Session> {
         let types = KernelTypes::read().map_err(|why| anyhow!("{why}; use --tracer ptrace"))?;
+        Session::load_for(&types, config)
+    }
+
+    fn load_for(types: &KernelTypes, config: &Config) -> Result<Session> {
         let maps = Tables::create()?;
         maps.what.write(&ZERO, &config.what)?;
         let target = Target {
-            types: &types,
+            types,
             maps: maps.descriptors(),
             exec: [libc::SYS_execve as i32, libc::SYS_execveat as i32],
             times: config.times,
@@ -311,6 +315,21 @@ mod tests {
     fn the_verifiers_last_words_are_one_line() {
         assert_eq!(last_words(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"), "b | c | d | R1 invalid");
         assert_eq!(last_words(&[0; 8]), "no reason given");
+    }
+
+    #[test]
+    fn the_verifier_takes_every_variant() {
+        if let Err(why) = crate::kernel::bpf::available() {
+            eprintln!("SKIPPED: {why}");
+            return;
+        }
+        let mut types = KernelTypes::read().unwrap();
+        let what = vec![0; 2 * NUMBERS as usize];
+        let casts = [types.cast, None];
+        for (times, adopts, cast) in [(true, true, casts[0]), (false, false, casts[0]), (true, true, casts[1])] {
+            types.cast = cast;
+            Session::load_for(&types, &Config { times, adopts, what: what.clone() }).unwrap();
+        }
     }
 
     #[test]
