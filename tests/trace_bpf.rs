@@ -56,6 +56,7 @@ fn traced(command: &[&str], detail: Detail) -> Collected {
     // Long enough for all of them: what hangs is to fail here.
     tracer.follow(&Until { after: Some(Duration::from_secs(60)), ..Until::default() }).unwrap();
     let collected = tracer.collect().unwrap();
+    assert!(child.wait().is_err(), "the tracer reaps the command");
     assert_eq!(collected.facts.lost, 0, "{:?}", collected.warnings);
     collected
 }

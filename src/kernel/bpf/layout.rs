@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_window_fits_one_value() {
-        const { assert!(window::BYTES <= 32768 && window::BYTES % 8 == 0) };
+        const { assert!(window::BYTES <= 32768 && window::BYTES.is_multiple_of(8)) };
         const { assert!(window::STRANGER + 8 <= window::CACHE) };
     }
 }
