@@ -33,6 +33,12 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
     }
 }
 
+/// What the architecture of `audit` is called, where it is not the one that this program was built for.
+pub fn foreign(audit: u32) -> Option<&'static str> {
+    let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;
+    (label != std::env::consts::ARCH).then_some(label)
+}
+
 /// Whether some architecture has a system call of that name.
 pub fn is_known(name: &str) -> bool {
     use std::str::FromStr;

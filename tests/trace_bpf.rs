@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use syscost::kernel::bpf;
 use syscost::model::{CallCount, DescriptorKind, Ending};
-use syscost::trace::{Collected, Detail, Root, Until};
+use syscost::trace::{Collected, Detail, Options, Root, Tracer, Until};
 
 /// The workloads, built once; `None` where they cannot be traced here, which is said.
 fn workload() -> Option<&'static Path> {
@@ -48,9 +48,13 @@ fn held(command: &[&str]) -> Child {
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
+fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
+    syscost::trace::bpf::open(&Options { detail, calls: Vec::new(), held }).unwrap()
+}
+
 fn traced(command: &[&str], detail: Detail) -> Collected {
     let mut child = held(command);
-    let mut tracer = syscost::trace::bpf::open(detail).unwrap();
+    let mut tracer = open(detail, true);
     tracer.attach(Root::Held(child.id())).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     // Long enough for all of them: what hangs is to fail here.
@@ -288,7 +292,7 @@ fn a_running_process_is_followed_and_left() {
     let Some(program) = workload() else { return };
     let mut child = Command::new(program).arg("forever").spawn().unwrap();
     std::thread::sleep(Duration::from_millis(50));
-    let mut tracer = syscost::trace::bpf::open(Detail::Times).unwrap();
+    let mut tracer = open(Detail::Times, false);
     tracer.attach(Root::Running(child.id())).unwrap();
     let until = Until { after: Some(Duration::from_millis(300)), ..Until::default() };
     tracer.follow(&until).unwrap();
@@ -308,7 +312,7 @@ fn a_running_process_that_ends_ends_the_trace() {
     let Some(program) = workload() else { return };
     let mut child = Command::new(program).arg("forever").spawn().unwrap();
     std::thread::sleep(Duration::from_millis(50));
-    let mut tracer = syscost::trace::bpf::open(Detail::Times).unwrap();
+    let mut tracer = open(Detail::Times, false);
     tracer.attach(Root::Running(child.id())).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     child.kill().unwrap();
@@ -323,7 +327,7 @@ fn a_running_process_that_ends_ends_the_trace() {
 fn a_raised_flag_ends_following() {
     let Some(program) = workload() else { return };
     let mut child = held(&[program.to_str().unwrap(), "forever"]);
-    let mut tracer = syscost::trace::bpf::open(Detail::Times).unwrap();
+    let mut tracer = open(Detail::Times, true);
     tracer.attach(Root::Held(child.id())).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     let until = Until::default();
@@ -428,8 +432,8 @@ fn nothing_stays_when_the_tracer_is_killed() {
     assert!(gone);
 }
 
-fn attached_to_nothing() -> Box<dyn syscost::trace::Tracer> {
-    let mut tracer = syscost::trace::bpf::open(Detail::Times).unwrap();
+fn attached_to_nothing() -> Box<dyn Tracer> {
+    let mut tracer = open(Detail::Times, false);
     tracer.attach(Root::Running(std::process::id())).unwrap();
     tracer
 }

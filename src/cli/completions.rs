@@ -27,6 +27,8 @@ pub struct SchemaArgs {
 enum SchemaKind {
     Summary,
     Result,
+    Profile,
+    ProfileSummary,
 }
 
 pub fn run(args: &CompletionsArgs, command: &mut clap::Command, out: &mut dyn Write) -> Result<Exit> {
@@ -46,6 +48,8 @@ pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let schema = match args.kind {
         SchemaKind::Summary => crate::report::schema(),
         SchemaKind::Result => crate::store::schema(),
+        SchemaKind::Profile => crate::store::profile::schema(),
+        SchemaKind::ProfileSummary => crate::report::profile_summary_schema(),
     };
     serde_json::to_writer_pretty(&mut *out, &schema)?;
     writeln!(out)?;

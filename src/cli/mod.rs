@@ -10,6 +10,7 @@ mod progress;
 mod run;
 mod show;
 mod terminal;
+mod trace;
 
 pub use error::UsageError;
 
@@ -17,13 +18,26 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::Write;
 
-/// How a command ended; the number is the process's exit status.
+/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    Success = 0,
+    Success,
     /// Some cases failed; their rows are there.
-    SomeFailed = 3,
-    Interrupted = 130,
+    SomeFailed,
+    Interrupted,
+    /// What a traced command ended with.
+    Command(u8),
+}
+
+impl Exit {
+    pub fn status(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::SomeFailed => 3,
+            Exit::Interrupted => 130,
+            Exit::Command(status) => status,
+        }
+    }
 }
 
 /// What each system call really costs on this machine, with proof that it entered the kernel.
@@ -52,6 +66,7 @@ enum Command {
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
     Doctor(doctor::DoctorArgs),
+    Trace(trace::TraceArgs),
     Completions(completions::CompletionsArgs),
     Man(completions::ManArgs),
     #[command(hide = true)]
@@ -70,15 +85,18 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Show(args)) => show::run(&args, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
+        Some(Command::Trace(args)) => trace::run(&args),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),
         Some(Command::Schema(args)) => completions::schema(&args, out),
     }
 }
 
-/// The exit status for an error: 2 where the user should ask differently, otherwise 1.
+/// The exit status for an error: 2 where the user should ask differently, 126 or 127 where a command cannot be run,
+/// otherwise 1.
 pub fn status(error: &anyhow::Error) -> u8 {
-    if error.is::<UsageError>() { 2 } else { 1 }
+    let launch = error.downcast_ref::<crate::trace::LaunchError>().map(crate::trace::LaunchError::status);
+    launch.unwrap_or(if error.is::<UsageError>() { 2 } else { 1 })
 }
 
 /// Whether the reader of our output went away, as `head` does: no reason to complain.

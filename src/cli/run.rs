@@ -88,7 +88,7 @@ Examples:
 
 The files that operations work on are made in a private directory below TMPDIR.";
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1e7 => Ok(value),
         _ => Err(format!("'{text}' is not a positive number")),
@@ -163,7 +163,7 @@ impl RunArgs {
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     args.view.check()?;
-    check_destination(args)?;
+    check_destination("--out", args.out.as_deref())?;
     let study = usage(args.study())?;
     let mut session = usage(Session::open(args.wishes(study.as_ref())))?;
     let plan = usage(args.plan(&session, study.as_ref()))?;
@@ -185,16 +185,18 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
 }
 
 /// A long run must not end with a file that cannot be written.
-fn check_destination(args: &RunArgs) -> Result<()> {
-    let Some(path) = &args.out else { return Ok(()) };
+pub(super) fn check_destination(flag: &str, path: Option<&Path>) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() || !parent.is_dir() {
-        return usage(Err(anyhow!("--out {}: not a file in an existing directory", path.display())));
+        return usage(Err(anyhow!("{flag} {}: not a file in an existing directory", path.display())));
     }
     // A device or a pipe is written straight into; a file takes the old one's place only when it is whole.
     let replaced = !path.exists() || path.is_file();
     match tempfile::tempfile_in(parent) {
-        Err(e) if replaced => usage(Err(anyhow!("--out {}: no file can be made there ({})", path.display(), e.kind()))),
+        Err(e) if replaced => {
+            usage(Err(anyhow!("{flag} {}: no file can be made there ({})", path.display(), e.kind())))
+        }
         _ => Ok(()),
     }
 }

@@ -3,23 +3,27 @@
 use super::error::usage;
 use super::{Exit, terminal};
 use crate::fit::{Family, families};
-use crate::model::Run;
+use crate::model::{By, Run};
 use crate::report::{
-    Format, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_cmpthese, write_summary,
-    write_table,
+    Format, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_cmpthese, write_profile,
+    write_summary, write_table,
 };
+use crate::store::Stored;
 use crate::summary::{Summary, summarize};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Show a result file as a table.
+/// Show a result file or a profile as a table.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
-    /// A file that `syscost run --out` wrote.
+    /// A file that `syscost run --out` or `syscost trace -o` wrote; - for standard input.
     file: PathBuf,
+    /// The rows of a profile. [default: call]
+    #[arg(long, value_enum)]
+    by: Option<By>,
     #[command(flatten)]
     pub view: View,
 }
@@ -28,7 +32,8 @@ const EXAMPLES: &str = "\
 Examples:
   syscost show now.json
   syscost show now.json --format csv --sort cost
-  syscost show published/perl-5.10.1-i686.json --view cmpthese";
+  syscost show published/perl-5.10.1-i686.json --view cmpthese
+  syscost show profile.json --by class";
 
 /// How a run is shown.
 #[derive(clap::Args)]
@@ -60,6 +65,11 @@ impl View {
         }
     }
 
+    /// Whether it asks for what only runs have.
+    fn is_for_runs(&self) -> bool {
+        self.view.is_some() || self.sort != Sort::Asked || self.no_plot
+    }
+
     /// Whether its parts go together; asked before anything is read or measured.
     ///
     /// # Errors
@@ -82,8 +92,20 @@ impl View {
 
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
-    let run = crate::store::read(&args.file)?;
-    write_run(&run, &args.view, terminal::screen(), out)?;
+    let screen = terminal::screen();
+    match crate::store::read_any(&args.file)? {
+        Stored::Run(_) if args.by.is_some() => {
+            usage(Err(anyhow!("--by is for profiles, {} is a result file: leave it out", args.file.display())))?
+        }
+        Stored::Run(run) => write_run(&run, &args.view, screen, out)?,
+        Stored::Profile(_) if args.view.is_for_runs() => usage(Err(anyhow!(
+            "--view, --sort and --no-plot are for result files, {} is a profile: leave them out, or say --by",
+            args.file.display()
+        )))?,
+        Stored::Profile(profile) => {
+            write_profile(&profile, args.by.unwrap_or_default(), args.view.format, screen, out)?;
+        }
+    }
     Ok(Exit::Success)
 }
 

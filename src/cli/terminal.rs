@@ -5,7 +5,15 @@ use std::io::IsTerminal;
 
 /// The screen behind standard output. COLUMNS overrides its width; NO_COLOR turns colour off.
 pub fn screen() -> Screen {
-    let terminal = std::io::stdout().is_terminal();
+    screen_of(std::io::stdout().is_terminal())
+}
+
+/// The screen behind standard error, for commands whose standard output is somebody else's.
+pub fn error_screen() -> Screen {
+    screen_of(std::io::stderr().is_terminal())
+}
+
+fn screen_of(terminal: bool) -> Screen {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|width| *width >= 40);
     let width = asked.or_else(|| terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten());
     Screen { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }

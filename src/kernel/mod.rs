@@ -4,9 +4,17 @@
 pub mod affinity;
 pub mod bpf;
 pub mod checks;
+pub mod clock;
+pub mod follow;
 pub mod host;
+pub mod launch;
+pub mod perf;
 pub mod process;
 pub mod ptrace;
+pub mod seccomp;
 pub mod step;
 pub mod taxes;
+pub mod tracee;
 pub mod tree;
+pub mod usage;
+pub mod wake;

@@ -30,3 +30,12 @@ pub fn signal_name(signal: i32) -> String {
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
+
+/// Has orphans of our children become our children instead of init's, so that they can be waited for (prctl(2),
+/// PR_SET_CHILD_SUBREAPER, Linux 3.4). Older kernels refuse; then orphans are not waited for.
+#[allow(unsafe_code)]
+pub fn adopt_orphans() {
+    const ON: libc::c_ulong = 1;
+    // SAFETY: this option takes a number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON) };
+}

@@ -9,6 +9,7 @@ mod operation;
 mod profile;
 mod record;
 mod study;
+mod totals;
 mod units;
 
 pub use case::{Case, Size};
@@ -23,4 +24,5 @@ pub use record::{
     Tool,
 };
 pub use study::{Combination, Derived, Scale, StudyView};
+pub use totals::{By, Total};
 pub use units::Nanos;

@@ -69,6 +69,40 @@ pub struct Usage {
     pub cpus: Option<u64>,
 }
 
+impl Usage {
+    /// This, with what it does not know from `other`.
+    pub fn or(self, other: Usage) -> Usage {
+        Usage {
+            wall_ns: self.wall_ns.or(other.wall_ns),
+            user_ns: self.user_ns.or(other.user_ns),
+            system_ns: self.system_ns.or(other.system_ns),
+            peak_rss_kib: self.peak_rss_kib.or(other.peak_rss_kib),
+            minor_faults: self.minor_faults.or(other.minor_faults),
+            major_faults: self.major_faults.or(other.major_faults),
+            voluntary_switches: self.voluntary_switches.or(other.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.or(other.involuntary_switches),
+            processes: self.processes.or(other.processes),
+            threads: self.threads.or(other.threads),
+            peak_concurrency: self.peak_concurrency.or(other.peak_concurrency),
+            cpus: self.cpus.or(other.cpus),
+        }
+    }
+
+    /// What of the accounting came to be since `before`. The resident set is a peak, which has no difference.
+    pub fn since(self, before: &Usage) -> Usage {
+        let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        Usage {
+            user_ns: less(self.user_ns, before.user_ns),
+            system_ns: less(self.system_ns, before.system_ns),
+            minor_faults: less(self.minor_faults, before.minor_faults),
+            major_faults: less(self.major_faults, before.major_faults),
+            voluntary_switches: less(self.voluntary_switches, before.voluntary_switches),
+            involuntary_switches: less(self.involuntary_switches, before.involuntary_switches),
+            ..self
+        }
+    }
+}
+
 /// What the processes of one name did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessGroup {
@@ -97,6 +131,8 @@ pub struct CallCount {
     pub blocked_ns: Option<u64>,
     /// Time off the CPU because something else was to run: not the call's cost.
     pub preempted_ns: Option<u64>,
+    /// Time between entry and return, only where it is not known how it splits into the three above: imported logs.
+    pub elapsed_ns: Option<u64>,
     /// Bytes moved, of calls that return a byte count.
     pub bytes: Option<u64>,
 }

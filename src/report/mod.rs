@@ -3,17 +3,21 @@
 //! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
 //! `cmpthese` writes them as Perl's Benchmark does.
 
+mod class_words;
 mod cmpthese;
 mod csv;
 mod environment_table;
 mod fit_words;
 mod json;
 mod json_fits;
+mod json_profile;
 mod json_study;
 mod markdown;
 pub mod numbers;
 mod parameter_table;
 mod plot;
+mod profile_table;
+mod profile_words;
 mod study_words;
 mod summary_table;
 mod table;
@@ -21,8 +25,10 @@ mod text;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use json::{SummaryDocument, schema, write_summary};
+pub use json_profile::schema as profile_summary_schema;
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
+pub use profile_table::{profile_table, write_profile};
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a result file, each in one line: which file, where in it, what to do.
+//! What can be wrong with a file of ours, each in one line: which file, where in it, what to do.
 //!
 //! Texts from the file may stand in a message (names, wrong values), so all of it is made printable here.
 
@@ -10,21 +10,21 @@ use std::path::Path;
 const SHOWN: usize = 200;
 
 /// A problem and the file that has it.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {problem}")]
+#[derive(Debug)]
 pub struct StoreError {
     file: String,
+    kind: &'static Kind,
     problem: Problem,
 }
 
 impl StoreError {
-    pub(super) fn new(path: &Path, problem: Problem) -> StoreError {
+    pub(super) fn new(path: &Path, kind: &'static Kind, problem: Problem) -> StoreError {
         let name = printable(&path.to_string_lossy(), usize::MAX);
-        StoreError { file: if name.is_empty() { "\"\"".to_string() } else { name }, problem }
+        StoreError { file: if name.is_empty() { "\"\"".to_string() } else { name }, kind, problem }
     }
 
-    pub(super) fn named(name: &str, problem: Problem) -> StoreError {
-        StoreError { file: name.to_string(), problem }
+    pub(super) fn named(name: &str, kind: &'static Kind, problem: Problem) -> StoreError {
+        StoreError { file: name.to_string(), kind, problem }
     }
 
     pub fn problem(&self) -> &Problem {
@@ -32,43 +32,115 @@ impl StoreError {
     }
 }
 
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.problem.words(self.kind))
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A kind of file, and how messages speak of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// What stands before the version, e.g. `syscost.result/`.
+    pub family: &'static str,
+    /// The version that is written.
+    pub version: u64,
+    pub noun: &'static str,
+    /// Where such a file comes from.
+    pub origin: &'static str,
+    /// How to get another one.
+    pub again: &'static str,
+    /// How to get a smaller one.
+    pub smaller: &'static str,
+}
+
+impl Kind {
+    pub fn schema(&self) -> String {
+        format!("{}{}", self.family, self.version)
+    }
+
+    /// `result/1`
+    fn short(&self, version: u64) -> String {
+        format!("{}{version}", self.family.trim_start_matches("syscost."))
+    }
+}
+
 /// What is wrong.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Problem {
-    #[error("there is no such file: check its name")]
     Missing,
-    #[error("is a directory: name a result file")]
     Directory,
-    #[error("cannot be opened (permission denied): ask its owner for access, or copy it where you may read it")]
     Denied,
-    #[error("cannot be read ({0}): check the disk and the path")]
     Read(io::Error),
-    #[error("is larger than {} MiB, the most a result file may have: measure fewer cases a run", .0 >> 20)]
+    /// Larger than so many bytes.
     TooLarge(u64),
-    #[error("is empty: name the result file of a run")]
     Empty,
-    #[error(
-        "the file ends in the middle ({0}): it was cut off or is still being written; copy it again, or measure again"
-    )]
     Truncated(Place),
-    #[error("is not JSON ({0}: {1}): name a result file of syscost")]
     NotJson(Place, String),
-    #[error(
-        "is not a syscost result file: it is JSON without \"schema\": \"syscost.result/1\"; name the file of a run"
-    )]
+    /// JSON without our schema.
     Foreign,
-    #[error("is \"{}\", not a result file: use the result file (\"syscost.result/1\") of the run instead", printable(.0, SHOWN))]
+    /// Another document of ours, by its schema.
     OtherKind(String),
-    #[error("written by a newer syscost (result/{0}); this one reads up to result/1: update syscost")]
     Newer(u64),
-    #[error("{0}: {1}; the file was edited or damaged: take another copy, or measure again")]
     Mistyped(Place, String),
-    #[error("{0}; the file was edited or damaged: take another copy, or measure again")]
     Invalid(Invalid),
-    #[error("not written, since no result file may have this: {0}; report this as a bug, or leave the case out")]
     NotWritten(Invalid),
-    #[error("cannot be written ({0}): make room, or choose another place; an earlier file of that name is unchanged")]
     Write(io::Error),
+}
+
+impl Problem {
+    /// What is wrong, and what to do, in one line, where a file of this kind was meant.
+    fn words(&self, kind: &Kind) -> String {
+        let (noun, again) = (kind.noun, kind.again);
+        let damaged = format!("the file was edited or damaged: take another copy, or {again}");
+        match self {
+            Problem::Missing => "there is no such file: check its name".to_string(),
+            Problem::Directory => format!("is a directory: name a {noun}"),
+            Problem::Denied => {
+                "cannot be opened (permission denied): ask its owner for access, or copy it where you may \
+                read it"
+                    .to_string()
+            }
+            Problem::Read(error) => format!("cannot be read ({error}): check the disk and the path"),
+            Problem::TooLarge(bytes) => {
+                format!("is larger than {} MiB, the most a {noun} may have: {}", bytes >> 20, kind.smaller)
+            }
+            Problem::Empty => format!("is empty: name the {noun} of {}", kind.origin),
+            Problem::Truncated(place) => format!(
+                "the file ends in the middle ({place}): it was cut off or is still being written; copy it again, or \
+                 {again}"
+            ),
+            Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
+            Problem::Foreign => format!(
+                "is not a syscost {noun}: it is JSON without \"schema\": \"{}\"; name the file of {}",
+                kind.schema(),
+                kind.origin
+            ),
+            Problem::OtherKind(schema) => format!(
+                "is \"{}\", not a {noun}: use the {noun} (\"{}\") of {} instead",
+                printable(schema, SHOWN),
+                kind.schema(),
+                kind.origin.replacen("a ", "the ", 1)
+            ),
+            Problem::Newer(version) => format!(
+                "written by a newer syscost ({}); this one reads up to {}: update syscost",
+                kind.short(*version),
+                kind.short(kind.version)
+            ),
+            Problem::Mistyped(place, why) => format!("{place}: {why}; {damaged}"),
+            Problem::Invalid(invalid) => format!("{invalid}; {damaged}"),
+            Problem::NotWritten(invalid) => format!(
+                "not written, since no {noun} may have this: {invalid}; report this as a bug, or {}",
+                kind.smaller
+            ),
+            Problem::Write(error) => format!(
+                "cannot be written ({error}): make room, or choose another place; an earlier file of that name is \
+                 unchanged"
+            ),
+        }
+    }
 }
 
 /// A value that has the right type and makes no sense.

@@ -1,20 +1,32 @@
 //! A command to a profile: which system calls it and all that it starts make, how often, of which class, how long.
 //!
 //! Not here: what that means (`attribute`), and how it is shown (`report`). `cli::trace` calls it. A tracer is one file
-//! here and one line in `open`; what it needs of the kernel is in `kernel`.
+//! here and one row in `choose`; what it needs of the kernel is in `kernel`.
 //!
 //! The order of events, the same for all tracers: the command is started and held before its execve; the tracer is put
 //! onto it; it is let go; the tracer follows until the whole tree has ended (or it is told to stop); what it collected
 //! becomes a `Profile`. Counting begins with the execve of the command, which is counted.
 
 pub mod bpf;
+mod choose;
 pub mod classes;
+pub mod errno;
+mod perf;
+mod ptrace;
+mod run;
+mod signals;
+mod target;
+pub mod usage;
+
+pub use choose::{Kind, Options};
+pub use run::{Wishes, run};
+pub use target::{Command, LaunchError, Target};
 
 use crate::model::{Ending, Histogram, ProcessGroup, TracerFacts, Usage};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What a tracer is put onto.
@@ -44,6 +56,13 @@ pub struct Until {
     pub after: Option<Duration>,
 }
 
+impl Until {
+    /// Whether a signal said to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+}
+
 /// What a tracer has at the end. `usage` holds what it knows; the rest is filled in from the kernel's accounting.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
@@ -57,6 +76,14 @@ pub struct Collected {
 
 /// One way to count system calls of a process tree.
 pub trait Tracer {
+    /// What it is and what it costs, to be said before the command starts: `ptrace, about 4 us a call`.
+    fn introduction(&self) -> String;
+
+    /// Whether a held root is to put a seccomp filter onto itself that has every call traced.
+    fn wants_filter(&self) -> bool {
+        false
+    }
+
     /// Puts itself onto `root` and all that it will start. Nothing is attached any more when it is dropped.
     ///
     /// # Errors
@@ -74,4 +101,10 @@ pub trait Tracer {
     /// # Errors
     /// Where the data cannot be read: never a part of it in silence.
     fn collect(&mut self) -> Result<Collected>;
+}
+
+/// The threads of a process by their numbers.
+fn threads(pid: u32) -> Result<Vec<u32>> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("trace: no process {pid}"))?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }

@@ -121,7 +121,7 @@ fn group(pid: i32) -> Option<i32> {
     text.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
 }
 
-fn is_traced(pid: i32) -> Option<bool> {
+pub fn is_traced(pid: i32) -> Option<bool> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let tracer = text.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
     Some(tracer.trim() != "0")

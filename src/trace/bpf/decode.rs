@@ -5,7 +5,7 @@ use crate::kernel::bpf::Raw;
 use crate::kernel::bpf::layout::{Key, entry, gate, key, kind};
 use crate::model::{CallCount, Class, DescriptorKind, Histogram, ProcessGroup};
 use crate::trace::classes::{Drives, FUTEX};
-use crate::trace::{Collected, Detail};
+use crate::trace::{Collected, Detail, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of processes for whose name there was no number left.
@@ -114,23 +114,11 @@ fn add(count: &mut CallCount, key: &Key, values: &[u64]) {
     count.calls += calls;
     count.unfinished += value(entry::UNFINISHED);
     if key.errno != 0 {
-        *count.errors.entry(errno_name(key.errno)).or_insert(0) += calls;
+        *count.errors.entry(errno::name(key.errno.into())).or_insert(0) += calls;
     }
     let sums = [&mut count.on_cpu_ns, &mut count.blocked_ns, &mut count.preempted_ns, &mut count.bytes];
     for (sum, offset) in sums.into_iter().zip([entry::ON_CPU, entry::BLOCKED, entry::PREEMPTED, entry::MOVED]) {
         *sum = sum.map(|sum| sum + value(offset));
-    }
-}
-
-/// As strace names them: those from 512 on tell the kernel to make the call again (linux/errno.h).
-fn errno_name(errno: u16) -> String {
-    let restart = ["ERESTARTSYS", "ERESTARTNOINTR", "ERESTARTNOHAND", "ENOIOCTLCMD", "ERESTART_RESTARTBLOCK"];
-    if let Some(name) = errno.checked_sub(512).and_then(|index| restart.get(usize::from(index))) {
-        return (*name).to_string();
-    }
-    match nix::errno::Errno::from_raw(errno.into()) {
-        nix::errno::Errno::UnknownErrno => format!("errno {errno}"),
-        known => format!("{known:?}"),
     }
 }
 
@@ -276,10 +264,5 @@ mod tests {
         let raw = Raw { durations: vec![(key(26), 4), (key(26), 1), (key(40), 2)], ..Raw::default() };
         let latencies = decoded(&raw, Detail::Times).latencies;
         assert_eq!(latencies["read"], Histogram(BTreeMap::from([(26, 5), (40, 2)])));
-    }
-
-    #[test]
-    fn errors_are_named_as_strace_names_them() {
-        assert_eq!([2, 512, 516, 999].map(errno_name), ["ENOENT", "ERESTARTSYS", "ERESTART_RESTARTBLOCK", "errno 999"]);
     }
 }

@@ -1,137 +1,139 @@
 //! The default tracer: eBPF programs count in the kernel, and nothing is sent while the tree runs.
 //!
-//! Not here: the programs (`kernel::bpf`). `open` is what `trace` calls.
+//! Not here: the programs (`kernel::bpf`). Called by way of `choose`.
 
 mod decode;
 mod names;
 mod usage;
 
-use super::{Collected, Detail, Root, Tracer, Until};
+use super::{Collected, Detail, Options, Root, Tracer, Until};
+use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, Config, Session};
 use crate::kernel::tree::{self, Accounts};
 use crate::model::{Ending, TracerFacts};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+const UNATTACHED: &str = "the tracer is not attached";
 /// How often a tree whose first process has ended is looked at: the rest of it sends no signal.
 const GLANCE: Duration = Duration::from_millis(2);
 /// How often `until` is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Loads and attaches the programs, and measures what they add to a call: nothing is traced yet.
+///
 /// # Errors
 /// Why eBPF cannot be had here, in one line with what to do.
-pub fn open(detail: Detail) -> Result<Box<dyn Tracer>> {
-    bpf::available().map_err(|why| anyhow::anyhow!("{why}"))?;
-    Ok(Box::new(Bpf { detail, following: None, ending: None, early: false }))
+pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
+    bpf::available().map_err(|why| anyhow!("{why}"))?;
+    let detail = options.detail;
+    let config = Config { times: detail == Detail::Times, adopts: !options.held, what: names::what_to_do() };
+    let mut session = Session::load(&config)?;
+    let added_per_call_ns = bpf::added_per_call_ns(&mut session)?;
+    Ok(Box::new(Bpf { detail, session, added_per_call_ns, followed: None, ending: None }))
 }
 
 struct Bpf {
     detail: Detail,
-    following: Option<Following>,
+    session: Session,
+    added_per_call_ns: f64,
+    followed: Option<Followed>,
     ending: Option<Ending>,
-    /// Ended before the tree.
-    early: bool,
 }
 
-/// What there is while it is attached.
-struct Following {
-    session: Session,
+/// Who is followed.
+struct Followed {
     root: Root,
     pidfd: OwnedFd,
-    added_per_call_ns: f64,
     /// The kernel's accounting of tasks that ran before.
     before: Accounts,
 }
 
 impl Tracer for Bpf {
+    fn introduction(&self) -> String {
+        let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
+        format!("eBPF{counts}, about {:.2} us a call", self.added_per_call_ns / 1e3)
+    }
+
     fn attach(&mut self, root: Root) -> Result<()> {
-        let times = self.detail == Detail::Times;
-        let adopts = matches!(root, Root::Running(_));
-        let mut session = Session::load(&Config { times, adopts, what: names::what_to_do() })?;
-        let added_per_call_ns = bpf::added_per_call_ns(&mut session)?;
-        let pidfd = bpf::pidfd(pid_of(root).cast_signed())?;
+        let pid = pid_of(root);
+        let pidfd = bpf::pidfd(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
         let before = match root {
-            Root::Held(_) => session.mark(pidfd.as_fd(), bpf::layout::state::HELD).map(|()| Accounts::default())?,
-            Root::Running(pid) => adopt_tree(&session, pid)?,
+            Root::Held(_) => {
+                self.session.mark(pidfd.as_fd(), state::HELD)?;
+                Accounts::default()
+            }
+            Root::Running(pid) => adopt_tree(&self.session, pid)?,
         };
-        self.following = Some(Following { session, root, pidfd, added_per_call_ns, before });
+        self.followed = Some(Followed { root, pidfd, before });
         Ok(())
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
-        let following = self.following.as_ref().context("the tracer is not attached")?;
+        let followed = self.followed.as_ref().context(UNATTACHED)?;
         let deadline = until.after.map(|after| Instant::now() + after);
-        let ended = |now| until.stop.load(Ordering::Relaxed) || deadline.is_some_and(|deadline| now >= deadline);
-        while !following.root_has_ended(LOOK)? {
-            if ended(Instant::now()) {
-                self.early = true;
+        let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        while !followed.root_has_ended(LOOK)? {
+            if over() {
                 return Ok(());
             }
         }
-        if let Root::Held(pid) = following.root {
+        if let Root::Held(pid) = followed.root {
             self.ending = reap(pid)?;
         }
-        while following.is_alive()? {
-            if ended(Instant::now()) {
-                self.early = true;
-                return Ok(());
-            }
+        while self.live()? > 0 && !over() {
             std::thread::sleep(GLANCE);
         }
         Ok(())
     }
 
     fn collect(&mut self) -> Result<Collected> {
-        let mut following = self.following.take().context("the tracer is not attached")?;
-        let alive = following.alive()?;
-        following.session.detach();
-        let raw = following.session.read()?;
-        let facts = self.facts(&following, raw.globals.lost);
+        let followed = self.followed.take().context(UNATTACHED)?;
+        let alive = match followed.root {
+            Root::Held(_) if self.live()? <= 0 => Accounts::default(),
+            root => tree::accounts(pid_of(root)),
+        };
+        self.session.detach();
+        let raw = self.session.read()?;
+        let facts = self.facts(raw.globals.lost);
         let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
         decode::decode(&raw, self.detail, &mut collected);
-        usage::fill(&raw, &alive, &following.before, &mut collected);
+        usage::fill(&raw, &alive, &followed.before, &mut collected);
         Ok(collected)
     }
 }
 
 impl Bpf {
-    fn facts(&self, following: &Following, lost: u64) -> TracerFacts {
+    fn facts(&self, lost: u64) -> TracerFacts {
         let how = match self.detail {
             Detail::Times => "calls counted and timed by programs at the kernel's tracepoints",
             Detail::Counts => "calls counted by programs at the kernel's tracepoints",
         };
-        let added_per_call_ns = Some(following.added_per_call_ns);
+        let added_per_call_ns = Some(self.added_per_call_ns);
         TracerFacts { kind: "bpf".to_string(), detail: how.to_string(), added_per_call_ns, lost }
+    }
+
+    /// Tasks of the tree that have not ended.
+    fn live(&self) -> Result<i64> {
+        Ok(self.session.globals()?.live.cast_signed())
     }
 }
 
-impl Following {
+impl Followed {
     /// Waits up to `patience` for the end of the first process.
     fn root_has_ended(&self, patience: Duration) -> Result<bool> {
         let mut fds = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
         let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::ZERO);
         match poll(&mut fds, timeout) {
             Ok(ready) => Ok(ready > 0),
-            Err(nix::errno::Errno::EINTR) => Ok(false),
+            Err(Errno::EINTR) => Ok(false),
             Err(error) => Err(error).context("poll of the traced process"),
         }
-    }
-
-    /// Whether any of the tree is left.
-    fn is_alive(&self) -> Result<bool> {
-        Ok(self.session.globals()?.live.cast_signed() > 0)
-    }
-
-    /// The accounting of what still runs.
-    fn alive(&self) -> Result<Accounts> {
-        let live = self.session.globals()?.live.cast_signed();
-        let running = matches!(self.root, Root::Running(_));
-        Ok(if live > 0 || running { tree::accounts(pid_of(self.root)) } else { Accounts::default() })
     }
 }
 
@@ -161,7 +163,7 @@ fn reap(pid: u32) -> Result<Option<Ending>> {
         match waitpid(Pid::from_raw(pid.cast_signed()), None) {
             Ok(WaitStatus::Exited(_, status)) => return Ok(Some(Ending::Exited(status))),
             Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Some(Ending::Signalled(signal as i32))),
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => bail!("the traced process cannot be waited for: {error}"),
         }
     }

@@ -1,0 +1,176 @@
+//! `syscost trace`: a command or a process to a profile, and a table of it.
+//!
+//! Standard output stays the command's: what this prints goes to standard error, as with time(1) and strace(1), or to
+//! the file of --report. The exit status is the command's.
+
+use super::error::usage;
+use super::run::check_destination;
+use super::{Exit, terminal};
+use crate::model::{By, Ending, Profile};
+use crate::report::{Format, Screen, write_profile};
+use crate::trace::{Command, Detail, Kind, Target, Wishes};
+use anyhow::{Context, Result, anyhow};
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Count a command's system calls, with all that it starts, and the time they take.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TraceArgs {
+    /// The command and its arguments.
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required_unless_present = "pid",
+        conflicts_with = "pid"
+    )]
+    command: Vec<OsString>,
+    /// Also write the profile to a file, for 'syscost attribute'.
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write the table to a file instead of standard error.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// How calls are counted [default: the first of bpf, ptrace that can be had].
+    #[arg(long, value_enum)]
+    tracer: Option<Kind>,
+    /// Count only, without times: less overhead. With ptrace no errors and byte counts either.
+    #[arg(long)]
+    counts: bool,
+    /// The calls that --tracer perf counts, at most 20.
+    #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',')]
+    calls: Vec<String>,
+    /// Whom the command runs as [default: who called sudo, else ourselves].
+    #[arg(long, value_name = "NAME", conflicts_with = "pid")]
+    user: Option<String>,
+    /// Trace a process that runs, until it ends, ^C, or --for.
+    #[arg(short, long, value_name = "PID")]
+    pid: Option<u32>,
+    /// How long to trace the process of --pid.
+    #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::positive)]
+    seconds: Option<f64>,
+    /// The rows of the table.
+    #[arg(long, value_enum, default_value = "call")]
+    by: By,
+    /// How to print the table.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost trace make -j4
+  syscost trace -o git.profile.json -- git status
+  syscost trace --counts --format csv --report calls.csv find / -xdev
+  sudo syscost trace --user nobody ls
+  syscost trace --tracer perf --calls read,write,openat -- ./server
+  syscost trace -p 1234 --for 10
+
+Standard output is the command's. The table goes to standard error, or to the file of --report.
+Exit status: the command's; 128+N if signal N ended it, 126 if it cannot be run, 127 if it is not there;
+1 if tracing failed or lost data, 2 usage.";
+
+/// Traces and reports.
+///
+/// # Errors
+/// `trace::LaunchError` where the command cannot be run; otherwise what the tracer was refused or cannot be written.
+pub fn run(args: &TraceArgs) -> Result<Exit> {
+    let wishes = usage(args.wishes())?;
+    // Before the command runs: a long run must not end with a report that has no place.
+    check_destination("-o", args.out.as_deref())?;
+    let mut report = args.report.as_deref().map(create).transpose()?;
+    let profile = crate::trace::run(&wishes, &mut |line| eprintln!("syscost: {line}"))?;
+    let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
+    for line in closing(&profile, told) {
+        eprintln!("syscost: {line}");
+    }
+    match &mut report {
+        Some((path, file)) => write_profile(&profile, args.by, args.format, Screen::PLAIN, file)
+            .with_context(|| format!("--report {}", path.display()))?,
+        None => write_profile(&profile, args.by, args.format, terminal::error_screen(), &mut std::io::stderr().lock())?,
+    }
+    if let Some(path) = &args.out {
+        crate::store::profile::write(&profile, path)?;
+    }
+    Ok(exit(&profile))
+}
+
+fn create(path: &Path) -> Result<(&Path, File)> {
+    let file = File::create(path).map_err(|error| anyhow!("--report {}: {error}", path.display()));
+    Ok((path, usage(file)?))
+}
+
+impl TraceArgs {
+    fn wishes(&self) -> Result<Wishes> {
+        let target = match self.pid {
+            Some(pid) => Target::Process { pid, time: self.seconds.map(Duration::from_secs_f64) },
+            None => Target::Command(Command { words: self.command.clone(), user: self.user.clone() }),
+        };
+        if self.seconds.is_some() && self.pid.is_none() {
+            return Err(anyhow!("--for is for a process that runs: it needs --pid"));
+        }
+        let perf = self.tracer == Some(Kind::Perf);
+        if perf == self.calls.is_empty() {
+            return Err(anyhow!("--tracer perf and --calls NAME,... go together: it counts the calls that are named"));
+        }
+        let detail = if self.counts || perf { Detail::Counts } else { Detail::Times };
+        Ok(Wishes { target, tracer: self.tracer, detail, calls: self.calls.clone() })
+    }
+}
+
+/// What is said when the command has ended and the table does not say it: on another screen or in a format that has no
+/// room for it. Lost data is told in any case.
+fn closing(profile: &Profile, told: bool) -> Vec<String> {
+    let calls: u64 = profile.groups.iter().flat_map(|group| &group.calls).map(|call| call.calls).sum();
+    let added = profile.tracer.added_per_call_ns.map(|ns| {
+        let seconds = calls as f64 * ns / 1e9;
+        format!("{calls} calls; tracing added about {seconds:.3} s ({:.2} us each, calibrated)", ns / 1e3)
+    });
+    let warnings = profile.warnings.iter().map(|text| format!("warning: {text}"));
+    let lost = (profile.tracer.lost > 0)
+        .then(|| format!("trace: {} events were lost: the counts are incomplete", profile.tracer.lost));
+    added.into_iter().chain(warnings).filter(|_| !told).chain(lost).collect()
+}
+
+/// The command's own status, as time(1) passes it on. Lost data is a failure, unless the command's own is told already.
+fn exit(profile: &Profile) -> Exit {
+    let status = match profile.ending {
+        Some(Ending::Exited(code)) => code as u8,
+        Some(Ending::Signalled(signal)) => 128u8.saturating_add(signal as u8),
+        None => 0,
+    };
+    match status {
+        0 if profile.tracer.lost > 0 => Exit::Command(1),
+        status => Exit::Command(status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TracerFacts;
+
+    fn ended(ending: Ending, lost: u64) -> Exit {
+        exit(&Profile {
+            ending: Some(ending),
+            tracer: TracerFacts { lost, ..TracerFacts::default() },
+            ..Profile::default()
+        })
+    }
+
+    #[test]
+    fn the_status_is_the_commands() {
+        assert_eq!(ended(Ending::Exited(7), 0), Exit::Command(7));
+        assert_eq!(ended(Ending::Signalled(9), 0), Exit::Command(137));
+        assert_eq!(ended(Ending::Exited(0), 0), Exit::Command(0));
+    }
+
+    #[test]
+    fn lost_data_is_a_failure_that_hides_none_of_the_command() {
+        assert_eq!(ended(Ending::Exited(0), 3), Exit::Command(1));
+        assert_eq!(ended(Ending::Exited(7), 3), Exit::Command(7));
+    }
+}

@@ -1,0 +1,141 @@
+//! Counters of single system calls by perf's tracepoints, inherited by all children (perf_event_open(2)). Called by
+//! `trace::perf`.
+
+use super::host::Sources;
+use super::taxes::tracing_directory;
+use nix::errno::Errno;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::FromRawFd;
+
+/// The kernel's `struct perf_event_attr` in its first version, which every kernel takes (linux/perf_event.h).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
+const TRACEPOINT: u32 = 2;
+const DISABLED: u64 = 1;
+const INHERIT: u64 = 1 << 1;
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+/// PERF_FLAG_FD_CLOEXEC.
+const CLOSE_ON_EXEC: libc::c_ulong = 8;
+
+/// Calls whose tracepoints have other names: they follow the kernel's functions.
+const RENAMED: &[(&str, &str)] = &[
+    ("stat", "newstat"),
+    ("sendfile", "sendfile64"),
+    ("lstat", "newlstat"),
+    ("fstat", "newfstat"),
+    ("uname", "newuname"),
+    ("umount2", "umount"),
+];
+
+/// Why a counter cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PerfError {
+    #[error("tracefs cannot be read: mount it (mount -t tracefs tracefs /sys/kernel/tracing) or try as root")]
+    Hidden,
+    #[error("there is no tracepoint for '{0}': see 'perf list syscalls:*' for the names")]
+    NoSuchCall(String),
+    #[error(
+        "perf_event_open of '{call}': {errno:?}; kernel.perf_event_paranoid is {paranoid}: root or CAP_PERFMON is needed"
+    )]
+    Refused { call: String, errno: Errno, paranoid: String },
+}
+
+/// One open counter.
+pub struct Counter(File);
+
+/// When a counter begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    Now,
+    /// With the next program that the task executes.
+    AtExec,
+}
+
+impl Counter {
+    /// Counts entries of the call `name` in task `tid` and all that it will start; 0 is the caller.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn open(name: &str, tid: i32, begin: Begin) -> Result<Counter, PerfError> {
+        let flags = if begin == Begin::AtExec { DISABLED | ENABLE_ON_EXEC } else { 0 };
+        let attributes = Attributes {
+            kind: TRACEPOINT,
+            size: size_of::<Attributes>() as u32,
+            config: tracepoint(name, &Sources::default())?,
+            flags: flags | INHERIT,
+            ..Attributes::default()
+        };
+        open(&attributes, tid).map(Counter).map_err(|errno| PerfError::Refused {
+            call: name.to_string(),
+            errno,
+            paranoid: Sources::default()
+                .text("proc/sys/kernel/perf_event_paranoid")
+                .unwrap_or_else(|| "unknown".into()),
+        })
+    }
+
+    /// Entries so far, children included.
+    ///
+    /// # Errors
+    /// When the kernel does not give them.
+    pub fn read(&mut self) -> std::io::Result<u64> {
+        let mut count = [0u8; 8];
+        self.0.read_exact(&mut count)?;
+        Ok(u64::from_ne_bytes(count))
+    }
+}
+
+#[allow(unsafe_code)]
+fn open(attributes: &Attributes, tid: i32) -> Result<File, Errno> {
+    // SAFETY: the kernel reads as many bytes as `size` says, which is the structure's size; a result that is not
+    // negative is a new descriptor, which nobody else owns.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attributes), tid, -1, -1, CLOSE_ON_EXEC);
+        Ok(File::from_raw_fd(Errno::result(fd)? as i32))
+    }
+}
+
+/// The number of the tracepoint at the entry of the call `name`.
+fn tracepoint(name: &str, sources: &Sources) -> Result<u64, PerfError> {
+    let directory = tracing_directory(sources).ok_or(PerfError::Hidden)?;
+    let own = RENAMED.iter().find(|(call, _)| *call == name).map_or(name, |(_, own)| own);
+    if own.is_empty() || !own.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return Err(PerfError::NoSuchCall(name.to_string()));
+    }
+    let number = sources.number(&format!("{directory}/events/syscalls/sys_enter_{own}/id"));
+    number.map(|number| number as u64).ok_or_else(|| PerfError::NoSuchCall(name.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::host::fake::tree;
+
+    #[test]
+    fn tracepoints_are_found_by_the_names_of_calls() {
+        let (_keep, sources) = tree(&[
+            ("sys/kernel/tracing/current_tracer", "nop\n"),
+            ("sys/kernel/tracing/events/syscalls/sys_enter_read/id", "700\n"),
+            ("sys/kernel/tracing/events/syscalls/sys_enter_newstat/id", "701\n"),
+        ]);
+        assert_eq!(tracepoint("read", &sources), Ok(700));
+        assert_eq!(tracepoint("stat", &sources), Ok(701));
+        assert_eq!(tracepoint("nosuch", &sources), Err(PerfError::NoSuchCall("nosuch".to_string())));
+        assert_eq!(tracepoint("../x", &sources), Err(PerfError::NoSuchCall("../x".to_string())));
+        assert_eq!(tracepoint("read", &tree(&[]).1), Err(PerfError::Hidden));
+    }
+}

@@ -1,0 +1,205 @@
+//! Single ptrace(2) requests and waits, each a safe wrapper. No state: `ptrace` and `follow` keep that.
+//!
+//! Waits are our own, because nix has no name for real-time signals and would lose the stop that reports one.
+
+use nix::errno::Errno;
+use nix::sys::ptrace;
+use nix::unistd::Pid;
+use std::io::{IoSliceMut, Read};
+
+/// What a tracee reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It stands at the entry or the end of a system call.
+    Call,
+    /// One of PTRACE_EVENT_*, with the signal that came along.
+    Ptrace {
+        event: i32,
+        signal: i32,
+    },
+    /// A signal is about to be delivered.
+    Signal(i32),
+    Exited(i32),
+    Killed(i32),
+}
+
+/// A system call as it is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// AUDIT_ARCH_* of the gate.
+    pub architecture: u32,
+    pub number: u64,
+    pub arguments: [u64; 6],
+}
+
+/// Where in a system call a tracee stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Entry(Call),
+    /// Stopped by a seccomp filter, before the call.
+    Filter(Call),
+    /// What it returned: negative errno where it failed.
+    Exit {
+        result: i64,
+        failed: bool,
+    },
+    Elsewhere,
+}
+
+/// Whose report is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    Any,
+    One(i32),
+}
+
+/// Waits for a report of a tracee or child of this thread; `None` with WNOHANG in `flags` and nothing to report. With
+/// WNOWAIT the report stays; of a stop that is without effect once the tracee is resumed.
+///
+/// # Errors
+/// `ECHILD` where there is nobody to wait for, `EINTR` after a signal.
+#[allow(unsafe_code)]
+pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Event)>, Errno> {
+    let (kind, id) = match whose {
+        Whose::Any => (libc::P_ALL, 0),
+        Whose::One(pid) => (libc::P_PID, pid.unsigned_abs()),
+    };
+    let options = libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags;
+    // SAFETY: all zeros is a valid siginfo_t; waitid(2) fills it, and then its child members are the ones that are set.
+    let (pid, code, status) = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        Errno::result(libc::waitid(kind, id, &raw mut info, options))?;
+        (info.si_pid(), info.si_code, info.si_status())
+    };
+    Ok((pid != 0).then(|| (pid, event(code, status))))
+}
+
+fn event(code: i32, status: i32) -> Event {
+    match code {
+        libc::CLD_EXITED => Event::Exited(status),
+        libc::CLD_KILLED | libc::CLD_DUMPED => Event::Killed(status & 0x7f),
+        _ if status == libc::SIGTRAP | 0x80 => Event::Call,
+        _ if status >> 8 != 0 => Event::Ptrace { event: status >> 8, signal: status & 0x7f },
+        _ => Event::Signal(status),
+    }
+}
+
+/// Takes the report of a child or tracee that has ended, with the kernel's accounting of it and of those it waited for.
+#[allow(unsafe_code)]
+pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
+    // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two variables that it is given.
+    unsafe {
+        let (mut status, mut usage) = (0, std::mem::zeroed());
+        Errno::result(libc::wait4(pid, &raw mut status, libc::__WALL | libc::__WNOTHREAD, &raw mut usage))?;
+        Ok(usage)
+    }
+}
+
+/// Where `pid` stands (PTRACE_GET_SYSCALL_INFO, Linux 5.3).
+#[allow(unsafe_code)]
+pub fn standing(pid: i32) -> Result<Standing, Errno> {
+    let info = ptrace::syscall_info(Pid::from_raw(pid))?;
+    let call = |number, arguments| Call { architecture: info.arch, number, arguments };
+    // SAFETY: `op` says which member of the union the kernel filled (ptrace(2), PTRACE_GET_SYSCALL_INFO).
+    Ok(unsafe {
+        match info.op {
+            libc::PTRACE_SYSCALL_INFO_ENTRY => Standing::Entry(call(info.u.entry.nr, info.u.entry.args)),
+            libc::PTRACE_SYSCALL_INFO_SECCOMP => Standing::Filter(call(info.u.seccomp.nr, info.u.seccomp.args)),
+            libc::PTRACE_SYSCALL_INFO_EXIT => {
+                Standing::Exit { result: info.u.exit.sval, failed: info.u.exit.is_error != 0 }
+            }
+            _ => Standing::Elsewhere,
+        }
+    })
+}
+
+/// How a tracee goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// To its next system call stop.
+    ToCall,
+    /// To its next event.
+    ToEvent,
+    Detach,
+}
+
+/// Lets `pid` go on, with `signal` delivered if that is not 0.
+///
+/// # Errors
+/// `ESRCH` where it was killed.
+#[allow(unsafe_code)]
+pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
+    let request = match how {
+        Resume::ToCall => libc::PTRACE_SYSCALL,
+        Resume::ToEvent => libc::PTRACE_CONT,
+        Resume::Detach => libc::PTRACE_DETACH,
+    };
+    // SAFETY: these requests take no address, and a signal number as data; they touch no memory of ours.
+    Errno::result(unsafe { libc::ptrace(request, pid, 0, libc::c_long::from(signal)) }).map(drop)
+}
+
+/// Lets a group-stopped tracee stay stopped but report what wakes it (ptrace(2), PTRACE_LISTEN).
+#[allow(unsafe_code)]
+pub fn listen(pid: i32) -> Result<(), Errno> {
+    // SAFETY: PTRACE_LISTEN takes no address and no data, and touches no memory of ours.
+    Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, 0, 0) }).map(drop)
+}
+
+/// Whether a group stop is what `signal` of a PTRACE_EVENT_STOP tells of.
+pub fn stops_group(signal: i32) -> bool {
+    matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU)
+}
+
+/// Whether thread `tid` belongs to process `pid`; false where it is gone.
+#[allow(unsafe_code)]
+pub fn is_thread_of(tid: i32, pid: i32) -> bool {
+    // SAFETY: signal 0 is a question and sends nothing (kill(2)); tgkill(2) takes numbers only.
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, 0) == 0 }
+}
+
+/// Bytes of `pid` from `address` up to the end of its page, at most as many as `buffer` has.
+pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+    const PAGE: u64 = 4096;
+    let rest = usize::try_from(PAGE - address % PAGE).unwrap_or(0).min(buffer.len());
+    let base = usize::try_from(address).map_err(|_| Errno::EFAULT)?;
+    let remote = [nix::sys::uio::RemoteIoVec { base, len: rest }];
+    nix::sys::uio::process_vm_readv(Pid::from_raw(pid), &mut [IoSliceMut::new(&mut buffer[..rest])], &remote)
+}
+
+/// AUDIT_ARCH_* of the executable that `pid` runs, from its ELF header: class and machine (elf.h).
+pub fn executable_architecture(pid: i32) -> u32 {
+    let mut header = [0u8; 20];
+    let file = std::fs::File::open(format!("/proc/{pid}/exe"));
+    if file.and_then(|mut file| file.read_exact(&mut header)).is_err() {
+        return 0;
+    }
+    let wide = if header[4] == 2 { 0x8000_0000 } else { 0 };
+    let little = if header[5] == 1 { 0x4000_0000 } else { 0 };
+    wide | little | u32::from(u16::from_le_bytes([header[18], header[19]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_told_apart() {
+        assert_eq!(event(libc::CLD_EXITED, 3), Event::Exited(3));
+        assert_eq!(event(libc::CLD_DUMPED, libc::SIGSEGV), Event::Killed(libc::SIGSEGV));
+        assert_eq!(event(libc::CLD_TRAPPED, libc::SIGTRAP | 0x80), Event::Call);
+        let exec = libc::SIGTRAP | (libc::PTRACE_EVENT_EXEC << 8);
+        let expected = Event::Ptrace { event: libc::PTRACE_EVENT_EXEC, signal: libc::SIGTRAP };
+        assert_eq!(event(libc::CLD_TRAPPED, exec), expected);
+        // A real-time signal.
+        assert_eq!(event(libc::CLD_TRAPPED, 40), Event::Signal(40));
+    }
+
+    #[test]
+    fn our_own_executable_is_of_our_architecture() {
+        let pid = std::process::id().cast_signed();
+        let native = [("x86_64", 0xC000_003E), ("aarch64", 0xC000_00B7), ("riscv64", 0xC000_00F3)];
+        let expected = native.iter().find(|(name, _)| *name == std::env::consts::ARCH);
+        assert_eq!(Some(executable_architecture(pid)), expected.map(|(_, number)| *number));
+        assert!(is_thread_of(pid, pid));
+    }
+}

@@ -1,0 +1,137 @@
+//! Sums over a profile: by call, by class, by process. Pure; reports and attribution call it.
+//!
+//! Sums cannot overflow: the store refuses profiles whose columns do not add up, and tracers count what really happened.
+
+use super::{CallCount, Class, Profile};
+use indexmap::IndexMap;
+
+/// What rows of a profile are told apart by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum By {
+    /// One row a system call.
+    #[default]
+    Call,
+    /// One row a system call and class: size, kind of descriptor, depth of path.
+    Class,
+    /// One row a process name and system call.
+    Process,
+}
+
+/// Counts of the calls that have a process name, call and class in common.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Total {
+    /// Empty unless rows are told apart by process.
+    pub process: String,
+    /// Its class is empty unless rows are told apart by class.
+    pub count: CallCount,
+}
+
+impl CallCount {
+    /// Time between entry and return, whether its split is known or not.
+    pub fn elapsed_ns(&self) -> Option<u64> {
+        let parts = [self.on_cpu_ns, self.blocked_ns, self.preempted_ns];
+        let split = parts.iter().any(Option::is_some).then(|| parts.iter().flatten().sum::<u64>());
+        added(split, self.elapsed_ns)
+    }
+
+    /// Failures of all kinds.
+    pub fn failures(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// Adds the counts of `other`. A time that only one of them has is the sum: then a lower bound.
+    pub fn add(&mut self, other: &CallCount) {
+        self.calls += other.calls;
+        self.unfinished += other.unfinished;
+        for (errno, count) in &other.errors {
+            *self.errors.entry(errno.clone()).or_insert(0) += count;
+        }
+        self.on_cpu_ns = added(self.on_cpu_ns, other.on_cpu_ns);
+        self.blocked_ns = added(self.blocked_ns, other.blocked_ns);
+        self.preempted_ns = added(self.preempted_ns, other.preempted_ns);
+        self.elapsed_ns = added(self.elapsed_ns, other.elapsed_ns);
+        self.bytes = added(self.bytes, other.bytes);
+    }
+}
+
+fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (None, None) => None,
+        _ => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+    }
+}
+
+impl Profile {
+    /// The sums told apart `by`, the dearest first: by time on the CPU, elapsed time, calls, then by name.
+    pub fn totals(&self, by: By) -> Vec<Total> {
+        let mut totals: IndexMap<(&str, &str, Class), CallCount> = IndexMap::new();
+        for (group, count) in self.groups.iter().flat_map(|group| group.calls.iter().map(move |count| (group, count))) {
+            let process = if by == By::Process { group.name.as_str() } else { "" };
+            let class = if by == By::Class { count.class.clone() } else { Class::default() };
+            let empty = || CallCount { call: count.call.clone(), class: class.clone(), ..CallCount::default() };
+            totals.entry((process, &count.call, class.clone())).or_insert_with(empty).add(count);
+        }
+        let total = |((process, ..), count): ((&str, &str, Class), CallCount)| Total { process: process.into(), count };
+        let mut totals: Vec<Total> = totals.into_iter().map(total).collect();
+        totals.sort_by(|a, b| b.rank().cmp(&a.rank()).then_with(|| a.name().cmp(&b.name())));
+        totals
+    }
+
+    /// All calls together; its name is empty.
+    pub fn all_calls(&self) -> CallCount {
+        let mut all = CallCount::default();
+        self.groups.iter().flat_map(|group| &group.calls).for_each(|count| all.add(count));
+        all
+    }
+}
+
+impl Total {
+    fn rank(&self) -> (u64, u64, u64) {
+        (self.count.on_cpu_ns.unwrap_or(0), self.count.elapsed_ns().unwrap_or(0), self.count.calls)
+    }
+
+    fn name(&self) -> (&str, &str, &Class) {
+        (&self.process, &self.count.call, &self.count.class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ProcessGroup;
+
+    fn count(call: &str, size: u64, on_cpu_ns: Option<u64>) -> CallCount {
+        let class = Class { size: Some(size), ..Class::default() };
+        let errors = [("EINTR".to_string(), 1)].into();
+        CallCount { call: call.into(), class, calls: 2, errors, on_cpu_ns, ..CallCount::default() }
+    }
+
+    fn profile() -> Profile {
+        let group = |name: &str, calls| ProcessGroup { name: name.into(), calls, ..ProcessGroup::default() };
+        let a = group("a", vec![count("read", 1, Some(10)), count("read", 64, Some(5)), count("write", 1, None)]);
+        Profile { groups: vec![a, group("b", vec![count("write", 1, Some(40))])], ..Profile::default() }
+    }
+
+    #[test]
+    fn rows_are_summed_and_sorted_by_time() {
+        let names = |by| {
+            let name = |t: Total| format!("{}{}{:?}={}", t.process, t.count.call, t.count.class.size, t.count.calls);
+            profile().totals(by).into_iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(By::Call), ["writeNone=4", "readNone=4"]);
+        assert_eq!(names(By::Class), ["writeSome(1)=4", "readSome(1)=2", "readSome(64)=2"]);
+        assert_eq!(names(By::Process), ["bwriteNone=2", "areadNone=4", "awriteNone=2"]);
+        let all = profile().all_calls();
+        assert_eq!((all.calls, all.failures(), all.on_cpu_ns, all.blocked_ns), (8, 4, Some(55), None));
+    }
+
+    #[test]
+    fn elapsed_time_is_the_sum_of_its_parts_or_known_as_a_whole() {
+        let mut call = CallCount::default();
+        assert_eq!(call.elapsed_ns(), None);
+        call.blocked_ns = Some(3);
+        assert_eq!(call.elapsed_ns(), Some(3));
+        call = CallCount { elapsed_ns: Some(7), ..CallCount::default() };
+        assert_eq!(call.elapsed_ns(), Some(7));
+    }
+}

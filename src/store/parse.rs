@@ -1,0 +1,94 @@
+//! Bytes to a wire type, or why they are not one. Knows nothing of what the fields mean; the store's readers call it.
+
+use super::error::{self, Kind, Place, Problem};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+
+/// The wire type of a version of a kind of file.
+pub trait Wire: DeserializeOwned {
+    const KIND: &'static Kind;
+
+    /// What the file says it is.
+    fn schema(&self) -> &str;
+}
+
+/// Parses as the version that is written; only when that fails, looks closer at what the bytes are.
+///
+/// # Errors
+/// What the bytes are instead.
+pub fn parse<W: Wire>(bytes: &[u8]) -> Result<W, Problem> {
+    match serde_json::from_slice::<W>(bytes) {
+        Ok(file) if file.schema() == W::KIND.schema() => Ok(file),
+        _ => Err(explain::<W>(bytes)),
+    }
+}
+
+/// What `bytes` say they are, if they are JSON that says so.
+pub fn schema_of(bytes: &[u8]) -> Option<String> {
+    let header = serde_json::from_slice::<Header>(bytes).ok()?;
+    header.schema?.as_str().map(str::to_string)
+}
+
+/// The one field that files of all kinds and versions have.
+#[derive(Deserialize)]
+struct Header {
+    schema: Option<serde_json::Value>,
+}
+
+/// Why `bytes` are not a file of this kind and version.
+fn explain<W: Wire>(bytes: &[u8]) -> Problem {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Problem::Empty;
+    }
+    if let Err(error) = serde_json::from_slice::<IgnoredAny>(bytes) {
+        return not_json(&error, bytes);
+    }
+    match serde_json::from_slice::<Header>(bytes) {
+        Ok(header) => unfit_schema(header.schema.as_ref(), W::KIND).unwrap_or_else(|| misfit::<W>(bytes)),
+        Err(_) => Problem::Foreign,
+    }
+}
+
+fn not_json(error: &serde_json::Error, bytes: &[u8]) -> Problem {
+    let place = Place::of(error, None);
+    match error.is_eof() || ends_in_number(error, bytes) {
+        true => Problem::Truncated(place),
+        false => Problem::NotJson(place, error::reason(error)),
+    }
+}
+
+/// The parser calls a number that is cut off behind its `.` or `e` a wrong one, where other ends are ends to it.
+fn ends_in_number(error: &serde_json::Error, bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    let last = bytes.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let at_end = error.line() == lines && error.column() >= last.len();
+    at_end && matches!(last.last(), Some(b'.' | b'e' | b'E' | b'+' | b'-'))
+}
+
+/// What is wrong with the `schema` of a file; `None` if it is the right one.
+fn unfit_schema(schema: Option<&serde_json::Value>, kind: &Kind) -> Option<Problem> {
+    let text = schema.and_then(|value| value.as_str()).unwrap_or_default();
+    if text == kind.schema() {
+        return None;
+    }
+    let Some(version) = text.strip_prefix(kind.family) else {
+        let ours = text.starts_with("syscost.");
+        return Some(if ours { Problem::OtherKind(text.to_string()) } else { Problem::Foreign });
+    };
+    match version.parse::<u64>() {
+        Ok(number) if number > kind.version => Some(Problem::Newer(number)),
+        _ => Some(Problem::OtherKind(text.to_string())),
+    }
+}
+
+/// Parses again to learn where a file of the right version departs from it. Keeping the path costs time: only here.
+fn misfit<W: Wire>(bytes: &[u8]) -> Problem {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    match serde_path_to_error::deserialize::<_, W>(&mut json) {
+        Ok(_) => Problem::Foreign,
+        Err(error) => {
+            let place = Place::of(error.inner(), Some(error.path().to_string()));
+            Problem::Mistyped(place, error::reason(error.inner()))
+        }
+    }
+}

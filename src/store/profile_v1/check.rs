@@ -1,0 +1,99 @@
+//! Values that have the right type and make no sense: refused on reading, and before writing.
+//!
+//! Sums of a profile are made everywhere, so they must fit: who reads one may add without fear of overflow.
+
+use super::{Call, ProfileFile};
+use crate::store::error::Invalid;
+use std::collections::BTreeSet;
+
+type Checked = Result<(), Invalid>;
+
+/// Bytes that a name may have.
+const MAX_NAME: usize = 4096;
+
+/// The last bucket of durations: those of 2^63 (1 + 3/4) ns and more.
+const LAST_BUCKET: u16 = 255;
+
+pub fn file(file: &ProfileFile) -> Checked {
+    file.tool.iter().try_for_each(|tool| name("tool.name", &tool.name))?;
+    file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
+    file.tracer.added_per_call_ns.map_or(Ok(()), |ns| positive("tracer.added_per_call_ns", ns))?;
+    processes(file)?;
+    file.calls.iter().enumerate().try_for_each(|(i, c)| {
+        call(c).map_err(|e| Invalid { place: format!("calls[{i}] ({}): {}", c.name, e.place), what: e.what })
+    })?;
+    sums(&file.calls)?;
+    latencies(file)
+}
+
+fn processes(file: &ProfileFile) -> Checked {
+    let mut seen = BTreeSet::new();
+    file.processes.iter().try_for_each(|process| match seen.insert(&process.name) {
+        true if process.name.len() <= MAX_NAME => Ok(()),
+        true => wrong("processes.name", &format!("has {} bytes, a name may have {MAX_NAME}", process.name.len())),
+        false => wrong("processes.name", &format!("'{}' stands twice", process.name)),
+    })
+}
+
+fn call(call: &Call) -> Checked {
+    name("name", &call.name)?;
+    if call.process.len() > MAX_NAME {
+        return wrong("process", &format!("has {} bytes, a name may have {MAX_NAME}", call.process.len()));
+    }
+    call.class.operation.iter().try_for_each(|text| name("class.operation", text))?;
+    call.errors.keys().try_for_each(|text| name("errors", text))
+}
+
+fn sums(calls: &[Call]) -> Checked {
+    let columns: [(&str, fn(&Call) -> u64); 7] = [
+        ("calls", |c| c.calls),
+        ("unfinished", |c| c.unfinished),
+        ("on_cpu_ns", |c| c.on_cpu_ns.unwrap_or(0)),
+        ("blocked_ns", |c| c.blocked_ns.unwrap_or(0)),
+        ("preempted_ns", |c| c.preempted_ns.unwrap_or(0)),
+        ("elapsed_ns", |c| c.elapsed_ns.unwrap_or(0)),
+        ("bytes", |c| c.bytes.unwrap_or(0)),
+    ];
+    for (name, column) in columns {
+        fits(&format!("calls.{name}"), calls.iter().map(column))?;
+    }
+    fits("calls.errors", calls.iter().flat_map(|c| c.errors.values().copied()))
+}
+
+fn latencies(file: &ProfileFile) -> Checked {
+    for (call, buckets) in &file.latencies {
+        name("latencies", call)?;
+        if let Some(bucket) = buckets.iter().find(|bucket| bucket.0 > LAST_BUCKET) {
+            return wrong(&format!("latencies.{call}"), &format!("bucket {} is beyond {LAST_BUCKET}", bucket.0));
+        }
+        fits(&format!("latencies.{call}"), buckets.iter().map(|bucket| bucket.1))?;
+    }
+    Ok(())
+}
+
+/// Whether the numbers can be added.
+fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
+    match numbers.try_fold(0u64, u64::checked_add) {
+        Some(_) => Ok(()),
+        None => wrong(place, "add up to 2^64 or more"),
+    }
+}
+
+fn positive(place: &str, number: f64) -> Checked {
+    match number.is_finite() && number >= 0.0 {
+        true => Ok(()),
+        false => wrong(place, &format!("is {number}, must be a number of 0 or more")),
+    }
+}
+
+fn name(place: &str, text: &str) -> Checked {
+    match text.len() {
+        0 => wrong(place, "is empty, must be a name"),
+        1..=MAX_NAME => Ok(()),
+        length => wrong(place, &format!("has {length} bytes, a name may have {MAX_NAME}")),
+    }
+}
+
+fn wrong(place: &str, what: &str) -> Checked {
+    Err(Invalid { place: place.to_string(), what: what.to_string() })
+}

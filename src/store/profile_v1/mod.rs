@@ -1,0 +1,261 @@
+//! Version 1 of the profile: its wire types. What they mean in words is in FORMAT.md.
+//!
+//! The same rules as for result files: only optional fields may still be added, unknown ones are ignored on reading.
+//! `convert` goes from and to the model, `check` refuses values that the types cannot. Only the store calls this.
+
+mod check;
+mod convert;
+
+use super::error::Invalid;
+use super::layout::Layout;
+use crate::model::Host;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+pub const VERSION: u64 = 1;
+pub const SCHEMA: &str = "syscost.profile/1";
+
+/// A syscost profile: which system calls a workload made, and where its time went.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "syscost.profile/1")]
+pub struct ProfileFile {
+    /// Kind and version of the file.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// What wrote the file; left out where nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool: Option<Tool>,
+    /// Where the profile comes from, if the tool did not trace it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<Source>,
+    /// The machine that the workload ran on. What could not be found out is null.
+    #[serde(default)]
+    host: Host,
+    /// When tracing began, in seconds since 1970-01-01 UTC; 0 where that is not known.
+    #[serde(default)]
+    started_unix_s: u64,
+    /// The command with its arguments; empty where a running process was followed.
+    #[serde(default)]
+    command: Vec<String>,
+    /// Which tracer made it.
+    #[serde(default)]
+    tracer: Tracer,
+    /// False where tracing was ended before the workload, or data was lost.
+    #[serde(default = "yes")]
+    complete: bool,
+    /// How the command ended; null where that is not known.
+    #[serde(default)]
+    ending: Option<Ending>,
+    /// The kernel's accounting of all processes. What is not known is null.
+    #[serde(default)]
+    usage: Usage,
+    /// What is known of the processes of each name, apart from their calls.
+    #[serde(default)]
+    processes: Vec<Process>,
+    /// One entry for each process name, system call and class.
+    calls: Vec<Call>,
+    /// Elapsed time per call, over all processes, by call.
+    #[serde(default)]
+    latencies: BTreeMap<String, Vec<Bucket>>,
+    /// What concerns the profile as a whole, one line each.
+    #[serde(default)]
+    warnings: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What wrote a profile.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Tool {
+    #[schemars(length(min = 1))]
+    name: String,
+    version: String,
+    /// The compiler that built the probe; empty where none was used.
+    #[serde(default)]
+    compiler: String,
+}
+
+/// Where a profile comes from that was traced elsewhere.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Source {
+    /// What it is called.
+    #[schemars(length(min = 1))]
+    title: String,
+    /// What must be known to read its figures; empty for nothing.
+    #[serde(default)]
+    note: String,
+}
+
+/// Which tracer made the profile, and what it added.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct Tracer {
+    /// `bpf`, `ptrace`, `seccomp`, `perf`, or what was imported; empty where nobody traced.
+    kind: String,
+    /// How it was set up, in one line.
+    detail: String,
+    /// What it adds to each call, in nanoseconds; null where that is not known.
+    #[schemars(range(min = 0))]
+    added_per_call_ns: Option<f64>,
+    /// Events that were seen and could not be counted.
+    lost: u64,
+}
+
+/// How the command ended: its exit status, or the signal that ended it.
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Ending {
+    Exited(i32),
+    Signalled(i32),
+}
+
+/// The kernel's accounting of all processes of the workload.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct Usage {
+    /// Wall time, in nanoseconds.
+    wall_ns: Option<u64>,
+    /// CPU time in user mode, in nanoseconds.
+    user_ns: Option<u64>,
+    /// CPU time in the kernel, in nanoseconds.
+    system_ns: Option<u64>,
+    /// Largest resident set of any process, in KiB.
+    peak_rss_kib: Option<u64>,
+    /// Page faults that needed no device.
+    minor_faults: Option<u64>,
+    /// Page faults that waited for a device.
+    major_faults: Option<u64>,
+    voluntary_switches: Option<u64>,
+    involuntary_switches: Option<u64>,
+    /// Processes that ran, the first one included.
+    processes: Option<u64>,
+    /// Threads that ran beside the first of each process.
+    threads: Option<u64>,
+    /// Most threads that stood inside a system call on a CPU at once.
+    peak_concurrency: Option<u64>,
+    /// Processors that were online.
+    cpus: Option<u64>,
+}
+
+/// What is known of the processes of one name.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Process {
+    /// The name as the kernel keeps it.
+    name: String,
+    /// CPU time in user mode, in nanoseconds.
+    #[serde(default)]
+    user_ns: Option<u64>,
+    /// CPU time in the kernel, in nanoseconds.
+    #[serde(default)]
+    system_ns: Option<u64>,
+}
+
+/// One system call of one class, made by the processes of one name.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Call {
+    /// Name of the processes; empty where that is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    process: String,
+    /// The system call's name.
+    #[schemars(length(min = 1))]
+    name: String,
+    /// What drives its cost.
+    #[serde(default, skip_serializing_if = "Class::is_unknown")]
+    class: Class,
+    /// How often it was entered.
+    calls: u64,
+    /// How many of them never returned.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unfinished: u64,
+    /// Failures by errno name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    errors: BTreeMap<String, u64>,
+    /// Time on a CPU between entry and return, all calls together, in nanoseconds; null where it is not known.
+    #[serde(default)]
+    on_cpu_ns: Option<u64>,
+    /// Time off the CPU because the call waited, in nanoseconds.
+    #[serde(default)]
+    blocked_ns: Option<u64>,
+    /// Time off the CPU because something else was to run, in nanoseconds.
+    #[serde(default)]
+    preempted_ns: Option<u64>,
+    /// Time between entry and return, in nanoseconds, only where its split into the three above is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    elapsed_ns: Option<u64>,
+    /// Bytes moved, of calls that return a byte count.
+    #[serde(default)]
+    bytes: Option<u64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What drives the cost of a call. What does not apply or is not known is left out.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct Class {
+    /// Kind of the descriptor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    descriptor: Option<Descriptor>,
+    /// Bytes moved or mapped, rounded down to a power of two; 0 for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// Names in the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    depth: Option<u64>,
+    /// A futex operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<String>,
+    /// Descriptors in a poll set, rounded down to a power of two; 0 for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<u64>,
+}
+
+impl Class {
+    fn is_unknown(&self) -> bool {
+        let numbers = [self.size, self.depth, self.set];
+        self.descriptor.is_none() && self.operation.is_none() && numbers.iter().all(Option::is_none)
+    }
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Descriptor {
+    File,
+    Directory,
+    Pipe,
+    Socket,
+    Terminal,
+    /// A character or block device that is no terminal.
+    Device,
+    /// eventfd, timerfd, signalfd, epoll, inotify.
+    Event,
+    /// Not open.
+    None,
+}
+
+/// A bucket of durations and how many calls took as long: bucket 4 k + q begins at 2^k (1 + q / 4) nanoseconds.
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+struct Bucket(#[schemars(range(max = 255))] u16, u64);
+
+impl ProfileFile {
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut json = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
+        self.serialize(&mut json)?;
+        out.write_all(b"\n")
+    }
+
+    /// Whether every value makes sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::file(self)
+    }
+}
+
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(ProfileFile).to_value()
+}

@@ -1,0 +1,30 @@
+//! Names of errors, as strace(1) shows them: those that programs see, and those with which the kernel tells itself to
+//! restart a call. Pure.
+
+use nix::errno::Errno;
+
+/// The kernel's own (linux/errno.h); no program sees them.
+const RESTARTS: [(i32, &str); 4] =
+    [(512, "ERESTARTSYS"), (513, "ERESTARTNOINTR"), (514, "ERESTARTNOHAND"), (516, "ERESTART_RESTARTBLOCK")];
+
+/// The name of error `number`, which is positive.
+pub fn name(number: i32) -> String {
+    if let Some((_, name)) = RESTARTS.iter().find(|(restart, _)| *restart == number) {
+        return (*name).to_string();
+    }
+    match Errno::from_raw(number) {
+        Errno::UnknownErrno => format!("E{number}"),
+        errno => format!("{errno:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_their_names() {
+        let names = [2, 11, 4, 512, 516, 4000].map(name);
+        assert_eq!(names, ["ENOENT", "EAGAIN", "EINTR", "ERESTARTSYS", "ERESTART_RESTARTBLOCK", "E4000"]);
+    }
+}

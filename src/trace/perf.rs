@@ -1,0 +1,167 @@
+//! The perf tracer: the kernel's counters of a few calls that are named, inherited by all that the command starts.
+//!
+//! Counts alone: no errors, classes, names of processes or times. For a few calls only: each counter is copied at every
+//! fork, which takes milliseconds with hundreds of them. Calls of 32-bit programs have other tracepoints, which perf does
+//! not count. Called by way of `choose`.
+
+use super::{Collected, Options, Root, Tracer, Until};
+use crate::kernel::perf::{Begin, Counter};
+use crate::kernel::process::adopt_orphans;
+use crate::kernel::tracee::{self, Event, Whose};
+use crate::kernel::wake::Waker;
+use crate::model::{CallCount, Ending, ProcessGroup, TracerFacts, Usage};
+use anyhow::{Context, Result, bail};
+use nix::errno::Errno;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Calls that may be counted at once.
+const MOST: usize = 20;
+
+pub struct PerfTracer {
+    names: Vec<String>,
+    /// A name's position, and a counter of it.
+    counters: Vec<(usize, Counter)>,
+    root: Option<Root>,
+    added_ns: Option<f64>,
+    ending: Option<Ending>,
+    processes_left: bool,
+}
+
+/// Opens one and tries its counters on ourselves.
+///
+/// # Errors
+/// Which call cannot be counted, and why.
+pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
+    let mut names = options.calls.clone();
+    names.sort();
+    names.dedup();
+    if names.len() > MOST {
+        bail!("{} calls are named, at most {MOST} can be counted: name fewer, or use another tracer", names.len());
+    }
+    for name in &names {
+        Counter::open(name, 0, Begin::AtExec)?;
+    }
+    let added_ns = added_ns();
+    let (counters, root, ending) = (Vec::new(), None, None);
+    Ok(Box::new(PerfTracer { names, counters, root, added_ns, ending, processes_left: false }))
+}
+
+const CALIBRATION_CALLS: u32 = 20_000;
+
+/// What a counter adds to a call: null calls with one, and without.
+fn added_ns() -> Option<f64> {
+    let each_ns = || {
+        let begun = Instant::now();
+        for _ in 0..CALIBRATION_CALLS {
+            std::hint::black_box(nix::unistd::getppid());
+        }
+        begun.elapsed().as_nanos() as f64 / f64::from(CALIBRATION_CALLS)
+    };
+    let without = each_ns();
+    let counter = Counter::open("getppid", 0, Begin::Now).ok()?;
+    let with = each_ns();
+    drop(counter);
+    Some((with - without).max(0.0))
+}
+
+impl PerfTracer {
+    fn count(&mut self, tid: u32, begin: Begin) -> Result<()> {
+        for (position, name) in self.names.iter().enumerate() {
+            let counter = Counter::open(name, tid.cast_signed(), begin).context("trace")?;
+            self.counters.push((position, counter));
+        }
+        Ok(())
+    }
+
+    /// Until the command and all that it left have ended: orphans become our children, and are reaped as they end.
+    fn follow_command(&mut self, root: u32, until: &Until) -> Result<()> {
+        while !until.stopped() {
+            match tracee::wait(Whose::Any, 0) {
+                Ok(Some((pid, event))) if pid.unsigned_abs() == root => self.ending = ending(event),
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(Errno::ECHILD) => return Ok(()),
+                Err(errno) => bail!("trace: waitid: {} ({errno:?})", errno.desc()),
+            }
+        }
+        self.processes_left = true;
+        Ok(())
+    }
+
+    fn sums(&mut self) -> Result<Vec<u64>> {
+        let mut sums = vec![0; self.names.len()];
+        for (position, counter) in &mut self.counters {
+            sums[*position] += counter.read().context("trace: a perf counter cannot be read")?;
+        }
+        // Counting begins within the command's execve, behind its entry.
+        if let (Some(Root::Held(_)), Some(execve)) = (self.root, self.names.iter().position(|name| name == "execve")) {
+            sums[execve] += 1;
+        }
+        Ok(sums)
+    }
+}
+
+fn ending(event: Event) -> Option<Ending> {
+    match event {
+        Event::Exited(code) => Some(Ending::Exited(code)),
+        Event::Killed(signal) => Some(Ending::Signalled(signal)),
+        _ => None,
+    }
+}
+
+impl Tracer for PerfTracer {
+    fn introduction(&self) -> String {
+        let cost = self.added_ns.map_or_else(String::new, |ns| format!(", about {ns:.0} ns a call that is counted"));
+        format!("perf, {} calls counted{cost}", self.names.len())
+    }
+
+    fn attach(&mut self, root: Root) -> Result<()> {
+        self.root = Some(root);
+        match root {
+            Root::Held(pid) => {
+                adopt_orphans();
+                self.count(pid, Begin::AtExec)
+            }
+            Root::Running(pid) => super::threads(pid)?.into_iter().try_for_each(|tid| self.count(tid, Begin::Now)),
+        }
+    }
+
+    fn follow(&mut self, until: &Until) -> Result<()> {
+        let _waker = Waker::start(until.stop.clone(), until.after);
+        match self.root {
+            Some(Root::Held(pid)) => self.follow_command(pid, until),
+            Some(Root::Running(pid)) => {
+                let place = PathBuf::from(format!("/proc/{pid}"));
+                while !until.stopped() && place.exists() {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn collect(&mut self) -> Result<Collected> {
+        let sums = self.sums()?;
+        self.counters.clear();
+        let calls = self.names.iter().zip(sums).filter(|(_, calls)| *calls > 0);
+        let calls =
+            calls.map(|(name, calls)| CallCount { call: name.clone(), calls, ..CallCount::default() }).collect();
+        let facts = TracerFacts {
+            kind: "perf".to_string(),
+            detail: format!("counters of {}", self.names.join(", ")),
+            added_per_call_ns: self.added_ns,
+            lost: 0,
+        };
+        let mut warnings =
+            vec!["only the calls that were named are counted; those of 32-bit programs are not".to_string()];
+        if self.processes_left {
+            warnings.push(
+                "processes of the command were left running; what they do from now on is not counted".to_string(),
+            );
+        }
+        let group = ProcessGroup { name: "all".to_string(), calls, ..ProcessGroup::default() };
+        let usage = Usage::default();
+        Ok(Collected { facts, groups: vec![group], usage, ending: self.ending, warnings, ..Collected::default() })
+    }
+}

@@ -1,0 +1,313 @@
+//! The unprivileged tracer: every call of the tree stops at its entry and its end, or, for counts alone, at its entry by
+//! a seccomp filter. Exact, and slow: microseconds a call.
+//!
+//! `kernel::follow` says what happens; here that becomes counts. Called by way of `choose`.
+//!
+//! Times: a call's elapsed time runs from its tracee being let go at the entry to its stop at the end. On the CPU it was
+//! by the tracee's own CPU clock, which holds a part of the stops as well; a null call calibrates that part, and it is
+//! subtracted. The rest of the elapsed time, less what it is for a null call, is taken as blocked if the tracee left its
+//! CPU meanwhile: waiting, and also waiting for a CPU, which is not told from it. Neither is ever below 0.
+
+mod calibrate;
+mod descriptors;
+mod tally;
+mod tree;
+
+use super::{Collected, Detail, Options, Root, Tracer, Until};
+use crate::kernel::follow::{End, Follower, Happening, Notice, Stops};
+use crate::kernel::tracee::Call;
+use crate::kernel::wake::Waker;
+use crate::model::{Ending, TracerFacts};
+use anyhow::{Result, anyhow, bail};
+use calibrate::Calibration;
+use nix::errno::Errno;
+use std::time::Instant;
+use tally::{Outcome, Took};
+use tree::{Inside, Tree};
+
+/// One that follows by ptrace.
+pub struct PtraceTracer {
+    stops: Stops,
+    times: bool,
+    follower: Follower,
+    tree: Tree,
+    root: i32,
+    /// Whether the root is a command of ours, all of whose life is seen.
+    held: bool,
+    /// Whether the command's execve has come.
+    counting: bool,
+    calibration: Calibration,
+    /// While it is being calibrated: what was measured of each call.
+    raw: Option<Vec<calibrate::Raw>>,
+    ending: Option<Ending>,
+    warnings: Vec<String>,
+}
+
+/// Opens and calibrates one.
+///
+/// # Errors
+/// Where ptrace is refused.
+pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
+    let filter = options.detail == Detail::Counts && options.held;
+    let stops = if filter { Stops::Filter } else { Stops::Calls };
+    let times = options.detail == Detail::Times;
+    let calibration = calibrate::calibrate(stops, times)?;
+    Ok(Box::new(PtraceTracer::new(stops, times, calibration)))
+}
+
+impl PtraceTracer {
+    fn new(stops: Stops, times: bool, calibration: Calibration) -> PtraceTracer {
+        PtraceTracer {
+            stops,
+            times,
+            calibration,
+            follower: Follower::new(stops),
+            tree: Tree::default(),
+            root: 0,
+            held: false,
+            counting: false,
+            raw: None,
+            ending: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, notice: &Notice) {
+        let tid = notice.tid;
+        match &notice.what {
+            Happening::Entered(call) => self.entered(notice, call),
+            Happening::Filtered(call) => self.filtered(tid, call),
+            Happening::Left { result, failed } => {
+                let outcome = if *failed { Outcome::Failed((-result) as i32) } else { Outcome::Returned(*result) };
+                self.left(notice, outcome);
+            }
+            Happening::Started { tid, by } => self.tree.started(*tid, *by),
+            Happening::Executed { former } => {
+                let strays = self.tree.executed(tid, *former, &mut self.warnings);
+                strays.into_iter().for_each(|inside| self.unfinished(&inside, Took::Unknown));
+            }
+            Happening::Ended(end) => self.ended(notice, end),
+        }
+    }
+
+    /// Whether calls count by now: they do from the command's execve on.
+    fn counts(&mut self, tid: i32, call: &Call) -> bool {
+        self.counting = self.counting || self.tree.is_execve(tid, call);
+        self.counting
+    }
+
+    fn entered(&mut self, notice: &Notice, call: &Call) {
+        if self.counts(notice.tid, call) {
+            self.tree.enter(notice.tid, call, self.times.then_some(notice.stops));
+        }
+    }
+
+    /// The only stop of this call. Calls that never return are known as such by what they are.
+    fn filtered(&mut self, tid: i32, call: &Call) {
+        if !self.counts(tid, call) {
+            return;
+        }
+        self.tree.enter(tid, call, None);
+        if let Some(raw) = &mut self.raw {
+            raw.push(calibrate::Raw { at: Instant::now(), on_cpu_ns: 0, off_cpu_ns: 0 });
+        }
+        if let Some(inside) = self.tree.leave(tid, None) {
+            let ends = matches!(self.tree.tally.calls[inside.key.call].name.as_str(), "exit" | "exit_group");
+            self.tree.tally.add(inside.key, if ends { Outcome::Unfinished } else { Outcome::Unseen }, Took::Unknown);
+        }
+    }
+
+    fn left(&mut self, notice: &Notice, outcome: Outcome) {
+        let result = if let Outcome::Returned(result) = outcome { Some(result) } else { None };
+        // The end of a call whose entry was not seen: a child's first return, or one that attaching interrupted.
+        let Some(inside) = self.tree.leave(notice.tid, result) else { return };
+        let cpu_ns = inside.clock.and_then(|(source, _)| self.tree.cpu_ns(notice.tid, source));
+        let took = self.took(&inside, notice, cpu_ns);
+        self.tree.tally.add(inside.key, outcome, took);
+    }
+
+    /// What it took, without what the tracer added.
+    fn took(&mut self, inside: &Inside, notice: &Notice, cpu_ns: Option<u64>) -> Took {
+        if let (None, Some(raw)) = (inside.entered, &mut self.raw) {
+            raw.push(calibrate::Raw { at: notice.at, on_cpu_ns: 0, off_cpu_ns: 0 });
+        }
+        let Some(entered) = inside.entered else { return Took::Unknown };
+        let elapsed_ns = u64::try_from(notice.at.saturating_duration_since(entered).as_nanos()).unwrap_or(u64::MAX);
+        let Some((now, (_, then))) = cpu_ns.zip(inside.clock) else {
+            return Took::Elapsed { ns: elapsed_ns.saturating_sub(self.calibration.elapsed_ns()) };
+        };
+        let on_cpu_ns = now.saturating_sub(then).min(elapsed_ns);
+        let off_cpu_ns = elapsed_ns - on_cpu_ns;
+        if let Some(raw) = &mut self.raw {
+            raw.push(calibrate::Raw { at: notice.at, on_cpu_ns, off_cpu_ns });
+        }
+        let mut blocked_ns = off_cpu_ns.saturating_sub(self.calibration.off_cpu_ns);
+        // Longer than a null call: it waited, or the tracer was busy with others and noticed late.
+        if blocked_ns > 0 && !self.tree.has_paused(notice.tid, notice.stops) {
+            blocked_ns = 0;
+        }
+        Took::Split { on_cpu_ns: on_cpu_ns.saturating_sub(self.calibration.on_cpu_ns), blocked_ns }
+    }
+
+    fn unfinished(&mut self, inside: &Inside, took: Took) {
+        self.tree.tally.add(inside.key, Outcome::Unfinished, took);
+    }
+
+    fn ended(&mut self, notice: &Notice, end: &End) {
+        if notice.tid == self.root {
+            let killed = end.killed_by.map(Ending::Signalled);
+            self.ending = killed.or(end.exited.map(Ending::Exited));
+        }
+        if let Some(inside) = self.tree.ended(notice.tid, end) {
+            // Of a thread that ended before its process no clock is left.
+            let took = end.cpu_ns.map_or(Took::Unknown, |cpu_ns| self.took(&inside, notice, Some(cpu_ns)));
+            self.unfinished(&inside, took);
+        }
+    }
+
+    /// Leaves those that still run.
+    fn leave(&mut self) {
+        let inside = self.tree.all_inside();
+        inside.iter().for_each(|inside| self.unfinished(inside, Took::Unknown));
+        let left = self.follower.leave();
+        if left > 0 && self.ending.is_some() {
+            let fate = match self.stops {
+                Stops::Calls => "were left running; what they do from now on is not counted",
+                Stops::Filter => "were ended: with the filter they cannot go on without the tracer",
+            };
+            self.warnings.push(format!("{left} threads of the command {fate}"));
+        }
+    }
+
+    fn detail(&self) -> String {
+        match (self.stops, self.times) {
+            (Stops::Filter, _) => "one stop a call by a seccomp filter; no errors, no results".to_string(),
+            (Stops::Calls, false) => "two stops a call".to_string(),
+            (Stops::Calls, true) => format!(
+                "two stops a call; subtracted from each call: {} ns on the CPU, {} ns off it",
+                self.calibration.on_cpu_ns, self.calibration.off_cpu_ns
+            ),
+        }
+    }
+
+    fn final_warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.clone();
+        if self.stops == Stops::Filter {
+            warnings.push("errors and byte counts are not known: calls were seen at their entry only".to_string());
+        }
+        if self.tree.tally.has_seen("io_uring_") {
+            warnings.push("io_uring was used: work that it does is no system call and is not counted".to_string());
+        }
+        warnings
+    }
+}
+
+impl Tracer for PtraceTracer {
+    fn introduction(&self) -> String {
+        let how = if self.stops == Stops::Filter { "ptrace with a seccomp filter, counts only" } else { "ptrace" };
+        let fate = if self.stops == Stops::Filter { "; the command ends if syscost is killed" } else { "" };
+        format!("{how}, about {:.1} us a call{fate}", self.calibration.added_ns / 1e3)
+    }
+
+    fn wants_filter(&self) -> bool {
+        self.stops == Stops::Filter
+    }
+
+    fn attach(&mut self, root: Root) -> Result<()> {
+        let pid = match root {
+            Root::Held(pid) | Root::Running(pid) => {
+                i32::try_from(pid).map_err(|_| anyhow!("trace: no process {pid}"))?
+            }
+        };
+        self.root = pid;
+        self.held = matches!(root, Root::Held(_));
+        match root {
+            Root::Held(_) => {
+                self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
+                self.tree.started(pid, None);
+            }
+            Root::Running(_) => {
+                self.attach_threads(pid)?;
+                self.counting = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, until: &Until) -> Result<()> {
+        let _waker = Waker::start(until.stop.clone(), until.after);
+        while !until.stopped() {
+            match self.follower.next_notice() {
+                Ok(Some(notice)) => self.take(&notice),
+                Ok(None) => break,
+                Err(Errno::EINTR) => {}
+                Err(errno) => bail!("trace: ptrace lost the command: {} ({errno:?})", errno.desc()),
+            }
+        }
+        self.leave();
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<Collected> {
+        let kind = if self.stops == Stops::Filter { "seccomp" } else { "ptrace" };
+        let facts = TracerFacts {
+            kind: kind.to_string(),
+            detail: self.detail(),
+            added_per_call_ns: Some(self.calibration.added_ns),
+            lost: self.tree.lost,
+        };
+        Ok(Collected {
+            facts,
+            groups: self.tree.tally.groups(),
+            latencies: self.tree.tally.latencies(),
+            usage: self.tree.usage(self.held),
+            ending: self.ending,
+            warnings: self.final_warnings(),
+        })
+    }
+}
+
+impl PtraceTracer {
+    /// All threads of a process; again until no new one is found, for they may make more meanwhile.
+    fn attach_threads(&mut self, pid: i32) -> Result<()> {
+        self.tree.started(pid, None);
+        loop {
+            let threads = super::threads(pid.unsigned_abs())?.into_iter().map(u32::cast_signed);
+            let new: Vec<i32> = threads.filter(|tid| !self.tree.has(*tid) || self.is_first(*tid)).collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for tid in new {
+                match self.follower.attach(tid) {
+                    // It may have ended since.
+                    Err(Errno::ESRCH) if tid != pid => {}
+                    Err(errno) => return Err(refused(pid, errno)),
+                    Ok(()) if tid != pid => self.tree.started(tid, Some(pid)),
+                    Ok(()) => {}
+                }
+            }
+        }
+    }
+
+    fn is_first(&self, tid: i32) -> bool {
+        tid == self.root && !self.follower.has(tid)
+    }
+}
+
+/// Why a process cannot be traced, and what to do.
+fn refused(pid: i32, errno: Errno) -> anyhow::Error {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map_or("0", str::trim);
+    match errno {
+        Errno::ESRCH => anyhow!("trace: no process {pid}"),
+        Errno::EPERM if tracer != "0" => {
+            let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
+            anyhow!("trace: process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
+        }
+        Errno::EPERM => anyhow!(
+            "trace: process {pid} may not be traced (ptrace: EPERM): it is somebody else's or protected; try as root, \
+             or see kernel.yama.ptrace_scope"
+        ),
+        _ => anyhow!("trace: ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})", errno.desc()),
+    }
+}

@@ -1,0 +1,114 @@
+//! What this tracer adds to a call, here and now: a child of ours makes null calls under it, and as many are made without
+//! it. A few milliseconds.
+
+use super::PtraceTracer;
+use crate::kernel::follow::Stops;
+use crate::kernel::launch::hold_null_calls;
+use crate::trace::{Root, Tracer, Until};
+use anyhow::{Context, Result, bail};
+use std::time::Instant;
+
+/// What is subtracted of each call, and what is added to each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// CPU time of a null call between its stops, beyond what it takes without a tracer.
+    pub on_cpu_ns: u64,
+    /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
+    pub off_cpu_ns: u64,
+    /// Wall time that tracing adds to a call.
+    pub added_ns: f64,
+}
+
+impl Calibration {
+    pub fn elapsed_ns(&self) -> u64 {
+        self.on_cpu_ns + self.off_cpu_ns
+    }
+}
+
+/// One null call under the tracer.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw {
+    pub at: Instant,
+    pub on_cpu_ns: u64,
+    pub off_cpu_ns: u64,
+}
+
+const CALLS: u32 = 400;
+/// Calls of the child that come before it is warm.
+const COLD: usize = 50;
+const UNTRACED_CALLS: u32 = 20_000;
+/// Time off the CPU varies with the load of the machine; what most null calls keep below is no blocking. Where even that
+/// is far from the middle, the machine was busy just then.
+const MOST: f64 = 0.9;
+
+/// Calibrates a tracer of that kind.
+///
+/// # Errors
+/// Where ptrace is refused.
+pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
+    let untraced_ns = untraced_ns();
+    let held = hold_null_calls(CALLS).context("cannot start a process")?;
+    let mut tracer = PtraceTracer::new(stops, times, Calibration::default());
+    tracer.counting = true;
+    tracer.raw = Some(Vec::new());
+    tracer.attach(Root::Held(held.pid)).context("ptrace is refused here (in a container: allow SYS_PTRACE)")?;
+    held.release(tracer.wants_filter()).context("the process to calibrate with is gone")?;
+    tracer.follow(&Until::default())?;
+    let raw = tracer.raw.take().unwrap_or_default();
+    if tracer.tree.tally.has_seen("getppid") {
+        return Ok(summary(&raw, untraced_ns));
+    }
+    bail!("ptrace shows no system calls here")
+}
+
+fn untraced_ns() -> f64 {
+    let begun = Instant::now();
+    for _ in 0..UNTRACED_CALLS {
+        std::hint::black_box(nix::unistd::getppid());
+    }
+    begun.elapsed().as_nanos() as f64 / f64::from(UNTRACED_CALLS)
+}
+
+fn summary(raw: &[Raw], untraced_ns: f64) -> Calibration {
+    let warm = raw.get(COLD..).unwrap_or_default();
+    let between = warm.windows(2).map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64);
+    let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
+    let on_cpu_ns = quantile(warm.iter().map(|raw| raw.on_cpu_ns), 0.5);
+    Calibration {
+        on_cpu_ns: on_cpu_ns.saturating_sub(untraced_ns as u64),
+        off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
+        added_ns: (quantile(between, 0.5) as f64 - untraced_ns).max(0.0),
+    }
+}
+
+fn quantile(values: impl Iterator<Item = u64>, share: f64) -> u64 {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    let index = (values.len() as f64 * share) as usize;
+    values.get(index.min(values.len().saturating_sub(1))).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn what_a_null_call_takes_without_a_tracer_is_left() {
+        let begun = Instant::now();
+        let raw = |n: u64| Raw { at: begun + Duration::from_nanos(5000 * n), on_cpu_ns: 700 + n % 3, off_cpu_ns: n };
+        let raw: Vec<Raw> = (0..400).map(raw).collect();
+        let found = summary(&raw, 100.0);
+        assert_eq!((found.on_cpu_ns, found.off_cpu_ns), (601, 365));
+        assert!((found.added_ns - 4900.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_burst_of_load_is_not_taken_for_the_rule() {
+        let begun = Instant::now();
+        let off = |n: u64| if n.is_multiple_of(5) { 1_000_000 } else { 1000 };
+        let raw = |n: u64| Raw { at: begun + Duration::from_micros(5 * n), on_cpu_ns: 700, off_cpu_ns: off(n) };
+        let raw: Vec<Raw> = (0..400).map(raw).collect();
+        assert_eq!(summary(&raw, 100.0).off_cpu_ns, 4000);
+    }
+}

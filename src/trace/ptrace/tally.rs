@@ -1,0 +1,236 @@
+//! The sums: calls by process name, call and class, and histograms of their durations. Knows no process.
+//!
+//! Names are kept as numbers while calls are counted: a call must not cost an allocation.
+
+use crate::model::{CallCount, Class, DescriptorKind, Histogram, ProcessGroup, power_below};
+use crate::trace::classes::{Drives, drives, futex_operation};
+use crate::trace::errno;
+use crate::trace::ptrace::descriptors::{Effect, effect};
+use std::collections::{BTreeMap, HashMap};
+
+/// A call, as far as its entry tells what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub process: usize,
+    pub call: usize,
+    pub descriptor: Option<DescriptorKind>,
+    /// What drives the cost beside that: bytes, names, an operation, a number of descriptors.
+    pub measure: Option<u64>,
+}
+
+/// How long a call took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Took {
+    Unknown,
+    /// On a CPU, and not.
+    Split {
+        on_cpu_ns: u64,
+        blocked_ns: u64,
+    },
+    Elapsed {
+        ns: u64,
+    },
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Returned(i64),
+    Failed(i32),
+    Unfinished,
+    /// The tracer does not look.
+    Unseen,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    calls: u64,
+    unfinished: u64,
+    errors: BTreeMap<i32, u64>,
+    split: Option<(u64, u64)>,
+    elapsed_ns: Option<u64>,
+    bytes: Option<u64>,
+}
+
+/// A system call that was seen, by its name.
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub name: String,
+    pub drives: Option<Drives>,
+    pub effect: Effect,
+    histogram: BTreeMap<u16, u64>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub calls: Vec<Known>,
+    by_number: HashMap<(u32, u64, u32), usize>,
+    processes: Vec<String>,
+    sums: HashMap<Key, Sum>,
+}
+
+impl Tally {
+    /// The number of a process name here.
+    pub fn process(&mut self, name: &str) -> usize {
+        self.processes.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.processes.push(name.to_string());
+            self.processes.len() - 1
+        })
+    }
+
+    /// The number here of the call `number` by the gate of `architecture` in a program for `own`.
+    pub fn call(&mut self, architecture: u32, number: u64, own: u32) -> usize {
+        let calls = &mut self.calls;
+        *self.by_number.entry((architecture, number, own)).or_insert_with(|| {
+            let name = crate::syscall_names::name(architecture, number, own);
+            let plain = name.split('(').next().unwrap_or_default();
+            calls.push(Known {
+                drives: drives(plain),
+                effect: effect(plain),
+                name: name.clone(),
+                histogram: BTreeMap::new(),
+            });
+            calls.len() - 1
+        })
+    }
+
+    /// Counts one call. Bytes are what it returned.
+    pub fn add(&mut self, key: Key, outcome: Outcome, took: Took) {
+        let known = &mut self.calls[key.call];
+        let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
+        let bytes = match outcome {
+            Outcome::Returned(result) if moves => Some(result.max(0).cast_unsigned()),
+            Outcome::Failed(_) if moves => Some(0),
+            _ => None,
+        };
+        let key = Key { measure: bytes.map(power_below).or(key.measure), ..key };
+        if let Took::Split { on_cpu_ns, blocked_ns } = took {
+            *known.histogram.entry(Histogram::bucket(on_cpu_ns + blocked_ns)).or_insert(0) += 1;
+        }
+        self.sums.entry(key).or_default().add(outcome, took, bytes);
+    }
+
+    /// Everything, by process name; names, calls and classes in order.
+    pub fn groups(&self) -> Vec<ProcessGroup> {
+        let mut groups: BTreeMap<&str, Vec<CallCount>> = BTreeMap::new();
+        for (key, sum) in &self.sums {
+            let known = &self.calls[key.call];
+            groups.entry(&self.processes[key.process]).or_default().push(sum.count(known, key));
+        }
+        let group = |(name, mut calls): (&str, Vec<CallCount>)| {
+            calls.sort_by(|a, b| (&a.call, &a.class).cmp(&(&b.call, &b.class)));
+            ProcessGroup { name: name.to_string(), user_ns: None, system_ns: None, calls }
+        };
+        groups.into_iter().map(group).collect()
+    }
+
+    pub fn latencies(&self) -> BTreeMap<String, Histogram> {
+        let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
+        for known in self.calls.iter().filter(|known| !known.histogram.is_empty()) {
+            let histogram = latencies.entry(known.name.clone()).or_default();
+            known.histogram.iter().for_each(|(bucket, count)| histogram.add(*bucket, *count));
+        }
+        latencies
+    }
+
+    /// Whether a call whose name begins so was seen.
+    pub fn has_seen(&self, beginning: &str) -> bool {
+        self.calls.iter().any(|known| known.name.starts_with(beginning))
+    }
+}
+
+impl Sum {
+    fn add(&mut self, outcome: Outcome, took: Took, bytes: Option<u64>) {
+        self.calls += 1;
+        match outcome {
+            Outcome::Failed(number) => *self.errors.entry(number).or_insert(0) += 1,
+            Outcome::Unfinished => self.unfinished += 1,
+            Outcome::Returned(_) | Outcome::Unseen => {}
+        }
+        match took {
+            Took::Unknown => {}
+            Took::Split { on_cpu_ns, blocked_ns } => {
+                let (on_cpu, blocked) = self.split.unwrap_or_default();
+                self.split = Some((on_cpu + on_cpu_ns, blocked + blocked_ns));
+            }
+            Took::Elapsed { ns } => self.elapsed_ns = Some(self.elapsed_ns.unwrap_or(0) + ns),
+        }
+        if let Some(bytes) = bytes {
+            self.bytes = Some(self.bytes.unwrap_or(0) + bytes);
+        }
+    }
+
+    fn count(&self, known: &Known, key: &Key) -> CallCount {
+        CallCount {
+            call: known.name.clone(),
+            class: class(known.drives, key),
+            calls: self.calls,
+            unfinished: self.unfinished,
+            errors: self.errors.iter().map(|(number, count)| (errno::name(*number), *count)).collect(),
+            on_cpu_ns: self.split.map(|(on_cpu, _)| on_cpu),
+            blocked_ns: self.split.map(|(_, blocked)| blocked),
+            preempted_ns: None,
+            elapsed_ns: self.elapsed_ns,
+            bytes: self.bytes,
+        }
+    }
+}
+
+fn class(drives: Option<Drives>, key: &Key) -> Class {
+    let class = Class { descriptor: key.descriptor, ..Class::default() };
+    match drives {
+        Some(Drives::Bytes { .. } | Drives::Length { .. }) => Class { size: key.measure, ..class },
+        Some(Drives::Path { .. }) => Class { depth: key.measure, ..class },
+        Some(Drives::Set { .. }) => Class { set: key.measure, ..class },
+        Some(Drives::Futex { .. }) => {
+            Class { operation: key.measure.map(|number| futex_operation(number).to_string()), ..class }
+        }
+        Some(Drives::Descriptor { .. }) | None => class,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    const X86_64: u32 = 0xC000_003E;
+
+    fn key(call: usize) -> Key {
+        Key { process: 0, call, descriptor: Some(DescriptorKind::Pipe), measure: None }
+    }
+
+    #[test]
+    fn calls_are_summed_by_class() {
+        let mut tally = Tally::default();
+        tally.process("a");
+        let read = tally.call(X86_64, 0, X86_64);
+        assert_eq!(read, tally.call(X86_64, 0, X86_64));
+        let took = Took::Split { on_cpu_ns: 100, blocked_ns: 20 };
+        for outcome in [Outcome::Returned(5000), Outcome::Returned(4096), Outcome::Failed(11)] {
+            tally.add(key(read), outcome, took);
+        }
+        let groups = tally.groups();
+        let calls: Vec<_> = groups[0].calls.iter().map(|c| (c.class.size, c.calls, c.bytes, c.on_cpu_ns)).collect();
+        assert_eq!(calls, [(Some(0), 1, Some(0), Some(100)), (Some(4096), 2, Some(9096), Some(200))]);
+        assert_eq!(groups[0].calls[0].errors, BTreeMap::from([("EAGAIN".to_string(), 1)]));
+        assert_eq!(tally.latencies()["read"].count(), 3);
+    }
+
+    #[test]
+    fn unfinished_calls_have_no_bytes_and_no_size() {
+        let mut tally = Tally::default();
+        tally.process("a");
+        let read = tally.call(X86_64, 0, X86_64);
+        tally.add(key(read), Outcome::Unfinished, Took::Unknown);
+        let count = &tally.groups()[0].calls[0];
+        assert_eq!((count.calls, count.unfinished, count.bytes, count.class.size), (1, 1, None, None));
+        assert_eq!(count.on_cpu_ns, None);
+    }
+
+    #[test]
+    fn foreign_gates_have_their_own_names_and_the_same_classes() {
+        let mut tally = Tally::default();
+        let foreign = tally.call(0x4000_0003, 3, X86_64);
+        assert_eq!(tally.calls[foreign].name, "read(i386)");
+        assert_eq!(tally.calls[foreign].drives, Some(Drives::Bytes { descriptor: 0 }));
+    }
+}

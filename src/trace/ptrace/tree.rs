@@ -1,0 +1,353 @@
+//! The processes and threads that are traced, and in which call each stands.
+
+use super::descriptors::Descriptors;
+use super::tally::{Key, Tally};
+use crate::kernel::clock::{ThreadClock, ThreadTime, process_cpu_ns};
+use crate::kernel::follow::End;
+use crate::kernel::tracee::{Call, executable_architecture, is_thread_of, read_page};
+use crate::model::{DescriptorKind, Usage, power_below};
+use crate::trace::classes::{Drives, depth};
+use crate::trace::usage::{Account, Ended};
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::time::Instant;
+
+/// Which clock told a thread's CPU time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The process's, which is the thread's where there is one.
+    Process(i32),
+    Thread,
+}
+
+/// A call that a thread stands in.
+#[derive(Clone, Copy, Debug)]
+pub struct Inside {
+    pub key: Key,
+    /// Its first argument, as a descriptor.
+    argument: i32,
+    /// When it was let go on, and its CPU time then; `None` without times.
+    pub entered: Option<Instant>,
+    pub clock: Option<(Source, u64)>,
+}
+
+#[derive(Debug)]
+struct Task {
+    process: i32,
+    inside: Option<Inside>,
+    clock: Option<ThreadClock>,
+    /// Its turns on a CPU and its stops when both were looked at last.
+    seen: Option<(u64, u64)>,
+}
+
+#[derive(Debug)]
+struct Process {
+    name: usize,
+    architecture: u32,
+    parent: Option<i32>,
+    threads: u32,
+    descriptors: Descriptors,
+}
+
+/// Everybody who is traced, and what they have done.
+#[derive(Default)]
+pub struct Tree {
+    tasks: HashMap<i32, Task>,
+    processes: HashMap<i32, Process>,
+    account: Account,
+    processes_seen: u64,
+    threads_seen: u64,
+    /// Processes share descriptors: what is remembered of one may be changed by another.
+    shared_descriptors: bool,
+    pub tally: Tally,
+    /// Reports of threads that nobody knew.
+    pub lost: u64,
+}
+
+/// Clocks of threads that are kept open, of the 1024 descriptors that a process may have as a rule.
+const OPEN_CLOCKS: usize = 400;
+/// The flags of clone(2) that tell.
+const CLONE_FILES: u64 = libc::CLONE_FILES as u64;
+const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
+
+impl Tree {
+    pub fn has(&self, tid: i32) -> bool {
+        self.tasks.contains_key(&tid)
+    }
+
+    /// A new task, made by `by` if that is known.
+    pub fn started(&mut self, tid: i32, by: Option<i32>) {
+        if self.has(tid) {
+            return;
+        }
+        let maker = by.and_then(|by| self.tasks.get(&by)).map(|task| task.process);
+        let (process, parent) = match maker {
+            Some(maker) if is_thread_of(tid, maker) => (maker, None),
+            Some(maker) => (tid, Some(maker)),
+            None => self.identify(tid),
+        };
+        self.tasks.insert(tid, Task { process, inside: None, clock: None, seen: None });
+        match self.processes.get_mut(&process) {
+            Some(known) => {
+                known.threads += 1;
+                self.threads_seen += 1;
+            }
+            None => self.add_process(process, parent),
+        }
+    }
+
+    /// The process that a task belongs to, and its parent, if both are traced.
+    fn identify(&self, tid: i32) -> (i32, Option<i32>) {
+        let status = std::fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+        let number = |name: &str| status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<i32>().ok();
+        let process = number("Tgid:").filter(|process| self.processes.contains_key(process)).unwrap_or(tid);
+        (process, number("PPid:").filter(|parent| self.processes.contains_key(parent)))
+    }
+
+    fn add_process(&mut self, pid: i32, parent: Option<i32>) {
+        // A child has its parent's name and program until it takes another.
+        let inherited = parent.and_then(|parent| self.processes.get(&parent));
+        let (name, architecture) = match inherited {
+            Some(parent) => (parent.name, parent.architecture),
+            None => (self.tally.process(&name_of(pid)), executable_architecture(pid)),
+        };
+        let process = Process { name, architecture, parent, threads: 1, descriptors: Descriptors::default() };
+        self.processes.insert(pid, process);
+        self.processes_seen += 1;
+        self.account.started(pid);
+    }
+
+    /// Whether `call` is an execve.
+    pub fn is_execve(&mut self, tid: i32, call: &Call) -> bool {
+        let Some(process) = self.tasks.get(&tid).and_then(|task| self.processes.get(&task.process)) else {
+            return false;
+        };
+        let number = self.tally.call(call.architecture, call.number, process.architecture);
+        self.tally.calls[number].name.starts_with("execve")
+    }
+
+    /// A task enters a call. With its number of stops so far, the call is timed.
+    pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
+        let Some(task) = self.tasks.get_mut(&tid) else {
+            self.lost += 1;
+            return;
+        };
+        let Some(process) = self.processes.get_mut(&task.process) else {
+            self.lost += 1;
+            return;
+        };
+        let number = self.tally.call(call.architecture, call.number, process.architecture);
+        let known = &self.tally.calls[number];
+        let argument = call.arguments[0] as i32;
+        if known.name.starts_with("clone") || known.name.starts_with("unshare") {
+            self.shared_descriptors |= shares_descriptors(tid, &known.name, call);
+        }
+        process.descriptors.note(known.effect, argument, None);
+        if self.shared_descriptors {
+            process.descriptors = Descriptors::default();
+        }
+        let (descriptor, measure) = measure(known.drives, tid, call, &mut process.descriptors);
+        let key = Key { process: process.name, call: number, descriptor, measure };
+        task.inside = Some(Inside { key, argument, entered: None, clock: None });
+        if let Some(stops) = stops {
+            self.start_clock(tid, stops);
+        }
+    }
+
+    /// Reads the clocks at the very end of a call's entry, so that what the tracer did before is not in the call.
+    fn start_clock(&mut self, tid: i32, stops: u64) {
+        let Some(task) = self.tasks.get(&tid) else { return };
+        if task.seen.is_none() {
+            self.has_paused(tid, stops);
+        }
+        let Some(task) = self.tasks.get(&tid) else { return };
+        let alone = self.processes.get(&task.process).is_some_and(|process| process.threads == 1);
+        let source = if alone { Source::Process(task.process) } else { Source::Thread };
+        let clock = self.cpu_ns(tid, source).map(|ns| (source, ns));
+        if let Some(inside) = self.tasks.get_mut(&tid).and_then(|task| task.inside.as_mut()) {
+            inside.clock = clock;
+            inside.entered = Some(Instant::now());
+        }
+    }
+
+    /// The CPU time of a task that stands still.
+    pub fn cpu_ns(&mut self, tid: i32, source: Source) -> Option<u64> {
+        if let Source::Process(pid) = source {
+            return process_cpu_ns(pid).ok();
+        }
+        self.thread_time(tid).map(|time| time.cpu_ns)
+    }
+
+    fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
+        let keep = self.tasks.len() < OPEN_CLOCKS;
+        let task = self.tasks.get_mut(&tid)?;
+        if let Some(clock) = &task.clock {
+            return clock.read();
+        }
+        let clock = ThreadClock::open(tid)?;
+        let time = clock.read();
+        task.clock = Some(clock).filter(|_| keep);
+        time
+    }
+
+    /// Whether a task has left its CPU since this was asked last, other than for its stops: each takes it from the CPU
+    /// once. True where nobody can tell.
+    pub fn has_paused(&mut self, tid: i32, stops: u64) -> bool {
+        let turns = self.thread_time(tid).map(|time| time.turns).filter(|turns| *turns > 0);
+        let Some((task, turns)) = self.tasks.get_mut(&tid).zip(turns) else { return true };
+        let before = task.seen.replace((turns, stops));
+        before.is_none_or(|(then, stopped)| turns - then.min(turns) != stops - stopped.min(stops))
+    }
+
+    /// A task leaves its call, with what it returned if it did not fail; `None` where it was in none that counts.
+    pub fn leave(&mut self, tid: i32, result: Option<i64>) -> Option<Inside> {
+        let task = self.tasks.get_mut(&tid)?;
+        let inside = task.inside.take()?;
+        let process = self.processes.get_mut(&task.process)?;
+        let known = &self.tally.calls[inside.key.call];
+        process.descriptors.note(known.effect, inside.argument, result);
+        if known.name.starts_with("prctl") && inside.argument == libc::PR_SET_NAME && task.process == tid {
+            process.name = self.tally.process(&name_of(tid));
+        }
+        Some(inside)
+    }
+
+    /// A task runs another program; it has its process's number now. Returns the call that the one stood in that had this
+    /// number before, and of whose end nobody tells.
+    pub fn executed(&mut self, tid: i32, former: i32, warnings: &mut Vec<String>) -> Option<Inside> {
+        let stray = if former == tid { None } else { self.tasks.remove(&tid) };
+        let mut task =
+            self.tasks.remove(&former).unwrap_or(Task { process: tid, inside: None, clock: None, seen: None });
+        (task.clock, task.seen) = (None, None);
+        let name = self.tally.process(&name_of(tid));
+        if let Some(inside) = &mut task.inside {
+            inside.key.process = name;
+        }
+        self.tasks.insert(tid, task);
+        if let Some(process) = self.processes.get_mut(&tid) {
+            process.name = name;
+            process.architecture = executable_architecture(tid);
+            process.descriptors = Descriptors::default();
+            process.threads -= u32::from(stray.is_some() && process.threads > 1);
+            note_program(tid, process.architecture, warnings);
+        }
+        stray.and_then(|task| task.inside)
+    }
+
+    /// A task has ended. Returns the call that it never left.
+    pub fn ended(&mut self, tid: i32, end: &End) -> Option<Inside> {
+        let task = self.tasks.remove(&tid)?;
+        if task.process != tid {
+            if let Some(process) = self.processes.get_mut(&task.process) {
+                process.threads = process.threads.saturating_sub(1);
+            }
+            return task.inside;
+        }
+        let parent = self.processes.remove(&tid).and_then(|process| process.parent);
+        self.account.ended(&Ended { pid: tid, parent, cpu_ns: end.cpu_ns, figures: (&end.usage).into() });
+        task.inside
+    }
+
+    /// The calls in which those stand that have not ended.
+    pub fn all_inside(&mut self) -> Vec<Inside> {
+        self.tasks.values_mut().filter_map(|task| task.inside.take()).collect()
+    }
+
+    /// What is known of the whole tree; its accounting only with `whole`, if all of its life was seen.
+    pub fn usage(&self, whole: bool) -> Usage {
+        let accounted = if whole { self.account.usage() } else { Usage::default() };
+        Usage { processes: Some(self.processes_seen), threads: Some(self.threads_seen), ..accounted }
+    }
+}
+
+fn name_of(pid: i32) -> String {
+    let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(&name).trim_end_matches('\n').to_string()
+}
+
+/// What is to be said of a program that was just executed: another architecture's, or one that lost a privilege.
+fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
+    let mut note = |text: String| {
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    };
+    let program = || {
+        let path = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        path.display().to_string()
+    };
+    if let Some(label) = crate::syscall_names::foreign(architecture) {
+        note(format!("{} is a program for {label}: its calls have that architecture's names", program()));
+    }
+    let set_id = std::fs::metadata(format!("/proc/{pid}/exe")).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
+    if set_id && !nix::unistd::geteuid().is_root() {
+        note(format!("{} is set-user-ID or set-group-ID: traced, it ran without that privilege", program()));
+    }
+}
+
+/// Whether a call makes a process that shares descriptors with its maker.
+fn shares_descriptors(tid: i32, name: &str, call: &Call) -> bool {
+    let mut word = [0u8; 8];
+    let flags = match name.starts_with("clone3") {
+        true if read_page(tid, call.arguments[0], &mut word).is_ok() => u64::from_ne_bytes(word),
+        true => CLONE_FILES,
+        false => call.arguments[0],
+    };
+    flags & CLONE_FILES != 0 && flags & CLONE_THREAD == 0
+}
+
+/// The class of a call, as far as its entry tells: kind of the descriptor, and a number.
+fn measure(
+    drives: Option<Drives>,
+    tid: i32,
+    call: &Call,
+    descriptors: &mut Descriptors,
+) -> (Option<DescriptorKind>, Option<u64>) {
+    let value = |argument: u8| call.arguments.get(usize::from(argument)).copied().unwrap_or(0);
+    match drives {
+        Some(Drives::Bytes { descriptor: argument } | Drives::Descriptor { argument }) => {
+            (Some(descriptors.kind(tid, value(argument) as i32)), None)
+        }
+        Some(Drives::Path { argument }) => (None, names_at(tid, value(argument))),
+        Some(Drives::Length { argument } | Drives::Set { argument }) => (None, Some(power_below(value(argument)))),
+        Some(Drives::Futex { argument }) => (None, Some(value(argument) & 0x7f)),
+        None => (None, None),
+    }
+}
+
+/// How many names the path at `address` has; `None` where it cannot be read.
+fn names_at(tid: i32, address: u64) -> Option<u64> {
+    let mut path = [0u8; 4096];
+    let mut length = 0;
+    while length < path.len() {
+        let read =
+            read_page(tid, address.wrapping_add(length as u64), &mut path[length..]).ok().filter(|read| *read > 0)?;
+        let new = &path[length..length + read];
+        if let Some(end) = new.iter().position(|byte| *byte == 0) {
+            return Some(depth(&path[..length + end]));
+        }
+        length += read;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_from_the_tracee() {
+        let pid = std::process::id().cast_signed();
+        let path = c"/usr/lib/x";
+        assert_eq!(names_at(pid, path.as_ptr() as u64), Some(3));
+        assert_eq!(names_at(pid, 0), None);
+    }
+
+    #[test]
+    fn only_processes_that_share_descriptors_count_as_sharing() {
+        let clone = |flags| Call { architecture: 0, number: 0, arguments: [flags, 0, 0, 0, 0, 0] };
+        assert!(shares_descriptors(0, "clone", &clone(CLONE_FILES)));
+        assert!(!shares_descriptors(0, "clone", &clone(CLONE_FILES | CLONE_THREAD)));
+        assert!(!shares_descriptors(0, "clone", &clone(17)));
+    }
+}

@@ -1,0 +1,193 @@
+//! What is traced: a command to be started, or a process that runs. Finds the program and decides whom it runs as.
+//!
+//! The search in PATH is made here, once, and not by trying one execve after another, so that the command has exactly
+//! one. `trace::run` calls it.
+
+use crate::kernel::launch::{Identity, Launch, Step, ignored_signals};
+use crate::kernel::process::is_executable;
+use anyhow::{Result, anyhow, bail};
+use nix::errno::Errno;
+use nix::unistd::{Group, Uid, User, geteuid, getgrouplist};
+use std::env;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is traced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Command(Command),
+    /// A process by its number, for a time or until it ends.
+    Process {
+        pid: u32,
+        time: Option<Duration>,
+    },
+}
+
+/// A command, and whom it is to run as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Name and arguments; not empty.
+    pub words: Vec<OsString>,
+    /// A user's name; without it, under `sudo`, who called that.
+    pub user: Option<String>,
+}
+
+/// The command could not be started.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("trace: cannot {what}: {} ({errno:?}){advice}", .errno.desc())]
+pub struct LaunchError {
+    what: String,
+    errno: Errno,
+    advice: &'static str,
+}
+
+impl LaunchError {
+    fn running(program: &OsStr, errno: Errno) -> LaunchError {
+        LaunchError { what: format!("run '{}'", program.display()), errno, advice: "" }
+    }
+
+    /// What the child says that it could not do.
+    pub fn of(command: &Command, step: Step, errno: Errno) -> LaunchError {
+        let program = command.words.first().map(OsString::as_os_str).unwrap_or_default();
+        let what = match step {
+            Step::Execute => return LaunchError::running(program, errno),
+            Step::User => "become the user that the command is to run as".to_string(),
+            Step::Filter => "put a seccomp filter onto the command".to_string(),
+        };
+        LaunchError { what, errno, advice: if step == Step::Filter { "; try without --counts" } else { "" } }
+    }
+
+    /// The exit status that env(1) and time(1) have for it.
+    pub fn status(&self) -> u8 {
+        if self.errno == Errno::ENOENT { 127 } else { 126 }
+    }
+}
+
+impl Command {
+    /// Everything that starting it takes.
+    ///
+    /// # Errors
+    /// [`LaunchError`] where there is no such program; a plain error where there is no such user.
+    pub fn prepare(&self) -> Result<Launch> {
+        let user = self.identity()?;
+        let name = self.words.first().ok_or_else(|| anyhow!("trace: no command"))?;
+        let program = find(name, env::var_os("PATH").as_deref()).map_err(|errno| LaunchError::running(name, errno))?;
+        Ok(Launch {
+            program: text(program.as_os_str())?,
+            arguments: self.words.iter().map(|word| text(word)).collect::<Result<_>>()?,
+            environment: environment(user.as_ref())?,
+            user,
+            ignored: ignored_signals(),
+        })
+    }
+
+    /// Whom the command runs as, where that is not ourselves.
+    fn identity(&self) -> Result<Option<Identity>> {
+        let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
+        match &self.user {
+            Some(name) => named(name),
+            None if geteuid().is_root() => Ok(number("SUDO_UID").filter(|uid| *uid != 0).map(|uid| {
+                let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
+                user.map_or_else(|| unnamed(uid, number("SUDO_GID")), |user| of(&user))
+            })),
+            None => Ok(None),
+        }
+    }
+}
+
+fn named(name: &str) -> Result<Option<Identity>> {
+    let Some(user) = User::from_name(name)? else { bail!("trace: --user {name}: no such user") };
+    if user.uid == geteuid() {
+        return Ok(None);
+    }
+    if !geteuid().is_root() {
+        bail!("trace: --user {name}: only root may run a command as somebody else (try sudo)");
+    }
+    Ok(Some(of(&user)))
+}
+
+fn of(user: &User) -> Identity {
+    let name = CString::new(user.name.as_bytes()).unwrap_or_default();
+    let groups = getgrouplist(&name, user.gid).unwrap_or_else(|_| vec![user.gid]);
+    let groups = groups.into_iter().map(nix::unistd::Gid::as_raw).collect();
+    Identity { name: user.name.clone(), uid: user.uid.as_raw(), gid: user.gid.as_raw(), groups }
+}
+
+/// A user whom no user database knows, as in a container.
+fn unnamed(uid: u32, gid: Option<u32>) -> Identity {
+    let gid = gid.or_else(|| Group::from_name("nogroup").ok().flatten().map(|group| group.gid.as_raw()));
+    let gid = gid.unwrap_or(uid);
+    Identity { name: uid.to_string(), uid, gid, groups: vec![gid] }
+}
+
+/// The environment; of another user, with what names that user.
+fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
+    let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
+    if let Some(user) = user {
+        let home = User::from_uid(Uid::from_raw(user.uid)).ok().flatten().map(|user| user.dir.into_os_string());
+        let own =
+            [("HOME", home), ("USER", Some(user.name.clone().into())), ("LOGNAME", Some(user.name.clone().into()))];
+        for (name, value) in own {
+            variables.retain(|(key, _)| key != name);
+            variables.extend(value.map(|value| (name.into(), value)));
+        }
+    }
+    variables.iter().map(|(name, value)| text(&[name.as_os_str(), value].join(OsStr::new("=")))).collect()
+}
+
+fn text(text: &OsStr) -> Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| anyhow!("trace: '{}' has a zero byte", text.display()))
+}
+
+/// The file that execvp(3) would execute.
+fn find(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Errno> {
+    if name.as_bytes().contains(&b'/') {
+        return Ok(PathBuf::from(name));
+    }
+    if name.is_empty() {
+        return Err(Errno::ENOENT);
+    }
+    let mut errno = Errno::ENOENT;
+    for directory in env::split_paths(path.unwrap_or(OsStr::new("/bin:/usr/bin"))) {
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory.as_path() };
+        let file = directory.join(name);
+        if is_executable(&file) {
+            return Ok(file);
+        }
+        if file.is_file() {
+            errno = Errno::EACCES;
+        }
+    }
+    Err(errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn programs_are_found_as_execvp_finds_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("tool");
+        std::fs::write(&file, "").unwrap();
+        let path = env::join_paths([Path::new("/nowhere"), directory.path()]).unwrap();
+        let found = || find(OsStr::new("tool"), Some(&path));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(found(), Err(Errno::EACCES));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(found(), Ok(file));
+        assert_eq!(find(OsStr::new("no-such-tool"), Some(&path)), Err(Errno::ENOENT));
+        assert_eq!(find(OsStr::new(""), Some(&path)), Err(Errno::ENOENT));
+        assert_eq!(find(OsStr::new("a/b"), None), Ok(PathBuf::from("a/b")));
+    }
+
+    #[test]
+    fn errors_say_what_and_have_the_status_of_env() {
+        let error = LaunchError::running(OsStr::new("nosuch"), Errno::ENOENT);
+        assert_eq!(error.to_string(), "trace: cannot run 'nosuch': No such file or directory (ENOENT)");
+        assert_eq!((error.status(), LaunchError::running(OsStr::new("/"), Errno::EACCES).status()), (127, 126));
+    }
+}

@@ -1,0 +1,255 @@
+//! `syscost trace` and what ends badly: commands that cannot run, tracers that are killed, interrupts, full disks, users
+//! without permission. Each with its message, and with nobody left attached.
+
+mod common;
+#[path = "trace/support.rs"]
+mod support;
+
+use common::{Job, Place, is_traced, json, skip, stderr, stdout, wait_for};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, geteuid};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::{TRACERS, count, helper, is_possible};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[test]
+fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
+    let place = Place::new();
+    for options in TRACERS.iter().filter(|options| is_possible("a command that is not there", options)) {
+        let words = ["trace"].iter().chain(*options);
+        let missing = place.run(&words.clone().chain(&["--", "nosuch"]).copied().collect::<Vec<_>>());
+        assert_eq!(missing.status.code(), Some(127));
+        let expected = "syscost: trace: cannot run 'nosuch': No such file or directory (ENOENT)\n";
+        assert_eq!(stderr(&missing), expected);
+        let directory = place.run(&words.chain(&["--", "/"]).copied().collect::<Vec<_>>());
+        assert_eq!(directory.status.code(), Some(126));
+        assert!(stderr(&directory).contains("syscost: trace: cannot run '/': Permission denied (EACCES)\n"));
+    }
+}
+
+#[test]
+fn a_question_that_makes_no_sense_is_a_usage_error() {
+    let place = Place::new();
+    let many: Vec<String> = (0..21).map(|n| format!("call{n}")).collect();
+    for (arguments, expected) in [
+        (vec!["trace", "--tracer", "perf", "true"], "--calls"),
+        (vec!["trace", "--calls", "read", "true"], "--tracer perf"),
+        (vec!["trace", "-o", "/nosuch/file", "true"], "-o /nosuch/file"),
+        (vec!["trace", "--for", "1", "true"], "--pid"),
+        (vec!["trace"], "COMMAND"),
+    ] {
+        let output = place.run(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    let output = place.run(&["trace", "--tracer", "perf", "--calls", &many.join(","), "true"]);
+    assert!(stderr(&output).contains("21 calls are named, at most 20"), "{}", stderr(&output));
+    let output = place.run(&["trace", "-p", "2147483646"]);
+    assert_eq!((output.status.code(), stderr(&output).contains("no process 2147483646")), (Some(1), true));
+}
+
+#[test]
+fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
+    let test = "a set-user-ID program";
+    let place = Place::new();
+    if !geteuid().is_root() {
+        return skip(test, "making one needs root");
+    }
+    let program = helper(&place);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let mut alone = Command::new(&program);
+    std::os::unix::process::CommandExt::uid(&mut alone, 65534);
+    if stdout(&alone.arg("euid").output().unwrap()) != "0\n" {
+        return skip(test, "the file system ignores the bit");
+    }
+    for options in &TRACERS[..2] {
+        let command = ["--", program.to_str().unwrap(), "euid"];
+        let words = ["trace"].iter().chain(*options).chain(&command);
+        let output = place.command_as_nobody(&words.copied().collect::<Vec<_>>()).output().unwrap();
+        assert_eq!(stdout(&output), "65534\n", "{}", stderr(&output));
+        assert!(stderr(&output).contains("ran without that privilege"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_ordinary_user_gets_a_tracer_without_asking() {
+    let place = Place::new();
+    let run = |command: &mut Command| command.output().unwrap();
+    let output = match geteuid().is_root() {
+        true => run(&mut place.command_as_nobody(&["trace", "true"])),
+        false => run(&mut place.command(&["trace", "true"])),
+    };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("syscost: tracer: ptrace"), "{}", stderr(&output));
+}
+
+#[test]
+fn under_sudo_the_command_is_the_callers() {
+    if !geteuid().is_root() {
+        return skip("the user of sudo", "becoming another user needs root");
+    }
+    let place = Place::new();
+    let run = |more: &[&str]| {
+        let words = ["trace", "--tracer", "ptrace"].iter().chain(more).chain(&["--", "sh", "-c", "id -u; echo $USER"]);
+        let mut command = place.command(&words.copied().collect::<Vec<_>>());
+        command.env("SUDO_UID", "65534").env("SUDO_GID", "65534").output().unwrap()
+    };
+    let output = run(&[]);
+    assert_eq!(stdout(&output), "65534\nnobody\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains("; the command runs as nobody\n"), "{}", stderr(&output));
+    assert!(stdout(&run(&["--user", "root"])).starts_with("0\n"));
+    let unknown = run(&["--user", "no-such-user"]);
+    assert!(stderr(&unknown).contains("--user no-such-user: no such user"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_table_is_shown() {
+    let place = Place::new();
+    let output = place.run(&["trace", "--tracer", "ptrace", "-o", "/dev/full", "true"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    assert!(text.contains("/dev/full") && text.contains("No space left"), "{text}");
+    assert!(text.contains("execve"), "{text}");
+    let output = place.run(&["trace", "--tracer", "ptrace", "--report", "/dev/full", "true"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("--report /dev/full"), "{}", stderr(&output));
+}
+
+/// A helper that runs until it is ended, and the number that it says of itself.
+struct Endless {
+    child: Child,
+    pid: Pid,
+}
+
+impl Endless {
+    fn of(mut command: Command) -> Endless {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Endless { pid: Pid::from_raw(line.trim().parse().unwrap()), child }
+    }
+
+    fn traced(place: &Place, options: &[&str], words: &[&str]) -> Endless {
+        let words = ["trace", "-o", "p.json"].iter().chain(options).chain(&["--"]).chain(words);
+        Endless::of(place.command(&words.copied().collect::<Vec<_>>()))
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        let _ = killpg(self.group(), Signal::SIGKILL);
+        let _ = self.child.wait();
+    }
+}
+
+fn runs(pid: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.contains("State:") && !status.contains("State:\tZ") && !status.contains("State:\tX")
+}
+
+#[test]
+fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut command = Command::new(&tree);
+    command.arg("endless");
+    let endless = Endless::of(command);
+    let output =
+        place.run(&["trace", "-p", &endless.pid.to_string(), "--for", "0.5", "--tracer", "ptrace", "--format", "csv"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).lines().any(|line| line.starts_with("getppid,")), "{}", stderr(&output));
+    assert!(runs(endless.pid));
+    assert_eq!(is_traced(endless.pid.as_raw()), Some(false));
+}
+
+#[test]
+fn one_that_is_traced_already_is_told() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    let output = place.run(&["trace", "--tracer", "ptrace", "-p", &endless.pid.to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = format!("process {} is traced already, by process {} (syscost)", endless.pid, endless.group());
+    assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+}
+
+#[test]
+fn when_the_tracer_is_killed_the_command_goes_on_untraced() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGKILL).unwrap();
+    endless.child.wait().unwrap();
+    assert!(runs(endless.pid));
+    assert_eq!(is_traced(endless.pid.as_raw()), Some(false));
+}
+
+#[test]
+fn when_the_tracer_with_a_filter_is_killed_the_command_ends() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[1], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGKILL).unwrap();
+    endless.child.wait().unwrap();
+    assert!(wait_for(PATIENCE, || (!runs(endless.pid)).then_some(())).is_some());
+}
+
+#[test]
+fn an_interrupt_ends_the_command_and_the_profile_is_written() {
+    let place = Place::new();
+    let tree = helper(&place);
+    for options in &TRACERS[..2] {
+        let mut endless = Endless::traced(&place, options, &[tree.to_str().unwrap(), "endless"]);
+        killpg(endless.group(), Signal::SIGINT).unwrap();
+        assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
+        let shown = place.run(&["show", "p.json", "--format", "json"]);
+        assert!(count(&json(&shown), "getppid") > 0, "{}", stderr(&shown));
+    }
+}
+
+#[test]
+fn sigterm_to_the_tracer_is_passed_on() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGTERM).unwrap();
+    assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 15));
+}
+
+#[test]
+fn a_second_interrupt_stops_waiting_for_stragglers() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "straggler"]);
+    let (group, pid) = (endless.group(), endless.pid);
+    killpg(group, Signal::SIGINT).unwrap();
+    assert!(wait_for(PATIENCE, || (!runs(pid)).then_some(())).is_some());
+    assert_eq!(endless.child.try_wait().unwrap(), None);
+    killpg(group, Signal::SIGINT).unwrap();
+    assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
+    let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+    assert_eq!(shown["complete"], false, "{shown:#}");
+    let mut left = place.processes();
+    left.retain(|process| process.group == group.as_raw());
+    assert!(left.len() == 1 && !left[0].traced, "{left:?}");
+}
+
+#[test]
+fn nothing_is_left_in_the_place_of_a_trace() {
+    let place = Place::new();
+    let job: Job = place.start(&["trace", "--tracer", "ptrace", "true"]);
+    let output = job.output();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!((place.processes().len(), place.left_behind()), (0, Vec::<PathBuf>::new()));
+}
