@@ -65,42 +65,6 @@ fn traced(command: &[&str], detail: Detail) -> Collected {
     collected
 }
 
-#[test]
-fn debug_print() {
-    let Ok(text) = std::env::var("DBG") else { return };
-    let words: Vec<&str> = text.split(' ').collect();
-    let start = std::time::Instant::now();
-    let collected = traced(&words, Detail::Times);
-    eprintln!(
-        "{:?} {:#?} {:?} {:?} {:?}",
-        start.elapsed(),
-        collected.usage,
-        collected.facts,
-        collected.warnings,
-        collected.ending
-    );
-    for (name, h) in &collected.latencies {
-        eprintln!("LAT {name} {} {:?}", h.count(), h);
-    }
-    for group in &collected.groups {
-        for row in &group.calls {
-            eprintln!(
-                "{} {} {:?} n={} unf={} {:?} on={:?} bl={:?} pre={:?} by={:?}",
-                group.name,
-                row.call,
-                row.class,
-                row.calls,
-                row.unfinished,
-                row.errors,
-                row.on_cpu_ns,
-                row.blocked_ns,
-                row.preempted_ns,
-                row.bytes
-            );
-        }
-    }
-}
-
 fn rows<'a>(collected: &'a Collected, call: &'a str) -> impl Iterator<Item = &'a CallCount> {
     collected.groups.iter().flat_map(|group| &group.calls).filter(move |row| row.call == call)
 }
