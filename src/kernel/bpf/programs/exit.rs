@@ -112,7 +112,10 @@ fn class_of_result(w: &mut Writer, classed: Label) {
     w.jump(classed);
     w.place(path);
     w.load(B64, R8, At(R7, task::PATH));
+    // The key waits in memory, or the verifier would follow the loop over the path once for each way to make a key.
+    w.store(B64, At(R7, task::WHAT), R9);
     w.path_depth();
+    w.load(B64, R9, At(R7, task::WHAT));
     w.store(B64, At(R7, task::CLASS), 0);
     w.jump(value);
     w.place(bytes);
