@@ -2,6 +2,7 @@
 //! `unsafe` is allowed here alone, each block with its reason.
 
 pub mod affinity;
+pub mod bpf;
 pub mod checks;
 pub mod clock;
 pub mod follow;
@@ -14,5 +15,6 @@ pub mod seccomp;
 pub mod step;
 pub mod taxes;
 pub mod tracee;
+pub mod tree;
 pub mod usage;
 pub mod wake;

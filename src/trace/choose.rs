@@ -40,6 +40,7 @@ struct Row {
 
 /// In the order in which they are tried.
 const ROWS: &[Row] = &[
+    Row { kind: Kind::Bpf, name: "bpf", automatic: true, open: super::bpf::open },
     Row { kind: Kind::Ptrace, name: "ptrace", automatic: true, open: super::ptrace::open },
     Row { kind: Kind::Perf, name: "perf", automatic: false, open: super::perf::open },
 ];

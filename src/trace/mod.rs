@@ -7,6 +7,7 @@
 //! onto it; it is let go; the tracer follows until the whole tree has ended (or it is told to stop); what it collected
 //! becomes a `Profile`. Counting begins with the execve of the command, which is counted.
 
+pub mod bpf;
 mod choose;
 pub mod classes;
 pub mod errno;

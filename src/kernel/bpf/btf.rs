@@ -1,0 +1,253 @@
+//! The kernel's description of its own types (BTF): where fields stand in structs, and the numbers of types. Pure; read
+//! from bytes. The format is in the kernel's `Documentation/bpf/btf.rst`.
+//!
+//! Own code because the one thing that is needed, offsets by name in one pass, is shorter than what a crate for whole
+//! programs (relocations, maps, sections) asks to be told first. Called by `kernel_types`.
+
+use std::collections::HashMap;
+
+const MAGIC: u16 = 0xeb9f;
+const INT: u32 = 1;
+const ARRAY: u32 = 3;
+const STRUCT: u32 = 4;
+const UNION: u32 = 5;
+const ENUM: u32 = 6;
+const FUNC: u32 = 12;
+const FUNC_PROTO: u32 = 13;
+const VAR: u32 = 14;
+const DATASEC: u32 = 15;
+const DECL_TAG: u32 = 17;
+const ENUM64: u32 = 19;
+const TYPEDEF: u32 = 8;
+
+/// Types by number and name. Structs, typedefs and functions alone can be found by name.
+pub struct Btf<'a> {
+    types: &'a [u8],
+    strings: &'a [u8],
+    /// Where each type stands in `types`; type 0 is void and stands nowhere.
+    offsets: Vec<u32>,
+    named: HashMap<(Kind, &'a [u8]), u32>,
+}
+
+/// What is found by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Struct,
+    Typedef,
+    Function,
+}
+
+impl<'a> Btf<'a> {
+    /// Reads all types; of those with names, only `wanted` can be found by them.
+    ///
+    /// # Errors
+    /// Bytes that are no BTF of this byte order, or are cut short.
+    pub fn parse(bytes: &'a [u8], wanted: &[(Kind, &'a str)]) -> Result<Btf<'a>, String> {
+        let (types, strings) = sections(bytes).ok_or("it is no BTF of this machine's byte order")?;
+        let mut btf = Btf { types, strings, offsets: vec![0], named: HashMap::new() };
+        btf.index(wanted).ok_or("it is cut short")?;
+        Ok(btf)
+    }
+
+    fn index(&mut self, wanted: &[(Kind, &'a str)]) -> Option<()> {
+        let mut offset = 0;
+        while offset < self.types.len() {
+            let id = u32::try_from(self.offsets.len()).ok()?;
+            self.offsets.push(u32::try_from(offset).ok()?);
+            let head = self.head(offset)?;
+            let kind = findable(head.kind);
+            let found =
+                wanted.iter().find(|(k, text)| Some(*k) == kind && is(self.strings, head.name, text.as_bytes()));
+            if let Some((kind, text)) = found {
+                self.named.entry((*kind, text.as_bytes())).or_insert(id);
+            }
+            offset += 12 + head.extra()?;
+        }
+        (offset == self.types.len()).then_some(())
+    }
+
+    /// The number of a type.
+    pub fn id(&self, kind: Kind, name: &'a str) -> Option<u32> {
+        self.named.get(&(kind, name.as_bytes())).copied()
+    }
+
+    /// Where a field stands in a struct, in bytes: `a.b` for one of a struct within. Unnamed structs and unions are
+    /// looked into.
+    pub fn field(&self, of: &'a str, path: &str) -> Option<u32> {
+        let mut id = self.id(Kind::Struct, of)?;
+        let mut bits = 0;
+        for name in path.split('.') {
+            let (at, inner) = self.member(id, name, 8)?;
+            bits += at;
+            id = inner;
+        }
+        Some(bits / 8)
+    }
+
+    /// How many arguments the function behind a tracepoint's typedef takes, its context included.
+    pub fn arguments(&self, typedef: &'a str) -> Option<u32> {
+        let pointer = self.type_of(self.id(Kind::Typedef, typedef)?)?.size_or_type;
+        let function = self.type_of(self.type_of(pointer)?.size_or_type)?;
+        (function.kind == FUNC_PROTO).then_some(function.count)
+    }
+
+    /// A member's place in bits and its type. `depth` bounds the search in bytes that no compiler wrote.
+    fn member(&self, id: u32, wanted: &str, depth: u32) -> Option<(u32, u32)> {
+        let id = self.resolved(id)?;
+        let head = self.type_of(id)?;
+        if !matches!(head.kind, STRUCT | UNION) || depth == 0 {
+            return None;
+        }
+        (0..head.count).find_map(|index| {
+            let (name, inner, bits) = self.nth_member(id, index, head.flag)?;
+            match name {
+                b"" => self.member(inner, wanted, depth - 1).map(|(at, id)| (bits + at, id)),
+                name => (name == wanted.as_bytes()).then_some((bits, inner)),
+            }
+        })
+    }
+
+    fn nth_member(&self, id: u32, index: u32, bitfields: bool) -> Option<(&'a [u8], u32, u32)> {
+        let at = *self.offsets.get(id as usize)? as usize + 12 + 12 * index as usize;
+        let bits = word(self.types, at + 8)?;
+        let bits = if bitfields { bits & 0xff_ffff } else { bits };
+        Some((string(self.strings, word(self.types, at)?)?, word(self.types, at + 4)?, bits))
+    }
+
+    /// The type behind typedefs and qualifiers.
+    fn resolved(&self, mut id: u32) -> Option<u32> {
+        for _ in 0..16 {
+            let head = self.type_of(id)?;
+            match head.kind {
+                TYPEDEF..=11 | 18 => id = head.size_or_type,
+                _ => return Some(id),
+            }
+        }
+        None
+    }
+
+    fn type_of(&self, id: u32) -> Option<Head> {
+        (id != 0).then_some(())?;
+        self.head(*self.offsets.get(id as usize)? as usize)
+    }
+
+    fn head(&self, offset: usize) -> Option<Head> {
+        let info = word(self.types, offset + 4)?;
+        let (name, size_or_type) = (word(self.types, offset)?, word(self.types, offset + 8)?);
+        Some(Head { name, kind: info >> 24 & 0x1f, flag: info >> 31 == 1, count: info & 0xffff, size_or_type })
+    }
+}
+
+/// What stands first in every type.
+struct Head {
+    name: u32,
+    kind: u32,
+    flag: bool,
+    count: u32,
+    size_or_type: u32,
+}
+
+impl Head {
+    /// Bytes that follow; `None` of a kind that this code does not know.
+    fn extra(&self) -> Option<usize> {
+        let count = self.count as usize;
+        match self.kind {
+            INT | VAR | DECL_TAG => Some(4),
+            ARRAY => Some(12),
+            STRUCT | UNION | DATASEC | ENUM64 => Some(12 * count),
+            ENUM | FUNC_PROTO => Some(8 * count),
+            0..=19 => Some(0),
+            _ => None,
+        }
+    }
+}
+
+fn findable(kind: u32) -> Option<Kind> {
+    match kind {
+        STRUCT => Some(Kind::Struct),
+        TYPEDEF => Some(Kind::Typedef),
+        FUNC => Some(Kind::Function),
+        _ => None,
+    }
+}
+
+fn sections(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let magic = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
+    let header = word(bytes, 4)? as usize;
+    let part = |at| {
+        let start = header.checked_add(word(bytes, at)? as usize)?;
+        bytes.get(start..start.checked_add(word(bytes, at + 4)? as usize)?)
+    };
+    (magic == MAGIC).then_some((part(8)?, part(16)?))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Whether the string at a place is `text`: without looking for its end, as this is asked of every type there is.
+fn is(strings: &[u8], at: u32, text: &[u8]) -> bool {
+    let rest = strings.get(at as usize..).and_then(|rest| rest.strip_prefix(text));
+    rest.is_some_and(|rest| rest.first() == Some(&0))
+}
+
+fn string(strings: &[u8], at: u32) -> Option<&[u8]> {
+    let text = strings.get(at as usize..)?;
+    Some(&text[..text.iter().position(|byte| *byte == 0)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Types by hand: 1 int, 2 struct inner { int b }, 3 an unnamed union { int c; const inner d }, 4 const inner,
+    /// 5 struct outer { int a; union 3; }, 6 void f(void *, int), 7 a pointer to that, 8 a typedef of that.
+    fn sample() -> Vec<u8> {
+        let names = "\0int\0inner\0b\0c\0d\0outer\0a\0btf_trace_x\0";
+        let n = |name: &str| names.find(&format!("\0{name}\0")).map_or(0, |at| at as u32 + 1);
+        let head = |name, kind: u32, count: u32, rest: u32| [n(name), kind << 24 | count, rest];
+        let words: Vec<u32> = [
+            &head("int", INT, 0, 4)[..],
+            &[32],
+            &head("inner", STRUCT, 1, 4),
+            &[n("b"), 1, 0],
+            &head("-", UNION, 2, 4),
+            &[n("c"), 1, 0, n("d"), 4, 0],
+            &head("-", 10, 0, 2),
+            &head("outer", STRUCT, 2, 8),
+            &[n("a"), 1, 0, 0, 3, 32],
+            &head("-", FUNC_PROTO, 2, 0),
+            &[0, 0, 0, 1],
+            &head("-", 2, 0, 6),
+            &head("btf_trace_x", TYPEDEF, 0, 7),
+        ]
+        .concat();
+        let length = words.len() as u32 * 4;
+        let header: Vec<u32> = vec![u32::from(MAGIC) | 1 << 16, 24, 0, length, length, names.len() as u32];
+        let bytes = header.iter().chain(&words).flat_map(|word| word.to_le_bytes());
+        bytes.chain(names.bytes()).collect()
+    }
+
+    const WANTED: [(Kind, &str); 3] =
+        [(Kind::Struct, "outer"), (Kind::Typedef, "btf_trace_x"), (Kind::Function, "nothing")];
+
+    #[test]
+    fn fields_are_found_within_unnamed_ones() {
+        let bytes = sample();
+        let btf = Btf::parse(&bytes, &WANTED).unwrap();
+        assert_eq!(["a", "c", "d", "d.b"].map(|path| btf.field("outer", path)), [Some(0), Some(4), Some(4), Some(4)]);
+        assert_eq!((btf.field("outer", "x"), btf.field("inner", "b")), (None, None));
+        assert_eq!((btf.arguments("btf_trace_x"), btf.id(Kind::Typedef, "btf_trace_x")), (Some(2), Some(8)));
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused() {
+        let bytes = sample();
+        for length in 0..bytes.len() {
+            assert!(Btf::parse(&bytes[..length], &WANTED).is_err(), "{length} bytes of {}", bytes.len());
+        }
+        let mut unknown = bytes.clone();
+        unknown[24 + 7] = 31;
+        assert!(Btf::parse(&unknown, &WANTED).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! What tracing adds to a call, measured with a child of ours that makes null calls, untraced and then traced.
+//!
+//! Not interleaved: attaching waits for all processors and costs milliseconds. Medians of short batches stand in for
+//! that; what remains is an estimate for one line of a report, not a measurement for the record.
+
+#![allow(unsafe_code)]
+
+use super::layout::state;
+use super::session::Session;
+use anyhow::{Context, Result, bail};
+use nix::fcntl::OFlag;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid, fork, pipe2, read, write};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+const BATCHES: usize = 41;
+const CALLS_PER_BATCH: u32 = 300;
+
+/// A child that waits for a byte, measures, answers, and so on until the pipe ends.
+struct Caller {
+    child: Pid,
+    to: OwnedFd,
+    from: OwnedFd,
+}
+
+/// Attaches the session's programs, and returns what they add to a null call, in nanoseconds. Leaves them attached, and
+/// the counts at zero.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn added_per_call_ns(session: &mut Session) -> Result<f64> {
+    let caller = Caller::start()?;
+    let before = caller.measure()?;
+    session.attach()?;
+    session.mark(pidfd(caller.child.as_raw())?.as_fd(), state::LIVE)?;
+    let traced = caller.measure()?;
+    drop(caller);
+    session.reset()?;
+    Ok((traced - before).max(0.0))
+}
+
+/// A descriptor of a process's first thread.
+///
+/// # Errors
+/// ESRCH where there is none.
+pub fn pidfd(pid: i32) -> Result<OwnedFd> {
+    // SAFETY: the call takes no pointers, and returns a descriptor that nobody else owns.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let fd = nix::errno::Errno::result(fd).with_context(|| format!("pidfd_open of process {pid}"))?;
+    // SAFETY: as above.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+impl Caller {
+    fn start() -> Result<Caller> {
+        let (go, to) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
+        let (from, answer) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
+        // SAFETY: the child calls only what may be called after fork in a process with threads: it allocates nothing.
+        match unsafe { fork() }.context("fork")? {
+            ForkResult::Parent { child } => Ok(Caller { child, to, from }),
+            ForkResult::Child => {
+                drop(to);
+                serve(&go, &answer);
+                // SAFETY: ends the child at once; nothing of the parent's is run or flushed.
+                unsafe { libc::_exit(0) }
+            }
+        }
+    }
+
+    /// The median time of a null call in the child, in nanoseconds.
+    fn measure(&self) -> Result<f64> {
+        write(&self.to, &[1]).context("the calibrating child is gone")?;
+        let mut answer = [0; 8];
+        match read(&self.from, &mut answer).context("the calibrating child is gone")? {
+            8 => Ok(f64::from_ne_bytes(answer)),
+            _ => bail!("the calibrating child ended"),
+        }
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        // The end of the pipe would do if no other child had a copy of it.
+        let _ = kill(self.child, Signal::SIGKILL);
+        let _ = waitpid(self.child, None);
+    }
+}
+
+/// In the child. Allocates nothing.
+fn serve(go: &OwnedFd, answer: &OwnedFd) {
+    let mut byte = [0];
+    while read(go, &mut byte) == Ok(1) {
+        let mut times = [0.0; BATCHES];
+        for time in &mut times {
+            *time = batch_ns() / f64::from(CALLS_PER_BATCH);
+        }
+        times.sort_unstable_by(f64::total_cmp);
+        if write(answer, &times[BATCHES / 2].to_ne_bytes()) != Ok(8) {
+            return;
+        }
+    }
+}
+
+fn batch_ns() -> f64 {
+    let start = std::time::Instant::now();
+    for _ in 0..CALLS_PER_BATCH {
+        // SAFETY: getppid takes nothing and always succeeds.
+        unsafe { libc::syscall(libc::SYS_getppid) };
+    }
+    start.elapsed().as_nanos() as f64
+}

@@ -1,0 +1,181 @@
+//! The six programs, written with `asm`. Pure: instructions out of offsets and map descriptors.
+//!
+//! Throughout: R6 is the program's context, R7 the state of the running task. Programs at these tracepoints run with
+//! preemption off and do not interrupt each other, so that state and window need no lock. The frame below R10 is used
+//! as `slot` says.
+
+mod depth;
+mod descriptor;
+mod enter;
+mod exit;
+mod life;
+mod parts;
+mod record;
+mod switch;
+
+use super::asm::{Asm, Label, Reg};
+use super::kernel_types::KernelTypes;
+
+/// Descriptors of the maps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Maps {
+    pub cpu: i32,
+    pub tasks: i32,
+    pub calls: i32,
+    pub durations: i32,
+    pub names: i32,
+    pub usage: i32,
+    pub what: i32,
+    pub globals: i32,
+    pub paths: i32,
+    pub roots: i32,
+}
+
+/// What the programs are written for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    pub types: &'a KernelTypes,
+    pub maps: Maps,
+    /// Numbers of execve and execveat.
+    pub exec: [i32; 2],
+    /// Whether calls are timed.
+    pub times: bool,
+    /// Whether processes of map `roots` are followed from their next call on.
+    pub adopts: bool,
+}
+
+/// A program's name, its tracepoint (an index of `kernel_types::TRACEPOINTS`), and its instructions.
+pub type Program = (&'static str, usize, Vec<u64>);
+
+/// All programs, in the order in which they are to be attached: those that keep the books first.
+///
+/// # Errors
+/// A mistake in a program's text.
+pub fn all(target: &Target) -> Result<Vec<Program>, String> {
+    type Write = fn(&mut Writer);
+    let programs: [(&'static str, usize, Write); 6] = [
+        ("syscost_switch", 2, switch::write),
+        ("syscost_fork", 3, life::write_fork),
+        ("syscost_exec", 4, life::write_exec),
+        ("syscost_end", 5, life::write_end),
+        ("syscost_exit", 1, exit::write),
+        ("syscost_enter", 0, enter::write),
+    ];
+    let written = programs.map(|(name, tracepoint, write)| {
+        let code = Writer::program(target, write).map_err(|why| format!("{name}: {why}"))?;
+        Ok((name, tracepoint, code))
+    });
+    written.into_iter().collect()
+}
+
+/// Places in the frame.
+mod slot {
+    pub const KEY: i16 = -8;
+    pub const NOW: i16 = -16;
+    pub const ELAPSED: i16 = -24;
+    pub const MOVED: i16 = -32;
+    pub const ON_CPU: i16 = -40;
+    pub const UNFINISHED: i16 = -48;
+    /// The address of the window, once `find_window` ran.
+    pub const WINDOW: i16 = -56;
+    /// A process name: 16 bytes.
+    pub const NAME: i16 = -72;
+    /// A value for a hash map: up to 56 bytes.
+    pub const VALUE: i16 = -128;
+}
+
+/// A program that is being written: the assembler, and what all programs share.
+struct Writer<'a> {
+    asm: Asm,
+    target: &'a Target<'a>,
+    /// Where the program ends.
+    out: Label,
+}
+
+impl std::ops::Deref for Writer<'_> {
+    type Target = Asm;
+    fn deref(&self) -> &Asm {
+        &self.asm
+    }
+}
+
+impl std::ops::DerefMut for Writer<'_> {
+    fn deref_mut(&mut self) -> &mut Asm {
+        &mut self.asm
+    }
+}
+
+impl Writer<'_> {
+    /// The frame of every program: the body runs, `out` returns.
+    fn program(target: &Target, body: fn(&mut Writer)) -> Result<Vec<u64>, String> {
+        let mut asm = Asm::new();
+        let out = asm.label();
+        let mut writer = Writer { asm, target, out };
+        writer.mov(Reg::R6, Reg::R1);
+        body(&mut writer);
+        writer.place(out);
+        writer.exit();
+        writer.asm.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::bpf::kernel_types::{Registers, TaskFields};
+
+    fn types() -> KernelTypes {
+        KernelTypes {
+            tracepoints: [1, 2, 3, 4, 5, 6],
+            switch_has_state: true,
+            task: TaskFields {
+                compat: 16,
+                compat_bit: 2,
+                state: 24,
+                files: 32,
+                signal: 40,
+                pid: 48,
+                tgid: 52,
+                accounting: [56, 64, 72, 80, 88, 96],
+            },
+            fdt: 32,
+            max_fds: 0,
+            fd: 8,
+            f_inode: 32,
+            i_mode: 0,
+            i_flags: 12,
+            i_rdev: 76,
+            maxrss: 600,
+            registers: Registers { number: 120, arguments: [112, 104, 96], compat_arguments: [40, 88, 96] },
+            cast: None,
+        }
+    }
+
+    #[test]
+    fn programs_are_whole_and_small() {
+        let types = types();
+        for (times, adopts) in [(true, true), (true, false), (false, false)] {
+            let target = Target { types: &types, maps: Maps::default(), exec: [59, 322], times, adopts };
+            let programs = all(&target).unwrap();
+            assert_eq!(programs.len(), 6);
+            let longest = programs.iter().map(|(_, _, code)| code.len()).max().unwrap();
+            assert!(longest < 600, "{longest}");
+        }
+    }
+
+    /// How often a program reads the clock.
+    fn clocks(wanted: &str, times: bool) -> usize {
+        let types = types();
+        let target = Target { types: &types, maps: Maps::default(), exec: [59, 322], times, adopts: false };
+        let programs = all(&target).unwrap();
+        let (_, _, code) = programs.iter().find(|(name, _, _)| *name == wanted).unwrap();
+        code.iter().filter(|instruction| **instruction == (0x85 | 5 << 32)).count()
+    }
+
+    #[test]
+    fn counting_alone_reads_no_clock_at_calls() {
+        assert_eq!((clocks("syscost_exit", true), clocks("syscost_exit", false)), (1, 0));
+        // What is left is that of a held root's execve.
+        assert_eq!((clocks("syscost_enter", true), clocks("syscost_enter", false)), (2, 1));
+    }
+}

@@ -1,0 +1,146 @@
+//! A tree of processes as /proc shows it, and the kernel's accounting of its tasks. No `unsafe`.
+//!
+//! Not here: what has ended; a tracer knows that. Called by `trace::bpf`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// What one task used so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The process it belongs to.
+    pub process: u32,
+    pub process_name: String,
+    /// Time on processors, exact.
+    pub ran_ns: u64,
+    /// By ticks of the clock.
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    /// Largest resident set of its process.
+    pub peak_rss_kib: u64,
+}
+
+/// Accounts by task number.
+pub type Accounts = BTreeMap<u32, Account>;
+
+/// `root` and its descendants that run now. Orphans that were left to another process are not among them.
+pub fn processes(root: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = numbers("/proc").into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    descendants(root, &parents)
+}
+
+/// Accounts of all tasks of `root` and its descendants.
+pub fn accounts(root: u32) -> Accounts {
+    let mut accounts = Accounts::new();
+    for process in processes(root) {
+        let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+        for task in numbers(&format!("/proc/{process}/task")) {
+            let account = account(process, task);
+            accounts.extend(account.map(|a| (task, Account { process_name: name.trim_end().to_string(), ..a })));
+        }
+    }
+    accounts
+}
+
+fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
+    let mut found = BTreeSet::from([root]);
+    loop {
+        let before = found.len();
+        found.extend(
+            parents.iter().filter(|(_, parent)| found.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
+        );
+        if found.len() == before {
+            return found.into_iter().collect();
+        }
+    }
+}
+
+fn numbers(directory: &str) -> Vec<u32> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    fields(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?.get(1)?.parse().ok()
+}
+
+/// The fields of a stat file behind the name, which may hold spaces and parentheses. The first is the state.
+fn fields(stat: &str) -> Option<Vec<&str>> {
+    Some(stat.rsplit_once(')')?.1.split_whitespace().collect())
+}
+
+fn account(process: u32, task: u32) -> Option<Account> {
+    let read = |file: &str| fs::read_to_string(format!("/proc/{process}/task/{task}/{file}")).ok();
+    let schedstat = read("schedstat").unwrap_or_default();
+    parse(process, &read("stat")?, &read("status")?, &schedstat, tick_ns())
+}
+
+/// From stat, status and schedstat; fields by proc_pid_stat(5).
+fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<Account> {
+    let fields = fields(stat)?;
+    let field = |number: usize| fields.get(number - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let line = |name: &str| {
+        let rest = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    };
+    Some(Account {
+        process,
+        process_name: String::new(),
+        ran_ns: schedstat.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0),
+        user_ns: field(14) * tick_ns,
+        system_ns: field(15) * tick_ns,
+        minor_faults: field(10),
+        major_faults: field(12),
+        voluntary_switches: line("voluntary_ctxt_switches"),
+        involuntary_switches: line("nonvoluntary_ctxt_switches"),
+        peak_rss_kib: line("VmHWM"),
+    })
+}
+
+fn tick_ns() -> u64 {
+    let hertz = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
+    1_000_000_000 / u64::try_from(hertz).unwrap_or(100).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descendants_are_found_in_any_order() {
+        let parents = [(5, 4), (4, 2), (3, 1), (2, 1), (9, 7)];
+        assert_eq!(descendants(2, &parents), [2, 4, 5]);
+        assert_eq!(descendants(8, &parents), [8]);
+    }
+
+    #[test]
+    fn names_with_parentheses_do_not_shift_fields() {
+        let stat = "7 (a) b) R 1 2 3 4 5 6 11 12 13 14 15 16 17 18";
+        let status = "Name:\ta\nVmHWM:\t  44 kB\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n";
+        let account = parse(7, stat, status, "123 4 5\n", 10).unwrap();
+        let expected = Account {
+            process: 7,
+            process_name: String::new(),
+            ran_ns: 123,
+            user_ns: 150,
+            system_ns: 160,
+            minor_faults: 11,
+            major_faults: 13,
+            voluntary_switches: 5,
+            involuntary_switches: 6,
+            peak_rss_kib: 44,
+        };
+        assert_eq!(account, expected);
+    }
+
+    #[test]
+    fn this_process_is_in_its_own_tree() {
+        let this = std::process::id();
+        let accounts = accounts(this);
+        assert!(accounts.values().all(|account| account.process >= 1) && accounts.contains_key(&this));
+    }
+}

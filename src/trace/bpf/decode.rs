@@ -1,0 +1,268 @@
+//! What the programs counted, as groups of calls. Pure.
+
+use super::names;
+use crate::kernel::bpf::Raw;
+use crate::kernel::bpf::layout::{Key, entry, gate, key, kind};
+use crate::model::{CallCount, Class, DescriptorKind, Histogram, ProcessGroup};
+use crate::trace::classes::{Drives, FUTEX};
+use crate::trace::{Collected, Detail, errno};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name of processes for whose name there was no number left.
+const NAMELESS: &str = "(others)";
+/// Calls after which work is done in the kernel that no call enters for.
+const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
+
+/// One process name's calls while they are added up.
+type Calls = BTreeMap<(String, Class), CallCount>;
+
+/// Fills groups, latencies and warnings.
+pub fn decode(raw: &Raw, detail: Detail, into: &mut Collected) {
+    let names = process_names(raw);
+    let plain = wholly_compat(raw);
+    let mut groups: BTreeMap<String, Calls> = BTreeMap::new();
+    for (packed, values) in &raw.calls {
+        let key = Key::unpack(*packed);
+        let calls = groups.entry(process_name(&names, key.name)).or_default();
+        let call = call_name(&key, plain.contains(&key.name));
+        let class = class(&key, values);
+        let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, &key, detail));
+        add(count, &key, values);
+    }
+    into.groups = groups.into_iter().map(|(name, calls)| group(name, calls)).collect();
+    into.latencies = latencies(raw, &plain);
+    warn(raw, &plain, &names, into);
+}
+
+/// Names by number.
+pub fn process_names(raw: &Raw) -> BTreeMap<u32, String> {
+    let text = |name: &[u8]| {
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        String::from_utf8_lossy(&name[..end]).into_owned()
+    };
+    raw.names.iter().map(|(number, name)| (*number, text(name))).collect()
+}
+
+pub fn process_name(names: &BTreeMap<u32, String>, number: u32) -> String {
+    names.get(&number).cloned().unwrap_or_else(|| NAMELESS.to_string())
+}
+
+/// Names whose processes made 32-bit calls alone: those are their own, and carry no gate. The execve that started them
+/// was made by another program.
+fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
+    let keys = || raw.calls.iter().map(|(packed, _)| Key::unpack(*packed));
+    let own = |key: &Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
+    let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.name).collect();
+    keys().filter(|key| key.gate == gate::COMPAT && !mixed.contains(&key.name)).map(|key| key.name).collect()
+}
+
+fn call_name(key: &Key, plain: bool) -> String {
+    let name = names::name(key.number, key.gate);
+    match name.strip_suffix(names::COMPAT) {
+        Some(bare) if plain && key.gate == gate::COMPAT => bare.to_string(),
+        _ => name,
+    }
+}
+
+fn class(key: &Key, values: &[u64]) -> Class {
+    let Some(drives) = names::drives_of(key.number, key.gate) else { return Class::default() };
+    let size = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log as u32).unwrap_or(0));
+    let known = (key.value != u64::from(key::UNKNOWN.cast_unsigned())).then_some(key.value);
+    let mut class = Class { descriptor: descriptor(key.kind), ..Class::default() };
+    // What a call moved that never returned is not known.
+    let returned = values[0] > values[entry::UNFINISHED as usize / 8 - 1];
+    match drives {
+        Drives::Bytes { .. } => class.size = returned.then(size),
+        Drives::Descriptor { .. } => {}
+        Drives::Path { .. } => class.depth = known,
+        Drives::Length { .. } => class.size = Some(size()),
+        Drives::Futex { .. } => class.operation = Some(futex(key.value)),
+        Drives::Set { .. } => class.set = Some(size()),
+    }
+    class
+}
+
+fn futex(operation: u64) -> String {
+    let name = usize::try_from(operation).ok().and_then(|number| FUTEX.get(number));
+    name.copied().unwrap_or("unknown").to_string()
+}
+
+fn descriptor(code: u64) -> Option<DescriptorKind> {
+    match code {
+        kind::REGULAR | kind::LINK => Some(DescriptorKind::File),
+        kind::DIRECTORY => Some(DescriptorKind::Directory),
+        kind::FIFO => Some(DescriptorKind::Pipe),
+        kind::SOCKET => Some(DescriptorKind::Socket),
+        kind::TERMINAL => Some(DescriptorKind::Terminal),
+        kind::CHARACTER | kind::BLOCK => Some(DescriptorKind::Device),
+        kind::ANONYMOUS => Some(DescriptorKind::Event),
+        kind::CLOSED => Some(DescriptorKind::None),
+        _ => None,
+    }
+}
+
+fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
+    let timed = (detail == Detail::Times).then_some(0);
+    let moves = matches!(names::drives_of(key.number, key.gate), Some(Drives::Bytes { .. }));
+    let (on_cpu_ns, blocked_ns, preempted_ns) = (timed, timed, timed);
+    CallCount { call, class, on_cpu_ns, blocked_ns, preempted_ns, bytes: moves.then_some(0), ..CallCount::default() }
+}
+
+fn add(count: &mut CallCount, key: &Key, values: &[u64]) {
+    let value = |offset: i16| values[offset as usize / 8 - 1];
+    let calls = value(entry::CALLS);
+    count.calls += calls;
+    count.unfinished += value(entry::UNFINISHED);
+    if key.errno != 0 {
+        *count.errors.entry(errno::name(key.errno.into())).or_insert(0) += calls;
+    }
+    let sums = [&mut count.on_cpu_ns, &mut count.blocked_ns, &mut count.preempted_ns, &mut count.bytes];
+    for (sum, offset) in sums.into_iter().zip([entry::ON_CPU, entry::BLOCKED, entry::PREEMPTED, entry::MOVED]) {
+        *sum = sum.map(|sum| sum + value(offset));
+    }
+}
+
+fn group(name: String, calls: Calls) -> ProcessGroup {
+    ProcessGroup { name, calls: calls.into_values().collect(), ..ProcessGroup::default() }
+}
+
+/// Buckets by call. They are not kept by process: a 32-bit call is named plainly if all that made 32-bit calls are.
+fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
+    let keys = raw.calls.iter().map(|(packed, _)| Key::unpack(*packed));
+    let plain = keys.filter(|key| key.gate == gate::COMPAT).all(|key| plain.contains(&key.name));
+    let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
+    for (packed, count) in &raw.durations {
+        let bucket = (packed & 0xff) as u16;
+        let call = Key::unpack((packed & !key::SET) >> key::BUCKET_BITS);
+        latencies.entry(call_name(&call, plain)).or_default().add(bucket, *count);
+    }
+    latencies
+}
+
+fn warn(raw: &Raw, plain: &BTreeSet<u32>, names: &BTreeMap<u32, String>, into: &mut Collected) {
+    let gate = names::COMPAT.trim_matches(['(', ')']);
+    let list: Vec<String> = plain.iter().map(|number| process_name(names, *number)).collect();
+    if !list.is_empty() {
+        into.warnings
+            .push(format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", ")));
+    }
+    let ring = |call: &CallCount| RINGS.contains(&names::bare(&call.call));
+    if into.groups.iter().any(|group| group.calls.iter().any(ring)) {
+        into.warnings
+            .push("io_uring was used: what its rings carry enters the kernel without calls and is not here".into());
+    }
+    if raw.globals.nameless > 0 {
+        into.warnings.push(format!("more process names than can be told apart: the rest is under '{NAMELESS}'"));
+    }
+    if raw.globals.unseen > 0 {
+        into.warnings.push(format!(
+            "{} switches of tasks were not seen: on-CPU and blocked time of as many calls are mixed up",
+            raw.globals.unseen
+        ));
+    }
+    if raw.globals.lost > 0 {
+        into.warnings.push(format!("{} events could not be counted: the profile is incomplete", raw.globals.lost));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(number: i64, by: u64, errno: i32, kind: u64, value: u64, name: u64) -> u64 {
+        let class = value << key::KIND_BITS | kind;
+        let call = number.cast_unsigned() | by << key::NUMBER_BITS | u64::from(errno.cast_unsigned()) << key::ERRNO;
+        call | class << key::CLASS | name << key::NAME | key::SET
+    }
+
+    fn decoded(raw: &Raw, detail: Detail) -> Collected {
+        let mut into = Collected::default();
+        decode(raw, detail, &mut into);
+        into
+    }
+
+    fn named(names: &[(u32, &str)]) -> Vec<(u32, Vec<u8>)> {
+        let padded = |name: &str| [name.as_bytes(), &[0; 16]].concat()[..16].to_vec();
+        names.iter().map(|(number, name)| (*number, padded(name))).collect()
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_one_row_and_errors_are_apart() {
+        let ok = packed(libc::SYS_read, gate::OWN, 0, kind::FIFO, 1 + 12, 7);
+        let none = packed(libc::SYS_read, gate::OWN, 0, kind::FIFO, 0, 7);
+        let failed = packed(libc::SYS_read, gate::OWN, libc::EAGAIN, kind::FIFO, 0, 7);
+        let calls = vec![
+            (ok, [2, 0, 10, 5, 1, 9000]),
+            (ok, [1, 0, 3, 0, 0, 4096]),
+            (none, [1, 0, 1, 0, 0, 0]),
+            (failed, [4, 0, 8, 0, 0, 0]),
+        ];
+        let raw = Raw { calls, names: named(&[(7, "cat")]), ..Raw::default() };
+        let groups = decoded(&raw, Detail::Times).groups;
+        assert_eq!((groups.len(), groups[0].name.as_str(), groups[0].calls.len()), (1, "cat", 2));
+        let (nothing, moved) = (&groups[0].calls[0], &groups[0].calls[1]);
+        assert_eq!(
+            (nothing.calls, nothing.class.size, &nothing.errors),
+            (5, Some(0), &BTreeMap::from([("EAGAIN".into(), 4)]))
+        );
+        assert_eq!((moved.calls, moved.class.size, moved.bytes), (3, Some(4096), Some(13096)));
+        assert_eq!((moved.class.descriptor, moved.on_cpu_ns), (Some(DescriptorKind::Pipe), Some(13)));
+        assert_eq!(decoded(&raw, Detail::Counts).groups[0].calls[0].on_cpu_ns, None);
+    }
+
+    #[test]
+    fn classes_are_those_of_the_call() {
+        let class_of = |number, kind, value| class(&Key::unpack(packed(number, gate::OWN, 0, kind, value, 1)), &[1, 0]);
+        assert_eq!(class_of(libc::SYS_openat, 0, 3).depth, Some(3));
+        assert_eq!(class_of(libc::SYS_openat, 0, 127).depth, None);
+        assert_eq!(class_of(libc::SYS_futex, 0, 1).operation.as_deref(), Some("wake"));
+        assert_eq!(class_of(libc::SYS_munmap, 0, 13).size, Some(4096));
+        assert_eq!(class_of(libc::SYS_ppoll, 0, 0).set, Some(0));
+        assert_eq!(class_of(libc::SYS_close, kind::CLOSED, 0).descriptor, Some(DescriptorKind::None));
+        assert_eq!(class_of(libc::SYS_getppid, 0, 0), Class::default());
+    }
+
+    #[test]
+    fn wholly_32_bit_programs_have_plain_names() {
+        if cfg!(not(target_arch = "x86_64")) {
+            eprintln!("SKIPPED: numbers of x86_64");
+            return;
+        }
+        let once = [1, 0, 0, 0, 0, 0];
+        let calls = vec![
+            (packed(20, gate::COMPAT, 0, 0, 0, 1), once),
+            (packed(libc::SYS_execve, gate::OWN, 0, 0, 2, 1), once),
+            (packed(20, gate::COMPAT, 0, 0, 0, 2), once),
+            (packed(libc::SYS_getppid, gate::OWN, 0, 0, 0, 2), once),
+        ];
+        let raw = Raw { calls, names: named(&[(1, "old"), (2, "mixed")]), ..Raw::default() };
+        let collected = decoded(&raw, Detail::Times);
+        let names =
+            |group: usize| -> Vec<&str> { collected.groups[group].calls.iter().map(|c| c.call.as_str()).collect() };
+        assert_eq!((names(0), names(1)), (vec!["getpid(i386)", "getppid"], vec!["execve", "getpid"]));
+        assert!(
+            collected.warnings[0].contains("i386") && collected.warnings[0].contains("old"),
+            "{:?}",
+            collected.warnings
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let ring = (packed(425, gate::OWN, 0, 0, 0, 0), [1, 0, 0, 0, 0, 0]);
+        let mut raw = Raw { calls: vec![ring], ..Raw::default() };
+        (raw.globals.lost, raw.globals.nameless) = (3, 1);
+        let warnings = decoded(&raw, Detail::Times).warnings.join("\n");
+        for words in ["io_uring", "(others)", "3 events"] {
+            assert!(warnings.contains(words), "{warnings}");
+        }
+    }
+
+    #[test]
+    fn durations_are_by_call() {
+        let key = |bucket: u64| key::SET | libc::SYS_read.cast_unsigned() << key::BUCKET_BITS | bucket;
+        let raw = Raw { durations: vec![(key(26), 4), (key(26), 1), (key(40), 2)], ..Raw::default() };
+        let latencies = decoded(&raw, Detail::Times).latencies;
+        assert_eq!(latencies["read"], Histogram(BTreeMap::from([(26, 5), (40, 2)])));
+    }
+}
