@@ -117,7 +117,7 @@ prop_compose! {
             voluntary_switches: n(6), involuntary_switches: n(7), processes: n(8), threads: n(9), peak_concurrency: n(10),
             cpus: n(11),
         };
-        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, lost };
+        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), lost };
         let tool = Some(Tool { name: "syscost".into(), version: "1".into(), compiler: String::new() });
         let source = (!complete).then(|| Source { title: "a log".into(), note: "n".into() });
         Profile { tool, host: Host::default(), started_unix_s: 7, command, tracer, source, complete, ending, usage, groups, latencies, warnings }

@@ -98,8 +98,8 @@ fn row(profile: &Profile, costs: Option<&Costs>, null: Option<Cost>, count: &Cal
     }
 }
 
-/// The bare crossing of all these calls. A measured call cannot have crossed for longer than it ran: tracers see the
-/// time between their two hooks, which lie within the crossing.
+/// The bare crossing of all these calls. A measured call cannot have crossed for longer than it ran: its
+/// time is that of the whole call, by the calibration of its tracer.
 fn crossing(count: &CallCount, null: Cost) -> Seconds {
     let calls = Seconds::within(count.calls as f64 * null.ns / 1e9, null.log_sd);
     let most = count.on_cpu_ns.map_or(f64::INFINITY, s);
@@ -132,15 +132,11 @@ struct Calls {
 
 fn calls(profile: &Profile, null: Option<Cost>) -> Calls {
     let totals = profile.totals(By::Call);
-    let added = within_calls(profile);
     let (mut crossings, mut work, mut creation) = (Vec::new(), Vec::new(), Vec::new());
     for count in totals.iter().map(|total| &total.count) {
         let on_cpu = count.on_cpu_ns.map_or(0.0, s);
         let own = null.map(|null| crossing(count, null)).unwrap_or_default();
-        // The low end is without the tracer's own time.
-        let tracer = (count.calls as f64 * added / 1e9).min(on_cpu);
         let rest = own.taken_from(on_cpu);
-        let rest = Seconds { low: (rest.low - tracer).max(0.0), ..rest };
         if CREATION.contains(&bare_name(&count.call)) { &mut creation } else { &mut work }
             .push((count.call.as_str(), rest));
         crossings.push(own);
@@ -157,11 +153,11 @@ fn calls(profile: &Profile, null: Option<Cost>) -> Calls {
     }
 }
 
-/// What of the tracer's time per call may be in what it measured: eBPF programs run between its two clock readings.
-/// ptrace stops the calls outside of them, and subtracts what it costs itself.
-fn within_calls(profile: &Profile) -> f64 {
+/// What the tracer took of the workload's own system time: eBPF programs run in the calls. A tracer that stops the
+/// calls works in a process of its own.
+fn tracing(profile: &Profile) -> f64 {
     let added = profile.tracer.added_per_call_ns.filter(|_| profile.tracer.kind == "bpf");
-    added.unwrap_or(0.0)
+    added.unwrap_or(0.0) * profile.all_calls().calls as f64 / 1e9
 }
 
 fn account(profile: &Profile, costs: Option<&Costs>, null: Option<Cost>) -> Account {
@@ -176,11 +172,15 @@ fn account(profile: &Profile, costs: Option<&Costs>, null: Option<Cost>) -> Acco
     parts.push(part("work in calls", calls.work, "measured time on the CPU without the crossing"));
     parts.push(part("making processes", calls.creation, "fork, clone, execve, exit and wait: the same, kept apart"));
     if let Some(system) = usage.system_ns.map(s) {
-        let residual = system - calls.all_on_cpu;
+        let tracing = tracing(profile);
+        let residual = system - calls.all_on_cpu - tracing;
         let faults = faults(profile, costs, residual.max(0.0));
         let of_faults = faults.as_ref().map_or(Seconds::default(), |part| part.seconds);
         parts.extend(faults);
         let rest = of_faults.taken_from(residual);
+        if tracing > 0.0 {
+            parts.push(part("the tracer", Seconds::exactly(tracing), "calls x what it adds to a null call"));
+        }
         parts.push(part(
             "unexplained system time",
             rest,
@@ -188,8 +188,8 @@ fn account(profile: &Profile, costs: Option<&Costs>, null: Option<Cost>) -> Acco
         ));
         if residual < 0.0 {
             account.notes.push(
-                "The calls' time exceeds the kernel's accounting of system time: the tracer's own time is in it, or the \
-                 accounting goes by ticks."
+                "The calls' time exceeds the kernel's accounting of system time: part of each crossing is user mode, and \
+                 the accounting may go by ticks."
                     .to_string(),
             );
         }

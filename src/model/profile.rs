@@ -36,8 +36,19 @@ pub struct TracerFacts {
     pub detail: String,
     /// What it adds to each call, calibrated on this machine just before; in nanoseconds.
     pub added_per_call_ns: Option<f64>,
+    /// By how much the tracer took a null call for longer than it is untraced: already taken off each call's time on the
+    /// CPU, not off the durations in `latencies`. Negative where it looks at less than the whole crossing.
+    pub offset_per_call_ns: Option<f64>,
     /// Events that were seen and could not be counted. Not 0 makes the profile incomplete.
     pub lost: u64,
+}
+
+impl Profile {
+    /// A quantile of the elapsed time of a call, without what the tracer adds; `None` where it is not known.
+    pub fn duration_ns(&self, call: &str, share: f64) -> Option<f64> {
+        let measured = self.latencies.get(call)?.quantile_ns(share)?;
+        Some((measured - self.tracer.offset_per_call_ns.unwrap_or(0.0)).max(0.0))
+    }
 }
 
 /// How the command ended.

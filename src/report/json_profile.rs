@@ -47,6 +47,8 @@ struct TracerDocument {
     detail: String,
     /// What it adds to each call.
     added_per_call_ns: Option<f64>,
+    /// What of a null call's measured time is not its own: taken off all times here.
+    offset_per_call_ns: Option<f64>,
     /// Calls times that.
     added_ns: Option<f64>,
     /// Events that were seen and could not be counted.
@@ -166,6 +168,7 @@ fn tracer(profile: &Profile, calls: u64) -> TracerDocument {
         kind: facts.kind.clone(),
         detail: facts.detail.clone(),
         added_per_call_ns: facts.added_per_call_ns,
+        offset_per_call_ns: facts.offset_per_call_ns,
         added_ns: facts.added_per_call_ns.map(|ns| ns * calls as f64),
         lost: facts.lost,
     }
@@ -191,7 +194,7 @@ fn usage(profile: &Profile) -> UsageDocument {
 
 fn call(profile: &Profile, total: &Total, classes: &[Total]) -> CallDocument {
     let name = &total.count.call;
-    let quantile = |share| profile.latencies.get(name).and_then(|histogram| histogram.quantile_ns(share));
+    let quantile = |share| profile.duration_ns(name, share);
     let own = classes.iter().map(|class| &class.count).filter(|count| count.call == *name);
     CallDocument {
         name: name.clone(),

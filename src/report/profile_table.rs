@@ -57,7 +57,7 @@ fn row(profile: &Profile, by: By, total: &Total) -> Vec<Cell> {
         By::Class => vec![count.call.as_str().into(), class_words::class(&count.class).into()],
         By::Process => vec![total.process.as_str().into(), count.call.as_str().into()],
     };
-    let quantile = |share| profile.latencies.get(&count.call).filter(|_| by == By::Call)?.quantile_ns(share);
+    let quantile = |share| (by == By::Call).then(|| profile.duration_ns(&count.call, share))?;
     cells.extend([
         Cell::number(thousands(count.calls as f64), count.calls as f64),
         failures(count.failures()),

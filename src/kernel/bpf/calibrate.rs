@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-use super::layout::state;
+use super::layout::{Key, entry, state};
 use super::session::Session;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
@@ -24,20 +24,40 @@ struct Caller {
     from: OwnedFd,
 }
 
-/// Attaches the session's programs, and returns what they add to a null call, in nanoseconds. Leaves them attached, and
-/// the counts at zero.
+/// What tracing does to a null call, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    pub added_ns: f64,
+    /// The mean time that the programs measure of it, less what it takes untraced; `None` where they count only.
+    pub offset_ns: Option<f64>,
+}
+
+/// Attaches the session's programs, and returns what they do to a null call. Leaves them attached, and the counts at zero.
 ///
 /// # Errors
 /// What the kernel refuses.
-pub fn added_per_call_ns(session: &mut Session) -> Result<f64> {
+pub fn calibrate(session: &mut Session) -> Result<Calibration> {
     let caller = Caller::start()?;
     let before = caller.measure()?;
     session.attach()?;
     session.mark(pidfd(caller.child.as_raw())?.as_fd(), state::LIVE)?;
     let traced = caller.measure()?;
     drop(caller);
+    let offset_ns = measured_ns(session)?.map(|measured| measured - before);
     session.reset()?;
-    Ok((traced - before).max(0.0))
+    Ok(Calibration { added_ns: (traced - before).max(0.0), offset_ns })
+}
+
+/// The mean time of the null calls that the programs saw; `None` without times.
+fn measured_ns(session: &Session) -> Result<Option<f64>> {
+    let (mut calls, mut ns) = (0, 0);
+    for (packed, values) in session.read()?.calls {
+        if i64::from(Key::unpack(packed).number) == libc::SYS_getppid {
+            calls += values[entry::CALLS as usize / 8 - 1];
+            ns += values[entry::ON_CPU as usize / 8 - 1];
+        }
+    }
+    Ok((ns > 0).then(|| ns as f64 / calls as f64))
 }
 
 /// A descriptor of a process's first thread.

@@ -26,7 +26,7 @@ pub mod session;
 mod sys;
 
 pub use available::available;
-pub use calibrate::{added_per_call_ns, pidfd};
+pub use calibrate::{Calibration, calibrate, pidfd};
 pub use session::{Config, Globals, Raw, Session};
 
 /// Whether a BPF program of that number is loaded, by whomever.

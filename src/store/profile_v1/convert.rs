@@ -42,6 +42,7 @@ impl From<ProfileFile> for Profile {
                 kind: file.tracer.kind,
                 detail: file.tracer.detail,
                 added_per_call_ns: file.tracer.added_per_call_ns,
+                offset_per_call_ns: file.tracer.offset_per_call_ns,
                 lost: file.tracer.lost,
             },
             source: file.source.map(|s| model::Source { title: s.title, note: s.note }),
@@ -82,6 +83,7 @@ fn tracer(facts: &model::TracerFacts) -> Tracer {
         kind: facts.kind.clone(),
         detail: facts.detail.clone(),
         added_per_call_ns: facts.added_per_call_ns,
+        offset_per_call_ns: facts.offset_per_call_ns,
         lost: facts.lost,
     }
 }

@@ -101,6 +101,8 @@ struct Tracer {
     /// What it adds to each call, in nanoseconds; null where that is not known.
     #[schemars(range(min = 0))]
     added_per_call_ns: Option<f64>,
+    /// What of a null call's measured time is not its own: taken off `on_cpu_ns`, not off the durations.
+    offset_per_call_ns: Option<f64>,
     /// Events that were seen and could not be counted.
     lost: u64,
 }

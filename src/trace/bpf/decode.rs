@@ -122,6 +122,14 @@ fn add(count: &mut CallCount, key: &Key, values: &[u64]) {
     }
 }
 
+/// Takes what the tracer sees of its own in each call, `ns`, off the calls' time on the CPU.
+pub fn take_off(ns: f64, from: &mut Collected) {
+    for count in from.groups.iter_mut().flat_map(|group| &mut group.calls) {
+        let own = |measured: u64| (measured as f64 - count.calls as f64 * ns).max(0.0).round() as u64;
+        count.on_cpu_ns = count.on_cpu_ns.map(own);
+    }
+}
+
 fn group(name: String, calls: Calls) -> ProcessGroup {
     ProcessGroup { name, calls: calls.into_values().collect(), ..ProcessGroup::default() }
 }
@@ -184,6 +192,18 @@ mod tests {
     fn named(names: &[(u32, &str)]) -> Vec<(u32, Vec<u8>)> {
         let padded = |name: &str| [name.as_bytes(), &[0; 16]].concat()[..16].to_vec();
         names.iter().map(|(number, name)| (*number, padded(name))).collect()
+    }
+
+    #[test]
+    fn what_is_the_tracers_is_taken_off_and_no_time_is_negative() {
+        let calls = vec![
+            (packed(libc::SYS_getpid, gate::OWN, 0, 0, 0, 7), [10, 0, 2000, 0, 0, 0]),
+            (packed(libc::SYS_getuid, gate::OWN, 0, 0, 0, 7), [1, 0, 30, 0, 0, 0]),
+        ];
+        let mut collected = decoded(&Raw { calls, ..Raw::default() }, Detail::Times);
+        take_off(50.0, &mut collected);
+        let times: Vec<Option<u64>> = collected.groups[0].calls.iter().map(|count| count.on_cpu_ns).collect();
+        assert_eq!(times, [Some(1500), Some(0)]);
     }
 
     #[test]

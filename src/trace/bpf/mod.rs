@@ -8,7 +8,7 @@ mod usage;
 
 use super::{Collected, Detail, Options, Root, Tracer, Until};
 use crate::kernel::bpf::layout::state;
-use crate::kernel::bpf::{self, Config, Session};
+use crate::kernel::bpf::{self, Calibration, Config, Session};
 use crate::kernel::tree::{self, Accounts};
 use crate::model::{Ending, TracerFacts};
 use anyhow::{Context, Result, anyhow, bail};
@@ -34,14 +34,14 @@ pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
     let detail = options.detail;
     let config = Config { times: detail == Detail::Times, adopts: !options.held, what: names::what_to_do() };
     let mut session = Session::load(&config)?;
-    let added_per_call_ns = bpf::added_per_call_ns(&mut session)?;
-    Ok(Box::new(Bpf { detail, session, added_per_call_ns, followed: None, ending: None }))
+    let calibration = bpf::calibrate(&mut session)?;
+    Ok(Box::new(Bpf { detail, session, calibration, followed: None, ending: None }))
 }
 
 struct Bpf {
     detail: Detail,
     session: Session,
-    added_per_call_ns: f64,
+    calibration: Calibration,
     followed: Option<Followed>,
     ending: Option<Ending>,
 }
@@ -57,7 +57,7 @@ struct Followed {
 impl Tracer for Bpf {
     fn introduction(&self) -> String {
         let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
-        format!("eBPF{counts}, about {:.2} us a call", self.added_per_call_ns / 1e3)
+        format!("eBPF{counts}, about {:.2} us a call", self.calibration.added_ns / 1e3)
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
@@ -103,6 +103,7 @@ impl Tracer for Bpf {
         let facts = self.facts(raw.globals.lost);
         let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
         decode::decode(&raw, self.detail, &mut collected);
+        decode::take_off(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
         usage::fill(&raw, &alive, &followed.before, &mut collected);
         Ok(collected)
     }
@@ -114,8 +115,13 @@ impl Bpf {
             Detail::Times => "calls counted and timed by programs at the kernel's tracepoints",
             Detail::Counts => "calls counted by programs at the kernel's tracepoints",
         };
-        let added_per_call_ns = Some(self.added_per_call_ns);
-        TracerFacts { kind: "bpf".to_string(), detail: how.to_string(), added_per_call_ns, lost }
+        TracerFacts {
+            kind: "bpf".to_string(),
+            detail: how.to_string(),
+            added_per_call_ns: Some(self.calibration.added_ns),
+            offset_per_call_ns: self.calibration.offset_ns,
+            lost,
+        }
     }
 
     /// Tasks of the tree that have not ended.
