@@ -33,14 +33,17 @@ fn times(profile: &Profile) -> Option<String> {
 fn counts(profile: &Profile) -> Option<String> {
     let usage = &profile.usage;
     let parts = [
-        (usage.processes, "processes"),
-        (usage.threads, "more threads"),
-        (usage.minor_faults, "minor faults"),
-        (usage.major_faults, "major faults"),
-        (usage.voluntary_switches, "voluntary switches"),
-        (usage.involuntary_switches, "involuntary switches"),
+        (usage.processes, "process", "es"),
+        (usage.threads, "more thread", "s"),
+        (usage.minor_faults, "minor fault", "s"),
+        (usage.major_faults, "major fault", "s"),
+        (usage.voluntary_switches, "voluntary switch", "es"),
+        (usage.involuntary_switches, "involuntary switch", "es"),
     ];
-    let known = parts.iter().filter_map(|(count, what)| Some(format!("{} {what}", thousands((*count)? as f64))));
+    let known = parts.iter().filter_map(|(count, what, ending)| {
+        let count = (*count)?;
+        Some(format!("{} {what}{}", thousands(count as f64), if count == 1 { "" } else { ending }))
+    });
     let rss = usage.peak_rss_kib.map(|kib| format!("peak RSS {}B", size(kib as f64 * 1024.0)));
     joined(known.chain(rss))
 }
