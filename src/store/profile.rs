@@ -35,7 +35,7 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), StoreError> {
 /// Writes `profile` to `out`.
 ///
 /// # Errors
-/// As [`write`]; the error calls `out` "standard output".
+/// As [`write()`]; the error calls `out` "standard output".
 pub fn write_to(profile: &Profile, out: &mut dyn Write) -> Result<(), StoreError> {
     let file = ProfileFile::from(profile);
     let done = file.check().map_err(Problem::NotWritten).and_then(|()| file.write(out).map_err(Problem::Write));
