@@ -173,7 +173,8 @@ fn waiting_is_no_time_on_a_processor() {
     let (on_cpu, blocked) = (sum(|row| row.on_cpu_ns), sum(|row| row.blocked_ns));
     assert!(blocked >= 200_000_000 && on_cpu < blocked / 4, "{on_cpu} on, {blocked} blocked");
     let usage = &collected.usage;
-    assert!(usage.user_ns.unwrap() > 10 * usage.system_ns.unwrap(), "{usage:?}");
+    // How the kernel's ticks divide it is chance; that it is more than these calls took is not.
+    assert!(usage.user_ns.unwrap() + usage.system_ns.unwrap() > on_cpu, "{usage:?}");
     assert!(usage.voluntary_switches.unwrap() >= 40 && usage.minor_faults.unwrap() > 10, "{usage:?}");
 }
 
