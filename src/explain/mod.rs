@@ -17,8 +17,7 @@ pub use text::{write_markdown, write_text};
 pub use variants::{Cost, Variant, answer, table};
 pub use verdict::{Answer, GateUse, Verdict};
 
-use crate::engine::Planned;
-use crate::model::{Entries, EntriesStatus, Failure, Operation};
+use crate::model::{Entries, EntriesStatus, Failure, Operation, Planned};
 use crate::proof::{self, Proof};
 use crate::runner::Workers;
 use iteration::Iteration;

@@ -6,16 +6,20 @@ mod case;
 mod entries;
 mod host;
 mod operation;
+mod planned;
 mod profile;
 mod record;
+mod reply;
+mod size;
 mod study;
 mod totals;
 mod units;
 
-pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, Size, THREADS};
+pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, THREADS};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
+pub use planned::Planned;
 pub use profile::{
     CallCount, Class, DescriptorKind, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage, power_below,
 };
@@ -23,6 +27,8 @@ pub use record::{
     Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, Outcome, Record, Role, Run, Slot, Source,
     Tool,
 };
+pub use reply::{Batch, Facts, Reply};
+pub use size::{Size, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
 pub use totals::{By, Total};
 pub use units::Nanos;

@@ -6,7 +6,7 @@ mod select;
 mod study;
 mod subject;
 
-pub use parameters::{Setting, parse_size};
+pub use parameters::Setting;
 pub use pattern::{Pattern, matching};
 pub use select::{BASELINES, select};
 pub use study::{Study, StudyError, StudyPlan, TOUR};

@@ -1,9 +1,9 @@
 //! One worker process: lines to its input, lines from its output with patience that ends, and its end.
 
 use super::RunDirectory;
-use super::protocol::{Facts, Reply, add_line, parse_ready, parse_sampled};
+use super::protocol::{add_line, parse_ready, parse_sampled};
 use crate::kernel::process::{kill_group, wait_readable};
-use crate::model::{Failure, FailureKind, ModeSamples};
+use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -23,5 +23,5 @@ pub use environment::{Environment, NATIVE};
 pub use files::COMPILER;
 pub use fixtures::{Fixture, names_fixtures};
 pub use language::Language;
-pub use protocol::{Batch, Facts, Reply, parse_ready};
+pub use protocol::parse_ready;
 pub use workers::Workers;

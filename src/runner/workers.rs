@@ -1,12 +1,10 @@
-//! Starts the worker of any case: the native probe in an environment, or a snippet's program. The engine's `Launcher`.
+//! Starts the worker of any case: the native probe in an environment, or a snippet's program.
 
 use super::builds::{Builds, Built};
 use super::child::{Child, Interrupt};
-use super::protocol::{Facts, Reply};
 use super::{NATIVE, RunDirectory};
-use crate::engine::{Launcher, Worker};
 use crate::kernel::affinity::Placement;
-use crate::model::{Case, Failure};
+use crate::model::{Case, Facts, Failure};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::Command;
@@ -66,6 +64,20 @@ impl Workers {
         self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, voice))
     }
 
+    /// Starts the process and waits until it is ready: the worker and what it says of itself.
+    ///
+    /// # Errors
+    /// As `start`, or what the worker said instead.
+    pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
+        let mut child = self.start(case, padding)?;
+        child.send(&Workers::greeting(case))?;
+        let mut facts = child.ready(self.patience)?;
+        if let Some(built) = self.built(case)? {
+            facts.add_defaults(built.clock());
+        }
+        Ok((child, facts))
+    }
+
     /// The first line that the worker is told.
     pub fn greeting(case: &Case) -> String {
         if case.language.is_some() {
@@ -81,32 +93,5 @@ impl Workers {
             return Ok(None);
         }
         self.builds.borrow_mut().get(case).map(Some)
-    }
-}
-
-impl Launcher for Workers {
-    fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
-        let mut child = self.start(case, padding)?;
-        child.send(&Workers::greeting(case))?;
-        let mut facts = child.ready(self.patience)?;
-        if let Some(built) = self.built(case)? {
-            facts.add_defaults(built.clock());
-        }
-        Ok(Box::new(Ready { child, facts }))
-    }
-}
-
-struct Ready {
-    child: Child,
-    facts: Facts,
-}
-
-impl Worker for Ready {
-    fn request(&mut self, n: u64, k: u32, patience: Duration) -> Result<Reply, Failure> {
-        self.child.request(n, k, patience)
-    }
-
-    fn facts(&self) -> &Facts {
-        &self.facts
     }
 }
