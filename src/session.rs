@@ -5,8 +5,9 @@
 mod launch;
 
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
+use crate::kernel::Sources;
 use crate::kernel::affinity::{Placement, Wanted};
-use crate::kernel::host::{self, Sources, StealClock};
+use crate::kernel::host::{self, StealClock};
 use crate::model::{
     Case, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, Tool,
 };

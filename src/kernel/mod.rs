@@ -5,6 +5,8 @@ pub mod affinity;
 pub mod bpf;
 pub mod checks;
 pub mod clock;
+#[cfg(test)]
+pub(crate) mod fake;
 pub mod follow;
 pub mod host;
 pub mod launch;
@@ -12,9 +14,12 @@ pub mod perf;
 pub mod process;
 pub mod ptrace;
 pub mod seccomp;
+mod sources;
 pub mod step;
 pub mod taxes;
 pub mod tracee;
 pub mod tree;
 pub mod usage;
 pub mod wake;
+
+pub use sources::Sources;

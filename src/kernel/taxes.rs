@@ -9,7 +9,7 @@ mod tracing;
 
 pub use tracing::directory as tracing_directory;
 
-use super::host::Sources;
+use super::Sources;
 use crate::model::Tax;
 
 /// Kinds of taxes, as `Tax::kind` names them.
@@ -106,7 +106,7 @@ fn lock_debugging(sources: &Sources) -> Option<Tax> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
         let (_keep, sources) = tree(files);

@@ -62,7 +62,7 @@ fn tracepoint(sources: &Sources, information: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::{link, tree};
+    use crate::kernel::fake::{link, tree};
 
     #[test]
     fn links_to_system_call_tracepoints_are_found() {

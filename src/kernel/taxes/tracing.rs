@@ -72,7 +72,7 @@ fn shortened(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
         let (_keep, sources) = tree(files);
