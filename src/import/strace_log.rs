@@ -3,8 +3,7 @@
 
 use super::strace_args::{class, split};
 use super::tally::{LineError, Seen, Tally, nanoseconds};
-use crate::model::{Class, Profile, power_below};
-use crate::trace::classes::{Drives, drives};
+use crate::model::{Drives, Profile, drives};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NOTE: &str = "Elapsed times are those of a program that strace stops at every call, and do not tell running from \
@@ -115,7 +114,7 @@ impl Log {
     fn finish(mut self) -> Option<Profile> {
         for (thread, begun) in std::mem::take(&mut self.pending) {
             if let Ok((name, arguments)) = name_and_arguments(0, &begun) {
-                let class = class(&name, &split(arguments), None);
+                let class = class(&name, &split(arguments), None, false);
                 let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
                 self.calls.push((thread, program, Seen { call: name, class, unfinished: true, ..Seen::default() }));
             }
@@ -236,11 +235,10 @@ fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), LineError> {
     let succeeded = returned.filter(|_| error.is_none());
     let unfinished = value == "?" && error.is_none();
     let arguments = split(arguments);
-    let own = Class { ..class(&name, &arguments, succeeded) };
     let moves = matches!(drives(&name), Some(Drives::Bytes { .. }));
-    let bytes = succeeded.filter(|_| moves).and_then(|bytes| u64::try_from(bytes).ok());
-    let size = if moves { Some(power_below(bytes.unwrap_or(0))) } else { own.size };
-    Ok((Seen { call: name, class: Class { size, ..own }, error, elapsed_ns, bytes, unfinished }, returned))
+    let moved = succeeded.filter(|_| moves).and_then(|bytes| u64::try_from(bytes).ok());
+    let class = class(&name, &arguments, (!unfinished).then(|| moved.unwrap_or(0)), succeeded.is_some());
+    Ok((Seen { call: name, class, error, elapsed_ns, bytes: moved, unfinished }, returned))
 }
 
 /// Arguments and result, apart at the last `) = `.

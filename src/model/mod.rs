@@ -3,6 +3,7 @@
 //! Called by everything; calls nothing.
 
 mod case;
+mod class;
 mod entries;
 mod host;
 mod operation;
@@ -16,13 +17,12 @@ mod totals;
 mod units;
 
 pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, THREADS};
+pub use class::{Class, DescriptorKind, Drives, FUTEX, depth, drives, power_below};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
-pub use profile::{
-    CallCount, Class, DescriptorKind, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage, power_below,
-};
+pub use profile::{CallCount, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage};
 pub use record::{
     Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, Outcome, Record, Role, Run, Slot, Source,
     Tool,

@@ -9,7 +9,6 @@
 
 pub mod bpf;
 mod choose;
-pub mod classes;
 pub mod errno;
 mod perf;
 mod ptrace;
