@@ -3,7 +3,7 @@
 //! perf samples nothing here: it counts every call that it saw, but says itself where it lost events. Times are elapsed
 //! ones. The formats are described in perf-trace(1); the fixtures are output of perf 6.1.
 
-use super::strace_log::{call_name, number_of};
+use super::strace_line::{call_name, number_of};
 use super::tally::{LineError, Seen, Tally, count, nanoseconds};
 use crate::model::{CallCount, Drives, Profile, drives};
 use std::collections::BTreeMap;
