@@ -28,9 +28,6 @@ use std::collections::BTreeMap;
 use symbols::{Kind, Symbols};
 use verdict::Counted;
 
-/// How the probe is called where objects are named.
-const PROBE: &str = "probe";
-
 /// All that is known of what an operation does, but its cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
@@ -104,7 +101,7 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (O
         None => Iteration::whole(&recording.one),
     };
     let symbols = symbols_in_use(recording, &iteration);
-    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, PROBE);
+    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, record::PROBE);
     let counted = Counted {
         entries: proof.entries.as_ref(),
         traits: operation.traits,

@@ -1,7 +1,8 @@
 //! One trace, from the held child to the profile: starts, chooses a tracer, follows, adds the kernel's accounting.
 //! `cli::trace` calls it. It prints nothing: what is to be said goes to `say`.
 
-use super::choose::{Chosen, Kind, Options, choose};
+use super::Options;
+use super::choose::{Chosen, Kind, choose};
 use super::signals::Signals;
 use super::target::{Command, LaunchError, Target};
 use super::{Collected, Detail, Root, Tracer, Until};

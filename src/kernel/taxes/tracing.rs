@@ -2,7 +2,8 @@
 //!
 //! Events that perf or BPF opened do not stand here; see `descriptors`.
 
-use super::{Sources, kind, tax};
+use super::tax::{kind, tax};
+use crate::kernel::Sources;
 use crate::model::Tax;
 
 /// Where tracefs stands if anyone mounted it, and its old place within debugfs.
