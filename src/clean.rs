@@ -98,11 +98,15 @@ fn is_markup(before: &str, c: char, rest: &str) -> bool {
 pub fn markdown_line(text: &str) -> String {
     let text = markdown(text.trim_start());
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    match text[digits..].chars().next() {
-        Some('#' | '>' | '-' | '+' | '=') if digits == 0 => format!("\\{text}"),
-        Some('.' | ')') if digits > 0 => format!("{}\\{}", &text[..digits], &text[digits..]),
-        _ => text,
-    }
+    let mut rest = text[digits..].chars();
+    let begins = match (rest.next(), rest.next()) {
+        (Some('>'), _) => digits == 0,
+        // A sign before a word or a number begins nothing.
+        (Some(sign @ ('#' | '-' | '+')), next) => digits == 0 && next.is_none_or(|c| c == ' ' || c == sign),
+        (Some('.' | ')'), next) => digits > 0 && next.is_none_or(|c| c == ' '),
+        _ => false,
+    };
+    if begins { format!("{}\\{}", &text[..digits], &text[digits..]) } else { text }
 }
 
 /// Text for the inside of an element or of a quoted attribute of HTML and SVG: nothing ends either.
@@ -177,8 +181,17 @@ mod tests {
         for (text, expected) in written {
             assert_eq!(markdown(text), expected);
         }
-        for (text, expected) in [(" # a", "\\# a"), ("- a", "\\- a"), ("12. a", "12\\. a"), ("12 a", "12 a"), ("", "")]
-        {
+        for (text, expected) in [
+            (" # a", "\\# a"),
+            ("## a", "\\## a"),
+            ("- a", "\\- a"),
+            ("---", "\\---"),
+            (">a", "\\>a"),
+            ("12. a", "12\\. a"),
+            ("12.5 a", "12.5 a"),
+            ("+0.37 s", "+0.37 s"),
+            ("", ""),
+        ] {
             assert_eq!(markdown_line(text), expected);
         }
     }

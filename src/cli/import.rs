@@ -67,7 +67,11 @@ pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
     let run = kind.import(&text, &name).with_context(|| name.clone())?;
     match &args.out {
         Some(path) => store::write(&run, path)?,
-        None => store::write_to(&run, out)?,
+        None => {
+            let mut text = Vec::new();
+            store::write_to(&run, &mut text)?;
+            out.write_all(&text)?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -78,7 +82,11 @@ fn import_profile(kind: &ProfileKind, args: &ImportArgs, name: &str, out: &mut d
     let profile = kind.import(&text, name).with_context(|| name.to_string())?;
     match &args.out {
         Some(path) => store::profile::write(&profile, path)?,
-        None => store::profile::write_to(&profile, out)?,
+        None => {
+            let mut text = Vec::new();
+            store::profile::write_to(&profile, &mut text)?;
+            out.write_all(&text)?;
+        }
     }
     Ok(Exit::Success)
 }

@@ -21,7 +21,8 @@ mod lines;
 mod matrix;
 mod timing;
 
-use super::text::write_lines;
+use super::Screen;
+use super::text::{LONGEST_NOTE, write_lines, write_notes};
 use crate::model::{Outcome, Run};
 use crate::summary::Summary;
 use anyhow::Result;
@@ -60,7 +61,7 @@ pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dy
         }
         write_group(group, run, matrices.then_some(&marks), out)?;
     }
-    write_lines(notes(run, summary, &marks), out)
+    write_notes(&notes(run, summary, &marks), Screen::PLAIN, out)
 }
 
 fn write_group(group: &Group, run: &Run, marks: Option<&Marks>, out: &mut dyn Write) -> Result<()> {

@@ -96,13 +96,13 @@ mod tests {
         let rows = vec![
             bar("id.a", Some(10.0), Kernel::Enters),
             bar("id.b", Some(1000.0), Kernel::Never),
-            bar("id.c", None, Kernel::Unknown),
+            bar("id.bc", None, Kernel::Unknown),
         ];
         let group = super::super::figure::Group { name: "id".to_string(), rows };
         let lines = bar_lines(&Bars { series: vec![], groups: vec![group] }, 50);
         assert_eq!(lines[1], format!("  id.a        10.0 {}", "█"));
         assert_eq!(lines[2], format!("  id.b       1,000 {}", "░".repeat(31)));
-        assert_eq!(lines[3], "  id.c           -");
+        assert_eq!(lines[3], "  id.bc          -");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// Characters of a cell, and of a note or title, that are shown.
 const LONGEST_CELL: usize = 200;
-const LONGEST_NOTE: usize = 4000;
+pub const LONGEST_NOTE: usize = 4000;
 
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let table = &fit(table, screen.width);

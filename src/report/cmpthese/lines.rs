@@ -1,6 +1,7 @@
 //! The lines of timethese: what was run, then a case a line, in string order.
 
-use super::{Group, Timing};
+use super::{Group, LONGEST_NOTE, Timing};
+use crate::clean::cut;
 use crate::model::{Failure, Run};
 
 const WARNING: &str = "            (warning: too few iterations for a reliable count)";
@@ -11,7 +12,9 @@ pub fn lines(group: &Group, run: &Run) -> Vec<String> {
         lines.push(format!("{:>10}: {}", timing.name, times(timing)));
         lines.extend(too_few(timing).then(|| WARNING.to_string()));
     }
-    let failed = |(name, failure): &(String, &Failure)| format!("{name:>10}: not measured: {}", failure.message);
+    let failed = |(name, failure): &(String, &Failure)| {
+        format!("{name:>10}: not measured: {}", cut(&failure.message, LONGEST_NOTE))
+    };
     lines.extend(group.failures.iter().map(failed));
     lines
 }
