@@ -51,7 +51,11 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             files::FOREIGN.iter().map(|name| vec![*name]).chain([vec!["run.json"], vec![files::SHORT]]).collect()
         }
         "list" => vec![vec![files::SHORT], vec!["--studies"], vec!["id"]],
-        "trace" => vec![vec!["--", files::SHORT], vec!["--user", files::SHORT, "true"]],
+        "trace" => vec![
+            vec!["--", files::SHORT],
+            vec!["--user", files::SHORT, "true"],
+            vec!["--tracer", "ptrace", "--", files::PROGRAM],
+        ],
         "schema" | "doctor" | "completions" | "man" => vec![vec![]],
         new => panic!("{new}: say here by which arguments hostile text gets into it"),
     }
@@ -112,7 +116,12 @@ fn wrong(format: &str, arguments: &[String], output: &Output) -> Result<(), Stri
     if !matches!(status, Some(0..=3 | 126 | 127)) {
         return Err(format!("ended with {:?}", output.status));
     }
-    check::terminal(&output.stderr)?;
+    // The table of a trace is on standard error.
+    match (arguments[0].as_str(), format) {
+        ("trace", "markdown") if status == Some(0) => check::output(format, &output.stderr)?,
+        ("trace", "json") if status == Some(0) => {}
+        _ => check::terminal(&output.stderr)?,
+    }
     if output.stdout.is_empty() {
         let said = !output.stderr.is_empty() && (status != Some(0) || arguments[0] == "trace");
         return if said { Ok(()) } else { Err("said nothing".to_string()) };

@@ -43,3 +43,15 @@ impl Watch for Progress {
         self.bar.set_message(clean::excerpt(doing, LONGEST));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_being_done_is_cleaned() {
+        let progress = Progress::new(true);
+        progress.at(0.5, "perl:\u{1b}[31m\u{202e}\n");
+        assert_eq!(progress.bar.message(), "perl:\u{fffd}[31m\u{fffd} ");
+    }
+}

@@ -32,6 +32,9 @@ const ALL: &str = "\u{1b}[31mred\u{1b}[2J\u{1b}]0;t\u{7}\u{1b}]8;;http://x\u{1b}
 /// A hostile argument; without NUL, which no argument can hold.
 pub const SHORT: &str = "x\u{1b}[31m\u{202e}\r\n\u{200b}<b>=1";
 
+/// A program of that name, which does nothing.
+pub const PROGRAM: &str = "./x\u{1b}[31m\u{202e}\r\n\u{200b}";
+
 /// Characters of a long text, and of a long name: files with longer ones are refused.
 pub const LONG: usize = 1_000_000;
 pub const LONG_NAME: usize = 4000;
@@ -290,4 +293,5 @@ pub fn write(place: &Place) {
     write_studies(place);
     write_foreign(place);
     write_profiles(place);
+    fs::copy("/bin/true", place.path().join(PROGRAM)).unwrap();
 }

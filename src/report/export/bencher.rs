@@ -52,8 +52,26 @@ fn measures(case: &Exported) -> Option<IndexMap<&'static str, Metric>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ExportFormat;
     use super::super::tests::written;
+    use super::super::{ExportFormat, write_export};
+    use crate::model::Role;
+    use crate::summary::summarize;
+    use crate::summary::tests::{record, run};
+
+    #[test]
+    fn names_that_differ_only_at_their_end_are_two() {
+        let named = |end: &str| {
+            let mut record = record("x", Role::Asked, |_| 1);
+            record.case.name = Some("x".repeat(2000) + end);
+            record
+        };
+        let run = run(vec![named("a"), named("b")]);
+        let mut out = Vec::new();
+        write_export(&run, &summarize(&run), ExportFormat::Bencher, &mut out).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let names: Vec<&String> = document.as_object().unwrap().keys().collect();
+        assert!(names.len() == 2 && names.iter().all(|name| name.chars().count() <= 1024), "{names:?}");
+    }
 
     #[test]
     fn a_run_in_benchers_format() {
