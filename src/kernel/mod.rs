@@ -12,6 +12,7 @@ pub mod perf;
 pub mod process;
 pub mod ptrace;
 pub mod seccomp;
+pub mod standard_output;
 pub mod step;
 pub mod taxes;
 pub mod tracee;
