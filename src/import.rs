@@ -16,6 +16,7 @@ mod strace_line;
 mod strace_log;
 pub mod tally;
 
+use crate::clean::excerpt;
 use crate::model::{
     Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record, Role, Run, Source,
 };
@@ -80,10 +81,7 @@ const SHOWN: usize = 60;
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut found: String = self.found.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-        if self.found.chars().nth(SHOWN).is_some() {
-            found.push_str("...");
-        }
+        let found = excerpt(&self.found, SHOWN);
         match self.line {
             Some(line) => write!(f, "line {line}: expected {}, found '{found}'", self.expected),
             None => write!(f, "expected {}, found {found}", self.expected),
@@ -232,7 +230,7 @@ mod tests {
     fn messages_are_one_short_line() {
         let error = Malformed::at(3, "a number of microseconds", &format!("\t\u{1b}{}", "x".repeat(100)));
         let text = error.to_string();
-        assert!(text.starts_with("line 3: expected a number of microseconds, found '\\t\\u{1b}x"), "{text}");
+        assert!(text.starts_with("line 3: expected a number of microseconds, found ' \u{fffd}x"), "{text}");
         assert!(text.ends_with("x...'") && text.len() < 150, "{text}");
     }
 }

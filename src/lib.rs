@@ -13,6 +13,7 @@
 //! - [`trace`]: a command to a profile: counts of its system calls by class, by one of three tracers
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
+//! - [`clean`]: pure: text from outside made harmless for those who read it, one function a format
 //! - [`store`]: result files, read and written
 //! - [`mod@import`]: pure: what other benchmark programs printed, to a `Run`
 //! - [`stats`]: pure: medians, intervals, ratios
@@ -24,8 +25,11 @@
 //! - [`doctor`]: pure: what of a host spoils measuring, and what to do
 //! - [`report`]: tables to text, Markdown, CSV, JSON; figures to SVG and pages; lines and matrix as Perl has them
 #![deny(unsafe_code)]
+// A print that fails panics. Results go to the writer that a command was given, all else through `cli::messages`.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod attribute;
+pub mod clean;
 pub mod cli;
 pub mod compare;
 pub mod derive;

@@ -199,24 +199,6 @@ fn costs_over_a_parameter_have_model_and_crossover() {
 }
 
 #[test]
-fn hostile_names_stay_text() {
-    let place = Place::new();
-    let (bad, good) = (save(&place, "bad.json", &hostile_run()), save(&place, "good.json", &golden()));
-    for files in [vec![bad.as_str()], vec![bad.as_str(), good.as_str()]] {
-        let html = page(&place, &files);
-        assert_eq!((html.matches("<script").count(), html.matches("</script").count()), (1, 1));
-        assert_eq!((html.matches("<style").count(), html.matches("</style").count()), (1, 1));
-        for tag in ["<img", "<iframe", "<!--", "<b>xxx", "<svg/"] {
-            assert!(!html.contains(tag), "{tag}");
-        }
-        assert!(!html.contains(['\u{202e}', '\u{2066}', '\u{1b}', '\0', '\u{7}']));
-        assert!(html.len() < 400_000, "names are cut: {}", html.len());
-    }
-    let svg = page(&place, &["bad.json", "--format", "svg", "--figure", "distribution"]);
-    assert!(!svg.contains("<script") && !svg.contains("<img"), "{svg}");
-}
-
-#[test]
 fn figures_are_files_of_their_own() {
     let place = Place::new();
     let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
@@ -310,7 +292,6 @@ fn odd_files_make_a_page_with_marked_rows() {
 #[test]
 fn terminals_get_bars_and_histograms() {
     let place = Place::new();
-    let one = save(&place, "one.json", &hostile_run());
     let golden = save(&place, "golden.json", &golden());
     let shown = |file: &str, view: &str| {
         let output = place.command(&["show", file, "--view", view]).env("COLUMNS", "80").output().unwrap();
@@ -322,9 +303,6 @@ fn terminals_get_bars_and_histograms() {
     assert!(bars.lines().all(|line| line.chars().count() <= 80), "{bars}");
     let distribution = shown(&golden, "distribution");
     assert!(distribution.contains("id.umask") && distribution.contains('█'), "{distribution}");
-    for view in ["bars", "distribution"] {
-        assert!(!shown(&one, view).contains(['\u{1b}', '\u{7}']), "{view}");
-    }
 }
 
 /// 50 files of 120 operations, samples as many as the golden run has.

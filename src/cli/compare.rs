@@ -5,10 +5,10 @@ mod history;
 pub(super) mod labels;
 
 use super::error::usage;
-use super::{Exit, terminal};
+use super::{Exit, messages, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
-use crate::report::{Format, printable, write_comparison, write_comparison_csv, write_comparison_json};
+use crate::report::{Format, write_comparison, write_comparison_csv, write_comparison_json};
 use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
@@ -94,7 +94,8 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
         Format::Csv => write_comparison_csv(&comparison, out)?,
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
     }
-    grown.iter().for_each(|line| eprintln!("syscost: {line}"));
+    out.flush()?;
+    grown.iter().for_each(|line| messages::tell(line));
     Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
 }
 
@@ -144,7 +145,7 @@ fn grown(comparison: &Comparison, limit: f64) -> Vec<String> {
                 comparison.columns[column].label,
                 (limit * 1e4).round() / 100.0
             );
-            lines.push(printable(&line));
+            lines.push(line);
         }
     }
     lines

@@ -1,6 +1,7 @@
 //! `syscost import`: what another benchmark program or tracer printed, as a result file or a profile.
 
 use super::Exit;
+use crate::clean;
 use crate::import::profiles::{PROFILE_KINDS, ProfileKind};
 use crate::import::{KINDS, Kind};
 use crate::store;
@@ -26,6 +27,13 @@ pub struct ImportArgs {
     /// The file to write [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+}
+
+impl ImportArgs {
+    /// Whether it writes a file, and nothing to standard output.
+    pub fn has_file(&self) -> bool {
+        self.out.is_some()
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -59,7 +67,11 @@ pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
     let run = kind.import(&text, &name).with_context(|| name.clone())?;
     match &args.out {
         Some(path) => store::write(&run, path)?,
-        None => store::write_to(&run, out)?,
+        None => {
+            let mut text = Vec::new();
+            store::write_to(&run, &mut text)?;
+            out.write_all(&text)?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -70,7 +82,11 @@ fn import_profile(kind: &ProfileKind, args: &ImportArgs, name: &str, out: &mut d
     let profile = kind.import(&text, name).with_context(|| name.to_string())?;
     match &args.out {
         Some(path) => store::profile::write(&profile, path)?,
-        None => store::profile::write_to(&profile, out)?,
+        None => {
+            let mut text = Vec::new();
+            store::profile::write_to(&profile, &mut text)?;
+            out.write_all(&text)?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -79,13 +95,8 @@ fn import_profile(kind: &ProfileKind, args: &ImportArgs, name: &str, out: &mut d
 fn name(path: &Path) -> String {
     match path == Path::new("-") {
         true => "standard input".to_string(),
-        false => path.to_string_lossy().chars().flat_map(printable).collect(),
+        false => clean::line(&path.to_string_lossy()),
     }
-}
-
-fn printable(c: char) -> impl Iterator<Item = char> {
-    let (escaped, plain) = if c.is_control() { (Some(c.escape_default()), None) } else { (None, Some(c)) };
-    escaped.into_iter().flatten().chain(plain)
 }
 
 /// All of it. Names of machines may be in any encoding, and figures are ASCII: what is no UTF-8 is replaced.

@@ -9,6 +9,8 @@ mod error;
 pub mod explain;
 mod import;
 mod list;
+mod messages;
+mod output;
 mod progress;
 mod report;
 mod run;
@@ -20,6 +22,7 @@ pub use error::UsageError;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+use output::Output;
 use std::io::Write;
 
 /// How a command ended.
@@ -86,6 +89,60 @@ enum Command {
     Schema(completions::SchemaArgs),
 }
 
+/// Parses, runs, says what went wrong; gives the exit status.
+pub fn main() -> u8 {
+    let done = match Arguments::try_parse() {
+        Ok(arguments) => started(arguments),
+        Err(asked) if !asked.use_stderr() => help(&asked),
+        Err(wrong) => return refused(&wrong),
+    };
+    match done {
+        Ok(exit) => exit.status(),
+        Err(error) => {
+            messages::tell(&format_args!("{error:#}"));
+            status(&error)
+        }
+    }
+}
+
+fn started(arguments: Arguments) -> Result<Exit> {
+    match &arguments.command {
+        // Their standard output is another's, or nothing.
+        Some(Command::Trace(args)) => return trace::run(args),
+        Some(Command::Import(args)) if args.has_file() => return import::run(args, &mut std::io::sink()),
+        _ => {}
+    }
+    // Before anything is measured: a long run must not end with a table that has no place.
+    let mut out = Output::open()?;
+    let exit = run(arguments, &mut out)?;
+    out.flush()?;
+    Ok(exit)
+}
+
+fn help(text: &clap::Error) -> Result<Exit> {
+    let mut out = Output::open()?;
+    out.write_all(rendered(text, terminal::screen().colour).as_bytes())?;
+    out.flush()?;
+    Ok(Exit::Success)
+}
+
+/// A question that cannot be understood.
+fn refused(error: &clap::Error) -> u8 {
+    messages::show(rendered(error, terminal::error_screen().colour).as_bytes());
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// The parser quotes what was asked. Colours are for what holds nothing that could act on a terminal itself.
+fn rendered(text: &clap::Error, colour: bool) -> String {
+    let plain = text.render().to_string();
+    let cleaned: String = plain.split_inclusive('\n').map(cleaned_line).collect();
+    if colour && cleaned == plain { text.render().ansi().to_string() } else { cleaned }
+}
+
+fn cleaned_line(line: &str) -> String {
+    line.strip_suffix('\n').map_or_else(|| crate::clean::line(line), |line| crate::clean::line(line) + "\n")
+}
+
 /// Runs the command that `arguments` name. Results go to `out`, progress to standard error.
 ///
 /// # Errors
@@ -114,26 +171,4 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
 pub fn status(error: &anyhow::Error) -> u8 {
     let launch = error.downcast_ref::<crate::trace::LaunchError>().map(crate::trace::LaunchError::status);
     launch.unwrap_or(if error.is::<UsageError>() { 2 } else { 1 })
-}
-
-/// Whether the reader of our output went away, as `head` does: no reason to complain.
-pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let kind = error.chain().find_map(|cause| match cause.downcast_ref::<std::io::Error>() {
-        Some(error) => Some(error.kind()),
-        None => cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind),
-    });
-    kind == Some(std::io::ErrorKind::BrokenPipe)
-}
-
-/// Whether the command failed only because nobody reads its output any more.
-pub fn reader_is_gone(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let plain = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
-        let csv = cause.downcast_ref::<::csv::Error>().and_then(|error| match error.kind() {
-            ::csv::ErrorKind::Io(error) => Some(error.kind()),
-            _ => None,
-        });
-        plain.or(json).or(csv) == Some(std::io::ErrorKind::BrokenPipe)
-    })
 }

@@ -1,5 +1,6 @@
 //! The progress bar: on standard error where that is a terminal, silent elsewhere.
 
+use crate::clean;
 use crate::session::{Stage, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -10,6 +11,9 @@ pub struct Progress {
 }
 
 const STEPS: u64 = 1000;
+
+/// Characters of what is being done.
+const LONGEST: usize = 200;
 
 impl Progress {
     pub fn new(quiet: bool) -> Progress {
@@ -36,6 +40,18 @@ impl Watch for Progress {
 
     fn at(&self, share: f64, doing: &str) {
         self.bar.set_position((share * STEPS as f64) as u64);
-        self.bar.set_message(doing.to_string());
+        self.bar.set_message(clean::excerpt(doing, LONGEST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_being_done_is_cleaned() {
+        let progress = Progress::new(true);
+        progress.at(0.5, "perl:\u{1b}[31m\u{202e}\n");
+        assert_eq!(progress.bar.message(), "perl:\u{fffd}[31m\u{fffd} ");
     }
 }

@@ -11,7 +11,7 @@ use crate::report::figure::Figure;
 use crate::report::figures;
 use crate::report::html::{Page, write_page};
 use crate::report::portrait::Portrait;
-use crate::report::svg;
+use crate::report::{svg, write_lines};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -171,5 +171,5 @@ fn deliver(path: &Path, made: &[u8], out: &mut dyn Write) -> Result<()> {
         return Ok(out.write_all(made)?);
     }
     crate::store::write_document(path, made)?;
-    Ok(writeln!(out, "wrote {}", crate::report::printable(&path.display().to_string()))?)
+    write_lines([format!("wrote {}", path.display())], out)
 }

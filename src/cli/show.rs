@@ -6,7 +6,7 @@ use crate::fit::{Family, families};
 use crate::model::{By, Run};
 use crate::report::{
     Format, RunFormat, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_bars, write_cmpthese,
-    write_distributions, write_export, write_profile, write_summary, write_table,
+    write_distributions, write_export, write_lines, write_profile, write_summary, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -161,16 +161,8 @@ fn write_family(family: &Family, format: Format, no_plot: bool, screen: Screen, 
         write_table(&page, format, screen, out)?;
     }
     let lines = width.filter(|_| !no_plot).map(|width| plot(family, width)).unwrap_or_default();
-    write_lines(&lines, out)
-}
-
-/// The lines below an empty one; nothing of none.
-fn write_lines(lines: &[String], out: &mut dyn Write) -> Result<()> {
     if !lines.is_empty() {
         writeln!(out)?;
     }
-    for line in lines {
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    write_lines(lines.iter().map(|line| line.trim_end()), out)
 }

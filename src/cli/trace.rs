@@ -5,7 +5,7 @@
 
 use super::error::usage;
 use super::run::check_destination;
-use super::{Exit, terminal};
+use super::{Exit, messages, terminal};
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
 use crate::trace::{Command, Detail, Kind, Target, Wishes};
@@ -82,19 +82,21 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     // Before the command runs: a long run must not end with a report that has no place.
     check_destination("-o", args.out.as_deref())?;
     let mut report = args.report.as_deref().map(create).transpose()?;
-    let profile = crate::trace::run(&wishes, &mut |line| eprintln!("syscost: {line}"))?;
+    let profile = crate::trace::run(&wishes, &mut |line| messages::tell(&line))?;
+    // First of all, as what is printed may have no reader; and the table is printed even where the disk is full.
+    let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::profile::write(&profile, path));
     let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
-    for line in closing(&profile, told) {
-        eprintln!("syscost: {line}");
-    }
+    closing(&profile, told).iter().for_each(|line| messages::tell(line));
     match &mut report {
         Some((path, file)) => write_profile(&profile, args.by, args.format, Screen::PLAIN, file)
             .with_context(|| format!("--report {}", path.display()))?,
-        None => write_profile(&profile, args.by, args.format, terminal::error_screen(), &mut std::io::stderr().lock())?,
+        None => {
+            let mut table = Vec::new();
+            write_profile(&profile, args.by, args.format, terminal::error_screen(), &mut table)?;
+            messages::show(&table);
+        }
     }
-    if let Some(path) = &args.out {
-        crate::store::profile::write(&profile, path)?;
-    }
+    stored?;
     Ok(exit(&profile))
 }
 

@@ -3,7 +3,8 @@
 //! Rejected: the disassembly as a `report::Table`. Instructions are lines of code, copied and compared as such.
 
 use super::{Code, Explanation, Function, Instruction, Role};
-use crate::report::Screen;
+use crate::clean::{markdown, markdown_line};
+use crate::report::{Screen, write_lines};
 use anyhow::Result;
 use std::io::Write;
 
@@ -18,18 +19,14 @@ const BYTES: usize = 29;
 /// When `out` cannot be written.
 pub fn write_text(explanation: &Explanation, cost: &str, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let subject = format!("{}: {}", heading(explanation), explanation.what);
-    for line in wrapped(&subject, screen.width.map_or(usize::MAX, usize::from)) {
-        writeln!(out, "{line}")?;
-    }
-    writeln!(out)?;
-    for (label, text) in facts(explanation, cost) {
-        write_fact(label, &text, screen.width, out)?;
-    }
+    let mut lines = wrapped(&subject, screen.width.map_or(usize::MAX, usize::from));
+    lines.push(String::new());
+    lines.extend(facts(explanation, cost).iter().flat_map(|(label, text)| fact(label, text, screen.width)));
     for function in explanation.code.iter().flat_map(|code| &code.functions) {
-        writeln!(out, "\n{}", title(function))?;
-        write_instructions(function, out)?;
+        lines.extend([String::new(), title(function)]);
+        lines.extend(instructions(function));
     }
-    Ok(())
+    write_lines(lines, out)
 }
 
 /// Writes the same as Markdown.
@@ -37,13 +34,14 @@ pub fn write_text(explanation: &Explanation, cost: &str, screen: Screen, out: &m
 /// # Errors
 /// When `out` cannot be written.
 pub fn write_markdown(explanation: &Explanation, cost: &str, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "## {}\n\n{}\n", heading(explanation), explanation.what)?;
+    writeln!(out, "## {}\n\n{}\n", markdown(&heading(explanation)), markdown_line(&explanation.what))?;
     for (label, text) in facts(explanation, cost) {
-        writeln!(out, "- {label}: {text}")?;
+        writeln!(out, "- {label}: {}", markdown(&text))?;
     }
     for function in explanation.code.iter().flat_map(|code| &code.functions) {
-        writeln!(out, "\n### {}\n\n```nasm", title(function))?;
-        write_instructions(function, out)?;
+        writeln!(out, "\n### {}\n\n```nasm", markdown(&title(function)))?;
+        // Each begins with two spaces and an offset: none ends the block.
+        write_lines(instructions(function), out)?;
         writeln!(out, "```")?;
     }
     Ok(())
@@ -93,13 +91,10 @@ fn title(function: &Function) -> String {
 }
 
 /// Continuation lines stand below the text.
-fn write_fact(label: &str, text: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
+fn fact(label: &str, text: &str, width: Option<u16>) -> Vec<String> {
     let width = width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(LABEL).max(20));
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    for (label, line) in labels.zip(wrapped(text, width)) {
-        writeln!(out, "{label:LABEL$}{line}")?;
-    }
-    Ok(())
+    labels.zip(wrapped(text, width)).map(|(label, line)| format!("{label:LABEL$}{line}")).collect()
 }
 
 /// Lines of at most `width` characters, broken between words.
@@ -119,16 +114,17 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// One line each; `...` where code between was not executed.
-fn write_instructions(function: &Function, out: &mut dyn Write) -> Result<()> {
+fn instructions(function: &Function) -> Vec<String> {
     let mut next = None;
+    let mut lines = Vec::new();
     for instruction in &function.instructions {
         if next.is_some_and(|next| next != instruction.address) {
-            writeln!(out, "         ...")?;
+            lines.push("         ...".to_string());
         }
         next = Some(instruction.address + instruction.length);
-        writeln!(out, "{}", line(instruction))?;
+        lines.push(line(instruction));
     }
-    Ok(())
+    lines
 }
 
 fn line(instruction: &Instruction) -> String {
@@ -146,10 +142,8 @@ mod tests {
 
     #[test]
     fn facts_wrap_below_their_text() {
-        let mut out = Vec::new();
-        write_fact("Verdict", "one two three four five six", Some(40), &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!(text, "Verdict          one two three four five\n                 six\n");
+        let lines = fact("Verdict", "one two three four five six", Some(40));
+        assert_eq!(lines, ["Verdict          one two three four five", "                 six"]);
     }
 
     #[test]

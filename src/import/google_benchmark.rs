@@ -1,7 +1,8 @@
 //! Google Benchmark's JSON (`--benchmark_format=json`, or `--benchmark_out`). The figure is the real time; of several
 //! repetitions their median, of a file with aggregates only the median, else the mean, that it holds.
 
-use super::{Imported, Malformed, outcome, record};
+use super::{Imported, Malformed, SHOWN, outcome, record};
+use crate::clean::excerpt;
 use crate::model::{Case, Failure, FailureKind, Host, Outcome, Record};
 use crate::stats;
 use indexmap::IndexMap;
@@ -75,7 +76,7 @@ fn misfit(error: &serde_json::Error, text: &str) -> Malformed {
 /// The parser's words without the place.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.split(" at line ").next().unwrap_or_default().chars().flat_map(char::escape_debug).collect()
+    excerpt(text.split(" at line ").next().unwrap_or_default(), SHOWN)
 }
 
 /// All entries of one benchmark as one record.
@@ -102,7 +103,6 @@ fn of_aggregate(entry: &Entry) -> Result<Outcome, Malformed> {
 fn of_repetitions(all: &[&Entry]) -> Result<Outcome, Malformed> {
     if let Some(failed) = all.iter().find(|entry| entry.error_occurred) {
         let message = failed.error_message.clone().unwrap_or_else(|| "the source says that it failed".into());
-        let message = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
         return Ok(Outcome::Failed(Failure::new(FailureKind::Failed, message)));
     }
     let times = all.iter().map(|entry| entry.ns()).collect::<Result<Vec<f64>, _>>()?;

@@ -1,5 +1,6 @@
 //! Calls gathered line by line into a profile: what the readers of foreign traces share.
 
+use crate::clean::excerpt;
 use crate::model::{CallCount, Class, Histogram, ProcessGroup, Profile, Source, TracerFacts};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ impl LineError {
 
     /// What was expected, and the beginning of what is there.
     pub fn expected(line: usize, expected: &str, found: &str) -> LineError {
-        let shown: String = found.trim().chars().take(60).flat_map(char::escape_debug).collect();
+        let shown = excerpt(found.trim(), 60);
         LineError::new(line, format!("expected {expected}, found '{shown}'"))
     }
 }

@@ -15,6 +15,7 @@ pub mod process;
 pub mod ptrace;
 pub mod seccomp;
 mod sources;
+pub mod standard_output;
 pub mod step;
 pub mod taxes;
 pub mod tracee;

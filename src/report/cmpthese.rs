@@ -21,7 +21,8 @@ mod lines;
 mod matrix;
 mod timing;
 
-use super::text::printable;
+use super::Screen;
+use super::text::{LONGEST_NOTE, write_lines, write_notes};
 use crate::model::{Outcome, Run};
 use crate::summary::Summary;
 use anyhow::Result;
@@ -60,22 +61,15 @@ pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dy
         }
         write_group(group, run, matrices.then_some(&marks), out)?;
     }
-    for note in notes(run, summary, &marks) {
-        writeln!(out, "{}", printable(&note))?;
-    }
-    Ok(())
+    write_notes(&notes(run, summary, &marks), Screen::PLAIN, out)
 }
 
 fn write_group(group: &Group, run: &Run, marks: Option<&Marks>, out: &mut dyn Write) -> Result<()> {
     if !group.heading.is_empty() {
-        writeln!(out, "{}:", printable(&group.heading))?;
+        write_lines([format!("{}:", group.heading)], out)?;
     }
-    lines::write(group, run, out)?;
-    let Some(marks) = marks else { return Ok(()) };
-    for line in matrix::lines(&group.timings, marks) {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
+    write_lines(lines::lines(group, run), out)?;
+    write_lines(marks.map(|marks| matrix::lines(&group.timings, marks)).unwrap_or_default(), out)
 }
 
 fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {

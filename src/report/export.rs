@@ -11,6 +11,7 @@ mod google_benchmark;
 mod openmetrics;
 
 use super::Format;
+use crate::clean;
 use crate::model::{Measurement, Outcome, Record, Role, Run};
 use crate::stats;
 use crate::summary::{Row, Summary, steady_range};
@@ -103,7 +104,7 @@ fn cases<'a>(run: &Run, summary: &'a Summary) -> Vec<Exported<'a>> {
     let asked = run.records.iter().filter(|record| record.role == Role::Asked);
     let mut taken = HashSet::new();
     let exported = |(record, row): (&Record, &'a Row)| Exported {
-        name: unique(one_line(&name(row)), &mut taken),
+        name: unique(clean::line(&name(row)), &mut taken),
         row,
         repetitions: if row.figure.is_ok() { repetitions(record, &range) } else { Vec::new() },
         cpu_share: cpu_share(record),
@@ -153,11 +154,6 @@ fn cpu_share(record: &Record) -> Option<f64> {
     let Outcome::Measured(m) = &record.outcome else { return None };
     let cpu_ns = m.cpu.user_ns.saturating_add(m.cpu.system_ns) as f64;
     (m.cpu.wall_ns > 0).then(|| cpu_ns / m.cpu.wall_ns as f64)
-}
-
-/// `text` on one line.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

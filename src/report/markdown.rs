@@ -1,17 +1,18 @@
 //! A Markdown table, its notes as a list below.
 
 use super::{Align, Table};
+use crate::clean::{markdown, markdown_line};
 use anyhow::Result;
 use std::io::Write;
 
 pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
     if !table.title.is_empty() {
-        writeln!(out, "{}\n", escape(&table.title))?;
+        writeln!(out, "{}\n", markdown_line(&table.title))?;
     }
-    line(out, table.columns.iter().map(|c| escape(&c.title)))?;
+    line(out, table.columns.iter().map(|c| markdown(&c.title)))?;
     line(out, table.columns.iter().map(|c| rule(c.align).to_string()))?;
     for row in &table.rows {
-        line(out, row.iter().map(|cell| escape(&cell.text)))?;
+        line(out, row.iter().map(|cell| markdown(&cell.text)))?;
     }
     if !table.notes.is_empty() {
         writeln!(out)?;
@@ -22,7 +23,7 @@ pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
 /// A list; an empty line stays one.
 pub fn write_notes(lines: &[String], out: &mut dyn Write) -> Result<()> {
     for note in lines {
-        let point = if note.is_empty() { String::new() } else { format!("- {}", escape(note)) };
+        let point = if note.is_empty() { String::new() } else { format!("- {}", markdown_line(note)) };
         writeln!(out, "{point}")?;
     }
     Ok(())
@@ -37,16 +38,4 @@ fn rule(align: Align) -> &'static str {
         Align::Left => "---",
         Align::Right => "---:",
     }
-}
-
-/// Names come from files: what Markdown would read as markup is written out.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '|' | '*' | '`' | '<' | '\\') {
-            escaped.push('\\');
-        }
-        escaped.push(if c.is_control() { ' ' } else { c });
-    }
-    escaped
 }

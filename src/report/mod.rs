@@ -65,7 +65,6 @@ pub use profile_table::{profile_table, write_profile};
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
 pub use terminal_figures::{write_bars, write_distributions};
-pub use text::printable;
 
 use anyhow::Result;
 use std::io::Write;
@@ -106,6 +105,14 @@ pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn 
         Format::Csv => csv::write(table, out),
         Format::Text | Format::Json => text::write(table, screen, out),
     }
+}
+
+/// Writes lines of text that are laid out already.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_lines(lines: impl IntoIterator<Item = impl AsRef<str>>, out: &mut dyn Write) -> Result<()> {
+    text::write_lines(lines, out)
 }
 
 /// Writes `lines` for people, each wrapped as a format needs it.

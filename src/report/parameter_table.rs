@@ -79,7 +79,7 @@ mod tests {
     use crate::fit::families;
     use crate::fit::synthetic::{self, Noise, of, record, run};
     use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record, Run};
-    use crate::report::{Format, Screen, plot, write_summary, write_table};
+    use crate::report::{Format, Screen, plot, write_lines, write_summary, write_table};
     use crate::summary::summarize;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -91,7 +91,7 @@ mod tests {
                 write_table(&page, Format::Text, Screen { width, colour: false }, &mut out).unwrap();
             }
             let lines = plot(&family, width.unwrap_or(80));
-            out.extend(lines.iter().flat_map(|line| format!("{}\n", line.trim_end()).into_bytes()));
+            write_lines(lines.iter().map(|line| line.trim_end()), &mut out).unwrap();
         }
         String::from_utf8(out).unwrap()
     }

@@ -4,7 +4,6 @@
 //! colour alone; rasciigraph has no x axis at all.
 
 use super::numbers::nanoseconds;
-use super::text::printable;
 use crate::fit::{Family, Member};
 use crate::model::Size;
 
@@ -37,7 +36,7 @@ pub fn plot(family: &Family, width: u16) -> Vec<String> {
     }
     let mut lines = rows(&canvas, &y);
     lines.extend(x_axis(&values, &x, columns, &family.parameter));
-    let legend = |(member, mark): (&&Member, char)| format!("  {mark}  {}", printable(&member.series.label()));
+    let legend = |(member, mark): (&&Member, char)| format!("  {mark}  {}", member.series.label());
     lines.extend(members.iter().zip(MARKS).map(legend));
     let more = family.members.len() - members.len();
     lines.extend((more > 0).then(|| format!("  {more} more are not drawn")));
@@ -128,7 +127,7 @@ fn x_axis(values: &[u64], x: &Scale, columns: usize, parameter: &str) -> [String
             labels = format!("{labels:start$}{text}");
         }
     }
-    let name: String = printable(parameter).chars().take(MARGIN - 2).collect();
+    let name: String = parameter.chars().take(MARGIN - 2).collect();
     let axis: String = axis.into_iter().collect();
     [format!("{:>width$}└{axis}", "", width = MARGIN - 1), format!("{name:>width$}  {labels}", width = MARGIN - 2)]
 }

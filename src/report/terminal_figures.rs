@@ -8,7 +8,7 @@ use super::figures::{self, modes_in_words};
 use super::markup::cut;
 use super::numbers::nanoseconds;
 use super::portrait::Detail;
-use super::text::printable;
+use super::text::write_lines;
 use crate::model::Run;
 use anyhow::Result;
 use std::io::Write;
@@ -23,8 +23,7 @@ const NAME: usize = 30;
 /// When `out` cannot be written.
 pub fn write_bars(run: &Run, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let Figure { chart: Chart::Bars(bars), .. } = figures::bars("", &Detail::new(run), None) else { return Ok(()) };
-    bar_lines(&bars, width(screen)).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    Ok(())
+    write_lines(bar_lines(&bars, width(screen)), out)
 }
 
 /// Writes a histogram of the samples of each case of `run`.
@@ -33,9 +32,7 @@ pub fn write_bars(run: &Run, screen: Screen, out: &mut dyn Write) -> Result<()> 
 /// When `out` cannot be written.
 pub fn write_distributions(run: &Run, out: &mut dyn Write) -> Result<()> {
     let detail = Detail::new(run);
-    for one in detail.distributions.iter().flatten() {
-        writeln!(out, "{}", distribution_line(one))?;
-    }
+    write_lines(detail.distributions.iter().flatten().map(distribution_line), out)?;
     if detail.distributions.iter().flatten().any(|one| one.modes.is_some()) {
         writeln!(out, "\n{}", crate::stats::TWO_MODES_RULE)?;
     }
@@ -54,7 +51,7 @@ fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for group in &bars.groups {
         lines.extend((!lines.is_empty()).then(String::new));
-        lines.push(printable(&group.name));
+        lines.push(cut(&group.name, width));
         lines.extend(group.rows.iter().map(|bar| bar_line(bar, &axis, name, room)));
     }
     let first = axis.ticks(0.1).first().map_or(String::new(), |tick| format!(" from {} ns", nanoseconds(*tick)));
@@ -69,7 +66,7 @@ fn bar_line(bar: &Bar, axis: &LogAxis, name: usize, room: usize) -> String {
         Kernel::Never => "░",
         Kernel::Unknown => "?",
     };
-    let label = cut(&printable(&bar.label), name);
+    let label = cut(&bar.label, name);
     let (cost, length) = match bar.ns {
         Some(ns) => (nanoseconds(ns), ((axis.share(ns) * room as f64).round() as usize).max(1)),
         None => ("-".to_string(), 0),
@@ -82,7 +79,7 @@ fn distribution_line(one: &Distribution) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let block = |height: &u8| BLOCKS[usize::from((*height).min(TALLEST)).div_ceil(2)];
     let bins: String = one.heights.iter().map(block).collect();
-    let label = cut(&printable(&one.label), NAME);
+    let label = cut(&one.label, NAME);
     let modes = modes_in_words(one).map(|words| format!("  two modes: {words}")).unwrap_or_default();
     let (low, high) = (nanoseconds(one.low), nanoseconds(one.high));
     format!("{label:NAME$} {low:>10} {bins} {high} ns{modes}")
@@ -99,13 +96,13 @@ mod tests {
         let rows = vec![
             bar("id.a", Some(10.0), Kernel::Enters),
             bar("id.b", Some(1000.0), Kernel::Never),
-            bar("id.\u{1b}c", None, Kernel::Unknown),
+            bar("id.bc", None, Kernel::Unknown),
         ];
         let group = super::super::figure::Group { name: "id".to_string(), rows };
         let lines = bar_lines(&Bars { series: vec![], groups: vec![group] }, 50);
         assert_eq!(lines[1], format!("  id.a        10.0 {}", "█"));
         assert_eq!(lines[2], format!("  id.b       1,000 {}", "░".repeat(31)));
-        assert_eq!(lines[3], "  id.\u{fffd}c          -");
+        assert_eq!(lines[3], "  id.bc          -");
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! Aligned columns that fit the screen: narrow screens lose the most expendable columns, then wrap the last ones.
 
 use super::{Align, Screen, Style, Table};
+use crate::clean;
 use anyhow::Result;
 use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement};
 use std::io::Write;
 
+/// Characters of a cell, and of a note or title, that are shown.
+const LONGEST_CELL: usize = 200;
+pub const LONGEST_NOTE: usize = 4000;
+
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let table = &fit(table, screen.width);
     if !table.title.is_empty() {
-        write_note(&printable(&table.title), screen.width, out)?;
+        write_note(&table.title, screen.width, out)?;
         writeln!(out)?;
     }
     if !table.rows.is_empty() {
@@ -25,7 +30,12 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
 
 /// Lines of words, wrapped.
 pub fn write_notes(lines: &[String], screen: Screen, out: &mut dyn Write) -> Result<()> {
-    lines.iter().try_for_each(|note| write_note(&printable(note), screen.width, out))
+    lines.iter().try_for_each(|note| write_note(note, screen.width, out))
+}
+
+/// Lines that are laid out already. A name with a line end in it does not make two of one.
+pub fn write_lines(lines: impl IntoIterator<Item = impl AsRef<str>>, out: &mut dyn Write) -> Result<()> {
+    lines.into_iter().try_for_each(|line| Ok(writeln!(out, "{}", clean::line(line.as_ref()))?))
 }
 
 /// The table without the columns that must go for its rows to fit `width` unwrapped.
@@ -48,7 +58,7 @@ const NARROWEST: usize = 18;
 /// Columns that the chosen cells take, two spaces between them, where wrapping ones are broken.
 fn natural_width(table: &Table, keep: &[usize]) -> usize {
     let widest = |i: usize| {
-        let cells = table.rows.iter().map(|row| row[i].text.chars().count());
+        let cells = table.rows.iter().map(|row| row[i].text.chars().count().min(LONGEST_CELL));
         let width = cells.chain([table.columns[i].title.chars().count()]).max().unwrap_or(0);
         if table.columns[i].wraps { width.min(NARROWEST) } else { width }
     };
@@ -85,7 +95,7 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
 }
 
 fn cell(text: &str, style: Style, align: Align) -> comfy_table::Cell {
-    let cell = comfy_table::Cell::new(printable(text)).set_alignment(match align {
+    let cell = comfy_table::Cell::new(shown(text)).set_alignment(match align {
         Align::Left => CellAlignment::Left,
         Align::Right => CellAlignment::Right,
     });
@@ -99,13 +109,14 @@ fn cell(text: &str, style: Style, align: Align) -> comfy_table::Cell {
     }
 }
 
-/// Names come from files: control characters must not reach the terminal.
-pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+/// What is shown of a cell: longer names are for programs, which read them from CSV and JSON.
+fn shown(cell: &str) -> String {
+    clean::line(&clean::cut(cell, LONGEST_CELL))
 }
 
 /// Wraps a note at words, its continuation lines indented by two.
 fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
+    let note = clean::line(&clean::cut(note, LONGEST_NOTE));
     let width = usize::from(width.unwrap_or(u16::MAX));
     let mut line = String::new();
     for word in note.split(' ') {

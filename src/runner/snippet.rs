@@ -87,13 +87,12 @@ impl Filled {
 }
 
 /// The most telling line: the first that names an error (`ValueError: bad`), else the first that speaks of one, else the
-/// last; without control characters. Traces also show source lines, which speak of errors but name none.
+/// last. Traces also show source lines, which speak of errors but name none.
 fn shorten(message: &str) -> String {
     let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let with = |word| lines.iter().find(|line| line.to_lowercase().contains(word));
     let telling = ["error:", "exception:", "panic:", "error"].into_iter().find_map(with).or(lines.last());
-    let text: String = telling.unwrap_or(&"it said nothing").chars().filter(|c| !c.is_control()).take(300).collect();
-    text
+    telling.unwrap_or(&"it said nothing").chars().take(300).collect()
 }
 
 #[cfg(test)]

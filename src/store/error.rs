@@ -1,7 +1,8 @@
 //! What can be wrong with a file of ours, each in one line: which file, where in it, what to do.
 //!
-//! Texts from the file may stand in a message (names, wrong values), so all of it is made printable here.
+//! Texts from the file may stand in a message (names, wrong values): each is an excerpt, cleaned and bounded.
 
+use crate::clean::excerpt;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -19,7 +20,7 @@ pub struct StoreError {
 
 impl StoreError {
     pub(super) fn new(path: &Path, kind: &'static Kind, problem: Problem) -> StoreError {
-        let name = printable(&path.to_string_lossy(), usize::MAX);
+        let name = excerpt(&path.to_string_lossy(), usize::MAX);
         StoreError { file: if name.is_empty() { "\"\"".to_string() } else { name }, kind, problem }
     }
 
@@ -120,7 +121,7 @@ impl Problem {
             ),
             Problem::OtherKind(schema) => format!(
                 "is \"{}\", not a {noun}: use the {noun} (\"{}\") of {} instead",
-                printable(schema, SHOWN),
+                excerpt(schema, SHOWN),
                 kind.schema(),
                 kind.origin.replacen("a ", "the ", 1)
             ),
@@ -153,7 +154,7 @@ pub struct Invalid {
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", printable(&self.place, 2 * SHOWN), printable(&self.what, SHOWN))
+        write!(f, "{}: {}", excerpt(&self.place, 2 * SHOWN), excerpt(&self.what, SHOWN))
     }
 }
 
@@ -176,7 +177,7 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)?;
-        self.path.iter().try_for_each(|path| write!(f, ", {}", printable(path, SHOWN)))
+        self.path.iter().try_for_each(|path| write!(f, ", {}", excerpt(path, SHOWN)))
     }
 }
 
@@ -184,20 +185,5 @@ impl fmt::Display for Place {
 pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    printable(text.strip_suffix(&place).unwrap_or(&text), SHOWN)
-}
-
-/// At most `most` characters of `text`, without any that would break the line or reorder it on a screen.
-pub(super) fn printable(text: &str, most: usize) -> String {
-    let mut shown: String = text.chars().take(most).flat_map(escaped).collect();
-    if text.chars().nth(most).is_some() {
-        shown.push_str("...");
-    }
-    shown
-}
-
-fn escaped(c: char) -> impl Iterator<Item = char> {
-    let harmful = c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let (escape, plain) = if harmful { (Some(c.escape_default()), None) } else { (None, Some(c)) };
-    escape.into_iter().flatten().chain(plain)
+    excerpt(text.strip_suffix(&place).unwrap_or(&text), SHOWN)
 }

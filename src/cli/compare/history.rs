@@ -1,11 +1,12 @@
 //! `syscost compare --history DIR`: all result files of a directory; those that are none are named and skipped.
 
 use super::super::error::usage;
-use super::super::{Exit, terminal};
+use super::super::{Exit, messages, terminal};
 use super::files::read_all;
+use crate::clean;
 use crate::compare::history::histories;
 use crate::compare::{Column, Selection};
-use crate::report::{Format, printable, write_history, write_history_csv, write_history_json};
+use crate::report::{Format, write_history, write_history_csv, write_history_json};
 use anyhow::{Context, Result, anyhow};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub fn run(directory: &Path, selection: &Selection, margin: f64, format: Format,
 }
 
 fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy())
+    clean::line(&path.to_string_lossy())
 }
 
 /// The files that may be results, by name.
@@ -59,11 +60,11 @@ fn readable(files: &[PathBuf], selection: &Selection) -> (Vec<Column>, bool) {
     for (file, found) in files.iter().zip(read_all(files, selection.study.as_ref())) {
         match found {
             Ok(mut column) => {
-                column.info.label = printable(&file.file_name().unwrap_or_default().to_string_lossy());
+                column.info.label = clean::line(&file.file_name().unwrap_or_default().to_string_lossy());
                 columns.push(column);
             }
             Err(error) => {
-                eprintln!("syscost: skipped: {error}");
+                messages::tell(&format_args!("skipped: {error}"));
                 skipped = true;
             }
         }

@@ -1,5 +1,6 @@
 //! What the columns are called, and which of them is the baseline.
 
+use crate::clean;
 use crate::compare::Column;
 use anyhow::{Result, bail};
 use std::collections::HashSet;
@@ -62,7 +63,7 @@ pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> 
 
 /// Names come from files: made printable and short.
 fn shortened(name: &str) -> String {
-    let clean: String = crate::report::printable(name);
+    let clean: String = clean::line(name);
     match clean.chars().count() > LONGEST {
         true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),
         false => clean,

@@ -1,8 +1,13 @@
 //! What is wrong with a study, put so that its author can mend it: file, line, key, allowed values.
 
+use crate::clean::excerpt;
+
+/// Characters of a message: all that we know is allowed may be listed, and what the file says may be longer.
+const LONGEST: usize = 4000;
+
 /// The first mistake in a study's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {what}")]
+#[error("{}", excerpt(&format!("{file}:{line}: {what}"), LONGEST))]
 pub struct StudyError {
     pub file: String,
     /// From 1.

@@ -2,9 +2,13 @@
 //! each set, as one would write a loop around cmpthese.
 
 use super::Timing;
+use crate::clean::cut;
 use crate::model::{Case, Failure, Record, Role, Run};
 use crate::summary::{Row, Summary};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Characters of a name: it stands in every row and over every column.
+const LONGEST_NAME: usize = 200;
 
 /// The cases of one matrix.
 #[derive(Debug, Default)]
@@ -59,5 +63,5 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
 fn name(case: &Case, params: bool, environments: bool) -> String {
     let named = if params { case.clone() } else { Case { params: BTreeMap::new(), ..case.clone() } };
     let environment = if environments { format!(" ({})", case.environment) } else { String::new() };
-    super::printable(&format!("{named}{environment}"))
+    cut(&format!("{named}{environment}"), LONGEST_NAME)
 }

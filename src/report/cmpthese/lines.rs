@@ -1,24 +1,22 @@
 //! The lines of timethese: what was run, then a case a line, in string order.
 
-use super::{Group, Timing};
-use crate::model::Run;
-use anyhow::Result;
-use std::io::Write;
+use super::{Group, LONGEST_NOTE, Timing};
+use crate::clean::cut;
+use crate::model::{Failure, Run};
 
 const WARNING: &str = "            (warning: too few iterations for a reliable count)";
 
-pub fn write(group: &Group, run: &Run, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "{}", header(group, run))?;
+pub fn lines(group: &Group, run: &Run) -> Vec<String> {
+    let mut lines = vec![header(group, run)];
     for timing in &group.timings {
-        writeln!(out, "{:>10}: {}", timing.name, times(timing))?;
-        if too_few(timing) {
-            writeln!(out, "{WARNING}")?;
-        }
+        lines.push(format!("{:>10}: {}", timing.name, times(timing)));
+        lines.extend(too_few(timing).then(|| WARNING.to_string()));
     }
-    for (name, failure) in &group.failures {
-        writeln!(out, "{name:>10}: not measured: {}", super::printable(&failure.message))?;
-    }
-    Ok(())
+    let failed = |(name, failure): &(String, &Failure)| {
+        format!("{name:>10}: not measured: {}", cut(&failure.message, LONGEST_NOTE))
+    };
+    lines.extend(group.failures.iter().map(failed));
+    lines
 }
 
 fn header(group: &Group, run: &Run) -> String {

@@ -2,14 +2,18 @@
 //! is one (<https://bencher.dev/docs/reference/bencher-metric-format>). `latency` is Bencher's own measure, in
 //! nanoseconds. The format has no place for failures: they are left out.
 
-use super::{Exported, one_line};
+use super::{Exported, unique};
+use crate::clean::cut;
 use anyhow::Result;
 use indexmap::IndexMap;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::io::Write;
 
 /// Characters that the name of a benchmark may have.
 const LONGEST_NAME: usize = 1024;
+/// Of these, for a number that tells equal names apart.
+const ROOM: usize = 24;
 
 #[derive(Serialize)]
 struct Metric {
@@ -21,13 +25,14 @@ struct Metric {
 }
 
 pub fn write(cases: &[Exported], out: &mut dyn Write) -> Result<()> {
-    let benchmarks = cases.iter().filter_map(|case| Some((name(case), measures(case)?)));
+    let mut taken = HashSet::new();
+    let benchmarks = cases.iter().filter_map(|case| {
+        let measures = measures(case)?;
+        // Names that differ only in what is cut off must not become one.
+        Some((unique(cut(&case.name, LONGEST_NAME - ROOM), &mut taken), measures))
+    });
     serde_json::to_writer_pretty(&mut *out, &benchmarks.collect::<IndexMap<_, _>>())?;
     Ok(writeln!(out)?)
-}
-
-fn name(case: &Exported) -> String {
-    one_line(&case.name).chars().take(LONGEST_NAME).collect()
 }
 
 fn measures(case: &Exported) -> Option<IndexMap<&'static str, Metric>> {
@@ -47,8 +52,26 @@ fn measures(case: &Exported) -> Option<IndexMap<&'static str, Metric>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ExportFormat;
     use super::super::tests::written;
+    use super::super::{ExportFormat, write_export};
+    use crate::model::Role;
+    use crate::summary::summarize;
+    use crate::summary::tests::{record, run};
+
+    #[test]
+    fn names_that_differ_only_at_their_end_are_two() {
+        let named = |end: &str| {
+            let mut record = record("x", Role::Asked, |_| 1);
+            record.case.name = Some("x".repeat(2000) + end);
+            record
+        };
+        let run = run(vec![named("a"), named("b")]);
+        let mut out = Vec::new();
+        write_export(&run, &summarize(&run), ExportFormat::Bencher, &mut out).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let names: Vec<&String> = document.as_object().unwrap().keys().collect();
+        assert!(names.len() == 2 && names.iter().all(|name| name.chars().count() <= 1024), "{names:?}");
+    }
 
     #[test]
     fn a_run_in_benchers_format() {

@@ -4,7 +4,8 @@
 //! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is told in a
 //! comment only: benchstat shows what differs in a `key: value` line in separate tables, and two kernels are to be compared.
 
-use super::{Exported, one_line};
+use super::Exported;
+use crate::clean::{self, line};
 use crate::model::{Case, Run};
 use anyhow::Result;
 use std::collections::HashSet;
@@ -16,7 +17,7 @@ pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     for case in cases {
         let name = super::unique(name(&case.row.case), &mut taken).replace(' ', "_");
         if let Err(failure) = &case.row.figure {
-            writeln!(out, "# {name}: not measured: {}", one_line(&failure.message))?;
+            writeln!(out, "# {name}: not measured: {}", line(&failure.message))?;
         }
         let entries = case.row.entries.as_ref().map(|entries| format!(" {} kernel-entries/op", entries.total()));
         let entries = entries.unwrap_or_default();
@@ -38,7 +39,7 @@ fn head(run: &Run, out: &mut dyn Write) -> Result<()> {
     ];
     for (key, value) in lines {
         if let Some(value) = value {
-            writeln!(out, "{key}: {}", one_line(&value))?;
+            writeln!(out, "{key}: {}", line(&value))?;
         }
     }
     Ok(writeln!(out, "Unit kernel-entries/op assume=exact")?)
@@ -68,8 +69,7 @@ fn name(case: &Case) -> String {
 
 /// Without what separates words and parts of a name. A number behind a dash at its end would be read as that of processors.
 fn word(text: &str) -> String {
-    let plain = |c: char| if c.is_whitespace() || c.is_control() || matches!(c, '/' | '-') { '_' } else { c };
-    text.chars().map(plain).collect()
+    clean::word(text).replace(['/', '-'], "_")
 }
 
 fn capital(word: &str) -> String {

@@ -3,7 +3,8 @@
 //!
 //! OpenMetrics has no comments, so cases that failed have a gauge of their own.
 
-use super::{Exported, one_line};
+use super::Exported;
+use crate::clean;
 use crate::model::Run;
 use crate::summary::Figure;
 use anyhow::Result;
@@ -111,22 +112,14 @@ impl Family {
 }
 
 fn braces(labels: &Labels) -> String {
-    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
+    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", clean::label(value))).collect();
     if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) }
-}
-
-/// Backslash, quote and line end, as both formats want; other control characters, which some parsers take for line ends,
-/// become spaces.
-fn escape(value: &str) -> String {
-    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-    escaped.split('\n').map(one_line).collect::<Vec<_>>().join("\\n")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ExportFormat;
     use super::super::tests::written;
-    use super::super::{ExportFormat, one_line};
-    use super::escape;
 
     #[test]
     fn a_run_in_openmetrics() {
@@ -144,11 +137,5 @@ mod tests {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");
         }
         assert!(text.ends_with("\n# EOF\n") && !text.contains("run_start_time"), "{text}");
-    }
-
-    #[test]
-    fn labels_are_escaped() {
-        assert_eq!(escape("a\"b\\c\nd\r\te"), "a\\\"b\\\\c\\nd  e");
-        assert_eq!(one_line("a\nb"), "a b");
     }
 }

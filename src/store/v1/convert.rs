@@ -1,6 +1,7 @@
 //! Between the wire types of version 1 and the model. Reading checks first; what is converted is sound.
 
 use super::*;
+use crate::clean::excerpt;
 use crate::model::{self, EntriesStatus as Status, FailureKind as Kind, Outcome};
 
 impl From<&model::Run> for ResultFile {
@@ -120,7 +121,7 @@ impl Record {
     pub(super) fn place(&self, index: usize) -> String {
         let mut place = format!("records[{index}] ({}", self.name.as_deref().unwrap_or(&self.operation));
         place.extend(self.params.iter().map(|(name, value)| format!(" {name}={value}")));
-        super::super::error::printable(&place, 120) + ")"
+        excerpt(&place, 120) + ")"
     }
 }
 

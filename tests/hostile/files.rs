@@ -1,0 +1,297 @@
+//! Hostile files, made of sound ones: every text in them is replaced, those that later versions add as well.
+
+use crate::common::Place;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// How a hostile text begins, where its beginning is what harms.
+const BEGINNINGS: [&str; 12] = [
+    "=HYPERLINK(\"http://x\")",
+    "+1+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(1)",
+    "\t=1",
+    "\r=1",
+    "# h ",
+    "- l ",
+    "> q ",
+    "1. n ",
+    "```\n",
+    "\u{200b}=1",
+];
+
+/// What harms wherever it stands: colours, titles, links and the clipboard of a terminal, its cursor; marks of direction;
+/// what has no width; markup of each format.
+const ALL: &str = "\u{1b}[31mred\u{1b}[2J\u{1b}]0;t\u{7}\u{1b}]8;;http://x\u{1b}\\l\u{1b}]52;c;QQ==\u{7}\u{9b}31m\r\u{8}\u{8}\
+    \u{7f}\u{85}\n# h\n- l\n\u{202a}\u{202e}gnp\u{2066}\u{2069}\u{200e}\u{200f}\u{61c} \u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\
+    \u{ad}\u{2028}\u{2029}\u{e0001}\u{e0041} ![x](http://x.y) [a](javascript:1) <http://x.y> http://x.y www.x.com me@x.com @a \
+    <script>alert(1)</script><img src=x onerror=alert(1)></title></style><!-- ]]> <b>bold</b> &lt;&nbsp; a|b `c` **d** \
+    __e__ ~~f~~ \"q\" 'r' \\ \\\" {g=\"h\"} é 日本 \u{0}";
+
+/// A hostile argument; without NUL, which no argument can hold.
+pub const SHORT: &str = "x\u{1b}[31m\u{202e}\r\n\u{200b}<b>=1";
+
+/// A program of that name, which does nothing.
+pub const PROGRAM: &str = "./x\u{1b}[31m\u{202e}\r\n\u{200b}";
+
+/// Characters of a long text, and of a long name: files with longer ones are refused.
+pub const LONG: usize = 1_000_000;
+pub const LONG_NAME: usize = 4000;
+
+/// Those that any command should be able to read.
+pub const SOUND: [&str; 8] = [
+    "run.json",
+    "moved.json",
+    "sizes.json",
+    "environments.json",
+    "long.json",
+    "costs.json",
+    "profile.json",
+    "calls.json",
+];
+
+/// Fields whose texts are words of ours: other ones are refused.
+const WORDS: [&str; 7] = ["schema", "role", "entries_status", "kind", "views", "unit", "descriptor"];
+
+/// Maps whose keys are names.
+const NAMED: [&str; 4] = ["params", "defaults", "entries", "errors"];
+
+fn text(number: usize) -> String {
+    format!("{}{number}{ALL}", BEGINNINGS[number % BEGINNINGS.len()])
+}
+
+/// Every text below `value` replaced by another one, but for those of fields in `keep`.
+fn spoil(value: &mut Value, keep: &[&str], count: &mut usize) {
+    match value {
+        Value::String(own) => {
+            *count += 1;
+            *own = text(*count);
+        }
+        Value::Array(all) => all.iter_mut().for_each(|one| spoil(one, keep, count)),
+        Value::Object(fields) => {
+            let spoilt = |(name, mut field): (String, Value)| {
+                if NAMED.contains(&name.as_str())
+                    && !keep.contains(&name.as_str())
+                    && let Value::Object(map) = &mut field
+                {
+                    let renamed = std::mem::take(map).into_iter().map(|(key, value)| (format!("{key}{ALL}"), value));
+                    map.extend(renamed);
+                } else if !keep.contains(&name.as_str()) {
+                    spoil(&mut field, keep, count);
+                }
+                (name, field)
+            };
+            *fields = std::mem::take(fields).into_iter().map(spoilt).collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn spoilt(mut value: Value, keep: &[&str], first: usize) -> Value {
+    spoil(&mut value, &[&WORDS[..], keep].concat(), &mut first.clone());
+    value
+}
+
+fn sound(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// A run with all that a run may have, as it is before it is spoilt.
+fn run() -> Value {
+    let mut run: Value = serde_json::from_str(&sound("tests/golden/run.json")).unwrap();
+    for field in run["host"].as_object_mut().unwrap().iter_mut().filter(|(_, value)| value.is_null()) {
+        // Those that are no texts are refused.
+        if ["container", "governor", "autogroup_reason"].contains(&field.0.as_str()) {
+            *field.1 = json!("x");
+        }
+    }
+    run["host"]["taxes"] = json!([{"kind": "seccomp", "detail": "x"}]);
+    run["source"] = json!({"title": "x", "note": "x"});
+    run["warnings"] = json!(["x", "y"]);
+    run["study"] = json!({"name": "x", "title": "x", "question": "x", "answer": "x", "views": ["table", "cmpthese"],
+        "derived": [{"name": "x", "kind": "difference", "of": ["a", "b"]}],
+        "scales": [{"calls": 5, "unit": "s", "cases": []}]});
+    let records = run["records"].as_array_mut().unwrap();
+    for record in records.iter_mut().filter(|record| record["role"] == "asked") {
+        record["warnings"] = json!(["x", "y"]);
+        record["params"] = json!({"a": 4});
+        record["name"] = json!("x");
+    }
+    records[1]["language"] = json!("perl");
+    records[2]["entries_status"] = json!("unverified");
+    records[2]["entries_reason"] = json!("x");
+    run
+}
+
+/// The samples of all asked records times `factor`.
+fn slower(run: &Value, factor: f64) -> Value {
+    let mut run = run.clone();
+    for record in run["records"].as_array_mut().unwrap().iter_mut().filter(|r| r["role"] == "asked") {
+        let blocks = record.pointer_mut("/samples/blocks").and_then(Value::as_array_mut).into_iter().flatten();
+        for slot in blocks.flat_map(|block| block["slots"].as_array_mut().unwrap()) {
+            let times = slot.as_array().unwrap().iter().map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
+            *slot = Value::Array(times.collect());
+        }
+    }
+    run
+}
+
+/// One record many times, each as `vary` makes it.
+fn repeated(run: &Value, count: u64, vary: impl Fn(&mut Value, u64)) -> Value {
+    let mut run = run.clone();
+    let record = run["records"][0].clone();
+    let varied = (0..count).map(|i| {
+        let mut record = record.clone();
+        vary(&mut record, i);
+        record
+    });
+    run["records"] = Value::Array(varied.collect());
+    run
+}
+
+/// Five sizes of a parameter with a hostile name, in two operations that cross.
+fn sizes(run: &Value) -> Value {
+    let mut sizes = repeated(run, 10, |record, i| {
+        let size = [1u64, 64, 1024, 4096, 65536][i as usize / 2];
+        record["params"] = json!({text(7): size});
+        record["name"] = json!(text(i as usize % 2));
+        let each = if i % 2 == 0 { 0.01 } else { 0.0001 };
+        let times = if i % 2 == 0 { 1.0 } else { 20.0 } + each * size as f64;
+        *record = slower(&json!({"records": [record.clone()]}), times)["records"][0].clone();
+    });
+    sizes["study"] = Value::Null;
+    sizes
+}
+
+/// The longest names, and warnings and a title of a megabyte.
+fn long(run: &Value) -> Value {
+    let long = "x".repeat(LONG);
+    let mut run = repeated(run, 3, |record, i| {
+        record["name"] = json!(format!("{}{i}", "x".repeat(LONG_NAME)));
+        record["warnings"] = json!([long]);
+    });
+    run["warnings"] = json!([long]);
+    run["study"]["title"] = json!(long);
+    run
+}
+
+/// Twelve runs of which the second half is slower, a file that is none, and one whose name is hostile.
+fn write_history(place: &Place, run: &Value) {
+    let directory = place.path().join("history");
+    fs::create_dir(&directory).unwrap();
+    for i in 0..12u64 {
+        let mut one = slower(run, if i < 6 { 1.0 } else { 2.0 } + 0.001 * (i % 3) as f64);
+        // What has a source is an article, and has no place in a history.
+        one["source"] = Value::Null;
+        one["started_unix_s"] = json!(1_800_000_000 + 86_400 * i);
+        one["host"]["kernel"] = json!(text(i as usize / 6));
+        let name = format!("{i}\u{1b}[31m\u{202e}\n.json");
+        fs::write(directory.join(name), one.to_string()).unwrap();
+    }
+    fs::write(directory.join("none\u{1b}[31m\r.json"), "{}").unwrap();
+}
+
+/// Studies, sound and spoilt.
+pub const STUDIES: [&str; 8] = [
+    "title.toml",
+    "key.toml",
+    "value.toml",
+    "language.toml",
+    "fixture.toml",
+    "syntax.toml",
+    "long.toml",
+    "no\u{1b}[31m\u{202e}study.toml",
+];
+
+fn write_studies(place: &Place) {
+    let quoted = |text: &str| serde_json::to_string(text).unwrap().replace('\u{7f}', "\\u007f");
+    let (hostile, case) = (quoted(&text(0)), "[[case]]\nname = \"a\"\n");
+    let texts = [
+        format!("title = {hostile}\n"),
+        format!("title = \"t\"\n{hostile} = 5\n"),
+        format!("title = \"t\"\npatterns = [\"id\"]\nviews = [{hostile}]\n"),
+        format!("title = \"t\"\n{case}language = {hostile}\nbody = {hostile}\n"),
+        format!("title = \"t\"\npatterns = [\"id\"]\n[[fixture]]\nfile = {hostile}\nsize = {hostile}\n"),
+        format!("title = \"t\"\n{}", text(1)),
+        format!("title = \"t\"\npatterns = [\"id\"]\nviews = [\"{}\"]\n", "x".repeat(LONG)),
+    ];
+    STUDIES.iter().zip(texts).for_each(|(name, text)| fs::write(place.path().join(name), text).unwrap());
+    let sound = format!(
+        "title = {hostile}\nquestion = {hostile}\nanswer = {hostile}\npatterns = [\"*\"]\n[[case]]\nname = {hostile}\n\
+         operation = \"id.umask\"\n"
+    );
+    fs::write(place.path().join("study.toml"), sound).unwrap();
+}
+
+/// What other programs print, spoilt.
+pub const FOREIGN: [&str; 11] = [
+    "lmbench.txt",
+    "perf-bench.txt",
+    "libmicro.txt",
+    "google-benchmark.json",
+    "strace-log.txt",
+    "strace-table.txt",
+    "perf-trace.txt",
+    "any.txt",
+    "long.txt",
+    "strace-name.txt",
+    "google-names.json",
+];
+
+fn write_foreign(place: &Place) {
+    let write = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
+    let spoilt_after = |path: &str, line: usize| {
+        let own = sound(path);
+        let lines = own.lines().enumerate();
+        lines
+            .map(|(i, text)| if i == line { format!("{text}{ALL}\n") } else { format!("{text}\n") })
+            .collect::<String>()
+    };
+    write("lmbench.txt", &sound("tests/formats/lmbench-3.0-a9.txt"));
+    write("perf-bench.txt", &spoilt_after("tests/formats/perf-bench-6.1.txt", 4));
+    write("libmicro.txt", &spoilt_after("tests/formats/libmicro-0.4.0.txt", 2));
+    write("google-benchmark.json", &spoilt_after("tests/formats/google-benchmark-1.7.1.json", 3));
+    write("strace-log.txt", &spoilt_after("tests/profile/strace-log-6.1.txt", 5));
+    write("strace-table.txt", &spoilt_after("tests/profile/strace-table-6.1.txt", 4));
+    write("perf-trace.txt", &spoilt_after("tests/profile/perf-trace-6.1.txt", 3));
+    write("any.txt", &text(3));
+    write("long.txt", &"x".repeat(LONG));
+    write("strace-name.txt", &format!("1 1.0 {ALL}() = 0 <0.1>\n1 1.1 read(3{ALL}"));
+    let mut google: Value = serde_json::from_str(&sound("tests/formats/google-benchmark-1.7.1.json")).unwrap();
+    google["benchmarks"].as_array_mut().unwrap().retain(|entry| entry["run_type"] != "aggregate");
+    write(
+        "google-names.json",
+        &spoilt(google, &["time_unit", "run_type", "aggregate_name", "aggregate_unit"], 0).to_string(),
+    );
+}
+
+fn write_profiles(place: &Place) {
+    let write = |name: &str, value: &Value| fs::write(place.path().join(name), value.to_string()).unwrap();
+    let mut profile: Value = serde_json::from_str(&sound("tests/profile/traced.json")).unwrap();
+    profile["source"] = json!({"title": "x", "note": "x"});
+    profile["warnings"] = json!(["x", "y"]);
+    write("profile.json", &spoilt(profile.clone(), &[], 1));
+    write("calls.json", &spoilt(profile, &["name"], 1));
+}
+
+/// All files, into `place`.
+pub fn write(place: &Place) {
+    let write = |name: &str, value: &Value| fs::write(place.path().join(name), value.to_string()).unwrap();
+    let spoilt_run = spoilt(run(), &[], 0);
+    write("run.json", &spoilt_run);
+    let mut moved = slower(&spoilt_run, 2.0);
+    moved["host"]["name"] = json!(text(40));
+    moved["host"]["kernel"] = json!(text(41));
+    moved["records"][0]["entries"] = json!({text(42): 3});
+    write("moved.json", &moved);
+    write("sizes.json", &sizes(&spoilt_run));
+    write("environments.json", &repeated(&spoilt_run, 3, |record, i| record["environment"] = json!(text(i as usize))));
+    write("long.json", &long(&spoilt_run));
+    write("costs.json", &spoilt(run(), &["operation", "name", "language", "environment", "params", "entries"], 5));
+    write_history(place, &spoilt_run);
+    write_studies(place);
+    write_foreign(place);
+    write_profiles(place);
+    fs::copy("/bin/true", place.path().join(PROGRAM)).unwrap();
+}
