@@ -2,7 +2,8 @@
 //!
 //! The data is not forced to the disk: what must survive is an interrupted program, not a power cut.
 
-use super::{MAX_BYTES, Problem};
+use super::error::Problem;
+use super::input::MAX_BYTES;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -4,14 +4,10 @@
 use super::{EntriesStatus, Figure, Record, ResultFile, Samples};
 use crate::model::Host;
 use crate::store::error::Invalid;
-
-/// Bytes that a name may have: room for a long snippet, none for a file that is all name.
-const MAX_NAME: usize = 4096;
+use crate::store::rules::{Checked, name, positive, wrong};
 
 /// Samples that one record may have; a long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
-
-pub(super) type Checked = Result<(), Invalid>;
 
 pub fn file(file: &ResultFile) -> Checked {
     name("tool.name", &file.tool.name)?;
@@ -93,24 +89,4 @@ fn figure(figure: &Figure) -> Checked {
         }
         _ => Ok(()),
     }
-}
-
-/// 0 or more and finite. JSON has no other numbers; on writing there might be.
-fn positive(place: &str, number: f64) -> Checked {
-    match number.is_finite() && number >= 0.0 {
-        true => Ok(()),
-        false => wrong(place, &format!("is {number}, must be a number of 0 or more")),
-    }
-}
-
-pub(super) fn name(place: &str, text: &str) -> Checked {
-    match text.len() {
-        0 => wrong(place, "is empty, must be a name"),
-        1..=MAX_NAME => Ok(()),
-        length => wrong(place, &format!("has {length} bytes, a name may have {MAX_NAME}")),
-    }
-}
-
-pub(super) fn wrong(place: &str, what: &str) -> Checked {
-    Err(Invalid { place: place.to_string(), what: what.to_string() })
 }
