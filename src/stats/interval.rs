@@ -18,9 +18,9 @@ impl Interval {
         Interval { low: self.low.min(value), high: self.high.max(value), ..self }
     }
 
-    /// Half its width in percent of `middle`.
-    pub fn half_width_percent(&self, middle: Nanos) -> f64 {
-        50.0 * (self.high - self.low) / middle.0
+    /// Half its width in percent of `middle`; `None` of nothing.
+    pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
+        middle.is_cost().then(|| 50.0 * (self.high - self.low) / middle.0)
     }
 }
 
