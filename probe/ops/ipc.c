@@ -37,10 +37,7 @@ static size_t size;
 static pid_t partners[MOST_PROCESSES];
 static size_t partners_used;
 
-static void set_size(void) {
-    size = (size_t)param("size");
-    if (size < 1 || size > sizeof data) fail(EMSGSIZE, "parameter size");
-}
+static void set_size(void) { size = (size_t)param_within("size", 1, sizeof data); }
 
 /* A partner that is gone must be an error, not a signal. */
 static void start(void (*body)(void)) {
@@ -286,7 +283,7 @@ static size_t working_words;
 
 /* Every process of the ring has pages of its own: they are written after fork(). */
 static void make_working_set(void) {
-    size_t bytes = (size_t)param("ws") << 10;
+    size_t bytes = param_memory("ws", 1 << 10, param("procs"));
     if (bytes == 0) return;
     CHECK((working_set = malloc(bytes)) != NULL);
     memset((void *)working_set, 1, bytes);
@@ -316,8 +313,8 @@ static void run_ring(uint64_t n) {
 
 /* Each partner reads from the process before it; the last one's pipe comes back to this process, the first. */
 static void setup_ring(void) {
-    uint64_t processes = param("procs");
-    if (processes < 1 || processes > MOST_PROCESSES) fail(EINVAL, "parameter procs");
+    uint64_t processes = param_within("procs", 1, MOST_PROCESSES);
+    param_memory("ws", 1 << 10, processes); /* refused here, not by each process */
     size = 1;
     make_pipe(&mine.in, &mine.out);
     for (uint64_t i = 1; i < processes; i++) {

@@ -48,7 +48,12 @@ static void setup_page(void) {
 
 static size_t size;
 
-static void setup_mmap_munmap(void) { size = (size_t)param("size"); }
+static void setup_mmap_munmap(void) {
+    size = (size_t)param_within("size", 1, SIZE_MAX / 2);
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) fail(errno, "parameter size: mmap()");
+    CHECK(munmap(at, size) == 0);
+}
 
 static void run_mmap_munmap(uint64_t n) {
     LOOP(n) {

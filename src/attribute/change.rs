@@ -120,7 +120,7 @@ fn keep_out(unpriced: &mut Vec<(String, u64, Option<f64>)>, count: &CallCount) {
     let seconds = count.on_cpu_ns.map(s);
     match unpriced.iter_mut().find(|(call, ..)| *call == count.call) {
         Some((_, calls, sum)) => {
-            *calls += count.calls;
+            *calls = calls.saturating_add(count.calls);
             *sum = sum.map_or(seconds, |sum| Some(sum + seconds.unwrap_or(0.0)));
         }
         None => unpriced.push((count.call.clone(), count.calls, seconds)),
@@ -239,7 +239,7 @@ fn wall(profile: &Profile, total: Option<&Line>) -> Option<(f64, Seconds)> {
     let change = total?.change;
     let cpu = profile.usage.user_ns.zip(profile.usage.system_ns).map(|(user, system)| s(user) + s(system));
     // As parallel as it was here, the change spreads; as serial as it may be, all of it is waited for.
-    let parallel = cpu.map_or(1.0, |cpu| (cpu / wall).max(1.0));
+    let parallel = cpu.map_or(1.0, |cpu| if wall > 0.0 { (cpu / wall).max(1.0) } else { 1.0 });
     let value = wall + change.value / parallel;
     let ends = [change.low, change.high, change.low / parallel, change.high / parallel].map(|end| wall + end);
     let low = ends.iter().copied().fold(value, f64::min).max(0.0);

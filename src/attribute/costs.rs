@@ -2,7 +2,7 @@
 
 use super::spread::{PER_DOUBLING, Z};
 use super::units::{NULL_CALLS, Per, Unit, unit_of};
-use crate::model::{Class, Run, Size};
+use crate::model::{Class, Nanos, Run, Size};
 use crate::summary::{Row, summarize};
 use std::collections::BTreeMap;
 
@@ -186,13 +186,10 @@ fn on_line(operation: &str, name: &str, line: &[(u64, Cost)], value: u64) -> Pri
     Price { cost: Cost { ns, log_sd: low.log_sd.max(high.log_sd) }, beyond: 0.0, from }
 }
 
-/// A row as a point; `None` where it has no cost above 0.
+/// A row as a point; `None` where it has no cost.
 fn point(row: &Row) -> Option<Point> {
     let figure = row.figure.as_ref().ok()?;
-    let ns = figure.net.unwrap_or(figure.median).0;
-    if !ns.is_finite() || ns <= 0.0 {
-        return None;
-    }
+    let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
     let half = figure.interval.map_or(0.0, |interval| (interval.high - interval.low).abs() / 2.0);
     let entries = row.entries.as_ref().map(|entries| entries.total());
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault(&row.case.operation);

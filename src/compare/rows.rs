@@ -58,8 +58,7 @@ impl Cell {
 
     /// Nanoseconds per iteration; `None` for failures, and for figures that are no costs.
     pub fn cost_ns(&self) -> Option<f64> {
-        let ns = self.figure.as_ref().ok()?.median.0;
-        (ns.is_finite() && ns > 0.0).then_some(ns)
+        Some(self.figure.as_ref().ok()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
     }
 }
 

@@ -137,9 +137,10 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
 }
 
 fn line(row: &[String], widths: &[usize]) -> String {
-    let align = |(i, (cell, width)): (usize, (&String, &usize))| match i {
-        0 => format!("{cell:<width$}"),
-        _ => format!("{cell:>width$}"),
+    // Not by a width in a format, which may be 65,535 at most: names come from files.
+    let align = |(i, (cell, width)): (usize, (&String, &usize))| {
+        let room = " ".repeat(width.saturating_sub(cell.chars().count()));
+        if i == 0 { format!("{cell}{room}") } else { format!("{room}{cell}") }
     };
     row.iter().zip(widths).enumerate().map(align).collect::<Vec<_>>().join(" ")
 }

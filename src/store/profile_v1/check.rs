@@ -11,6 +11,9 @@ type Checked = Result<(), Invalid>;
 /// Bytes that a name may have.
 const MAX_NAME: usize = 4096;
 
+/// Fractions are bounded as whole numbers are: products of three of them are far from what a double can hold.
+const MOST: f64 = 18_446_744_073_709_551_616.0;
+
 /// The last bucket of durations: those of 2^63 (1 + 3/4) ns and more.
 const LAST_BUCKET: u16 = 255;
 
@@ -18,6 +21,8 @@ pub fn file(file: &ProfileFile) -> Checked {
     file.tool.iter().try_for_each(|tool| name("tool.name", &tool.name))?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
     file.tracer.added_per_call_ns.map_or(Ok(()), |ns| positive("tracer.added_per_call_ns", ns))?;
+    // Negative where the tracer looks at less than the whole crossing.
+    file.tracer.offset_per_call_ns.map_or(Ok(()), |ns| positive("tracer.offset_per_call_ns", ns.abs()))?;
     processes(file)?;
     file.calls.iter().enumerate().try_for_each(|(i, c)| {
         call(c).map_err(|e| Invalid { place: format!("calls[{i}] ({}): {}", c.name, e.place), what: e.what })
@@ -60,6 +65,8 @@ fn sums(calls: &[Call]) -> Checked {
     for (name, column) in columns {
         fits(&format!("calls.{name}"), calls.iter().map(column))?;
     }
+    let times = |c: &Call| [c.on_cpu_ns, c.blocked_ns, c.preempted_ns, c.elapsed_ns].into_iter().flatten();
+    fits("calls: on_cpu_ns, blocked_ns, preempted_ns and elapsed_ns together", calls.iter().flat_map(times))?;
     fits("calls.errors", calls.iter().flat_map(|c| c.errors.values().copied()))
 }
 
@@ -83,9 +90,9 @@ fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
 }
 
 fn positive(place: &str, number: f64) -> Checked {
-    match number.is_finite() && number >= 0.0 {
+    match (0.0..=MOST).contains(&number) {
         true => Ok(()),
-        false => wrong(place, &format!("is {number}, must be a number of 0 or more")),
+        false => wrong(place, &format!("is {number:?}, must be a number from 0 to 2^64")),
     }
 }
 

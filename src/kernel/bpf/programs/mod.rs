@@ -28,7 +28,6 @@ pub struct Maps {
     pub what: i32,
     pub globals: i32,
     pub paths: i32,
-    pub roots: i32,
 }
 
 /// What the programs are written for.
@@ -40,7 +39,7 @@ pub struct Target<'a> {
     pub exec: [i32; 2],
     /// Whether calls are timed.
     pub times: bool,
-    /// Whether processes of map `roots` are followed from their next call on.
+    /// Whether processes that are marked as roots are followed from their next call on.
     pub adopts: bool,
 }
 
@@ -136,6 +135,7 @@ mod tests {
                 signal: 40,
                 pid: 48,
                 tgid: 52,
+                group_leader: 104,
                 accounting: [56, 64, 72, 80, 88, 96],
             },
             fdt: 32,
