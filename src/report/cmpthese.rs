@@ -52,27 +52,52 @@ pub enum ViewKind {
 /// When `out` cannot be written.
 pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dyn Write) -> Result<()> {
     let groups = groups(run, summary);
-    let matrices = kind == ViewKind::Cmpthese;
-    let marks = if matrices { Marks::of(&groups) } else { Marks::default() };
-    for (i, group) in groups.iter().enumerate() {
+    let matrices = if kind == ViewKind::Cmpthese { in_matrices(&groups) } else { vec![&[][..]; groups.len()] };
+    let marks = Marks::of(&matrices);
+    for (i, (group, matrix)) in groups.iter().zip(&matrices).enumerate() {
         if i > 0 {
             writeln!(out)?;
         }
-        write_group(group, run, matrices.then_some(&marks), out)?;
+        write_group(group, run, matrix, &marks, out)?;
     }
-    for note in notes(run, summary, &marks) {
+    let left_out = left_out(&groups, &matrices).filter(|_| kind == ViewKind::Cmpthese);
+    for note in left_out.into_iter().chain(notes(run, summary, &marks)) {
         writeln!(out, "{}", printable(&note))?;
     }
     Ok(())
 }
 
-fn write_group(group: &Group, run: &Run, marks: Option<&Marks>, out: &mut dyn Write) -> Result<()> {
+/// Cases that stand in matrices: cells, tests and time grow with their square.
+const MOST_IN_MATRICES: usize = 250;
+
+/// Of each group the cases of its matrix, until there are [`MOST_IN_MATRICES`].
+fn in_matrices<'a, 'b>(groups: &'a [Group<'b>]) -> Vec<&'a [Timing<'b>]> {
+    let mut room = MOST_IN_MATRICES;
+    let taken = groups.iter().map(|group| {
+        let taken = &group.timings[..group.timings.len().min(room)];
+        room -= taken.len();
+        taken
+    });
+    taken.collect()
+}
+
+fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
+    let all: usize = groups.iter().map(|group| group.timings.len()).sum();
+    let shown: usize = matrices.iter().map(|matrix| matrix.len()).sum();
+    (shown < all).then(|| {
+        let rest = all - shown;
+        format!(
+            "note: {rest} of {all} cases are not in a matrix, which has {MOST_IN_MATRICES} at most: run or show fewer"
+        )
+    })
+}
+
+fn write_group(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks, out: &mut dyn Write) -> Result<()> {
     if !group.heading.is_empty() {
         writeln!(out, "{}:", printable(&group.heading))?;
     }
     lines::write(group, run, out)?;
-    let Some(marks) = marks else { return Ok(()) };
-    for line in matrix::lines(&group.timings, marks) {
+    for line in matrix::lines(matrix, marks) {
         writeln!(out, "{line}")?;
     }
     Ok(())
