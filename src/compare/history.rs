@@ -109,8 +109,8 @@ fn lasting(points: &[Point], mut found: Vec<usize>, margin: f64) -> Vec<usize> {
         found.remove(dropped);
         sizes.remove(dropped);
         // Only its neighbours have another state beside them now.
-        for i in dropped.saturating_sub(1)..(dropped + 1).min(found.len()) {
-            sizes[i] = size(points, &found, i);
+        for (i, own) in sizes.iter_mut().enumerate().skip(dropped.saturating_sub(1)).take(2) {
+            *own = size(points, &found, i);
         }
     }
 }

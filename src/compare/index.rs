@@ -12,12 +12,15 @@ type Params = BTreeMap<String, u64>;
 
 /// Indices of rows by what they are known by.
 #[derive(Default)]
-pub struct Index {
-    /// A number for each label, language and environment.
-    names: HashMap<Name, usize>,
-    exact: HashMap<(usize, Params), Bucket>,
-    /// By one parameter and its value; all rows of a name at `None`.
-    near: HashMap<(usize, Option<(String, u64)>), Bucket>,
+pub struct Index(HashMap<Name, OfName>);
+
+/// The rows of one label, language and environment.
+#[derive(Default)]
+struct OfName {
+    all: Bucket,
+    exact: HashMap<Params, Bucket>,
+    /// By one parameter and its value.
+    by_value: HashMap<String, HashMap<u64, Bucket>>,
 }
 
 /// Rows, of which those before `next` have a record in `column`.
@@ -30,7 +33,7 @@ struct Bucket {
 
 impl Bucket {
     /// The rows from the first on that `is_free` in `column`; such a row stays taken until the next column.
-    fn from_free(&mut self, column: usize, is_free: impl Fn(usize) -> bool) -> &[usize] {
+    fn rest(&mut self, column: usize, is_free: impl Fn(usize) -> bool) -> &[usize] {
         if self.column != column {
             (self.column, self.next) = (column, 0);
         }
@@ -41,53 +44,65 @@ impl Bucket {
     }
 }
 
+impl OfName {
+    fn put<'a>(&mut self, row: usize, all: &Params, new: impl Iterator<Item = (&'a String, &'a u64)>) {
+        self.exact.entry(all.clone()).or_default().rows.push(row);
+        for (param, value) in new {
+            self.by_value.entry(param.clone()).or_default().entry(*value).or_default().rows.push(row);
+        }
+    }
+
+    /// The rows that have the rarest of what was asked for; all where nothing was.
+    fn rarest(&mut self, asked: &Params) -> Option<&mut Bucket> {
+        let with = |(param, value): (&String, &u64)| self.by_value.get(param)?.get(value).map(|b| b.rows.len());
+        match asked.iter().min_by_key(|own| with(*own).unwrap_or(0)) {
+            None => Some(&mut self.all),
+            Some((param, value)) => self.by_value.get_mut(param)?.get_mut(value),
+        }
+    }
+}
+
 impl Index {
     /// Notes the new row of `case`, whose parameters are `params`.
     pub fn add(&mut self, row: usize, case: &Case, params: &Params) {
-        let count = self.names.len();
-        let name = *self.names.entry(name(case)).or_insert(count);
-        self.near.entry((name, None)).or_default().rows.push(row);
-        self.put(row, name, params, params.iter());
+        let own = self.0.entry(name(case)).or_default();
+        own.all.rows.push(row);
+        own.put(row, params, params.iter());
     }
 
     /// Notes that the row of `case` has got parameters: now `params`, before `old`.
     pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
-        if let Some(name) = self.names.get(&name(case)).copied().filter(|_| old.len() < params.len()) {
-            self.put(row, name, params, params.iter().filter(|(param, _)| !old.contains_key(*param)));
-        }
+        let new = params.iter().filter(|(param, _)| !old.contains_key(*param));
+        self.0.entry(name(case)).or_default().put(row, params, new);
     }
 
-    fn put<'a>(&mut self, row: usize, name: usize, all: &Params, new: impl Iterator<Item = (&'a String, &'a u64)>) {
-        self.exact.entry((name, all.clone())).or_default().rows.push(row);
-        for (param, value) in new {
-            self.near.entry((name, Some((param.clone(), *value)))).or_default().rows.push(row);
-        }
-    }
-
-    /// The first free row with these parameters.
-    pub fn exact(
+    /// The free row of `case` that has its parameters, the first of several; or else those among which are all free ones
+    /// that have what was asked for.
+    ///
+    /// # Errors
+    /// When the latter are more than [`MOST_CANDIDATES`].
+    pub fn find(
         &mut self,
         case: &Case,
         params: &Params,
         column: usize,
         is_free: impl Fn(usize) -> bool,
-    ) -> Option<usize> {
-        let name = *self.names.get(&name(case))?;
-        self.exact.get_mut(&(name, params.clone()))?.from_free(column, is_free).first().copied()
+        is_it: impl Fn(usize) -> bool,
+    ) -> Result<Found<'_>, TooMany> {
+        let Some(own) = self.0.get_mut(&name(case)) else { return Ok(Found::Candidates(&[])) };
+        let exact = own.exact.get_mut(params).and_then(|bucket| bucket.rest(column, is_it).first().copied());
+        if let Some(row) = exact {
+            return Ok(Found::Exact(row));
+        }
+        let rows = own.rarest(&case.params).map_or(&[][..], |bucket| bucket.rest(column, is_free));
+        if rows.len() > MOST_CANDIDATES { Err(TooMany) } else { Ok(Found::Candidates(rows)) }
     }
+}
 
-    /// Rows among which are all free ones that have what was asked for in `case`.
-    ///
-    /// # Errors
-    /// When there are more than [`MOST_CANDIDATES`].
-    pub fn near(&mut self, case: &Case, column: usize, is_free: impl Fn(usize) -> bool) -> Result<&[usize], TooMany> {
-        let Some(name) = self.names.get(&name(case)).copied() else { return Ok(&[]) };
-        let asked = case.params.iter().map(|(param, value)| (name, Some((param.clone(), *value))));
-        let count = |key: &(usize, Option<(String, u64)>)| self.near.get(key).map_or(0, |bucket| bucket.rows.len());
-        let rarest = asked.min_by_key(count).unwrap_or((name, None));
-        let rows = self.near.get_mut(&rarest).map_or(&[][..], |bucket| bucket.from_free(column, is_free));
-        if rows.len() > MOST_CANDIDATES { Err(TooMany) } else { Ok(rows) }
-    }
+/// Where a record may belong.
+pub enum Found<'a> {
+    Exact(usize),
+    Candidates(&'a [usize]),
 }
 
 /// More rows than are looked at.

@@ -1,7 +1,7 @@
 //! Which records of several runs are one row: the same label, language, environment and parameters.
 
 use super::column::{Column, ColumnRow};
-use super::index::Index;
+use super::index::{Found, Index, TooMany};
 use super::select::Selection;
 use super::verdict::{Mark, Verdict};
 use crate::model::{Case, Entries, Failure, Size};
@@ -178,11 +178,13 @@ impl Rows {
             target.area = area(&row.case).to_string();
         }
         target.other_code |= row.case.language.is_some() && row.case.operation != target.operation;
-        let old = target.key.params.clone();
-        target.key.params.extend(params);
         target.key.asked.extend(row.case.params.clone());
         target.key.by_default.extend(row.case.defaults.keys().cloned());
-        self.index.extend(found, &row.case, &old, &target.key.params);
+        if params.keys().any(|param| !target.key.params.contains_key(param)) {
+            let old = target.key.params.clone();
+            target.key.params.extend(params);
+            self.index.extend(found, &row.case, &old, &target.key.params);
+        }
         true
     }
 
@@ -191,12 +193,13 @@ impl Rows {
         let rows = &self.rows;
         let is_free = |i: usize| rows[i].cells[column].is_none();
         let is_it = |i: usize| is_free(i) && rows[i].key.params == *params;
-        if let Some(found) = self.index.exact(case, params, column, is_it) {
-            return Some(found);
-        }
-        let Ok(candidates) = self.index.near(case, column, is_free) else {
-            self.unsought += 1;
-            return None;
+        let candidates = match self.index.find(case, params, column, is_free, is_it) {
+            Ok(Found::Exact(row)) => return Some(row),
+            Ok(Found::Candidates(rows)) => rows,
+            Err(TooMany) => {
+                self.unsought += 1;
+                return None;
+            }
         };
         let mut near = candidates.iter().copied().filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
         near.next().filter(|_| near.next().is_none())
