@@ -1,7 +1,7 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
-use crate::derive::{DerivedRow, derive};
+use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
     self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, REFERENCE,
     Record, Role, Run, SPIN, StudyView,
@@ -86,6 +86,8 @@ impl Figure {
 pub fn summarize(run: &Run) -> Summary {
     let (range, change) = steady_range(run);
     let derived = derive(run, &range);
+    let more_derived = (derived.len() >= MOST_ROWS)
+        .then(|| format!("a study makes {MOST_ROWS} derived rows at most: there may be more"));
     let yardsticks = Yardsticks::of(run, range);
     let row = |record: &Record| row(record, &yardsticks);
     Summary {
@@ -93,7 +95,7 @@ pub fn summarize(run: &Run) -> Summary {
         derived,
         study: run.study.clone(),
         baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
-        warnings: run.warnings.iter().cloned().chain(change).collect(),
+        warnings: run.warnings.iter().cloned().chain(change).chain(more_derived).collect(),
     }
 }
 

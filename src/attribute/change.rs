@@ -17,6 +17,7 @@ use super::spread::{MODEL_SD, Seconds, Z, sum, sum_by_call};
 use super::units::{CREATION, FAMILIES, FAULTS, bare_name};
 use super::verdict::verdict;
 use crate::model::{By, CallCount, Class, Profile};
+use indexmap::IndexMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
@@ -97,15 +98,17 @@ pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change 
         return change;
     };
     let mut kept_out = CallCount::default();
+    let mut unpriced = IndexMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
         match row(&count, here, there) {
             Some(row) => change.rows.push(row),
             None => {
                 kept_out.add(&count);
-                keep_out(&mut change.unpriced, &count);
+                keep_out(&mut unpriced, &count);
             }
         }
     }
+    change.unpriced = unpriced.into_iter().map(|(call, (calls, seconds))| (call, calls, seconds)).collect();
     change.rows.sort_by(|a, b| b.change.value.abs().total_cmp(&a.change.value.abs()));
     change.crossings = crossings(&profile.all_calls(), here, there, "all crossings");
     change.lines = lines(profile, &change.rows, &kept_out, here, there);
@@ -116,15 +119,11 @@ pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change 
     change
 }
 
-fn keep_out(unpriced: &mut Vec<(String, u64, Option<f64>)>, count: &CallCount) {
+fn keep_out(unpriced: &mut IndexMap<String, (u64, Option<f64>)>, count: &CallCount) {
     let seconds = count.on_cpu_ns.map(s);
-    match unpriced.iter_mut().find(|(call, ..)| *call == count.call) {
-        Some((_, calls, sum)) => {
-            *calls = calls.saturating_add(count.calls);
-            *sum = sum.map_or(seconds, |sum| Some(sum + seconds.unwrap_or(0.0)));
-        }
-        None => unpriced.push((count.call.clone(), count.calls, seconds)),
-    }
+    let (calls, sum) = unpriced.entry(count.call.clone()).or_insert((0, None));
+    *calls = calls.saturating_add(count.calls);
+    *sum = sum.map_or(seconds, |sum| Some(sum + seconds.unwrap_or(0.0)));
 }
 
 fn row(count: &CallCount, here: &Costs, there: &Costs) -> Option<ChangeRow> {

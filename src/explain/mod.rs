@@ -12,7 +12,11 @@ mod text;
 mod variants;
 mod verdict;
 
+#[doc(hidden)]
+pub use listing::functions;
 pub use listing::{Function, Gate, Instruction, Role};
+#[doc(hidden)]
+pub use symbols::Symbols;
 pub use text::{write_markdown, write_text};
 pub use variants::{Cost, Variant, answer, table};
 pub use verdict::{Answer, GateUse, Verdict};
@@ -21,12 +25,13 @@ use crate::engine::Planned;
 use crate::model::{Entries, EntriesStatus, Failure, Operation};
 use crate::proof::{self, Proof};
 use crate::runner::Workers;
-use iteration::Iteration;
+#[doc(hidden)]
+pub use iteration::Iteration;
 use listing::Flow;
 use record::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use symbols::{Kind, Symbols};
+use symbols::Kind;
 use verdict::Counted;
 
 /// How the probe is called where objects are named.

@@ -299,7 +299,8 @@ fn read_at(memory: &std::fs::File, address: u64, length: usize) -> Vec<u8> {
 }
 
 /// `7f00-7f10 r-xp 00001000 08:01 42   /lib/libc.so.6`, where it may be executed.
-fn parse_mapping(line: &str) -> Option<Mapping> {
+#[doc(hidden)]
+pub fn parse_mapping(line: &str) -> Option<Mapping> {
     let mut words = line.split_whitespace();
     let (start, end) = words.next()?.split_once('-')?;
     let executable = words.next()?.contains('x');

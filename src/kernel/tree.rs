@@ -101,7 +101,8 @@ fn account(process: u32, task: u32) -> Option<Account> {
 }
 
 /// From stat, status and schedstat; fields by proc_pid_stat(5).
-fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<Account> {
+#[doc(hidden)]
+pub fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<Account> {
     let fields = fields(stat)?;
     let field = |number: usize| fields.get(number - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     let line = |name: &str| {
@@ -112,8 +113,8 @@ fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) 
         process,
         process_name: String::new(),
         ran_ns: schedstat.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0),
-        user_ns: field(14) * tick_ns,
-        system_ns: field(15) * tick_ns,
+        user_ns: field(14).saturating_mul(tick_ns),
+        system_ns: field(15).saturating_mul(tick_ns),
         minor_faults: field(10),
         major_faults: field(12),
         voluntary_switches: line("voluntary_ctxt_switches"),

@@ -18,7 +18,7 @@ use crate::summary::{Row, Summary, steady_range};
 use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
@@ -102,7 +102,7 @@ struct Repetition {
 fn cases<'a>(run: &Run, summary: &'a Summary) -> Vec<Exported<'a>> {
     let (range, _) = steady_range(run);
     let asked = run.records.iter().filter(|record| record.role == Role::Asked);
-    let mut taken = HashSet::new();
+    let mut taken = HashMap::new();
     let exported = |(record, row): (&Record, &'a Row)| Exported {
         name: unique(clean::line(&name(row)), &mut taken),
         row,
@@ -120,12 +120,22 @@ fn name(row: &Row) -> String {
 }
 
 /// `name`, with a number behind it where it is taken: these formats tell cases apart by nothing else.
-fn unique(name: String, taken: &mut HashSet<String>) -> String {
-    let numbered = (2..).map(|i| format!("{name} #{i}"));
-    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(name);
-    taken.insert(free.clone());
+fn unique(name: String, taken: &mut Taken) -> String {
+    let Some(next) = taken.get(&name).copied() else {
+        taken.insert(name.clone(), 2);
+        return name;
+    };
+    let (number, free) = (next..)
+        .map(|i| (i, format!("{name} #{i}")))
+        .find(|(_, numbered)| !taken.contains_key(numbered))
+        .unwrap_or((next, name.clone()));
+    taken.insert(name, number + 1);
+    taken.insert(free.clone(), 2);
     free
 }
+
+/// Names, each with the number that the next one of it is tried with: equal names must not be counted from the first.
+type Taken = HashMap<String, u64>;
 
 fn repetitions(record: &Record, range: &Range<usize>) -> Vec<Repetition> {
     match &record.outcome {

@@ -16,7 +16,7 @@ mod protocol;
 mod snippet;
 mod workers;
 
-pub use catalogue::read_catalogue;
+pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::{Child, Interrupt};
 pub use directory::RunDirectory;
 pub use environment::{Environment, NATIVE};
@@ -24,4 +24,8 @@ pub use files::COMPILER;
 pub use fixtures::{Fixture, names_fixtures};
 pub use language::Language;
 pub use protocol::{Batch, Facts, Reply, parse_ready};
+#[doc(hidden)]
+pub use protocol::{add_line, parse_sampled};
+#[doc(hidden)]
+pub use snippet::{fill, forms};
 pub use workers::Workers;

@@ -89,11 +89,19 @@ pub enum Stored {
 /// says that it is a profile.
 pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &RESULT, problem))?;
-    if schema_of(&bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family)) {
-        let found = profile::from_bytes(&bytes).map_err(|problem| from_file(path, &profile::KIND, problem))?;
+    from_bytes(path, &bytes)
+}
+
+/// What `bytes` hold, which were read from `path`.
+///
+/// # Errors
+/// As [`read_any`].
+pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
+    if schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family)) {
+        let found = profile::from_bytes(bytes).map_err(|problem| from_file(path, &profile::KIND, problem))?;
         return Ok(Stored::Profile(Box::new(found)));
     }
-    let found = run(&bytes).map_err(|problem| from_file(path, &RESULT, problem))?;
+    let found = run(bytes).map_err(|problem| from_file(path, &RESULT, problem))?;
     Ok(Stored::Run(Box::new(found)))
 }
 
