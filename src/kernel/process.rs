@@ -1,16 +1,31 @@
 //! Processes and descriptors: small safe wrappers.
 
+use super::tracee::Event;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Kills every process of a group that we started. A group that is gone already is no error.
+/// Kills every process of a group that we started and whose leader was not reaped: its number may be another's by then.
+/// A group that is gone already is no error.
 pub fn kill_group(group: u32) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+}
+
+/// Waits for the end of a child, which is not reaped: until that is done, its number and that of its group are not used
+/// again. `None` where somebody has reaped it.
+pub fn wait_for_end(child: u32) -> Option<ExitStatus> {
+    match super::tracee::wait_for_end(i32::try_from(child).ok()?) {
+        // As wait(2) lays the status out.
+        Ok(Some(Event::Exited(code))) => Some(ExitStatus::from_raw(code << 8)),
+        Ok(Some(Event::Killed(signal))) => Some(ExitStatus::from_raw(signal)),
+        _ => None,
     }
 }
 
