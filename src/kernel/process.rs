@@ -4,6 +4,7 @@ use super::tracee::Event;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
+use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -44,6 +45,14 @@ pub fn signal_name(signal: i32) -> String {
 /// Whether `path` is a file that this user may execute.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+}
+
+/// Whether this number stands for users that our user namespace does not know, such as the owner of `/` outside of it
+/// (user_namespaces(7)). Never in the first one, which knows all.
+pub fn is_unknown_user(uid: u32) -> bool {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    let knows_all = text("/proc/self/uid_map").split_whitespace().eq(["0", "0", "4294967295"]);
+    !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
 /// Has orphans of our children become our children instead of init's, so that they can be waited for (prctl(2),
