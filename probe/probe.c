@@ -2,7 +2,6 @@
  * probe.c: "n in, nanoseconds out". One process measures one operation; all sampling policy is its caller's.
  *
  *   probe --list               the catalogue, one operation a line, fields separated by tabs
- *   probe --janitor DIR        waits for the end of its input, then ends what is left of a run (see janitor.c)
  *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
  *   probe                      the protocol, on standard input and output:
  *
@@ -24,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -392,8 +392,8 @@ static int list(void) {
 
 int main(int argc, char **argv) {
     remember_executable(argv[0]);
+    umask(077); /* what is made meanwhile is nobody else's business, whatever the user's umask is */
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
-    if (argc == 3 && strcmp(argv[1], "--janitor") == 0) return janitor(argv[2]);
     if (argc > 2 && strcmp(argv[1], "--launch") == 0) return launch(argv + 2);
     return serve();
 }

@@ -103,10 +103,13 @@ void stop_partner(pid_t pid);
    is too long, or too many files, end the operation with a line that names the parameter. */
 const char *make_path(const char *name);
 
-/* Names a kernel object that outlives processes, so that it is removed even if this process is killed:
-   kind "msg" or "shm", as in SysV IPC. forget_object takes it back after removal. */
-void remember_object(const char *kind, int id);
-void forget_object(const char *kind, int id);
+/* Makes a System V object, which outlives processes, so that it is removed even if this process is killed: `make` is
+   called with keys that are the run's, which are known before there is any object, until one is free. It must insist on
+   a new object (IPC_CREAT | IPC_EXCL); what it returns, the id or -1 with errno, is returned. */
+int make_object(int (*make)(key_t key));
+
+/* The same for POSIX message queues: a name that is the run's, another one for each attempt. */
+const char *queue_name(int attempt);
 
 /* Path of a file that stands beside the probe's own executable, e.g. "tiny-static". */
 const char *beside_probe(const char *name);

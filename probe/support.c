@@ -1,5 +1,6 @@
 /* support.c: what several operations need and none of them measures: files, partners, names of errors. */
 #include "areas.h"
+#include "objects.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -157,23 +159,24 @@ void stop_partner(pid_t pid) {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-/* Kernel objects without a file are named by an empty file in the working directory, which the janitor reads. */
-static const char *objects = "";
-
-void objects_above(void) { objects = "../"; }
-
-static void object_file(char *path, size_t size, const char *kind, int id) {
-    snprintf(path, size, "%s.sysv-%s-%d", objects, kind, id);
+/* The number of the run that this process belongs to; 0 where nobody gave it one, as to a probe started by hand. */
+static unsigned run_number(void) {
+    const char *number = getenv(RUN_VARIABLE);
+    return number ? (unsigned)strtoul(number, NULL, 16) : 0;
 }
 
-void remember_object(const char *kind, int id) {
-    char path[64];
-    object_file(path, sizeof path, kind, id);
-    make_file(path, 0);
+int make_object(int (*make)(key_t key)) {
+    unsigned run = run_number();
+    if (run == 0) return make(IPC_PRIVATE);
+    for (unsigned i = 0; i < OBJECT_KEYS; i++) {
+        int id = make((key_t)(run | ((unsigned)getpid() + i) % OBJECT_KEYS));
+        if (id >= 0 || errno != EEXIST) return id;
+    }
+    return -1;
 }
 
-void forget_object(const char *kind, int id) {
-    char path[64];
-    object_file(path, sizeof path, kind, id);
-    unlink(path);
+const char *queue_name(int attempt) {
+    static char name[32];
+    snprintf(name, sizeof name, QUEUE_NAME, run_number(), (int)((unsigned)getpid() + (unsigned)attempt) % QUEUE_NAMES);
+    return name;
 }

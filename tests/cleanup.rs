@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Job, Place, Process, json, skip, stderr, stdout, wait_for};
+use common::{Job, Object, Place, Process, json, objects_of, run_numbers, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, geteuid};
 use serde_json::Value;
@@ -25,9 +25,6 @@ enum Stage {
     Proving,
     Measuring,
 }
-
-/// A kernel object: `msg` or `shm`, and its id.
-type Object = (&'static str, i32);
 
 /// A run that will not end by itself, at `stage`, and what it had made by then.
 struct Begun {
@@ -61,15 +58,9 @@ fn is_at(stage: Stage, processes: &[Process]) -> bool {
     }
 }
 
-/// The objects that workers have noted in their directories (probe.h, remember_object).
+/// The objects of the runs in this place.
 fn objects(place: &Place) -> BTreeSet<Object> {
-    let files = place.processes().into_iter().filter_map(|p| fs::read_dir(p.directory).ok()).flatten();
-    files.filter_map(|file| object(file.ok()?.file_name().to_str()?)).collect()
-}
-
-fn object(name: &str) -> Option<Object> {
-    let id = |kind: &str| name.strip_prefix(".sysv-")?.strip_prefix(kind)?.strip_prefix('-')?.parse().ok();
-    id("msg").map(|id| ("msg", id)).or_else(|| id("shm").map(|id| ("shm", id)))
+    run_numbers(&place.tmp()).into_iter().flat_map(objects_of).collect()
 }
 
 /// Whether the kernel still has it: the second column of /proc/sysvipc/KIND.
@@ -78,7 +69,7 @@ fn exists((kind, id): &Object) -> bool {
     table.lines().skip(1).any(|line| line.split_whitespace().nth(1) == Some(id.to_string().as_str()))
 }
 
-/// POSIX queues, where they can be seen. The operation gives its own names with its process id.
+/// POSIX queues, where they can be seen. Their names hold the run's number.
 fn queues() -> Option<BTreeSet<String>> {
     let entries = fs::read_dir("/dev/mqueue").ok()?;
     Some(entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect())
@@ -177,12 +168,13 @@ fn posix_queues_are_gone_after_a_kill() {
     }
     let place = Place::new();
     let begun = begin(&place, Stage::Measuring, &[]);
-    let pids: Vec<i32> = place.processes().iter().map(|p| p.pid).collect();
+    let numbers = run_numbers(&place.tmp());
+    assert_eq!(numbers.len(), 1);
     kill(begun.job.pid(), Signal::SIGKILL).unwrap();
     drop(begun.job.output());
     expect_nothing_left(&place, &begun.objects);
     let left = queues().unwrap();
-    assert!(!pids.iter().any(|pid| left.iter().any(|queue| queue.contains(&pid.to_string()))), "{left:?}");
+    assert!(!left.iter().any(|queue| queue.contains(&format!("{:08x}", numbers[0]))), "{left:?}");
 }
 
 fn mounted(point: &str) -> bool {

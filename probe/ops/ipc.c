@@ -225,32 +225,37 @@ static void run_sysv_queue(uint64_t n) {
     }
 }
 
+static int make_queue(key_t key) { return msgget(key, IPC_CREAT | IPC_EXCL | 0600); }
+
 static void setup_sysv_queue(void) {
     set_size();
-    CHECK((queue = msgget(IPC_PRIVATE, 0600)) >= 0);
-    remember_object("msg", queue);
+    CHECK((queue = make_object(make_queue)) >= 0);
     start(echo_sysv);
     run_sysv_queue(1);
 }
 
 static void teardown_sysv_queue(void) {
     teardown();
-    if (queue < 0) return;
-    msgctl(queue, IPC_RMID, NULL);
-    forget_object("msg", queue);
+    if (queue >= 0) msgctl(queue, IPC_RMID, NULL);
 }
 
 #ifdef __linux__
 static mqd_t asked, answered;
 
-static mqd_t open_queue(const char *suffix) {
-    char name[64];
+/* The name is free again at once: the queue lives on until its last descriptor is closed. */
+static mqd_t open_queue(void) {
+    enum { ATTEMPTS = 1000 };
     struct mq_attr form = {.mq_maxmsg = 1, .mq_msgsize = (long)size};
-    mqd_t queue_opened;
-    snprintf(name, sizeof name, "/syscost-%ld-%s", (long)getpid(), suffix);
-    CHECK((queue_opened = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &form)) != (mqd_t)-1);
-    CHECK(mq_unlink(name) == 0); /* the queue lives on until its last descriptor is closed */
-    return queue_opened;
+    mqd_t opened = (mqd_t)-1;
+    const char *name;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        name = queue_name(i);
+        opened = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &form);
+        if (opened != (mqd_t)-1 || errno != EEXIST) break;
+    }
+    CHECK(opened != (mqd_t)-1);
+    CHECK(mq_unlink(name) == 0);
+    return opened;
 }
 
 static void echo_posix(void) {
@@ -269,8 +274,8 @@ static void run_posix_queue(uint64_t n) {
 
 static void setup_posix_queue(void) {
     set_size();
-    asked = open_queue("asked");
-    answered = open_queue("answered");
+    asked = open_queue();
+    answered = open_queue();
     start(echo_posix);
     run_posix_queue(1);
 }

@@ -94,7 +94,8 @@ Examples:
   syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median'
 
-The files that operations work on are made in a private directory below TMPDIR.";
+The files that operations work on are made in a private directory below TMPDIR (where that is not set: /tmp, or
+XDG_RUNTIME_DIR where /tmp cannot be used). What a killed run left there is removed by the next one.";
 
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

@@ -1,16 +1,32 @@
 //! Processes and descriptors: small safe wrappers.
 
+use super::tracee::Event;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
+use std::fs;
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Kills every process of a group that we started. A group that is gone already is no error.
+/// Kills every process of a group that we started and whose leader was not reaped: its number may be another's by then.
+/// A group that is gone already is no error.
 pub fn kill_group(group: u32) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+}
+
+/// Waits for the end of a child, which is not reaped: until that is done, its number and that of its group are not used
+/// again. `None` where somebody has reaped it.
+pub fn wait_for_end(child: u32) -> Option<ExitStatus> {
+    match super::tracee::wait_for_end(i32::try_from(child).ok()?) {
+        // As wait(2) lays the status out.
+        Ok(Some(Event::Exited(code))) => Some(ExitStatus::from_raw(code << 8)),
+        Ok(Some(Event::Killed(signal))) => Some(ExitStatus::from_raw(signal)),
+        _ => None,
     }
 }
 
@@ -29,6 +45,14 @@ pub fn signal_name(signal: i32) -> String {
 /// Whether `path` is a file that this user may execute.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+}
+
+/// Whether this number stands for users that our user namespace does not know, such as the owner of `/` outside of it
+/// (user_namespaces(7)). Never in the first one, which knows all.
+pub fn is_unknown_user(uid: u32) -> bool {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    let knows_all = text("/proc/self/uid_map").split_whitespace().eq(["0", "0", "4294967295"]);
+    !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
 /// Has orphans of our children become our children instead of init's, so that they can be waited for (prctl(2),

@@ -11,6 +11,7 @@ mod directory;
 mod environment;
 mod files;
 mod fixtures;
+mod janitor;
 mod language;
 mod protocol;
 mod snippet;
