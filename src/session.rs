@@ -214,7 +214,7 @@ impl Session {
             elapsed_s: 0.0,
             complete: false,
             records: Vec::new(),
-            warnings: Vec::new(),
+            warnings: self.workers.warnings(),
             source: None,
             study: self.study.clone(),
         }

@@ -8,6 +8,8 @@ pub mod clock;
 pub mod follow;
 pub mod host;
 pub mod launch;
+pub mod lock;
+pub mod owner;
 pub mod perf;
 pub mod process;
 pub mod ptrace;

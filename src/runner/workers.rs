@@ -50,6 +50,11 @@ impl Workers {
         self.built(case).map(drop)
     }
 
+    /// What was found in the cache of builds and should not have been there.
+    pub fn warnings(&self) -> Vec<String> {
+        self.builds.borrow().warnings()
+    }
+
     /// Starts the process, which then waits for its first line.
     ///
     /// # Errors
