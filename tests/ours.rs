@@ -164,3 +164,83 @@ fn a_build_that_was_changed_is_said_and_built_anew() {
     let third = json(&succeeds(with_home(place.command(&SNIPPET), &home)));
     assert!(!third["warnings"].to_string().contains("built anew"));
 }
+
+const STUDY: &str = "title = 'mine'\n[[case]]\nname = 'a'\nlanguage = 'c'\nbody = 'getppid()'\n";
+
+/// Runs `arguments` with a file of `text` that has `mode`.
+fn with_file(place: &Place, name: &str, text: &str, mode: u32, arguments: &[&str]) -> Output {
+    let file = place.path().join(name);
+    fs::write(&file, text).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+    place.run(arguments)
+}
+
+const BRIEF: [&str; 5] = ["--time", "0.1", "--no-verify", "--quiet", "--no-plot"];
+
+#[test]
+fn what_others_may_have_written_runs_only_when_the_user_says_so() {
+    if !can_compile("what_others_may_have_written_runs_only_when_the_user_says_so") {
+        return;
+    }
+    let place = Place::new();
+    let ways: [(&str, &str, &[&str]); 4] = [
+        ("my.toml", STUDY, &["run", "--study", "./my.toml"]),
+        ("body.c", "getppid();", &["run", "c:@body.c"]),
+        ("body.c", "long x = 1;", &["run", "c:getppid()", "--setup", "c:@body.c"]),
+        ("body.c", "#include <math.h>", &["run", "c:getppid()", "--prelude", "c:@body.c"]),
+    ];
+    for (name, text, arguments) in ways {
+        let arguments = [arguments, &BRIEF].concat();
+        for mode in [0o664, 0o646] {
+            let refused = with_file(&place, name, text, mode, &arguments);
+            assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+            let said = stderr(&refused);
+            let expected = format!(
+                "{name}: others may write it (mode {mode:04o}), and what it holds would run as you: read it, then make a \
+                 copy of your own or add --trust-files\n"
+            );
+            assert!(said.ends_with(&expected) && said.lines().count() == 1, "{said}");
+        }
+        let trusted = with_file(&place, name, text, 0o666, &[&arguments[..], &["--trust-files"]].concat());
+        assert!(trusted.status.success(), "{}", stderr(&trusted));
+        let own = with_file(&place, name, text, 0o644, &arguments);
+        assert!(own.status.success(), "{}", stderr(&own));
+    }
+}
+
+#[test]
+fn another_users_study_is_refused_and_roots_is_not() {
+    let test = "another_users_study_is_refused_and_roots_is_not";
+    if !geteuid().is_root() {
+        return skip(test, "needs root");
+    }
+    if !can_compile(test) {
+        return;
+    }
+    let place = Place::new();
+    let arguments = [&["run", "--study", "./my.toml"], &BRIEF[..]].concat();
+    assert!(with_file(&place, "my.toml", STUDY, 0o644, &arguments).status.success());
+    succeeds(place.command_as_nobody(&arguments));
+    chown(place.path().join("my.toml"), Some(NOBODY), None).unwrap();
+    succeeds(place.command_as_nobody(&arguments));
+    let refused = place.run(&arguments);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = stderr(&refused);
+    assert!(said.starts_with("syscost: ./my.toml: it belongs to nobody, and what it holds would run as you"), "{said}");
+    chown(place.path().join("my.toml"), Some(NOBODY - 1), None).unwrap();
+    assert_eq!(place.command_as_nobody(&arguments).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn reading_a_study_needs_no_trust() {
+    let place = Place::new();
+    let study = "title = 'mine'\n[[case]]\nname = 'a'\noperation = 'no.such'\n";
+    let said = stderr(&with_file(
+        &place,
+        "my.toml",
+        study,
+        0o666,
+        &["compare", "--study", "./my.toml", "none.json", "nor.json"],
+    ));
+    assert!(!said.contains("--trust-files") && said.contains("none.json"), "{said}");
+}

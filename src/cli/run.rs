@@ -65,6 +65,10 @@ pub struct RunArgs {
     /// A snippet's code at file scope (imports, functions), for all snippets of that language.
     #[arg(long = "prelude", value_name = "LANG:CODE")]
     preludes: Vec<Code>,
+    /// Run a study or @FILE also where others may have written it: it does whatever it likes, as you. Without this flag only
+    /// files run that belong to you or root and that nobody else may write.
+    #[arg(long)]
+    trust_files: bool,
     /// How the probe and C snippets are built: native, static, m32. A column each.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environment)]
     environments: Vec<String>,
@@ -142,7 +146,8 @@ impl RunArgs {
     }
 
     fn surroundings(&self) -> Surroundings {
-        Surroundings { preludes: by_language(&self.preludes), setups: by_language(&self.setups) }
+        let (preludes, setups) = (by_language(&self.preludes), by_language(&self.setups));
+        Surroundings { preludes, setups, trust_files: self.trust_files }
     }
 
     fn wishes(&self, study: Option<&Study>) -> Wishes {
@@ -166,6 +171,12 @@ impl RunArgs {
         self.study.as_deref().or(nothing.then_some(TOUR)).map(Study::find).transpose()
     }
 
+    /// What others may have written does not run unless the user says so; the files of patterns are checked with them.
+    fn check_trust(&self, study: Option<&Study>) -> Result<()> {
+        study.map_or(Ok(()), |study| study.may_run(self.trust_files))?;
+        Ok(self.setups.iter().chain(&self.preludes).try_for_each(|code| code.may_run(self.trust_files))?)
+    }
+
     /// All parameters that were asked for, those with a flag of their own included.
     fn settings(&self) -> Vec<Setting> {
         let shared = self.shared.then(|| Setting { name: SHARED.to_string(), values: vec![1] });
@@ -187,6 +198,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     check_destination("--out", args.out.as_deref())?;
     let study = usage(args.study())?;
+    usage(args.check_trust(study.as_ref()))?;
     let mut session = usage(Session::open(args.wishes(study.as_ref())))?;
     let plan = usage(args.plan(&session, study.as_ref()))?;
     session.make_fixtures(&plan.fixtures)?;

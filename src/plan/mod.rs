@@ -1,11 +1,13 @@
 //! From what the user names (patterns, parameters, studies) to cases. Pure: the catalogue is handed in.
 
+mod code_file;
 mod parameters;
 mod pattern;
 mod select;
 mod study;
 mod subject;
 
+pub use code_file::Untrusted;
 pub use parameters::{Setting, parse_size};
 pub use pattern::{Pattern, matching};
 pub use select::{BASELINES, select};
