@@ -104,7 +104,19 @@ impl Session {
         &self.workers
     }
 
-    /// Makes what snippets work on.
+    /// Whether there is room for what snippets work on; asked before anything is made.
+    ///
+    /// # Errors
+    /// How much is missing.
+    pub fn check_room(&self, fixtures: &[Fixture]) -> Result<()> {
+        if fixtures.is_empty() {
+            return Ok(());
+        }
+        let directory = self.workers.fixture_directory()?;
+        host::room(&directory).map_or(Ok(()), |room| runner::check_room(fixtures, &directory, &room))
+    }
+
+    /// Makes what snippets work on. An interrupt ends that, and then the run.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -114,7 +126,7 @@ impl Session {
         }
         let directory = self.workers.fixture_directory()?;
         let mut each = fixtures.iter().take_while(|_| !self.interrupt.is_set());
-        each.try_for_each(|fixture| fixture.make(&directory))
+        each.try_for_each(|fixture| fixture.make(&directory, &self.interrupt))
     }
 
     /// What a probe says of itself and of the clock.
