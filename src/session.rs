@@ -160,7 +160,7 @@ impl Session {
             out,
             watch,
             interrupt: &self.interrupt,
-            failed: None,
+            looked: false,
             began: Instant::now(),
         };
         let clock = Wall(Instant::now());
@@ -312,27 +312,24 @@ struct Scribe<'a> {
     watch: &'a dyn Watch,
     interrupt: &'a Interrupt,
     steal: Option<StealClock>,
-    /// Why the result file could not be written, the first time.
-    failed: Option<StoreError>,
+    /// Whether the result file holds an earlier look.
+    looked: bool,
     began: Instant,
 }
 
 impl Scribe<'_> {
-    fn write(&mut self, run: &Run) {
+    fn write(&self, run: &Run) -> Result<(), StoreError> {
         let written = self.out.map_or(Ok(()), |path| store::write(run, path));
-        if let Err(error) = written {
-            self.failed.get_or_insert(error);
-        }
+        written.map_err(|error| if self.looked { error.after_a_look() } else { error })
     }
 
-    fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
+    fn finish(self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.frame.filled(measured, self.began.elapsed());
         run.complete = !self.interrupt.is_set();
         run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
-        self.failed = None;
-        self.write(&run);
-        (run, self.failed.map_or(Ok(()), Err))
+        let written = self.write(&run);
+        (run, written)
     }
 }
 
@@ -343,7 +340,8 @@ impl Observer for Scribe<'_> {
 
     fn results(&mut self, measured: &[Measured]) {
         let run = self.frame.filled(measured, self.began.elapsed());
-        self.write(&run);
+        // What cannot be written now may be at the end; that decides.
+        self.looked |= self.write(&run).is_ok();
     }
 
     fn interrupted(&self) -> bool {
