@@ -6,7 +6,7 @@ use super::show::{View, write_run};
 use super::{Exit, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
-use crate::plan::{Code, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
+use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
 use crate::runner::Environment;
 use crate::session::{Session, Wishes};
 use anyhow::{Result, anyhow};
@@ -52,6 +52,9 @@ pub struct RunArgs {
     /// included. May be given more than once.
     #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
     params: Vec<Setting>,
+    /// More cases than this are refused: each combination of values is one, and has a process of its own.
+    #[arg(long, value_name = "N", default_value_t = MOST_CASES)]
+    max_cases: u64,
     /// How many do each operation at once, each on a CPU of its own; a list or ranges, one case each. One of them is timed
     /// while the others keep on. They are processes with files of their own [same as --param threads=N].
     #[arg(long, value_name = "N[,N...]", value_parser = threads)]
@@ -184,11 +187,13 @@ impl RunArgs {
     }
 
     fn plan(&self, session: &Session, study: Option<&Study>) -> Result<StudyPlan> {
+        let settings = self.settings();
+        let choices = Choices { settings: &settings, environments: &self.environments, most_cases: self.max_cases };
         if let Some(study) = study {
-            return study.plan(&session.catalogue, &self.settings(), &self.environments);
+            return study.plan(&session.catalogue, &choices);
         }
         let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
-        let planned = select(&session.catalogue, &subjects, &self.settings(), &self.environments)?;
+        let planned = select(&session.catalogue, &subjects, &choices)?;
         Ok(StudyPlan::without_study(planned))
     }
 }

@@ -10,6 +10,6 @@ mod subject;
 pub use code_file::Untrusted;
 pub use parameters::{Setting, parse_size};
 pub use pattern::{Pattern, matching};
-pub use select::{BASELINES, select};
+pub use select::{BASELINES, Choices, MOST_CASES, select};
 pub use study::{Study, StudyError, StudyPlan, TOUR};
 pub use subject::{Code, Subject, Surroundings, subjects};
