@@ -2,15 +2,21 @@
 //! a `Run`.
 //! The commands that measure call it; it prints nothing.
 
+mod company;
+
 use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned, Slots};
 use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, Sources, StealClock};
-use crate::model::{Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, StudyView, Tool};
+use crate::kernel::limits::{Limits, Needs};
+use crate::model::{
+    Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, StudyView, THREADS, Tool,
+};
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Facts, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use anyhow::{Context, Result};
+use company::Company;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -104,6 +110,18 @@ impl Session {
         &self.workers
     }
 
+    /// Whether this process may have as many workers at once as `planned` needs; asked before anything is started.
+    ///
+    /// # Errors
+    /// Which limit is too low, and what to do.
+    pub fn check_limits(&self, planned: &[Planned]) -> Result<()> {
+        let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
+        let cases = planned.len() as u64;
+        let processes = planned.iter().map(crowd).fold(0, u64::saturating_add);
+        let needs = Needs { cases, descriptors: Workers::descriptors(cases), processes };
+        Limits::here(&Sources::default()).check(&needs)
+    }
+
     /// Whether there is room for what snippets work on; asked before anything is made.
     ///
     /// # Errors
@@ -148,11 +166,13 @@ impl Session {
         watch: &dyn Watch,
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
+        let company = Company::begin(&self.workers);
         let passes = self.pass_all(&planned, watch);
         let sound: Vec<Planned> =
             planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
         let frame = Frame { planned: &planned, passes: &passes, run: self.empty_run(&config) };
+        self.workers.make_room(sound.len() as u64);
         watch.stage(Stage::Measuring);
         let mut scribe = Scribe {
             steal: self.steal,
@@ -161,6 +181,7 @@ impl Session {
             watch,
             interrupt: &self.interrupt,
             looked: false,
+            company,
             began: Instant::now(),
         };
         let clock = Wall(Instant::now());
@@ -314,6 +335,7 @@ struct Scribe<'a> {
     steal: Option<StealClock>,
     /// Whether the result file holds an earlier look.
     looked: bool,
+    company: Company,
     began: Instant,
 }
 
@@ -323,8 +345,16 @@ impl Scribe<'_> {
         written.map_err(|error| if self.looked { error.after_a_look() } else { error })
     }
 
-    fn finish(self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
+    /// The run as far as it has come.
+    fn run(&mut self, measured: &[Measured]) -> Run {
+        self.company.look(&Sources::default());
         let mut run = self.frame.filled(measured, self.began.elapsed());
+        run.warnings.extend(self.company.warnings());
+        run
+    }
+
+    fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
+        let mut run = self.run(measured);
         run.complete = !self.interrupt.is_set();
         run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
@@ -339,7 +369,7 @@ impl Observer for Scribe<'_> {
     }
 
     fn results(&mut self, measured: &[Measured]) {
-        let run = self.frame.filled(measured, self.began.elapsed());
+        let run = self.run(measured);
         // What cannot be written now may be at the end; that decides.
         self.looked |= self.write(&run).is_ok();
     }

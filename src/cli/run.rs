@@ -206,6 +206,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     usage(args.check_trust(study.as_ref()))?;
     let mut session = usage(Session::open(args.wishes(study.as_ref())))?;
     let plan = usage(args.plan(&session, study.as_ref()))?;
+    usage(session.check_limits(&plan.planned))?;
     usage(session.check_room(&plan.fixtures))?;
     session.make_fixtures(&plan.fixtures)?;
     session.study = study.map(|study| study.view);

@@ -6,6 +6,7 @@ use super::child::Voice;
 use super::environment::{Environment, NATIVE};
 use super::language::Language;
 use super::snippet::{Filled, fill, forms};
+use crate::kernel::limits::advice;
 use crate::model::{Case, Failure, FailureKind};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -197,7 +198,8 @@ fn build(snippet: &Snippet, environment: &Environment, directory: &Path) -> Resu
     fs::write(&source, &snippet.filled.text).map_err(anyhow::Error::from)?;
     for command in &snippet.language.build {
         let words = snippet.words(command, directory, &environment.flags);
-        let output = run(&words, directory).map_err(|e| anyhow::anyhow!("cannot start {}: {e}", words[0].display()))?;
+        let output = run(&words, directory)
+            .map_err(|e| anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e)))?;
         if !output.status.success() {
             return Err(BuildError(complaint(snippet, environment, &output)));
         }

@@ -3,7 +3,8 @@
 use super::cache::Cache;
 use super::files::write_program;
 use super::language::on_path;
-use anyhow::{Context, Result, bail};
+use crate::kernel::limits::advice;
+use anyhow::{Context, Result, anyhow, bail};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use std::os::unix::ffi::OsStrExt;
@@ -92,7 +93,7 @@ impl Environment {
     }
 
     fn check(&self, command: &mut Command, optional: bool) -> Result<()> {
-        let output = command.output().context("cannot start the C compiler")?;
+        let output = command.output().map_err(|e| anyhow!("cannot start the C compiler: {e}{}", advice(&e)))?;
         if output.status.success() || optional {
             return Ok(());
         }
