@@ -281,3 +281,35 @@ fn a_directory_without_permission_is_named_before_anything_is_measured() {
     };
     expect_refusal(&output, &file, 2);
 }
+
+/// Whether what the file holds after a failed write is said as it is.
+#[test]
+fn a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said() {
+    let place = Place::new();
+    let out = place.path().join("out.json");
+    let job = place.start(&[
+        "run",
+        "id.getppid",
+        "--time",
+        "3",
+        "--precision",
+        "0.0001",
+        "--quiet",
+        "--no-verify",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    wait_for(BEGINNING, || out.exists().then_some(())).expect("no look");
+    let limit = ["--fsize=512:512".to_string(), format!("--pid={}", job.pid())];
+    if !std::process::Command::new("prlimit").args(limit).status().is_ok_and(|status| status.success()) {
+        return skip("a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said", "needs prlimit(1)");
+    }
+    let output = job.output();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let expected = "cannot be written (File too large (os error 27)): make room, or choose another place; the file holds \
+                    this run as far as it had come when it was last written, marked incomplete\n";
+    assert!(stderr(&output).ends_with(expected), "{}", stderr(&output));
+    let held: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(held["complete"], false);
+    assert!(stdout(&output).contains("id.getppid"), "the table is shown all the same");
+}

@@ -3,8 +3,11 @@
 use super::text;
 use std::collections::BTreeMap;
 use syscost::model::{Entries, Expectation};
-use syscost::plan::{Pattern, Setting, Study, Surroundings, matching, parse_size, select, subjects};
+use syscost::plan::{Choices, Pattern, Setting, Study, Surroundings, matching, parse_size, select, subjects};
 use syscost::runner::parse_catalogue;
+
+/// Cases that one input may plan: enough to meet the bound, few enough to be quick.
+const MOST_CASES: u64 = 500;
 
 const CATALOGUE: &str = "call.empty_loop\tnothing\t\t\t\tposix\t\t0\t0\t1
 call.direct\ta call\t\t\t\tposix\t\t0\t0\t1
@@ -23,11 +26,8 @@ pub fn study(bytes: &[u8]) {
     study.named_cases();
     study.languages();
     study.patterns().for_each(|pattern| drop(Pattern::new(pattern)));
-    // Combinations of parameters grow without a bound of their own.
-    if text.matches([',', '.']).count() < 40 {
-        let catalogue = parse_catalogue(CATALOGUE).expect("a catalogue");
-        let _ = study.plan(&catalogue, &[], &["native".to_string()]);
-    }
+    let catalogue = parse_catalogue(CATALOGUE).expect("a catalogue");
+    let _ = study.plan(&catalogue, &Choices { most_cases: MOST_CASES, ..Choices::default() });
 }
 
 /// What --param, the words of `run` and sizes may be.
@@ -42,7 +42,8 @@ pub fn settings(bytes: &[u8]) {
     if let Ok(setting) = text.parse::<Setting>() {
         assert!(setting.values.len() <= 200, "{} values", setting.values.len());
         let found = subjects(&catalogue, &[], &Surroundings::default()).expect("subjects");
-        let _ = select(&catalogue, &found, &[setting], &["native".to_string()]);
+        let _ =
+            select(&catalogue, &found, &Choices { settings: &[setting], most_cases: MOST_CASES, ..Choices::default() });
     }
 }
 
@@ -59,5 +60,5 @@ pub fn catalogue(bytes: &[u8]) {
     catalogue.iter().for_each(|operation| drop(operation.area().to_string()));
     let _ = matching(&catalogue, &["file.*".to_string(), "io".to_string()]);
     let found = subjects(&catalogue, &[], &Surroundings::default()).expect("subjects");
-    let _ = select(&catalogue, &found, &[], &["native".to_string()]);
+    let _ = select(&catalogue, &found, &Choices::default());
 }

@@ -11,7 +11,7 @@ mod place;
 mod sources;
 mod steal;
 
-pub use file_system::file_system;
+pub use file_system::{Room, file_system, room};
 pub use sources::Sources;
 pub use steal::StealClock;
 

@@ -3,11 +3,16 @@
 
 pub mod affinity;
 pub mod bpf;
+pub mod cgroup;
 pub mod checks;
 pub mod clock;
 pub mod follow;
 pub mod host;
 pub mod launch;
+pub mod limits;
+pub mod lock;
+pub mod neighbour;
+pub mod owner;
 pub mod perf;
 pub mod process;
 pub mod ptrace;

@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Kills every process of a group that we started and whose leader was not reaped: its number may be another's by then.
@@ -40,6 +41,26 @@ pub fn wait_readable(fd: &impl AsFd, patience: Duration) -> bool {
 /// `SIGSEGV` for 11; the number where it has no name.
 pub fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_string())
+}
+
+/// Whether this process ignores the signal.
+#[allow(unsafe_code)]
+pub fn is_ignored(signal: i32) -> bool {
+    // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut old) == 0 && old.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Has writing beyond the limit of a file's size fail (EFBIG) in place of ending this process, so that it is told and
+/// nothing stays behind. By a handler that does nothing: what is started from here has the default again, whereas it
+/// would inherit an ignored signal (execve(2)).
+pub fn survive_file_size_limit() {
+    if !is_ignored(libc::SIGXFSZ) {
+        // Without a handler the process ends as it did before: no reason to refuse to work.
+        let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
+    }
 }
 
 /// Whether `path` is a file that this user may execute.

@@ -22,7 +22,7 @@ pub use child::{Child, Interrupt};
 pub use directory::RunDirectory;
 pub use environment::{Environment, NATIVE};
 pub use files::COMPILER;
-pub use fixtures::{Fixture, names_fixtures};
+pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use language::Language;
 pub use protocol::{Batch, Facts, Reply, parse_ready};
 #[doc(hidden)]

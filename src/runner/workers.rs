@@ -5,9 +5,10 @@ use super::child::{Child, Interrupt};
 use super::protocol::{Facts, Reply};
 use super::{NATIVE, RunDirectory};
 use crate::engine::{Launcher, Worker};
-use crate::kernel::affinity::Placement;
+use crate::kernel::affinity::{self, Placement};
+use crate::kernel::limits::{self, Raised};
 use crate::model::{Case, Failure};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::process::Command;
 use std::rc::Rc;
@@ -21,12 +22,37 @@ pub struct Workers {
     pub patience: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
+    /// Where many workers at once need it: what they are not to notice.
+    raised: Option<Raised>,
+    /// Whether a worker was found on another CPU than the measuring one.
+    strayed: Rc<Cell<bool>>,
 }
+
+/// Pipes that the driver holds of each worker, and what it may open beside.
+const DESCRIPTORS_PER_WORKER: u64 = 2;
+const SPARE_DESCRIPTORS: u64 = 32;
 
 impl Workers {
     pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, patience: Duration) -> Workers {
         let builds = RefCell::new(Builds::new(directory.path()));
-        Workers { placement, interrupt, patience, directory: Rc::new(RefCell::new(directory)), builds }
+        let directory = Rc::new(RefCell::new(directory));
+        Workers { placement, interrupt, patience, directory, builds, raised: None, strayed: Rc::default() }
+    }
+
+    /// The descriptors that so many workers at once need in this process.
+    pub fn descriptors(workers: u64) -> u64 {
+        workers.saturating_mul(DESCRIPTORS_PER_WORKER) + limits::open_descriptors() + SPARE_DESCRIPTORS
+    }
+
+    /// Makes room for so many workers at once, as far as that is permitted. Workers have the limit as it was.
+    pub fn make_room(&mut self, workers: u64) {
+        // Where it fails, so do the workers for which there is no room, each with its message.
+        self.raised = self.raised.or(limits::raise(Workers::descriptors(workers)).ok().flatten());
+    }
+
+    /// Whether a worker was found on another CPU than it was started on.
+    pub fn strayed(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.strayed)
     }
 
     /// The path of the embedded probe.
@@ -50,6 +76,11 @@ impl Workers {
         self.built(case).map(drop)
     }
 
+    /// What was found in the cache of builds and should not have been there.
+    pub fn warnings(&self) -> Vec<String> {
+        self.builds.borrow().warnings()
+    }
+
     /// Starts the process, which then waits for its first line.
     ///
     /// # Errors
@@ -62,6 +93,9 @@ impl Workers {
         };
         // The size of the environment block moves the stack, and with it every alignment: METHOD.md, "Workers".
         command.env("SYSCOST_PADDING", "x".repeat(padding));
+        if let Some(raised) = self.raised {
+            raised.undo_for(&mut command);
+        }
         let voice = built.and_then(Built::voice);
         self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, voice))
     }
@@ -92,13 +126,26 @@ impl Launcher for Workers {
         if let Some(built) = self.built(case)? {
             facts.add_defaults(built.clock());
         }
-        Ok(Box::new(Ready { child, facts }))
+        let watch = self.placement.measuring.map(|cpu| (cpu, self.strayed()));
+        Ok(Box::new(Ready { child, facts, watch }))
     }
 }
 
 struct Ready {
     child: Child,
     facts: Facts,
+    /// The CPU that it should be on until its end, and who is told otherwise.
+    watch: Option<(u32, Rc<Cell<bool>>)>,
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        if let Some((cpu, strayed)) = &self.watch
+            && affinity::is_pinned(self.child.pid(), *cpu) == Some(false)
+        {
+            strayed.set(true);
+        }
+    }
 }
 
 impl Worker for Ready {

@@ -17,7 +17,7 @@ pub mod profile;
 mod profile_v1;
 mod v1;
 
-pub use error::{Kind, Place, Problem, StoreError};
+pub use error::{Kind, Left, Place, Problem, StoreError};
 
 use crate::model::{Profile, Run};
 use parse::{Wire, parse, schema_of};
@@ -63,7 +63,10 @@ pub fn write_document(path: &Path, document: &[u8]) -> Result<(), StoreError> {
 /// When the run has figures that no file may have, or `out` cannot be written. The error calls it "standard output".
 pub fn write_to(run: &Run, out: &mut dyn Write) -> Result<(), StoreError> {
     let file = v1::ResultFile::from(run);
-    let done = file.check().map_err(Problem::NotWritten).and_then(|()| file.write(out).map_err(Problem::Write));
+    let done = file
+        .check()
+        .map_err(Problem::NotWritten)
+        .and_then(|()| file.write(out).map_err(|error| Problem::Write(error, Left::Part)));
     done.map_err(|problem| StoreError::named("standard output", &RESULT, problem))
 }
 

@@ -4,7 +4,7 @@
 //! `cli::show` and `cli::attribute` read. A profile may be written by hand: all that must be there is `schema` and
 //! `calls`, and of each call its name and count.
 
-use super::error::{Kind, Problem, StoreError};
+use super::error::{Kind, Left, Problem, StoreError};
 use super::parse::{Wire, parse};
 use super::profile_v1::{ProfileFile, VERSION};
 use super::{MAX_BYTES, from_file, input, output};
@@ -38,7 +38,10 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), StoreError> {
 /// As [`write()`]; the error calls `out` "standard output".
 pub fn write_to(profile: &Profile, out: &mut dyn Write) -> Result<(), StoreError> {
     let file = ProfileFile::from(profile);
-    let done = file.check().map_err(Problem::NotWritten).and_then(|()| file.write(out).map_err(Problem::Write));
+    let done = file
+        .check()
+        .map_err(Problem::NotWritten)
+        .and_then(|()| file.write(out).map_err(|error| Problem::Write(error, Left::Part)));
     done.map_err(|problem| StoreError::named("standard output", &KIND, problem))
 }
 
