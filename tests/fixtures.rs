@@ -90,7 +90,7 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
             &["run", "--study", &study, "--time", "0.1", "--quiet"],
             "cannot make the fixture 'f' of 4294967296 bytes",
         ),
-        (8, &["run", "id.getppid", "--time", "0.1", "--quiet"], "no directory to run the probe from"),
+        (8, &["run", "id.getppid", "--time", "0.1", "--quiet"], "cannot start the janitor"),
         (1, &["import", "perf-bench", "tests/formats/perf-bench-6.1.txt", "--out", &out], "cannot be written"),
     ];
     for (blocks, arguments, words) in cases {

@@ -3,6 +3,7 @@
 use super::RunDirectory;
 use super::directory::RUN_VARIABLE;
 use super::protocol::{Facts, Reply, add_line, parse_ready, parse_sampled};
+use crate::kernel::limits;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
 use crate::model::{Failure, FailureKind, ModeSamples};
 use std::cell::RefCell;
@@ -78,7 +79,9 @@ impl Child {
         command.current_dir(&directory).process_group(0).env(RUN_VARIABLE, run.borrow().number());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let name = command.get_program().to_string_lossy().into_owned();
-        let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &e))?;
+        let process = command
+            .spawn()
+            .map_err(|e| cannot(&format!("cannot start {name}"), &format!("{e}{}", limits::advice(&e))))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
         Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true })
