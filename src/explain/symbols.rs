@@ -194,14 +194,16 @@ impl Object {
 
     /// The address that the file gives to what stands at `offset` in it.
     fn address(&self, offset: u64) -> u64 {
-        let segment = self.segments.iter().find(|(start, size, _)| (*start..start.saturating_add(*size)).contains(&offset));
+        let segment =
+            self.segments.iter().find(|(start, size, _)| (*start..start.saturating_add(*size)).contains(&offset));
         segment.map_or(offset, |(start, _, address)| (offset - start).wrapping_add(*address))
     }
 
     /// Where the nearest function that begins before `address` ends; `address` lies in none.
     fn end_before(&self, address: u64) -> u64 {
         let nearest = self.functions.range(..=address).next_back();
-        nearest.map_or(0, |(start, functions)| start.saturating_add(functions.iter().map(|f| f.size).max().unwrap_or(0)))
+        nearest
+            .map_or(0, |(start, functions)| start.saturating_add(functions.iter().map(|f| f.size).max().unwrap_or(0)))
     }
 
     /// The innermost function around `address`, by all its names.
