@@ -119,24 +119,24 @@ mod tests {
 
     /// How often rows are looked at where two columns have `count` records each, whose parameters `params` gives.
     fn looks(count: usize, params: impl Fn(usize) -> Params) -> usize {
-        let (mut index, mut filled, looks) = (Index::default(), vec![[false; 2]; count], Cell::new(0));
-        for column in 0..2 {
+        let (mut index, mut filled, looks) = (Index::default(), [vec![false; count], vec![false; count]], Cell::new(0));
+        for (column, filled) in filled.iter_mut().enumerate() {
             for i in 0..count {
                 let case = Case { params: params(i), ..Case::native("file.lstat") };
                 let is_free = |row: usize| {
                     looks.set(looks.get() + 1);
-                    !filled[row][column]
+                    !filled[row]
                 };
                 match index.find(&case, &case.params, column, is_free, is_free) {
-                    Ok(Found::Exact(row)) => filled[row][column] = true,
+                    Ok(Found::Exact(row)) => filled[row] = true,
                     Ok(Found::Candidates(_)) | Err(TooMany) => {
                         index.add(i, &case, &case.params);
-                        filled[i][column] = true;
+                        filled[i] = true;
                     }
                 }
             }
         }
-        assert!(filled.iter().all(|columns| *columns == [true; 2]));
+        assert!(filled.iter().flatten().all(|filled| *filled));
         looks.get()
     }
 
