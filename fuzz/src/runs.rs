@@ -87,6 +87,6 @@ fn compared(run: &Run) {
     let _ = html::write_page(&html::Page { files: &files, comparison: Some(&comparison) }, &mut Vec::new());
     if let Ok(costs) = Costs::of(run, None) {
         let profile = super::profiles::example();
-        syscost::attribute::attribute(&profile, Some(&costs), &[costs.clone()], syscost::model::By::Class);
+        syscost::attribute::attribute(&profile, Some(&costs), std::slice::from_ref(&costs), syscost::model::By::Class);
     }
 }

@@ -111,3 +111,41 @@ pub struct TooMany;
 fn name(case: &Case) -> Name {
     (case.label().to_string(), case.language.clone(), case.environment.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// How often rows are looked at where two columns have `count` records each, whose parameters `params` gives.
+    fn looks(count: usize, params: impl Fn(usize) -> Params) -> usize {
+        let (mut index, mut filled, looks) = (Index::default(), [vec![false; count], vec![false; count]], Cell::new(0));
+        for (column, filled) in filled.iter_mut().enumerate() {
+            for i in 0..count {
+                let case = Case { params: params(i), ..Case::native("file.lstat") };
+                let is_free = |row: usize| {
+                    looks.set(looks.get() + 1);
+                    !filled[row]
+                };
+                match index.find(&case, &case.params, column, is_free, is_free) {
+                    Ok(Found::Exact(row)) => filled[row] = true,
+                    Ok(Found::Candidates(_)) | Err(TooMany) => {
+                        index.add(i, &case, &case.params);
+                        filled[i] = true;
+                    }
+                }
+            }
+        }
+        assert!(filled.iter().flatten().all(|filled| *filled));
+        looks.get()
+    }
+
+    #[test]
+    fn rows_are_looked_at_in_proportion_to_their_number() {
+        const COUNT: usize = 5000;
+        assert!(looks(COUNT, |_| Params::new()) < 10 * COUNT);
+        assert!(looks(COUNT, |i| Params::from([("depth".to_string(), i as u64)])) < 10 * COUNT);
+        let shared = |i: usize| Params::from([("depth".to_string(), i as u64), ("size".to_string(), 1)]);
+        assert!(looks(COUNT, shared) < 10 * COUNT);
+    }
+}

@@ -137,3 +137,43 @@ fn measured(m: &Measurement, steady: &Range<usize>) -> Option<(Cost, Range<usize
     let block_ns = stats::block_medians(m).get(blocks.clone())?.to_vec();
     Some((Cost { ns: estimate.median.0, interval: estimate.interval, block_ns }, blocks))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{of, record};
+    use super::*;
+    use crate::model::Case;
+
+    fn with(params: &[(&str, u64)]) -> Record {
+        let mut record = record("io.read", 1, Measurement::default());
+        record.case.params = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+        record
+    }
+
+    #[test]
+    fn records_of_one_series_differ_in_one_parameter() {
+        let run = of(vec![
+            with(&[("a", 1), ("b", 1)]),
+            with(&[("a", 2), ("b", 1)]),
+            with(&[("a", 1), ("b", 2)]),
+            with(&[("a", 2), ("c", 1)]),
+            with(&[("b", 1), ("a", 3)]),
+        ]);
+        let labels: Vec<(String, usize)> = series(&run).iter().map(|s| (s.label(), s.points.len())).collect();
+        assert_eq!(labels, [("io.read b=1".to_string(), 3), ("io.read a=1".to_string(), 2)]);
+    }
+
+    #[test]
+    fn keys_hold_no_copies_of_parameters() {
+        let mut case = Case::native("io.read");
+        case.params = (0..5000).map(|i| (format!("p{i}"), i)).collect();
+        let sets = Sets([RandomState::new(), RandomState::new()]);
+        let keys: Vec<_> = keys(&case, &sets).collect();
+        assert_eq!(keys.len(), 5000);
+        assert!(keys.iter().all(|(key, _)| {
+            case.params.get_key_value(key.parameter).is_some_and(|(own, _)| std::ptr::eq(own.as_str(), key.parameter))
+        }));
+        let sums: std::collections::HashSet<u128> = keys.iter().map(|(key, _)| key.others).collect();
+        assert_eq!(sums.len(), 5000, "each leaves out another one");
+    }
+}

@@ -212,6 +212,15 @@ mod tests {
     }
 
     #[test]
+    fn equal_names_are_counted_on_and_not_from_the_first() {
+        let mut taken = Taken::from([("a #3".to_string(), 2)]);
+        let names: Vec<String> = (0..4).map(|_| unique("a".to_string(), &mut taken)).collect();
+        assert_eq!(names, ["a", "a #2", "a #4", "a #5"]);
+        assert_eq!(taken["a"], 6, "the next one is tried with this number");
+        assert_eq!(unique("a #3".to_string(), &mut taken), "a #3 #2");
+    }
+
+    #[test]
     fn blocks_without_samples_are_no_repetitions() {
         let block = |slot| Block { launch: 0, slots: vec![slot] };
         let blocks = vec![block(vec![]), block(vec![10, 30]), block(vec![50])];

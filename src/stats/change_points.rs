@@ -163,6 +163,11 @@ mod tests {
     }
 
     #[test]
+    fn windows_share_the_chance_of_error() {
+        assert_eq!([allowed(10), allowed(64), allowed(65), allowed(1000)], [9, 9, 4, 0]);
+    }
+
+    #[test]
     fn a_long_series_is_read_to_its_end() {
         let levels = [(300, 4.6), (7, 4.9), (293, 4.6), (395, 4.7), (5, 4.6)];
         assert_eq!(change_points(&states(&levels, 0.02, 5)), [300, 307, 600, 995]);

@@ -71,7 +71,7 @@ impl Mutator {
         match self.below(9) {
             0 => self.flip(bytes),
             1 => drop(bytes.drain(from..to)),
-            2 => insert(bytes, to, &bytes[from..to].to_vec()),
+            2 => repeat(bytes, from, to),
             3 => insert(bytes, from, WORDS[self.below(WORDS.len())].as_bytes()),
             4 => {
                 let (start, end) = self.range(other.len());
@@ -115,8 +115,13 @@ impl Mutator {
         let place = self.below(bytes.len());
         let from = bytes[..place].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let to = bytes[place..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| place + at + 1);
-        if self.below(2) == 0 { insert(bytes, from, &bytes[from..to].to_vec()) } else { drop(bytes.drain(from..to)) }
+        if self.below(2) == 0 { repeat(bytes, from, to) } else { drop(bytes.drain(from..to)) }
     }
+}
+
+fn repeat(bytes: &mut Vec<u8>, from: usize, to: usize) {
+    let copy = bytes[from..to].to_vec();
+    insert(bytes, to, &copy);
 }
 
 fn insert(bytes: &mut Vec<u8>, at: usize, what: &[u8]) {
