@@ -106,6 +106,7 @@ pub fn main() -> u8 {
 }
 
 fn started(arguments: Arguments) -> Result<Exit> {
+    crate::kernel::process::survive_file_size_limit();
     match &arguments.command {
         // Their standard output is another's, or nothing.
         Some(Command::Trace(args)) => return trace::run(args),
@@ -148,7 +149,6 @@ fn cleaned_line(line: &str) -> String {
 /// # Errors
 /// [`UsageError`] where the user should ask differently; anything else where the tool failed.
 pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
-    crate::kernel::process::survive_file_size_limit();
     match arguments.command {
         None => run::run(&run::RunArgs::tour()?, out),
         Some(Command::Run(args)) => run::run(&args, out),
