@@ -17,6 +17,15 @@ fn main() {
     for program in programs("probe", &sources(), &out.display().to_string(), false) {
         build(&compiler, &program, &out.join(program.name));
     }
+    let janitor = janitor();
+    build(&compiler, &janitor, &out.join(janitor.name));
+}
+
+/// A program of its own, with no library beside it: it runs before there is a directory for the others. No environment
+/// needs another one.
+fn janitor() -> Program {
+    let arguments = "-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt".split(' ').map(str::to_string).collect();
+    Program { name: "janitor", arguments, optional: false }
 }
 
 fn sources() -> Vec<String> {

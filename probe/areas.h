@@ -1,4 +1,4 @@
-/* areas.h: the one list of all areas, and what probe.c shares with support.c, janitor.c, sampler.c and crowd.c. */
+/* areas.h: the one list of all areas, and what probe.c shares with support.c, sampler.c and crowd.c. */
 #ifndef SYSCOST_AREAS_H
 #define SYSCOST_AREAS_H
 #include "probe.h"
@@ -14,7 +14,6 @@ static const struct operation *const areas[] = {AREAS(AREA_POINTER) NULL};
 
 const char *errno_name(int error);
 void remember_executable(const char *path);
-int janitor(const char *directory);
 
 /* Ticks of a timer that found the operation in user mode and in the kernel. */
 struct mode_ticks {
@@ -31,7 +30,4 @@ void crowd_of_threads(const struct operation *operation, uint64_t threads);
 void crowd_start(uint64_t n);
 void crowd_stop(void);
 void crowd_end(void);
-
-/* Objects are remembered in the parent directory from now on. */
-void objects_above(void);
 #endif

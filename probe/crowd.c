@@ -85,7 +85,6 @@ static void private_companion(void) {
     close(gate[1]);
     snprintf(directory, sizeof directory, "companion-%llu", (unsigned long long)started);
     CHECK(mkdir(directory, 0700) == 0 && chdir(directory) == 0);
-    objects_above();
     if (operation->setup) operation->setup();
     accompany(started);
     if (operation->teardown) operation->teardown();

@@ -2,7 +2,6 @@
  * probe.c: "n in, nanoseconds out". One process measures one operation; all sampling policy is its caller's.
  *
  *   probe --list               the catalogue, one operation a line, fields separated by tabs
- *   probe --janitor DIR        waits for the end of its input, then ends what is left of a run (see janitor.c)
  *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
  *   probe                      the protocol, on standard input and output:
  *
@@ -24,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -75,13 +75,19 @@ _Noreturn void fail(int error, const char *call) {
 
 /* ---- parameters ---- */
 
-static uint64_t parse_size(const char *text) {
+/* A whole number, with K, M or G for powers of 1024. Whether it is one, and fits. */
+static int parse_size(const char *text, uint64_t *value) {
+    static const char units[] = "KMG";
     char *end;
-    uint64_t value = strtoull(text, &end, 10);
-    if (*end == 'K') return value << 10;
-    if (*end == 'M') return value << 20;
-    if (*end == 'G') return value << 30;
-    return value;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || errno != 0) return 0;
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (unit) end++;
+    if (*value > UINT64_MAX >> shift) return 0;
+    *value <<= shift;
+    return *end == '\0' || *end == ':'; /* a default ends with the colon before its text */
 }
 
 /* The declared default of `name` in "name=default:text; ...", or NULL where it is not declared. */
@@ -105,7 +111,9 @@ uint64_t param(const char *name) {
     if (crowds(name)) return 0;
     const char *value = declared(name);
     if (!value) fail(0, "an operation asked for a parameter that it does not declare");
-    return parse_size(value);
+    uint64_t number;
+    if (!parse_size(value, &number)) fail(0, "an operation declares a default that is no number");
+    return number;
 }
 
 static void set_param(char *word) {
@@ -114,8 +122,14 @@ static void set_param(char *word) {
         fail(0, "a parameter is not of the form name=value");
     *value++ = '\0';
     if (!declared(word) && !crowds(word)) fail(0, "the operation has no such parameter");
-    strcpy(settings[settings_used].name, word);
-    settings[settings_used++].value = parse_size(value);
+    struct setting *setting = &settings[settings_used];
+    if (!parse_size(value, &setting->value)) {
+        char line[64];
+        snprintf(line, sizeof line, "parameter %.31s: no whole number of 64 bits", word);
+        fail(EINVAL, line);
+    }
+    strcpy(setting->name, word);
+    settings_used++;
 }
 
 /* ---- batches ---- */
@@ -179,7 +193,7 @@ static void put(const char *text, size_t length) {
 }
 
 static void reply(size_t k, struct totals before, struct totals after) {
-    static char text[MOST_BATCHES * 32 + 128];
+    static char text[MOST_BATCHES * 48 + 128]; /* two numbers of 64 bits a line */
     size_t used = 0;
     for (size_t i = 0; i < k; i++)
         used += (size_t)sprintf(text + used, "%llu %ld\n", (unsigned long long)batches[i].ns, batches[i].switches);
@@ -191,11 +205,21 @@ static void reply(size_t k, struct totals before, struct totals after) {
     put(text, used);
 }
 
-static void serve_request(const char *line) {
+/* The whole number at `*at`, which is moved behind it; 0, which is no number of anything here, where there is none. */
+static uint64_t number_at(const char **at) {
     char *end;
-    uint64_t n = strtoull(line, &end, 10);
-    size_t k = (size_t)strtoull(end, &end, 10);
-    if (n == 0 || k == 0 || k > MOST_BATCHES || *end != '\0') fail(0, "a request is not of the form 'n k'");
+    if (**at < '0' || **at > '9') return 0;
+    errno = 0;
+    uint64_t number = strtoull(*at, &end, 10);
+    *at = end;
+    return errno == 0 ? number : 0;
+}
+
+static void serve_request(const char *line) {
+    uint64_t n = number_at(&line);
+    line += *line == ' ';
+    uint64_t k = number_at(&line);
+    if (n == 0 || k == 0 || k > MOST_BATCHES || *line != '\0') fail(0, "a request is not of the form 'n k'");
     if (operation->limit && n > operation->limit) fail(0, "a request has more iterations than the operation's limit");
     crowd_start(n);
     struct totals before = usage_so_far();
@@ -209,9 +233,9 @@ static void serve_request(const char *line) {
 
 static void serve_sample(const char *text) {
     enum { MOST_MS = 60000 };
-    char line[64], *end;
-    uint64_t ms = strtoull(text, &end, 10);
-    if (ms == 0 || ms > MOST_MS || *end != '\0') fail(0, "a request is not of the form 'sample MILLISECONDS'");
+    char line[64];
+    uint64_t ms = number_at(&text);
+    if (ms == 0 || ms > MOST_MS || *text != '\0') fail(0, "a request is not of the form 'sample MILLISECONDS'");
     struct mode_ticks ticks = {0, 0};
     if (!(operation->flags & (SWITCHES | CHILDREN | FAULTS))) ticks = sample_modes(operation, ms);
     snprintf(line, sizeof line, "sampled %llu %llu\n", (unsigned long long)ticks.user,
@@ -368,8 +392,8 @@ static int list(void) {
 
 int main(int argc, char **argv) {
     remember_executable(argv[0]);
+    umask(077); /* what is made meanwhile is nobody else's business, whatever the user's umask is */
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
-    if (argc == 3 && strcmp(argv[1], "--janitor") == 0) return janitor(argv[2]);
     if (argc > 2 && strcmp(argv[1], "--launch") == 0) return launch(argv + 2);
     return serve();
 }

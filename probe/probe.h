@@ -79,7 +79,19 @@ _Noreturn void fail(int error, const char *call);
 /* The value of a parameter that the operation declares, as given or by default. */
 uint64_t param(const char *name);
 
-/* Makes a file of `size` bytes (a repeated line of 63 characters and a newline) in the working directory. */
+/* The same, of one that must be from `least` to `most`; otherwise the operation ends with a line that says so. */
+uint64_t param_within(const char *name, uint64_t least, uint64_t most);
+
+/* A parameter that counts memory in units of `unit` bytes, in bytes. All `copies` together may be half of the machine's
+   memory; what is more ends the operation with a line that names the parameter, before any of it is touched. */
+size_t param_memory(const char *name, uint64_t unit, uint64_t copies);
+
+/* The parameter `entries`: files to be made in a directory, at most a million and not more than the file system has room
+   for. */
+uint64_t param_entries(void);
+
+/* Makes a file of `size` bytes (a repeated line of 63 characters and a newline) in the working directory; one that is
+   larger than what the file system has free is refused before the first byte. */
 void make_file(const char *path, uint64_t size);
 
 /* Starts a process that runs `body` and exits 0; it dies with the probe. `stop_partner` ends it and reaps it. */
@@ -87,13 +99,17 @@ pid_t start_partner(void (*body)(void));
 void stop_partner(pid_t pid);
 
 /* Makes the directories, the files beside it and the path for the parameters `depth` and `entries`: the returned path
-   has `depth` components, the last being `name` (not made), in a directory that holds `entries` other files. */
+   has `depth` components, the last being `name` (not made), in a directory that holds `entries` other files. A path that
+   is too long, or too many files, end the operation with a line that names the parameter. */
 const char *make_path(const char *name);
 
-/* Names a kernel object that outlives processes, so that it is removed even if this process is killed:
-   kind "msg" or "shm", as in SysV IPC. forget_object takes it back after removal. */
-void remember_object(const char *kind, int id);
-void forget_object(const char *kind, int id);
+/* Makes a System V object, which outlives processes, so that it is removed even if this process is killed: `make` is
+   called with keys that are the run's, which are known before there is any object, until one is free. It must insist on
+   a new object (IPC_CREAT | IPC_EXCL); what it returns, the id or -1 with errno, is returned. */
+int make_object(int (*make)(key_t key));
+
+/* The same for POSIX message queues: a name that is the run's, another one for each attempt. */
+const char *queue_name(int attempt);
 
 /* Path of a file that stands beside the probe's own executable, e.g. "tiny-static". */
 const char *beside_probe(const char *name);

@@ -1,5 +1,6 @@
 /* support.c: what several operations need and none of them measures: files, partners, names of errors. */
 #include "areas.h"
+#include "objects.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -49,8 +52,60 @@ const char *beside_probe(const char *name) {
     return path;
 }
 
+/* ---- parameters within bounds ---- */
+
+/* Short where it can be: 1M for 1048576. */
+static const char *size_text(uint64_t size, char text[24]) {
+    const char *units = "\0KMG";
+    while (units[1] && size >= 1024 && size % 1024 == 0) size /= 1024, units++;
+    snprintf(text, 24, "%llu%.1s", (unsigned long long)size, units);
+    return text;
+}
+
+static _Noreturn void refuse(const char *name, uint64_t least, uint64_t most, const char *why) {
+    char line[160], from[24], to[24];
+    snprintf(line, sizeof line, "parameter %s: from %s to %s%s", name, size_text(least, from), size_text(most, to), why);
+    fail(EINVAL, line);
+}
+
+uint64_t param_within(const char *name, uint64_t least, uint64_t most) {
+    uint64_t value = param(name);
+    if (value < least || value > most) refuse(name, least, most, "");
+    return value;
+}
+
+static uint64_t half_of_memory(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t half = pages > 0 && page > 0 ? (uint64_t)pages / 2 * (uint64_t)page : UINT64_C(1) << 30;
+    return half < SIZE_MAX / 2 ? half : SIZE_MAX / 2;
+}
+
+size_t param_memory(const char *name, uint64_t unit, uint64_t copies) {
+    uint64_t most = half_of_memory() / unit / copies;
+    if (param(name) > most) refuse(name, 0, most, ", half of this machine's memory");
+    return (size_t)(param(name) * unit);
+}
+
+uint64_t param_entries(void) {
+    struct statvfs fs;
+    uint64_t entries = param_within("entries", 0, 1 << 20);
+    /* Some file systems have no fixed number of files, and say 0. */
+    if (entries > 0 && statvfs(".", &fs) == 0 && fs.f_files > 0 && entries > fs.f_favail)
+        fail(ENOSPC, "parameter entries: more files than the file system has room for");
+    return entries;
+}
+
+/* ---- files ---- */
+
+static void check_room(uint64_t size) {
+    struct statvfs fs;
+    if (size == 0 || statvfs(".", &fs) != 0 || fs.f_blocks == 0 || fs.f_frsize == 0) return;
+    if (size / fs.f_frsize >= fs.f_bavail) fail(ENOSPC, "a file that is larger than what the file system has free");
+}
+
 void make_file(const char *path, uint64_t size) {
     char block[4096];
+    check_room(size);
     for (size_t i = 0; i < sizeof block; i++) block[i] = i % 64 == 63 ? '\n' : (char)('a' + i % 26);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     CHECK(fd >= 0);
@@ -74,15 +129,14 @@ static void make_entries(const char *directory, uint64_t entries) {
 
 const char *make_path(const char *name) {
     static char path[PATH_MAX];
-    uint64_t depth = param("depth");
-    if (depth < 1 || depth * 2 + strlen(name) + 1 > sizeof path) fail(ENAMETOOLONG, "parameter depth");
+    uint64_t depth = param_within("depth", 1, (sizeof path - strlen(name) - 1) / 2);
     path[0] = '\0';
     for (uint64_t i = 1; i < depth; i++) {
         strcat(path, "d");
         CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
         strcat(path, "/");
     }
-    make_entries(path, param("entries"));
+    make_entries(path, param_entries());
     strcat(path, name);
     return path;
 }
@@ -105,23 +159,24 @@ void stop_partner(pid_t pid) {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-/* Kernel objects without a file are named by an empty file in the working directory, which the janitor reads. */
-static const char *objects = "";
-
-void objects_above(void) { objects = "../"; }
-
-static void object_file(char *path, size_t size, const char *kind, int id) {
-    snprintf(path, size, "%s.sysv-%s-%d", objects, kind, id);
+/* The number of the run that this process belongs to; 0 where nobody gave it one, as to a probe started by hand. */
+static unsigned run_number(void) {
+    const char *number = getenv(RUN_VARIABLE);
+    return number ? (unsigned)strtoul(number, NULL, 16) : 0;
 }
 
-void remember_object(const char *kind, int id) {
-    char path[64];
-    object_file(path, sizeof path, kind, id);
-    make_file(path, 0);
+int make_object(int (*make)(key_t key)) {
+    unsigned run = run_number();
+    if (run == 0) return make(IPC_PRIVATE);
+    for (unsigned i = 0; i < OBJECT_KEYS; i++) {
+        int id = make((key_t)(run | ((unsigned)getpid() + i) % OBJECT_KEYS));
+        if (id >= 0 || errno != EEXIST) return id;
+    }
+    return -1;
 }
 
-void forget_object(const char *kind, int id) {
-    char path[64];
-    object_file(path, sizeof path, kind, id);
-    unlink(path);
+const char *queue_name(int attempt) {
+    static char name[32];
+    snprintf(name, sizeof name, QUEUE_NAME, run_number(), (int)((unsigned)getpid() + (unsigned)attempt) % QUEUE_NAMES);
+    return name;
 }

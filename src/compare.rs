@@ -10,6 +10,7 @@ mod column;
 mod derived;
 mod facts;
 pub mod history;
+mod index;
 mod rows;
 mod select;
 #[cfg(test)]
@@ -102,11 +103,12 @@ impl Comparison {
 /// Compares `columns`. Of no column the comparison is empty.
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let baseline = if options.baseline < columns.len() { options.baseline } else { 0 };
-    let mut rows = rows::matched(columns, &options.selection);
+    let rows::Matched { mut rows, unsought } = rows::matched(columns, &options.selection);
     let reference = verdict::reference(columns, baseline, options.margin);
     verdict::judge(&mut rows, columns, baseline, options.margin);
     let areas = areas::means(&rows, columns.len(), baseline);
-    let cautions = cautions::cautions(columns, &rows, baseline, &reference);
+    let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
+    cautions.extend(cautions::unsought(unsought));
     select::sort(&mut rows, options.order, baseline);
     Comparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),

@@ -3,7 +3,7 @@
 
 use crate::model::{Case, Combination, Derived, Entries, Measurement, Outcome, Record, Role, Run, Scale, StudyView};
 use crate::stats;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// A derived row in figures, for one environment and one set of parameters.
@@ -34,20 +34,27 @@ pub struct Value {
 /// The derived rows of a run, from the time blocks in `range`.
 pub fn derive(run: &Run, range: &Range<usize>) -> Vec<DerivedRow> {
     let Some(study) = &run.study else { return Vec::new() };
-    let asked = || run.records.iter().filter(|record| record.role == Role::Asked);
+    let mut by_label: HashMap<&str, Vec<&Record>> = HashMap::new();
+    let mut first: HashMap<_, &Record> = HashMap::new();
+    for record in run.records.iter().filter(|record| record.role == Role::Asked) {
+        by_label.entry(record.case.label()).or_default().push(record);
+        first.entry(beside(record.case.label(), &record.case)).or_insert(record);
+    }
     let rows = study.derived.iter().flat_map(|derived| {
-        let firsts = asked().filter(|record| record.case.label() == derived.of[0]);
-        firsts.filter_map(move |a| {
-            let b = asked().find(|b| b.case.label() == derived.of[1] && stand_together(&a.case, &b.case))?;
-            Some(row(study, derived, (a, b), range))
-        })
+        let firsts = by_label.get(derived.of[0].as_str()).into_iter().flatten();
+        let second = |a: &Record| first.get(&beside(derived.of[1].as_str(), &a.case)).copied();
+        firsts.filter_map(move |a| Some((derived, (*a, second(a)?)))).collect::<Vec<_>>()
     });
-    rows.collect()
+    rows.take(MOST_ROWS).map(|(derived, pair)| row(study, derived, pair, range)).collect()
 }
 
-/// Whether two cases differ in nothing but what they do.
-fn stand_together(a: &Case, b: &Case) -> bool {
-    a.environment == b.environment && a.params == b.params
+/// Rows that are derived, the first ones. A study has some dozens; in a file that somebody made up, each name may stand for
+/// all records, so that the rows would grow with the square of its size.
+pub const MOST_ROWS: usize = 10_000;
+
+/// What is equal of two cases that differ in nothing but what they do, and the name that one goes by.
+fn beside<'a>(label: &'a str, case: &'a Case) -> (&'a str, &'a str, &'a BTreeMap<String, u64>) {
+    (label, &case.environment, &case.params)
 }
 
 fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record), range: &Range<usize>) -> DerivedRow {

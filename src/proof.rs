@@ -67,8 +67,8 @@ fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
     let fewest = if planned.case.language.is_some() { BACKGROUND } else { 1 };
-    let mut pass = Pass { child, tracer, patience: workers.patience, fewest };
-    let total = pass.count(planned).map_err(|failure| watchdog.reason().unwrap_or(failure))?;
+    let mut pass = Pass { watchdog, child, tracer, patience: workers.patience, fewest };
+    let total = pass.count(planned).map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
     Ok(judge(total, planned))
 }
 
@@ -77,6 +77,8 @@ fn ended(errno: &dyn std::fmt::Display) -> Failure {
 }
 
 struct Pass {
+    /// Dropped before the child is: it must not kill a group whose leader has been reaped.
+    watchdog: Watchdog,
     child: Child,
     tracer: Tracer,
     patience: Duration,
@@ -93,7 +95,6 @@ impl Pass {
     fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
         self.child.send(greeting)?;
         let counts = self.tracer.until_reply();
-        self.child.note_end(self.tracer.end());
         self.child.ready(self.patience)?;
         counts.map(drop).map_err(|errno| ended(&errno))
     }
@@ -138,7 +139,6 @@ impl Pass {
     fn request(&mut self, n: u64) -> Result<Counts, Failure> {
         self.child.send(&format!("{n} 1"))?;
         let counts = self.tracer.until_reply();
-        self.child.note_end(self.tracer.end());
         self.child.reply(self.patience)?;
         counts.map_err(|errno| ended(&errno))
     }
@@ -197,7 +197,8 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
     Proof { entries: Some(timed), status: EntriesStatus::Verified, warning }
 }
 
-/// Ends a traced probe that hangs or whose run is interrupted, so that waiting for its stops ends too.
+/// Ends a traced probe that hangs or whose run is interrupted, so that waiting for its stops ends too. It must be dropped
+/// before the probe is reaped, whose number may be another's then.
 pub(crate) struct Watchdog {
     /// Why it ended the probe, where it did.
     reason: Arc<OnceLock<Failure>>,

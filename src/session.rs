@@ -2,20 +2,24 @@
 //! a `Run`.
 //! The commands that measure call it; it prints nothing.
 
+mod company;
 mod launch;
 
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
 use crate::kernel::Sources;
 use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, StealClock};
+use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, Tool,
+    Case, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
+    Tool,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use anyhow::{Context, Result};
+use company::Company;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -109,7 +113,31 @@ impl Session {
         &self.workers
     }
 
-    /// Makes what snippets work on.
+    /// Whether this process may have as many workers at once as `planned` needs; asked before anything is started.
+    ///
+    /// # Errors
+    /// Which limit is too low, and what to do.
+    pub fn check_limits(&self, planned: &[Planned]) -> Result<()> {
+        let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
+        let cases = planned.len() as u64;
+        let processes = planned.iter().map(crowd).fold(0, u64::saturating_add);
+        let needs = Needs { cases, descriptors: Workers::descriptors(cases), processes };
+        Limits::here(&Sources::default()).check(&needs)
+    }
+
+    /// Whether there is room for what snippets work on; asked before anything is made.
+    ///
+    /// # Errors
+    /// How much is missing.
+    pub fn check_room(&self, fixtures: &[Fixture]) -> Result<()> {
+        if fixtures.is_empty() {
+            return Ok(());
+        }
+        let directory = self.workers.fixture_directory()?;
+        host::room(&directory).map_or(Ok(()), |room| runner::check_room(fixtures, &directory, &room))
+    }
+
+    /// Makes what snippets work on. An interrupt ends that, and then the run.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -119,7 +147,7 @@ impl Session {
         }
         let directory = self.workers.fixture_directory()?;
         let mut each = fixtures.iter().take_while(|_| !self.interrupt.is_set());
-        each.try_for_each(|fixture| fixture.make(&directory))
+        each.try_for_each(|fixture| fixture.make(&directory, &self.interrupt))
     }
 
     /// What a probe says of itself and of the clock.
@@ -141,11 +169,13 @@ impl Session {
         watch: &dyn Watch,
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
+        let company = Company::begin(&self.workers);
         let passes = self.pass_all(&planned, watch);
         let sound: Vec<Planned> =
             planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
         let frame = Frame { planned: &planned, passes: &passes, run: self.empty_run(&config) };
+        self.workers.make_room(sound.len() as u64);
         watch.stage(Stage::Measuring);
         let mut scribe = Scribe {
             steal: self.steal,
@@ -153,7 +183,8 @@ impl Session {
             out,
             watch,
             interrupt: &self.interrupt,
-            failed: None,
+            looked: false,
+            company,
             began: Instant::now(),
         };
         let clock = Wall(Instant::now());
@@ -219,7 +250,7 @@ impl Session {
             elapsed_s: 0.0,
             complete: false,
             records: Vec::new(),
-            warnings: Vec::new(),
+            warnings: self.workers.warnings(),
             source: None,
             study: self.study.clone(),
         }
@@ -305,27 +336,33 @@ struct Scribe<'a> {
     watch: &'a dyn Watch,
     interrupt: &'a Interrupt,
     steal: Option<StealClock>,
-    /// Why the result file could not be written, the first time.
-    failed: Option<StoreError>,
+    /// Whether the result file holds an earlier look.
+    looked: bool,
+    company: Company,
     began: Instant,
 }
 
 impl Scribe<'_> {
-    fn write(&mut self, run: &Run) {
+    fn write(&self, run: &Run) -> Result<(), StoreError> {
         let written = self.out.map_or(Ok(()), |path| store::write(run, path));
-        if let Err(error) = written {
-            self.failed.get_or_insert(error);
-        }
+        written.map_err(|error| if self.looked { error.after_a_look() } else { error })
+    }
+
+    /// The run as far as it has come.
+    fn run(&mut self, measured: &[Measured]) -> Run {
+        self.company.look(&Sources::default());
+        let mut run = self.frame.filled(measured, self.began.elapsed());
+        run.warnings.extend(self.company.warnings());
+        run
     }
 
     fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
-        let mut run = self.frame.filled(measured, self.began.elapsed());
+        let mut run = self.run(measured);
         run.complete = !self.interrupt.is_set();
         run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
-        self.failed = None;
-        self.write(&run);
-        (run, self.failed.map_or(Ok(()), Err))
+        let written = self.write(&run);
+        (run, written)
     }
 }
 
@@ -335,8 +372,9 @@ impl Observer for Scribe<'_> {
     }
 
     fn results(&mut self, measured: &[Measured]) {
-        let run = self.frame.filled(measured, self.began.elapsed());
-        self.write(&run);
+        let run = self.run(measured);
+        // What cannot be written now may be at the end; that decides.
+        self.looked |= self.write(&run).is_ok();
     }
 
     fn interrupted(&self) -> bool {

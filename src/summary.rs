@@ -1,7 +1,7 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
-use crate::derive::{DerivedRow, derive};
+use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
     self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, REFERENCE,
     Record, Role, Run, SPIN, StudyView,
@@ -78,7 +78,7 @@ pub struct Figure {
 impl Figure {
     /// Half the interval's width in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
-        Some(self.interval?.half_width_percent(self.median))
+        self.interval?.half_width_percent(self.median)
     }
 }
 
@@ -86,6 +86,8 @@ impl Figure {
 pub fn summarize(run: &Run) -> Summary {
     let (range, change) = steady_range(run);
     let derived = derive(run, &range);
+    let more_derived = (derived.len() >= MOST_ROWS)
+        .then(|| format!("a study makes {MOST_ROWS} derived rows at most: there may be more"));
     let yardsticks = Yardsticks::of(run, range);
     let row = |record: &Record| row(record, &yardsticks);
     Summary {
@@ -93,7 +95,7 @@ pub fn summarize(run: &Run) -> Summary {
         derived,
         study: run.study.clone(),
         baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
-        warnings: run.warnings.iter().cloned().chain(change).collect(),
+        warnings: run.warnings.iter().cloned().chain(change).chain(more_derived).collect(),
     }
 }
 
@@ -128,7 +130,7 @@ impl Yardsticks {
     }
 
     fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
-        Some(median / self.empty_calls.get(&case.environment)?.median)
+        Some(median / self.empty_calls.get(&case.environment).filter(|empty| empty.median.is_cost())?.median)
     }
 }
 
@@ -236,7 +238,7 @@ const ENOUGH_CPU_NS: f64 = 100e6;
 fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
     let mut doubts = Vec::new();
     match estimate.half_width_percent() {
-        None => {
+        None if estimate.interval.is_none() => {
             let text = format!("no interval: {} of the 10 time blocks that one needs", estimate.blocks);
             doubts.push(Warning::new(text));
         }
@@ -244,7 +246,7 @@ fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yar
             let text = format!("target {}% not met", yardsticks.precision_percent);
             doubts.push(Warning { text, detail: format!("{percent:.1}%") });
         }
-        Some(_) => {}
+        _ => {}
     }
     let left_out = m.preempted_ns.len() as f64;
     let share = left_out / (left_out + estimate.samples as f64);
@@ -254,17 +256,24 @@ fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yar
     }
     if let Some(share) = lost_cpu(m, language) {
         let text = "did not have its CPU all the time".to_string();
-        doubts.push(Warning { text, detail: format!("{:.0}%", share * 100.0) });
+        doubts.push(Warning { text, detail: whole_percent(share) });
     }
     doubts
 }
 
+/// `93%`; of a share that is not 0 but would be shown so, `under 1%`.
+fn whole_percent(share: f64) -> String {
+    if share < 0.005 { "under 1%".to_string() } else { format!("{:.0}%", share * 100.0) }
+}
+
 /// The share of the wall time that the worker had its CPU, where that is too little. What languages report of their CPU
-/// time lags behind by a tick, most of a short request: nothing can be told from it.
+/// time lags behind by a tick, most of a short request: nothing can be told from it. No CPU time at all means that the
+/// system does not account for it: something did run.
 fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
     let wall = m.cpu.wall_ns as f64;
-    let share = (m.cpu.user_ns + m.cpu.system_ns) as f64 / wall;
-    (!language && !m.switches && wall > ENOUGH_CPU_NS && share < CPU_SHARE).then_some(share)
+    let cpu = m.cpu.user_ns as f64 + m.cpu.system_ns as f64;
+    let share = cpu / wall;
+    (!language && !m.switches && wall > ENOUGH_CPU_NS && cpu > 0.0 && share < CPU_SHARE).then_some(share)
 }
 
 /// Where the net cost is under three standard errors of the empty loop: the body was perhaps not even run. The empty loop
@@ -295,7 +304,7 @@ fn not_entered(record: &Record) -> Option<Warning> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::model::{Block, FailureKind, Host, Tool};
+    use crate::model::{Block, CpuTime, FailureKind, Host, Tool};
 
     /// Twelve blocks of four batches, each with the figure that `blocks` gives.
     pub fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
@@ -328,6 +337,18 @@ pub mod tests {
             source: None,
             study: None,
         }
+    }
+
+    #[test]
+    fn a_lost_cpu_is_told_only_where_the_accounting_tells_of_any() {
+        let with = |user_ns, system_ns| {
+            let cpu = CpuTime { user_ns, system_ns, wall_ns: 1_000_000_000 };
+            lost_cpu(&Measurement { cpu, ..Measurement::default() }, false).map(whole_percent)
+        };
+        assert_eq!(with(0, 0), None);
+        assert_eq!(with(u64::MAX, u64::MAX), None);
+        assert_eq!(with(1_000_000, 0), Some("under 1%".to_string()));
+        assert_eq!(with(250_000_000, 250_000_000), Some("50%".to_string()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Job, Place, Process, json, skip, stderr, stdout, wait_for};
+use common::{Job, Object, Place, Process, json, objects_of, run_numbers, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, geteuid};
 use serde_json::Value;
@@ -25,9 +25,6 @@ enum Stage {
     Proving,
     Measuring,
 }
-
-/// A kernel object: `msg` or `shm`, and its id.
-type Object = (&'static str, i32);
 
 /// A run that will not end by itself, at `stage`, and what it had made by then.
 struct Begun {
@@ -61,15 +58,9 @@ fn is_at(stage: Stage, processes: &[Process]) -> bool {
     }
 }
 
-/// The objects that workers have noted in their directories (probe.h, remember_object).
+/// The objects of the runs in this place.
 fn objects(place: &Place) -> BTreeSet<Object> {
-    let files = place.processes().into_iter().filter_map(|p| fs::read_dir(p.directory).ok()).flatten();
-    files.filter_map(|file| object(file.ok()?.file_name().to_str()?)).collect()
-}
-
-fn object(name: &str) -> Option<Object> {
-    let id = |kind: &str| name.strip_prefix(".sysv-")?.strip_prefix(kind)?.strip_prefix('-')?.parse().ok();
-    id("msg").map(|id| ("msg", id)).or_else(|| id("shm").map(|id| ("shm", id)))
+    run_numbers(&place.tmp()).into_iter().flat_map(objects_of).collect()
 }
 
 /// Whether the kernel still has it: the second column of /proc/sysvipc/KIND.
@@ -78,7 +69,7 @@ fn exists((kind, id): &Object) -> bool {
     table.lines().skip(1).any(|line| line.split_whitespace().nth(1) == Some(id.to_string().as_str()))
 }
 
-/// POSIX queues, where they can be seen. The operation gives its own names with its process id.
+/// POSIX queues, where they can be seen. Their names hold the run's number.
 fn queues() -> Option<BTreeSet<String>> {
     let entries = fs::read_dir("/dev/mqueue").ok()?;
     Some(entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect())
@@ -177,12 +168,13 @@ fn posix_queues_are_gone_after_a_kill() {
     }
     let place = Place::new();
     let begun = begin(&place, Stage::Measuring, &[]);
-    let pids: Vec<i32> = place.processes().iter().map(|p| p.pid).collect();
+    let numbers = run_numbers(&place.tmp());
+    assert_eq!(numbers.len(), 1);
     kill(begun.job.pid(), Signal::SIGKILL).unwrap();
     drop(begun.job.output());
     expect_nothing_left(&place, &begun.objects);
     let left = queues().unwrap();
-    assert!(!pids.iter().any(|pid| left.iter().any(|queue| queue.contains(&pid.to_string()))), "{left:?}");
+    assert!(!left.iter().any(|queue| queue.contains(&format!("{:08x}", numbers[0]))), "{left:?}");
 }
 
 fn mounted(point: &str) -> bool {
@@ -288,4 +280,36 @@ fn a_directory_without_permission_is_named_before_anything_is_measured() {
         false => place.run(&arguments),
     };
     expect_refusal(&output, &file, 2);
+}
+
+/// Whether what the file holds after a failed write is said as it is.
+#[test]
+fn a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said() {
+    let place = Place::new();
+    let out = place.path().join("out.json");
+    let job = place.start(&[
+        "run",
+        "id.getppid",
+        "--time",
+        "3",
+        "--precision",
+        "0.0001",
+        "--quiet",
+        "--no-verify",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    wait_for(BEGINNING, || out.exists().then_some(())).expect("no look");
+    let limit = ["--fsize=512:512".to_string(), format!("--pid={}", job.pid())];
+    if !std::process::Command::new("prlimit").args(limit).status().is_ok_and(|status| status.success()) {
+        return skip("a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said", "needs prlimit(1)");
+    }
+    let output = job.output();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let expected = "cannot be written (File too large (os error 27)): make room, or choose another place; the file holds \
+                    this run as far as it had come when it was last written, marked incomplete\n";
+    assert!(stderr(&output).ends_with(expected), "{}", stderr(&output));
+    let held: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(held["complete"], false);
+    assert!(stdout(&output).contains("id.getppid"), "the table is shown all the same");
 }

@@ -56,6 +56,22 @@ fn help_of_each_command() {
 }
 
 #[test]
+fn too_many_cases_are_refused_in_a_line() {
+    let refused = |arguments: &[&str]| {
+        let output = Place::new().run(&[&["run", "perl:f({a}, {b}, {c})"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let all = ["--param", "a=1..200+1", "--param", "b=1..200+1", "--param", "c=1..200+1"];
+    let advice = "name fewer values, or allow as many with --max-cases N";
+    assert_eq!(refused(&all), format!("syscost: these are 8000000 cases, more than 10000: {advice}\n"));
+    let few = ["--param", "a=1,2,3", "--max-cases", "2"];
+    assert_eq!(refused(&few), format!("syscost: these are 3 cases, more than 2: {advice}\n"));
+    assert!(refused(&["--param", "a=1..1000000000000"]).contains("has 1000000000000 values, more than 64"));
+    assert!(refused(&["--param", "a=1..1e12"]).contains("'1e12' is not a whole number"));
+}
+
+#[test]
 fn list_in_each_format() {
     for format in ["text", "markdown", "csv", "json"] {
         let list = printed("100", &["list", "file.lstat", "call.getpid", "--format", format]);

@@ -107,6 +107,18 @@ proptest! {
 }
 
 #[test]
+fn names_of_any_length_are_aligned() {
+    // A width in a format may be 65,535 at most; what is shown of a name is shorter.
+    let long = "n".repeat(70_000);
+    let text = shown(&run(1.0, vec![published(&long, 1.0, 0.0, 5), published("b", 1.0, 0.0, 5)]), ViewKind::Cmpthese);
+    let is_row =
+        |line: &&str| !line.contains("wallclock") && (line.starts_with(&long[..100]) || line.starts_with("b "));
+    let rows: Vec<&str> = text.lines().filter(is_row).collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0].chars().count(), rows[1].chars().count());
+}
+
+#[test]
 fn one_row_and_no_row() {
     let one = shown(&run(1.0, vec![published("only", 0.0, 0.0, 5)]), ViewKind::Cmpthese);
     assert_eq!(matrix(&one, 1), ["                   Rate only", "only 5000000000000000/s   --"]);

@@ -171,7 +171,7 @@ fn an_ordinary_user_can_explain() {
 
 fn open_to_all(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o1777)).unwrap();
 }
 
 /// Every operation either is explained or fails with a reason, in bounded time, and the machine is left clean.

@@ -228,7 +228,15 @@ fn each_mistake_has_its_own_message() {
         ),
         (
             swap("\"calls\": [", "\"tracer\": {\"added_per_call_ns\": -1}, \"calls\": ["),
-            "must be a number of 0 or more",
+            "tracer.added_per_call_ns: is -1.0, must be a number from 0 to 2^64",
+        ),
+        (
+            swap("\"calls\": [", "\"tracer\": {\"added_per_call_ns\": 1e308}, \"calls\": ["),
+            "tracer.added_per_call_ns: is 1e308, must be a number from 0 to 2^64",
+        ),
+        (
+            swap("12", "12, \"on_cpu_ns\": 9223372036854775808, \"blocked_ns\": 9223372036854775808"),
+            "calls: on_cpu_ns, blocked_ns, preempted_ns and elapsed_ns together: add up to 2^64 or more",
         ),
     ];
     for (bytes, expected) in cases {

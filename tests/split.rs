@@ -4,7 +4,7 @@ use std::time::Duration;
 use syscost::kernel::affinity::{Placement, Wanted};
 use syscost::model::Planned;
 use syscost::model::{ModeSamples, Operation};
-use syscost::plan::{Subject, select};
+use syscost::plan::{Choices, Subject, select};
 use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
 use syscost::split::split;
 
@@ -27,7 +27,7 @@ impl Machine {
     }
 
     fn planned(&self, id: &str) -> Planned {
-        select(&self.catalogue, &[Subject::Operation(self.operation(id))], &[], &[]).unwrap().remove(0)
+        select(&self.catalogue, &[Subject::Operation(self.operation(id))], &Choices::default()).unwrap().remove(0)
     }
 
     fn split(&self, id: &str) -> Option<ModeSamples> {

@@ -10,10 +10,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fs;
 use std::io::Seek;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
+use std::time::Duration;
 use syscost::model::Run;
 use syscost::store::{self, Problem};
 
@@ -98,7 +99,8 @@ fn each_mistake_has_its_own_message() {
         (swap("4096", "0"), "records[0] (file.lstat depth=4): samples.iterations: is 0, must be at least 1; the file"),
         (swap("\"file.lstat\"", "\"\""), "records[0] ( depth=4): operation: is empty"),
         (swap("native", &"n".repeat(5000)), "environment: has 5000 bytes, a name may have 4096"),
-        (swap("58.25", "-58.25"), "elapsed_s: is -58.25, must be a number of 0 or more"),
+        (swap("58.25", "1e300"), "elapsed_s: is 1e300, must be a number from 0 to 2^64"),
+        (swap("58.25", "-58.25"), "elapsed_s: is -58.25, must be a number from 0 to 2^64"),
         (swap("\"error\":{", "\"other\":{"), "records[1] (io.uring_nop): must have exactly one of samples, error and"),
         (swap("\"samples\":{", "\"figure\":{\"ns_per_op\":1,\"as_printed\":\"\"},\"samples\":{"), "exactly one of"),
         (swap("\"entries_reason\":\"ptrace: EPERM\"", "\"entries_reason\":null"), "must say why they are unverified"),
@@ -184,6 +186,50 @@ fn writing_replaces_the_file_behind_a_link_and_lets_others_read_it() {
 }
 
 #[test]
+fn a_file_that_is_replaced_keeps_mode_and_owner() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    fs::write(&file, "old").unwrap();
+    let is_root = std::os::unix::fs::chown(&file, Some(65534), Some(65533)).is_ok();
+    for mode in [0o600, 0o664, 0o444] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let before = fs::metadata(&file).unwrap();
+        store::write(&example(), &file).unwrap();
+        let after = fs::metadata(&file).unwrap();
+        assert_eq!(after.permissions().mode() & 0o7777, mode);
+        assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()), "root keeps both: {is_root}");
+    }
+}
+
+/// Runs itself again, which writes until it is killed.
+#[test]
+fn killed_writers_leave_nothing_that_the_next_does_not_remove() {
+    const NAME: &str = "killed_writers_leave_nothing_that_the_next_does_not_remove";
+    if let Some(path) = std::env::var_os("SYSCOST_TEST_WRITER") {
+        let mut run = example();
+        run.warnings = vec!["x".repeat(1 << 22)];
+        loop {
+            store::write(&run, Path::new(&path)).unwrap();
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    for delay in 0..8 {
+        let mut writer = Command::new(std::env::current_exe().unwrap());
+        let mut writer = writer.args(["--exact", NAME]).env("SYSCOST_TEST_WRITER", &file).spawn().unwrap();
+        while !file.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(20 + delay * 3));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        store::read(&file).expect("a whole file");
+    }
+    store::write(&example(), &file).unwrap();
+    assert_eq!(names_in(dir.path()), [file]);
+}
+
+#[test]
 fn a_run_that_no_file_may_have_leaves_the_old_file() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.json");
@@ -205,7 +251,10 @@ fn writing_that_fails_in_the_middle_leaves_the_old_file() {
     run.warnings = vec!["x".repeat(1 << 20)];
     if let Some(path) = std::env::var_os("SYSCOST_TEST_LIMITED") {
         let error = store::write(&run, Path::new(&path)).unwrap_err().to_string();
-        assert!(error.contains(": cannot be written (File too large (os error 27)): make room"), "{error}");
+        assert!(error.ends_with(
+            ": cannot be written (File too large (os error 27)): make room, or choose another place; an earlier file of \
+             that name is unchanged"
+        ), "{error}");
         return;
     }
     let dir = tempfile::tempdir().unwrap();

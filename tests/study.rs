@@ -2,7 +2,7 @@
 //! of the tool parse, name what exists, and hold where they can be run.
 
 use std::process::Command;
-use syscost::plan::Study;
+use syscost::plan::{Choices, Study};
 use syscost::runner::{Environment, Fixture, Language, RunDirectory, read_catalogue};
 
 const HEAD: &str = "title = \"t\"\n";
@@ -45,7 +45,7 @@ fn what_only_the_catalogue_knows_is_told_with_its_line_too() {
     let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
     let plan = |text: &str| {
         let study = Study::parse("x", "x.toml", &format!("{HEAD}{text}")).unwrap();
-        study.plan(&catalogue, &[], &[]).unwrap_err().to_string()
+        study.plan(&catalogue, &Choices::default()).unwrap_err().to_string()
     };
     let umask = "[[case]]\nname = \"a\"\noperation = \"id.umask\"\n";
     assert!(
@@ -67,11 +67,25 @@ fn an_unknown_study_is_told_which_there_are() {
 }
 
 #[test]
+fn a_study_of_too_many_cases_is_refused() {
+    let text = "title = 'x'\n[parameters]\na = '1..200+1'\nb = '1..200+1'\nc = '1..200+1'\n[[case]]\nname = 'a'\n\
+                language = 'c'\nbody = '{a}{b}{c}'\nenvironments = ['native', 'static']\n[[case]]\nname = 'b'\nlanguage = \
+                'c'\nbody = '{a}'\n";
+    let study = Study::parse("x", "x.toml", text).unwrap();
+    let error = study.plan(&[], &Choices::default()).unwrap_err().to_string();
+    assert!(error.starts_with("these are 16000200 cases, more than 10000: "), "{error}");
+    let settings = ["b", "c"].map(|name| format!("{name}=1").parse().unwrap());
+    let most = Choices { settings: &settings, most_cases: 600, ..Choices::default() };
+    assert_eq!(study.plan(&[], &most).unwrap().planned.len(), 600 + 2, "and the empty loops");
+    assert!(study.plan(&[], &Choices { most_cases: 599, ..most }).is_err());
+}
+
+#[test]
 fn every_study_names_what_exists() {
     let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
     for name in Study::names() {
         let study = Study::find(&name).unwrap();
-        let plan = study.plan(&catalogue, &[], &[]).unwrap();
+        let plan = study.plan(&catalogue, &Choices::default()).unwrap();
         assert!(plan.planned.len() > 5, "{name}");
         assert!(!study.view.title.is_empty() && !study.view.question.is_empty(), "{name}");
     }
@@ -83,7 +97,7 @@ fn parameters_environments_and_fixtures_multiply_cases() {
     let study = Study::find("perlio").unwrap();
     let names = |settings: &[&str]| {
         let settings: Vec<_> = settings.iter().map(|s| s.parse().unwrap()).collect();
-        let plan = study.plan(&catalogue, &settings, &[]).unwrap();
+        let plan = study.plan(&catalogue, &Choices { settings: &settings, ..Choices::default() }).unwrap();
         let cases: Vec<String> = plan.planned.iter().map(|p| p.case.to_string()).filter(|c| c.contains('=')).collect();
         (cases, plan.fixtures)
     };
@@ -93,7 +107,10 @@ fn parameters_environments_and_fixtures_multiply_cases() {
     let (cases, fixtures) = names(&["size=2K"]);
     assert_eq!(cases, ["none size=2K", "perlio size=2K", "mmap size=2K", "raw size=2K", "unix size=2K"]);
     assert_eq!(fixtures, [Fixture::File { name: "lines-2048".into(), size: 2048, line_length: 64 }]);
-    let locking = Study::find("locking").unwrap().plan(&catalogue, &[], &["native".into()]).unwrap();
+    let locking = Study::find("locking")
+        .unwrap()
+        .plan(&catalogue, &Choices { environments: &["native".into()], ..Choices::default() })
+        .unwrap();
     assert!(locking.planned.iter().all(|p| p.case.environment == "native"));
 }
 

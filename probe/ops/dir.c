@@ -23,7 +23,7 @@ static uint64_t entries;
 
 static void make_directory(void) {
     char path[64];
-    entries = param("entries");
+    entries = param_entries();
     CHECK(mkdir(LISTED, 0700) == 0);
     for (uint64_t i = 0; i < entries; i++) {
         snprintf(path, sizeof path, LISTED "/f%08llu", (unsigned long long)i);

@@ -35,7 +35,6 @@ static void allow_descriptors(void) {
 /* Opens `count` pipes; returns the writing end of the last. */
 static int open_pipes(uint64_t count) {
     int ends[2] = {-1, -1};
-    if (count < 1 || count > 1 << 20) fail(EINVAL, "parameter fds: from 1 to 1M");
     allow_descriptors();
     polled = calloc(count, sizeof *polled);
     CHECK(polled != NULL);
@@ -46,10 +45,12 @@ static int open_pipes(uint64_t count) {
     return ends[1];
 }
 
-static void setup_poll_none(void) { open_pipes(param("fds")); }
+static uint64_t wanted(void) { return param_within("fds", 1, 1 << 20); }
+
+static void setup_poll_none(void) { open_pipes(wanted()); }
 
 static void setup_poll_one(void) {
-    CHECK(write(open_pipes(param("fds")), "x", 1) == 1);
+    CHECK(write(open_pipes(wanted()), "x", 1) == 1);
     ready = 1;
 }
 
@@ -193,9 +194,7 @@ static void map_rings(const struct io_uring_params *made) {
 
 static void setup_uring(void) {
     struct io_uring_params made = {0};
-    uint64_t batch = param("batch");
-    if (batch < 1 || batch > 4096) fail(EINVAL, "parameter batch: from 1 to 4096");
-    uring.batch = (unsigned)batch;
+    uring.batch = (unsigned)param_within("batch", 1, 4096);
     uring.fd = (int)syscall(SYS_io_uring_setup, uring.batch, &made);
     if (uring.fd < 0) fail(errno, "io_uring_setup");
     map_rings(&made);

@@ -101,11 +101,13 @@ static void run_getcpu_raw(uint64_t n) {
     LOOP(n) CHECK(syscall(SYS_getcpu, &cpu, NULL, NULL) == 0);
 }
 
+enum { MOST_RANDOM = (1 << 25) - 1 }; /* bytes that every kernel gives at once (getrandom(2)) */
+
 static void *random_bytes;
 static size_t random_size;
 
 static void setup_getrandom(void) {
-    random_size = (size_t)param("size");
+    random_size = (size_t)param_within("size", 0, MOST_RANDOM);
     CHECK((random_bytes = malloc(random_size + 1)) != NULL);
     memset(random_bytes, 1, random_size); /* so that no page is touched first in a batch */
 }

@@ -42,8 +42,7 @@ static char *make_buffer(size_t bytes) {
 }
 
 static void setup_buffer(void) {
-    size = param("size");
-    if (size < 1 || size > MOST) fail(EINVAL, "parameter size: from 1 to 1M");
+    size = param_within("size", 1, MOST);
     buffer = make_buffer(size);
 }
 
@@ -109,9 +108,7 @@ static int parts_used;
 static ssize_t parts_size;
 
 static void setup_parts(void) {
-    uint64_t count = param("iovcnt"), each = param("size");
-    if (count < 1 || count > 1024) fail(EINVAL, "parameter iovcnt: from 1 to 1024");
-    if (each < 1 || each > MOST) fail(EINVAL, "parameter size: from 1 to 1M");
+    uint64_t count = param_within("iovcnt", 1, 1024), each = param_within("size", 1, MOST);
     parts = calloc(count, sizeof *parts);
     CHECK(parts != NULL);
     buffer = make_buffer(count * each);

@@ -37,10 +37,7 @@ static size_t size;
 static pid_t partners[MOST_PROCESSES];
 static size_t partners_used;
 
-static void set_size(void) {
-    size = (size_t)param("size");
-    if (size < 1 || size > sizeof data) fail(EMSGSIZE, "parameter size");
-}
+static void set_size(void) { size = (size_t)param_within("size", 1, sizeof data); }
 
 /* A partner that is gone must be an error, not a signal. */
 static void start(void (*body)(void)) {
@@ -228,32 +225,37 @@ static void run_sysv_queue(uint64_t n) {
     }
 }
 
+static int make_queue(key_t key) { return msgget(key, IPC_CREAT | IPC_EXCL | 0600); }
+
 static void setup_sysv_queue(void) {
     set_size();
-    CHECK((queue = msgget(IPC_PRIVATE, 0600)) >= 0);
-    remember_object("msg", queue);
+    CHECK((queue = make_object(make_queue)) >= 0);
     start(echo_sysv);
     run_sysv_queue(1);
 }
 
 static void teardown_sysv_queue(void) {
     teardown();
-    if (queue < 0) return;
-    msgctl(queue, IPC_RMID, NULL);
-    forget_object("msg", queue);
+    if (queue >= 0) msgctl(queue, IPC_RMID, NULL);
 }
 
 #ifdef __linux__
 static mqd_t asked, answered;
 
-static mqd_t open_queue(const char *suffix) {
-    char name[64];
+/* The name is free again at once: the queue lives on until its last descriptor is closed. */
+static mqd_t open_queue(void) {
+    enum { ATTEMPTS = 1000 };
     struct mq_attr form = {.mq_maxmsg = 1, .mq_msgsize = (long)size};
-    mqd_t queue_opened;
-    snprintf(name, sizeof name, "/syscost-%ld-%s", (long)getpid(), suffix);
-    CHECK((queue_opened = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &form)) != (mqd_t)-1);
-    CHECK(mq_unlink(name) == 0); /* the queue lives on until its last descriptor is closed */
-    return queue_opened;
+    mqd_t opened = (mqd_t)-1;
+    const char *name;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        name = queue_name(i);
+        opened = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &form);
+        if (opened != (mqd_t)-1 || errno != EEXIST) break;
+    }
+    CHECK(opened != (mqd_t)-1);
+    CHECK(mq_unlink(name) == 0);
+    return opened;
 }
 
 static void echo_posix(void) {
@@ -272,8 +274,8 @@ static void run_posix_queue(uint64_t n) {
 
 static void setup_posix_queue(void) {
     set_size();
-    asked = open_queue("asked");
-    answered = open_queue("answered");
+    asked = open_queue();
+    answered = open_queue();
     start(echo_posix);
     run_posix_queue(1);
 }
@@ -286,7 +288,7 @@ static size_t working_words;
 
 /* Every process of the ring has pages of its own: they are written after fork(). */
 static void make_working_set(void) {
-    size_t bytes = (size_t)param("ws") << 10;
+    size_t bytes = param_memory("ws", 1 << 10, param("procs"));
     if (bytes == 0) return;
     CHECK((working_set = malloc(bytes)) != NULL);
     memset((void *)working_set, 1, bytes);
@@ -316,8 +318,8 @@ static void run_ring(uint64_t n) {
 
 /* Each partner reads from the process before it; the last one's pipe comes back to this process, the first. */
 static void setup_ring(void) {
-    uint64_t processes = param("procs");
-    if (processes < 1 || processes > MOST_PROCESSES) fail(EINVAL, "parameter procs");
+    uint64_t processes = param_within("procs", 1, MOST_PROCESSES);
+    param_memory("ws", 1 << 10, processes); /* refused here, not by each process */
     size = 1;
     make_pipe(&mine.in, &mine.out);
     for (uint64_t i = 1; i < processes; i++) {

@@ -48,7 +48,12 @@ static void setup_page(void) {
 
 static size_t size;
 
-static void setup_mmap_munmap(void) { size = (size_t)param("size"); }
+static void setup_mmap_munmap(void) {
+    size = (size_t)param_within("size", 1, SIZE_MAX / 2);
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) fail(errno, "parameter size: mmap()");
+    CHECK(munmap(at, size) == 0);
+}
 
 static void run_mmap_munmap(uint64_t n) {
     LOOP(n) {
@@ -219,16 +224,12 @@ static void setup_own_segments(void) {
 
 static int segment = -1;
 
-static void setup_segment(void) {
-    segment = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
-    CHECK(segment >= 0);
-    remember_object("shm", segment);
-}
+static int make_segment(key_t key) { return shmget(key, 4096, IPC_CREAT | IPC_EXCL | 0600); }
+
+static void setup_segment(void) { CHECK((segment = make_object(make_segment)) >= 0); }
 
 static void remove_segment(void) {
-    if (segment < 0) return;
-    shmctl(segment, IPC_RMID, NULL);
-    forget_object("shm", segment);
+    if (segment >= 0) shmctl(segment, IPC_RMID, NULL);
 }
 
 static void run_shmat_shmdt(uint64_t n) {

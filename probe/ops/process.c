@@ -21,7 +21,7 @@
 /* ---- memory of the parent: what fork() has to copy the page tables of ---- */
 
 static void touch_memory(void) {
-    size_t size = (size_t)param("rss") << 20;
+    size_t size = param_memory("rss", 1 << 20, 1);
     if (size == 0) return;
     volatile char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED);

@@ -16,6 +16,7 @@ use super::here::{fault_count, s};
 use super::spread::{MODEL_SD, Seconds, Z, sum, sum_by_call};
 use super::units::{CREATION, FAMILIES, FAULTS, bare_name};
 use crate::model::{By, CallCount, Class, Profile};
+use indexmap::IndexMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
@@ -91,15 +92,17 @@ pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change 
     };
     let Some(here) = here else { return change };
     let mut kept_out = CallCount::default();
+    let mut unpriced = IndexMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
         match row(&count, here, there) {
             Some(row) => change.rows.push(row),
             None => {
                 kept_out.add(&count);
-                keep_out(&mut change.unpriced, &count);
+                keep_out(&mut unpriced, &count);
             }
         }
     }
+    change.unpriced = unpriced.into_iter().map(|(call, (calls, seconds))| (call, calls, seconds)).collect();
     change.rows.sort_by(|a, b| b.change.value.abs().total_cmp(&a.change.value.abs()));
     change.crossings = crossings(&profile.all_calls(), here, there, "all crossings");
     change.lines = lines(profile, &change.rows, &kept_out, here, there);
@@ -109,15 +112,11 @@ pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change 
     change
 }
 
-fn keep_out(unpriced: &mut Vec<(String, u64, Option<f64>)>, count: &CallCount) {
+fn keep_out(unpriced: &mut IndexMap<String, (u64, Option<f64>)>, count: &CallCount) {
     let seconds = count.on_cpu_ns.map(s);
-    match unpriced.iter_mut().find(|(call, ..)| *call == count.call) {
-        Some((_, calls, sum)) => {
-            *calls += count.calls;
-            *sum = sum.map_or(seconds, |sum| Some(sum + seconds.unwrap_or(0.0)));
-        }
-        None => unpriced.push((count.call.clone(), count.calls, seconds)),
-    }
+    let (calls, sum) = unpriced.entry(count.call.clone()).or_insert((0, None));
+    *calls = calls.saturating_add(count.calls);
+    *sum = sum.map_or(seconds, |sum| Some(sum + seconds.unwrap_or(0.0)));
 }
 
 fn row(count: &CallCount, here: &Costs, there: &Costs) -> Option<ChangeRow> {
@@ -232,7 +231,7 @@ fn wall(profile: &Profile, total: Option<&Line>) -> Option<(f64, Seconds)> {
     let change = total?.change;
     let cpu = profile.usage.user_ns.zip(profile.usage.system_ns).map(|(user, system)| s(user) + s(system));
     // As parallel as it was here, the change spreads; as serial as it may be, all of it is waited for.
-    let parallel = cpu.map_or(1.0, |cpu| (cpu / wall).max(1.0));
+    let parallel = cpu.map_or(1.0, |cpu| if wall > 0.0 { (cpu / wall).max(1.0) } else { 1.0 });
     let value = wall + change.value / parallel;
     let ends = [change.low, change.high, change.low / parallel, change.high / parallel].map(|end| wall + end);
     let low = ends.iter().copied().fold(value, f64::min).max(0.0);

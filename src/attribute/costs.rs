@@ -1,17 +1,21 @@
 //! Unit costs out of a run: what one call of a class costs there. Pure.
 
 use super::spread::{PER_DOUBLING, Z};
-use super::units::{NULL_CALLS, Per, Unit, unit_of};
-use crate::model::{Class, Run, Size};
+use super::units::{NULL_CALLS, Per, UNITS, Unit, unit_of};
+use crate::model::{Class, Nanos, Run, Size};
 use crate::summary::{Row, summarize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The operations of a run that were measured in one environment.
 #[derive(Clone, Debug)]
 pub struct Costs {
     /// Where they are from, in a few words: kernel and environment, or the article.
     pub label: String,
-    points: Vec<Point>,
+    /// By operation, in the order of the run.
+    points: HashMap<String, Vec<Point>>,
+    /// The cost over each parameter that prices classes, by operation and parameter: made once, as a profile may have as many
+    /// classes as a run has points.
+    lines: HashMap<(&'static str, &'static str), Vec<(u64, Cost)>>,
     /// In how many threads at once the operations were measured.
     pub threads: u64,
     /// Whether any cost has an interval: published figures have none.
@@ -21,7 +25,6 @@ pub struct Costs {
 /// An operation at one set of parameters.
 #[derive(Clone, Debug, PartialEq)]
 struct Point {
-    operation: String,
     params: BTreeMap<String, u64>,
     cost: Cost,
     /// System calls per iteration, if they were counted.
@@ -67,17 +70,19 @@ impl Costs {
         let summary = summarize(run);
         let rows = summary.rows.iter().chain(&summary.baselines);
         let own = rows.filter(|row| row.case.language.is_none() && row.case.environment == environment);
-        let mut points: Vec<Point> = Vec::new();
-        for point in own.filter_map(point) {
-            if !points.iter().any(|other| other.operation == point.operation && other.params == point.params) {
-                points.push(point);
+        let mut points: HashMap<String, Vec<Point>> = HashMap::new();
+        let mut seen = HashSet::new();
+        for (operation, point) in own.filter_map(|row| Some((&row.case.operation, point(row)?))) {
+            if seen.insert((operation, point.params.clone())) {
+                points.entry(operation.clone()).or_default().push(point);
             }
         }
-        let threads = points.iter().map(Point::threads).min().unwrap_or(1);
+        let threads = points.values().flatten().map(Point::threads).min().unwrap_or(1);
         // Of operations in one thread and in several the former are taken: they are what one call costs.
-        points.retain(|point| point.threads() == threads);
-        let has_intervals = points.iter().any(|point| point.cost.log_sd > 0.0);
-        Ok(Costs { label: label(run, &environment), points, threads, has_intervals })
+        points.values_mut().for_each(|points| points.retain(|point| point.threads() == threads));
+        let has_intervals = points.values().flatten().any(|point| point.cost.log_sd > 0.0);
+        let lines = lines(&points);
+        Ok(Costs { label: label(run, &environment), points, lines, threads, has_intervals })
     }
 
     /// The bare crossing of the boundary, and which call measured it.
@@ -109,7 +114,7 @@ impl Costs {
 
     /// The cost of an operation that does not enter the kernel, such as a clock read by the vDSO; `None` where it does.
     pub fn user_mode(&self, operation: &str) -> Option<Cost> {
-        self.points.iter().find(|point| point.operation == operation && !point.enters).map(|point| point.cost)
+        self.points_of(operation).iter().find(|point| !point.enters).map(|point| point.cost)
     }
 
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
@@ -126,7 +131,7 @@ impl Costs {
     /// The bare crossings of those calls of an iteration that are other calls than the unit's: a program that is traced makes
     /// them too, and they are counted there. `less` has taken off those of its own operations.
     fn other_crossings_ns(&self, unit: &Unit, operation: &str) -> f64 {
-        let entries = |name: &str| self.points.iter().find(|point| point.operation == name)?.entries;
+        let entries = |name: &str| self.points_of(name).first()?.entries;
         let less: Option<f64> = unit.less.iter().map(|name| entries(name)).sum();
         let others = entries(operation).zip(less).map_or(0.0, |(all, less)| (all - less - unit.count).max(0.0));
         others * self.null_call().map_or(0.0, |null| null.cost.ns)
@@ -134,18 +139,32 @@ impl Costs {
 
     /// The cost of `operation` where one parameter has this value, along a line between logarithms.
     fn at(&self, operation: &str, parameter: Option<(&str, u64)>) -> Option<Price> {
-        let points: Vec<&Point> =
-            self.points.iter().filter(|point| point.operation == operation && point.enters).collect();
-        let first = *points.first()?;
-        let Some((name, value)) = parameter else {
-            return Some(Price { cost: first.cost, beyond: 0.0, from: operation.to_string() });
-        };
-        let line = series(&points, name);
-        match line.is_empty() {
-            true => Some(Price { cost: first.cost, beyond: 0.0, from: operation.to_string() }),
-            false => Some(on_line(operation, name, &line, value)),
+        let first = self.points_of(operation).iter().find(|point| point.enters)?;
+        let line = parameter.and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
+        match line {
+            None => Some(Price { cost: first.cost, beyond: 0.0, from: operation.to_string() }),
+            Some((name, value, line)) => Some(on_line(operation, name, line, value)),
         }
     }
+
+    fn points_of(&self, operation: &str) -> &[Point] {
+        self.points.get(operation).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The costs over their parameter of all operations that price by one, none of them empty.
+fn lines(points: &HashMap<String, Vec<Point>>) -> HashMap<(&'static str, &'static str), Vec<(u64, Cost)>> {
+    let mut lines = HashMap::new();
+    for (unit, name) in UNITS.iter().filter_map(|unit| Some((unit, unit.per.parameter()?))) {
+        for operation in unit.operations {
+            let entering = points.get(*operation).into_iter().flatten().filter(|point| point.enters);
+            let line = series(&entering.collect::<Vec<_>>(), name);
+            if !line.is_empty() {
+                lines.insert((*operation, name), line);
+            }
+        }
+    }
+    lines
 }
 
 /// The points that differ in `name` alone, ascending: of the sets of other parameters the one with most points, of equal
@@ -177,7 +196,7 @@ fn on_line(operation: &str, name: &str, line: &[(u64, Cost)], value: u64) -> Pri
             from: format!("{nearest}{operation} {name}={}", Size(end.0)),
         };
     }
-    let above = line.iter().position(|point| point.0 > value).unwrap_or(line.len() - 1);
+    let above = line.partition_point(|point| point.0 <= value).min(line.len() - 1);
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
     let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
     let ns = (low.ns.ln() + share * (high.ns.ln() - low.ns.ln())).exp();
@@ -186,18 +205,15 @@ fn on_line(operation: &str, name: &str, line: &[(u64, Cost)], value: u64) -> Pri
     Price { cost: Cost { ns, log_sd: low.log_sd.max(high.log_sd) }, beyond: 0.0, from }
 }
 
-/// A row as a point; `None` where it has no cost above 0.
+/// A row as a point; `None` where it has no cost.
 fn point(row: &Row) -> Option<Point> {
     let figure = row.figure.as_ref().ok()?;
-    let ns = figure.net.unwrap_or(figure.median).0;
-    if !ns.is_finite() || ns <= 0.0 {
-        return None;
-    }
+    let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
     let half = figure.interval.map_or(0.0, |interval| (interval.high - interval.low).abs() / 2.0);
     let entries = row.entries.as_ref().map(|entries| entries.total());
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault(&row.case.operation);
     let cost = Cost { ns, log_sd: half / Z / ns };
-    Some(Point { operation: row.case.operation.clone(), params: row.case.effective_params(), cost, entries, enters })
+    Some(Point { params: row.case.effective_params(), cost, entries, enters })
 }
 
 /// Faults enter the kernel without a system call.

@@ -15,6 +15,9 @@ pub const MODEL_SD: f64 = std::f64::consts::LN_2 / Z;
 /// The same, for each doubling of a parameter beyond the measured values.
 pub const PER_DOUBLING: f64 = 0.05;
 
+/// A range is no wider than this either way, as a logarithm: an interval that says nothing must not become infinite.
+const WIDEST: f64 = 100.0;
+
 /// 95% of a normal distribution lie within so many standard deviations.
 pub const Z: f64 = 1.96;
 
@@ -38,7 +41,7 @@ impl Seconds {
 
     /// A value whose logarithm has this standard deviation.
     pub fn within(value: f64, log_sd: f64) -> Seconds {
-        let factor = (Z * log_sd).exp();
+        let factor = (Z * log_sd).min(WIDEST).exp();
         Seconds::between(value, value / factor, value * factor)
     }
 

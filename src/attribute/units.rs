@@ -21,14 +21,25 @@ pub enum Per {
 }
 
 impl Per {
-    /// The operation's parameter and its value in `class`.
-    pub fn of(self, class: &Class) -> Option<(&'static str, u64)> {
+    /// The operation's parameter; `None` where one cost is all.
+    pub fn parameter(self) -> Option<&'static str> {
         match self {
             Per::Flat => None,
-            Per::Size => class.size.map(|value| ("size", value)),
-            Per::Depth => class.depth.map(|value| ("depth", value)),
-            Per::Set => class.set.map(|value| ("fds", value)),
+            Per::Size => Some("size"),
+            Per::Depth => Some("depth"),
+            Per::Set => Some("fds"),
         }
+    }
+
+    /// The operation's parameter and its value in `class`.
+    pub fn of(self, class: &Class) -> Option<(&'static str, u64)> {
+        let value = match self {
+            Per::Flat => None,
+            Per::Size => class.size,
+            Per::Depth => class.depth,
+            Per::Set => class.set,
+        };
+        self.parameter().zip(value)
     }
 
     /// Values between which most classes lie, as `--param` takes them; `None` where one cost is all.

@@ -7,7 +7,7 @@ use super::progress::Progress;
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Operation, Planned, SHARED, THREADS};
-use crate::plan::{self, Setting, Subject};
+use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Format, Screen};
 use crate::session::{Session, Wishes};
 use crate::summary::{Row, summarize};
@@ -78,6 +78,10 @@ fn wishes(args: &ExplainArgs) -> Wishes {
     }
 }
 
+fn choices(args: &ExplainArgs) -> Choices<'_> {
+    Choices { settings: &args.params, ..Choices::default() }
+}
+
 fn check(args: &ExplainArgs) -> Result<()> {
     if args.format == Format::Csv && !args.variants {
         bail!("--format csv is for tables; without --variants use text, markdown or json");
@@ -113,7 +117,7 @@ fn one(
     screen: Screen,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let planned = usage(plan::select(catalogue, &[Subject::Operation(operation)], &args.params, &[]))?;
+    let planned = usage(plan::select(catalogue, &[Subject::Operation(operation)], &choices(args)))?;
     let explanation = explain::explain(session.workers(), &planned[0], operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let cost = costs(session, planned)?.remove(0);
@@ -135,7 +139,7 @@ fn variants(
 ) -> Result<()> {
     let (family, members) = usage(family(catalogue, operation))?;
     let subjects: Vec<Subject> = members.iter().map(|o| Subject::Operation(o)).collect();
-    let planned = usage(plan::select(catalogue, &subjects, &args.params, &[]))?;
+    let planned = usage(plan::select(catalogue, &subjects, &choices(args)))?;
     let of_each = members.iter().zip(&planned);
     let explained: Vec<_> = of_each.map(|(o, planned)| explain::explain(session.workers(), planned, o)).collect();
     let with_cost = members.iter().zip(explained).zip(costs(session, planned)?);

@@ -106,6 +106,7 @@ pub fn main() -> u8 {
 }
 
 fn started(arguments: Arguments) -> Result<Exit> {
+    crate::kernel::process::survive_file_size_limit();
     match &arguments.command {
         // Their standard output is another's, or nothing.
         Some(Command::Trace(args)) => return trace::run(args),

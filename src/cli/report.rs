@@ -5,7 +5,7 @@ mod files;
 use super::Exit;
 use super::compare::labels;
 use super::error::usage;
-use crate::compare::{Comparison, Options, Selection, compare};
+use crate::compare::{Column, Comparison, Options, Selection, compare};
 use crate::plan::Pattern;
 use crate::report::figure::Figure;
 use crate::report::figures;
@@ -14,6 +14,7 @@ use crate::report::portrait::Portrait;
 use crate::report::{svg, write_lines};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
 /// Make a page of result files that stands alone: it opens offline, in any browser, and loads nothing.
@@ -81,10 +82,10 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
-    let portraits = files::portraits(args, &selection)?;
+    let mut portraits = files::portraits(args, &selection)?;
     let baseline = usage(files::baseline(args, &portraits))?;
     portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
-    let comparison = (portraits.len() > 1).then(|| compared(&portraits, baseline, selection));
+    let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
     let page = Page { files: &portraits, comparison: comparison.as_ref() };
     let made = match args.format {
         Kind::Html => {
@@ -128,9 +129,17 @@ fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
     }
 }
 
-fn compared(portraits: &[Portrait], baseline: usize, selection: Selection) -> Comparison {
-    let columns: Vec<_> = portraits.iter().map(|portrait| portrait.column.clone()).collect();
-    compare(&columns, &Options { baseline, selection, ..Options::default() })
+/// The portraits lend their rows, which may be many, and have them again afterwards.
+fn compared(portraits: &mut [Portrait], baseline: usize, selection: Selection) -> Comparison {
+    let lent = |portrait: &mut Portrait| Column {
+        info: portrait.column.info.clone(),
+        rows: take(&mut portrait.column.rows),
+        derived: take(&mut portrait.column.derived),
+    };
+    let columns: Vec<Column> = portraits.iter_mut().map(lent).collect();
+    let comparison = compare(&columns, &Options { baseline, selection, ..Options::default() });
+    portraits.iter_mut().zip(columns).for_each(|(portrait, column)| portrait.column = column);
+    comparison
 }
 
 fn figure(args: &ReportArgs, page: &Page) -> Result<Figure> {

@@ -6,7 +6,7 @@ use super::show::{View, write_run};
 use super::{Exit, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
-use crate::plan::{Code, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
+use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
 use crate::runner::Environment;
 use crate::session::{Session, Wishes};
 use anyhow::{Result, anyhow};
@@ -52,6 +52,9 @@ pub struct RunArgs {
     /// included. May be given more than once.
     #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
     params: Vec<Setting>,
+    /// More cases than this are refused: each combination of values is one, and has a process of its own.
+    #[arg(long, value_name = "N", default_value_t = MOST_CASES)]
+    max_cases: u64,
     /// How many do each operation at once, each on a CPU of its own; a list or ranges, one case each. One of them is timed
     /// while the others keep on. They are processes with files of their own [same as --param threads=N].
     #[arg(long, value_name = "N[,N...]", value_parser = threads)]
@@ -65,6 +68,10 @@ pub struct RunArgs {
     /// A snippet's code at file scope (imports, functions), for all snippets of that language.
     #[arg(long = "prelude", value_name = "LANG:CODE")]
     preludes: Vec<Code>,
+    /// Run a study or @FILE also where others may have written it: it does whatever it likes, as you. Without this flag only
+    /// files run that belong to you or root and that nobody else may write.
+    #[arg(long)]
+    trust_files: bool,
     /// How the probe and C snippets are built: native, static, m32. A column each.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environment)]
     environments: Vec<String>,
@@ -94,7 +101,8 @@ Examples:
   syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median'
 
-The files that operations work on are made in a private directory below TMPDIR.";
+The files that operations work on are made in a private directory below TMPDIR (where that is not set: /tmp, or
+XDG_RUNTIME_DIR where /tmp cannot be used). What a killed run left there is removed by the next one.";
 
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -142,7 +150,8 @@ impl RunArgs {
     }
 
     fn surroundings(&self) -> Surroundings {
-        Surroundings { preludes: by_language(&self.preludes), setups: by_language(&self.setups) }
+        let (preludes, setups) = (by_language(&self.preludes), by_language(&self.setups));
+        Surroundings { preludes, setups, trust_files: self.trust_files }
     }
 
     fn wishes(&self, study: Option<&Study>) -> Wishes {
@@ -166,6 +175,12 @@ impl RunArgs {
         self.study.as_deref().or(nothing.then_some(TOUR)).map(Study::find).transpose()
     }
 
+    /// What others may have written does not run unless the user says so; the files of patterns are checked with them.
+    fn check_trust(&self, study: Option<&Study>) -> Result<()> {
+        study.map_or(Ok(()), |study| study.may_run(self.trust_files))?;
+        Ok(self.setups.iter().chain(&self.preludes).try_for_each(|code| code.may_run(self.trust_files))?)
+    }
+
     /// All parameters that were asked for, those with a flag of their own included.
     fn settings(&self) -> Vec<Setting> {
         let shared = self.shared.then(|| Setting { name: SHARED.to_string(), values: vec![1] });
@@ -173,11 +188,13 @@ impl RunArgs {
     }
 
     fn plan(&self, session: &Session, study: Option<&Study>) -> Result<StudyPlan> {
+        let settings = self.settings();
+        let choices = Choices { settings: &settings, environments: &self.environments, most_cases: self.max_cases };
         if let Some(study) = study {
-            return study.plan(&session.catalogue, &self.settings(), &self.environments);
+            return study.plan(&session.catalogue, &choices);
         }
         let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
-        let planned = select(&session.catalogue, &subjects, &self.settings(), &self.environments)?;
+        let planned = select(&session.catalogue, &subjects, &choices)?;
         Ok(StudyPlan::without_study(planned))
     }
 }
@@ -187,8 +204,11 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     check_destination("--out", args.out.as_deref())?;
     let study = usage(args.study())?;
+    usage(args.check_trust(study.as_ref()))?;
     let mut session = usage(Session::open(args.wishes(study.as_ref())))?;
     let plan = usage(args.plan(&session, study.as_ref()))?;
+    usage(session.check_limits(&plan.planned))?;
+    usage(session.check_room(&plan.fixtures))?;
     session.make_fixtures(&plan.fixtures)?;
     session.study = study.map(|study| study.view);
     let (run, stored) = session.measure(plan.planned.clone(), &progress, args.out.as_deref());

@@ -126,7 +126,7 @@ impl TraceArgs {
 /// What is said when the command has ended and the table does not say it: on another screen or in a format that has no
 /// room for it. Lost data is told in any case.
 fn closing(profile: &Profile, told: bool) -> Vec<String> {
-    let calls: u64 = profile.groups.iter().flat_map(|group| &group.calls).map(|call| call.calls).sum();
+    let calls = profile.all_calls().calls;
     let added = profile.tracer.added_per_call_ns.map(|ns| {
         let seconds = calls as f64 * ns / 1e9;
         format!("{calls} calls; tracing added about {seconds:.3} s ({:.2} us each, calibrated)", ns / 1e3)

@@ -3,6 +3,7 @@
 
 use super::column::{Column, ColumnInfo};
 use super::facts::{FACTS, measured, shortened};
+use super::index::MOST_CANDIDATES;
 use super::rows::ComparedRow;
 use super::verdict::{Mark, Verdict};
 use super::work::{Work, work};
@@ -202,6 +203,17 @@ fn one_launch(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> Option<String> {
 fn lonely(infos: &[&ColumnInfo], rows: &[ComparedRow]) -> Option<String> {
     let lone = rows.iter().filter(|row| row.cells.iter().flatten().count() < infos.len()).count();
     (lone > 0).then(|| format!("not in all files, by operation or parameters: {lone} of {}", some_rows(rows.len())))
+}
+
+/// Records that stand alone because a row for them was not looked for.
+pub fn unsought(count: usize) -> Option<String> {
+    (count > 0).then(|| {
+        format!(
+            "{}, each of a file whose parameters others do not have all, stand alone: a row to put them beside is not \
+             looked for among more than {MOST_CANDIDATES} of one name",
+            some_rows(count)
+        )
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::derive::DerivedRow;
 use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
 use crate::stats::{self, Launches};
-use crate::summary::{self, Figure, Row};
+use crate::summary::{self, Figure, Row, Summary};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -53,8 +53,12 @@ pub struct ColumnRow {
 impl Column {
     /// Condenses `run`; the study in it makes the derived rows.
     pub fn new(label: &str, run: &Run) -> Column {
+        Column::of(label, run, &summary::summarize(run))
+    }
+
+    /// The same where `summary` is that of `run` already.
+    pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
         let (range, _) = summary::steady_range(run);
-        let summary = summary::summarize(run);
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
@@ -62,7 +66,8 @@ impl Column {
         let row = |record: &Record| Some(condensed(record, shown.get(&record.case)?, &range));
         let (asked, others): (Vec<_>, Vec<_>) = run.records.iter().partition(|r| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
-        Column { info: ColumnInfo::new(label, run, summary.warnings), rows, derived: summary.derived }
+        let info = ColumnInfo::new(label, run, summary.warnings.clone());
+        Column { info, rows, derived: summary.derived.clone() }
     }
 
     /// The record of the reference system call in the native environment.

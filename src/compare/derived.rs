@@ -4,6 +4,7 @@ use super::column::Column;
 use super::select::Selection;
 use crate::derive::{DerivedRow, Value};
 use crate::model::{Combination, Derived, Scale, StudyView};
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
 /// One derived row over all columns.
@@ -23,9 +24,9 @@ pub struct ComparedDerived {
 
 /// The derived rows of all columns; none without a study, since runs of several studies have nothing in common.
 pub fn beside(columns: &[Column], selection: &Selection) -> Vec<ComparedDerived> {
-    let mut rows: Vec<ComparedDerived> = Vec::new();
+    let mut rows = Rows::new();
     if selection.study.is_none() {
-        return rows;
+        return Vec::new();
     }
     for (index, column) in columns.iter().enumerate() {
         column.derived.iter().for_each(|derived| place(&mut rows, columns.len(), index, derived));
@@ -33,12 +34,14 @@ pub fn beside(columns: &[Column], selection: &Selection) -> Vec<ComparedDerived>
     if let Some(study) = &selection.study {
         study.view.derived.iter().for_each(|derived| fill_in(&mut rows, columns, derived, &study.view));
     }
-    rows.retain(|row| selection.takes_derived(&row.name, &row.of));
-    rows
+    rows.into_values().filter(|row| selection.takes_derived(&row.name, &row.of)).collect()
 }
 
+/// By name, environment and parameters.
+type Rows = IndexMap<(String, String, BTreeMap<String, u64>), ComparedDerived>;
+
 /// Articles print some derived figures themselves, and not what they are made of: records of the row's name.
-fn fill_in(rows: &mut Vec<ComparedDerived>, columns: &[Column], derived: &Derived, study: &StudyView) {
+fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &StudyView) {
     for (index, column) in columns.iter().enumerate() {
         let records = column.rows.iter().filter(|row| row.asked && row.case.label() == derived.name);
         for (record, figure) in records.filter_map(|row| Some((row, row.figure.as_ref().ok()?))) {
@@ -59,16 +62,10 @@ fn fill_in(rows: &mut Vec<ComparedDerived>, columns: &[Column], derived: &Derive
 }
 
 /// Puts a derived row of one column beside those of the others; the first of one name counts.
-fn place(rows: &mut Vec<ComparedDerived>, columns: usize, index: usize, derived: &DerivedRow) {
-    let at = rows.iter().position(|row| is_it(row, derived)).unwrap_or_else(|| {
-        rows.push(empty(derived, columns));
-        rows.len() - 1
-    });
-    rows[at].values[index].get_or_insert_with(|| derived.value.clone());
-}
-
-fn is_it(row: &ComparedDerived, derived: &DerivedRow) -> bool {
-    row.name == derived.name && row.environment == derived.environment && row.params == derived.params
+fn place(rows: &mut Rows, columns: usize, index: usize, derived: &DerivedRow) {
+    let key = (derived.name.clone(), derived.environment.clone(), derived.params.clone());
+    let row = rows.entry(key).or_insert_with(|| empty(derived, columns));
+    row.values[index].get_or_insert_with(|| derived.value.clone());
 }
 
 fn empty(derived: &DerivedRow, columns: usize) -> ComparedDerived {

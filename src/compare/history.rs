@@ -78,7 +78,7 @@ pub fn histories(columns: Vec<Column>, selection: &Selection, margin: f64) -> Ve
 fn machine(host: String, mut columns: Vec<Column>, selection: &Selection, margin: f64) -> Machine {
     columns.sort_by_key(|column| column.info.started_unix_s);
     let runs: Vec<ColumnInfo> = columns.iter().map(|column| column.info.clone()).collect();
-    let rows = matched(&columns, selection);
+    let rows = matched(&columns, selection).rows;
     let series = rows.into_iter().map(|row| series(row, &runs, margin)).collect();
     Machine { host, runs, series }
 }
@@ -102,19 +102,25 @@ fn series(row: ComparedRow, runs: &[ColumnInfo], margin: f64) -> Series {
 /// The changes that are larger than `margin`: while there is a smaller one, the smallest is dropped and its two states
 /// are one.
 fn lasting(points: &[Point], mut found: Vec<usize>, margin: f64) -> Vec<usize> {
+    let mut sizes: Vec<f64> = (0..found.len()).map(|i| size(points, &found, i)).collect();
     loop {
-        let size = |i: usize| {
-            let start = if i == 0 { 0 } else { found[i - 1] };
-            let end = found.get(i + 1).copied().unwrap_or(points.len());
-            let levels = level(&points[start..found[i]]).zip(level(&points[found[i]..end]));
-            levels.map_or(0.0, |(before, after)| (after / before).ln().abs())
-        };
-        let smallest = (0..found.len()).min_by(|a, b| size(*a).total_cmp(&size(*b)));
-        match smallest.filter(|i| size(*i) <= margin.ln_1p()) {
-            Some(i) => drop(found.remove(i)),
-            None => return found,
+        let smallest = (0..found.len()).min_by(|a, b| sizes[*a].total_cmp(&sizes[*b]));
+        let Some(dropped) = smallest.filter(|i| sizes[*i] <= margin.ln_1p()) else { return found };
+        found.remove(dropped);
+        sizes.remove(dropped);
+        // Only its neighbours have another state beside them now.
+        for (i, own) in sizes.iter_mut().enumerate().skip(dropped.saturating_sub(1)).take(2) {
+            *own = size(points, &found, i);
         }
     }
+}
+
+/// By how much the change at `found[i]` moves the logarithm of the cost.
+fn size(points: &[Point], found: &[usize], i: usize) -> f64 {
+    let start = if i == 0 { 0 } else { found[i - 1] };
+    let end = found.get(i + 1).copied().unwrap_or(points.len());
+    let levels = level(&points[start..found[i]]).zip(level(&points[found[i]..end]));
+    levels.map_or(0.0, |(before, after)| (after / before).ln().abs())
 }
 
 fn level(points: &[Point]) -> Option<f64> {

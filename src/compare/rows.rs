@@ -1,12 +1,13 @@
 //! Which records of several runs are one row: the same label, language, environment and parameters.
 
 use super::column::{Column, ColumnRow};
+use super::index::{Found, Index, TooMany};
 use super::select::Selection;
 use super::verdict::{Mark, Verdict};
 use crate::model::{Case, Entries, Failure, Size};
 use crate::stats::Launches;
 use crate::summary::Figure;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What a row is known by.
@@ -36,9 +37,9 @@ pub struct ComparedRow {
     pub area: String,
     /// Whether the text of a snippet is another in some column, though it has the same name.
     pub other_code: bool,
-    /// `None` where the run does not have the row.
-    pub cells: Vec<Option<Cell>>,
-    /// Each column against the baseline.
+    /// `None` where the run does not have the row. Boxed, so that what many runs do not have takes little.
+    pub cells: Vec<Option<Box<Cell>>>,
+    /// Each column against the baseline; none before they are judged.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -52,14 +53,13 @@ pub struct Cell {
 }
 
 impl Cell {
-    fn of(row: &ColumnRow) -> Cell {
-        Cell { figure: row.figure.clone(), entries: row.entries.clone(), launches: row.launches.clone() }
+    fn of(row: &ColumnRow) -> Box<Cell> {
+        Box::new(Cell { figure: row.figure.clone(), entries: row.entries.clone(), launches: row.launches.clone() })
     }
 
     /// Nanoseconds per iteration; `None` for failures, and for figures that are no costs.
     pub fn cost_ns(&self) -> Option<f64> {
-        let ns = self.figure.as_ref().ok()?.median.0;
-        (ns.is_finite() && ns > 0.0).then_some(ns)
+        Some(self.figure.as_ref().ok()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
     }
 }
 
@@ -113,14 +113,22 @@ pub fn area(case: &Case) -> &str {
     }
 }
 
+/// The rows of all columns.
+pub struct Matched {
+    pub rows: Vec<ComparedRow>,
+    /// Records for which so many rows came into question that none was looked for; each is a row of its own.
+    pub unsought: usize,
+}
+
 /// The rows of all columns, as selected: in the study's order where there is one, else in that of the first column, and
 /// what it does not have behind.
-pub fn matched(columns: &[Column], selection: &Selection) -> Vec<ComparedRow> {
-    let mut rows = Rows { rows: Vec::new(), by_label: HashMap::new(), columns: columns.len() };
+pub fn matched(columns: &[Column], selection: &Selection) -> Matched {
+    let mut rows = Rows { rows: Vec::new(), index: Index::default(), columns: columns.len(), unsought: 0 };
     for (index, column) in columns.iter().enumerate() {
         let asked = column.rows.iter().filter(|row| row.asked && selection.takes(&row.case));
         asked.for_each(|row| rows.add(index, row));
     }
+    let unsought = rows.unsought;
     // What one run asked for, another may have measured as a baseline.
     for (index, column) in columns.iter().enumerate() {
         for row in column.rows.iter().filter(|row| !row.asked) {
@@ -128,15 +136,15 @@ pub fn matched(columns: &[Column], selection: &Selection) -> Vec<ComparedRow> {
         }
     }
     let mut rows = rows.rows;
-    rows.sort_by_key(|row| selection.place(&row.key.label, row.key.language.as_ref()));
-    rows
+    rows.sort_by_cached_key(|row| selection.place(&row.key.label, row.key.language.as_ref()));
+    Matched { rows, unsought }
 }
 
 struct Rows {
     rows: Vec<ComparedRow>,
-    /// Indices of rows by label, language and environment.
-    by_label: HashMap<(String, Option<String>, String), Vec<usize>>,
+    index: Index,
     columns: usize,
+    unsought: usize,
 }
 
 impl Rows {
@@ -145,44 +153,56 @@ impl Rows {
         if self.fill(column, row) {
             return;
         }
-        self.by_label.entry(name(&row.case)).or_default().push(self.rows.len());
+        let key = key(&row.case);
+        self.index.add(self.rows.len(), &row.case, &key.params);
         let mut cells = vec![None; self.columns];
         cells[column] = Some(Cell::of(row));
         self.rows.push(ComparedRow {
-            key: key(&row.case),
+            key,
             operation: row.case.operation.clone(),
             area: area(&row.case).to_string(),
             other_code: false,
             cells,
-            verdicts: vec![Verdict::Missing; self.columns],
+            verdicts: Vec::new(),
         });
     }
 
     /// Whether there is a row for the record, and this column's place in it is free.
     fn fill(&mut self, column: usize, row: &ColumnRow) -> bool {
-        let Some(candidates) = self.by_label.get(&name(&row.case)) else { return false };
-        let rows = &self.rows;
-        let free = || candidates.iter().copied().filter(|i| rows[*i].cells[column].is_none());
         let params = row.case.effective_params();
-        let exact = free().find(|i| rows[*i].key.params == params);
-        let mut near = free().filter(|i| agree(&rows[*i].key, &row.case));
-        let only = near.next().filter(|_| near.next().is_none());
-        let Some(found) = exact.or(only) else { return false };
+        let Some(found) = self.find(column, &row.case, &params) else { return false };
         let target = &mut self.rows[found];
         target.cells[column] = Some(Cell::of(row));
         if target.area == OTHER {
             target.area = area(&row.case).to_string();
         }
         target.other_code |= row.case.language.is_some() && row.case.operation != target.operation;
-        target.key.params.extend(params);
         target.key.asked.extend(row.case.params.clone());
         target.key.by_default.extend(row.case.defaults.keys().cloned());
+        if params.keys().any(|param| !target.key.params.contains_key(param)) {
+            let old = target.key.params.clone();
+            target.key.params.extend(params);
+            self.index.extend(found, &row.case, &old, &target.key.params);
+        }
         true
     }
-}
 
-fn name(case: &Case) -> (String, Option<String>, String) {
-    (case.label().to_string(), case.language.clone(), case.environment.clone())
+    /// The free row that has these parameters, or else the only one that does not contradict them.
+    fn find(&mut self, column: usize, case: &Case, params: &BTreeMap<String, u64>) -> Option<usize> {
+        let rows = &self.rows;
+        let is_free = |i: usize| rows[i].cells[column].is_none();
+        let is_it = |i: usize| is_free(i) && rows[i].key.params == *params;
+        let candidates = match self.index.find(case, params, column, is_free, is_it) {
+            Ok(Found::Exact(row)) => return Some(row),
+            Ok(Found::Candidates(rows)) => rows,
+            Err(TooMany) => {
+                self.unsought += 1;
+                return None;
+            }
+        };
+        let mut near = candidates.iter().copied().filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
+        near.next().filter(|_| near.next().is_none())
+    }
 }
 
 fn key(case: &Case) -> Key {
@@ -199,8 +219,7 @@ fn key(case: &Case) -> Key {
 
 /// Whether the parameters contradict each other nowhere: those that both name are equal, and those that one lacks are the
 /// other's defaults. An article tells of none, and an older tool of fewer.
-fn agree(key: &Key, case: &Case) -> bool {
-    let theirs = case.effective_params();
+fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
     let equal = theirs.iter().all(|(name, value)| key.params.get(name).is_none_or(|own| own == value));
     let new_are_defaults = case.params.keys().all(|name| key.params.contains_key(name));
     let own_are_defaults = key.asked.keys().all(|name| theirs.contains_key(name) || key.by_default.contains(name));
@@ -244,7 +263,7 @@ mod tests {
             ],
         );
         let old = column("old", vec![record("file.lstat", 100)]);
-        let rows = matched(&[a, b, old], &Selection::default());
+        let rows = matched(&[a, b, old], &Selection::default()).rows;
         let expected = [
             "file.lstat depth=1 xxx",
             "file.lstat depth=8 x--",
@@ -264,7 +283,7 @@ mod tests {
             &[column("a", vec![baseline]), column("b", vec![record("id.getppid", 101)])],
             &Selection::default(),
         );
-        assert_eq!(names(&rows), ["id.getppid xx"]);
+        assert_eq!(names(&rows.rows), ["id.getppid xx"]);
     }
 
     #[test]

@@ -53,6 +53,6 @@ pub fn cell(ns: f64, entries: Option<&[(&str, f64)]>) -> Cell {
         Some(entries) => entering("file.any", ns as u64, entries),
         None => record("file.any", ns as u64),
     };
-    let rows: Vec<ComparedRow> = super::rows::matched(&[column("any", vec![record])], &Default::default());
-    rows[0].cells[0].clone().unwrap()
+    let rows: Vec<ComparedRow> = super::rows::matched(&[column("any", vec![record])], &Default::default()).rows;
+    *rows[0].cells[0].clone().unwrap()
 }

@@ -89,6 +89,7 @@ pub fn judge(rows: &mut [ComparedRow], columns: &[Column], baseline: usize, marg
     let yardsticks = yardsticks(columns, baseline);
     let mut claims: Vec<Claim> = Vec::new();
     for (index, row) in rows.iter_mut().enumerate() {
+        row.verdicts = vec![Verdict::Missing; columns.len()];
         for (column, yardstick) in yardsticks.iter().enumerate() {
             let labels = (columns[column].info.label.as_str(), columns[baseline].info.label.as_str());
             let (verdict, found) = match column == baseline {

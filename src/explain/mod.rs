@@ -12,7 +12,11 @@ mod text;
 mod variants;
 mod verdict;
 
+#[doc(hidden)]
+pub use listing::functions;
 pub use listing::{Function, Gate, Instruction, Role};
+#[doc(hidden)]
+pub use symbols::Symbols;
 pub use text::{write_markdown, write_text};
 pub use variants::{Cost, Variant, answer, table};
 pub use verdict::{Answer, GateUse, Verdict};
@@ -20,12 +24,13 @@ pub use verdict::{Answer, GateUse, Verdict};
 use crate::model::{Entries, EntriesStatus, Failure, Operation, Planned};
 use crate::proof::{self, Proof};
 use crate::runner::Workers;
-use iteration::Iteration;
+#[doc(hidden)]
+pub use iteration::Iteration;
 use listing::Flow;
 use record::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use symbols::{Kind, Symbols};
+use symbols::Kind;
 use verdict::Counted;
 
 /// All that is known of what an operation does, but its cost.

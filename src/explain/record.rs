@@ -51,8 +51,8 @@ fn record_within(
     };
     // The first request resolves names that are bound lazily.
     child.request(1, 1, workers.patience)?;
-    let _watchdog = Watchdog::start(child.pid(), workers.patience + 3 * bounds.time, &workers.interrupt);
     let mut session = Session { workers, child, run, bounds };
+    let _watchdog = Watchdog::start(session.child.pid(), workers.patience + 3 * bounds.time, &workers.interrupt);
     // Handing over on one CPU takes a microsecond or two; waking another that is idle, tens of them in a virtual machine.
     match workers.placement.on_measuring_cpu(|| session.recording(operation)) {
         Ok(recording) => Ok(Ok(recording)),

@@ -119,18 +119,20 @@ impl Symbols {
     }
 
     fn place_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Place {
-        let in_file = object.address(address - mapping.start + mapping.offset);
+        let in_file = object.address((address - mapping.start).wrapping_add(mapping.offset));
         if let Some((start, functions)) = object.containing(in_file) {
             let best = functions.iter().min_by_key(|f| self.rank(f));
             if let Some(function) = best {
                 let (name, object) = (function.name.clone(), object.label.clone());
-                return Place { name, object, start: address - (in_file - start), kind: function.kind, guessed: false };
+                let start = address.saturating_sub(in_file - start);
+                return Place { name, object, start, kind: function.kind, guessed: false };
             }
         }
-        let free = mapping.start.max(address - (in_file - object.end_before(in_file)));
+        let behind = in_file.saturating_sub(object.end_before(in_file));
+        let free = mapping.start.max(address.saturating_sub(behind)).min(address);
         let begun = self.unnamed.range(free..=address).next_back().copied();
         let start = begun.unwrap_or(mapping.start);
-        Place { guessed: begun.is_none(), ..unnamed(start, in_file - (address - start), &object.label) }
+        Place { guessed: begun.is_none(), ..unnamed(start, in_file.saturating_sub(address - start), &object.label) }
     }
 
     /// The lowest rank is shown: what callers use, then the vDSO's own names, then names without underscores.
@@ -192,14 +194,16 @@ impl Object {
 
     /// The address that the file gives to what stands at `offset` in it.
     fn address(&self, offset: u64) -> u64 {
-        let segment = self.segments.iter().find(|(start, size, _)| (*start..start + size).contains(&offset));
-        segment.map_or(offset, |(start, _, address)| offset - start + address)
+        let segment =
+            self.segments.iter().find(|(start, size, _)| (*start..start.saturating_add(*size)).contains(&offset));
+        segment.map_or(offset, |(start, _, address)| (offset - start).wrapping_add(*address))
     }
 
     /// Where the nearest function that begins before `address` ends; `address` lies in none.
     fn end_before(&self, address: u64) -> u64 {
         let nearest = self.functions.range(..=address).next_back();
-        nearest.map_or(0, |(start, functions)| start + functions.iter().map(|f| f.size).max().unwrap_or(0))
+        nearest
+            .map_or(0, |(start, functions)| start.saturating_add(functions.iter().map(|f| f.size).max().unwrap_or(0)))
     }
 
     /// The innermost function around `address`, by all its names.

@@ -85,12 +85,14 @@ fn step(points: &[Observed]) -> Option<Misfit> {
     Some(Misfit::Step { between: (below.value, above.value), per_unit })
 }
 
-/// How many points from the start on one line explains, at least two, and that line.
+/// How many points from the start on one line explains, at least two, and that line. Sought by halving: what explains
+/// more points explains fewer.
 fn longest(points: &[Observed]) -> Option<(usize, Straight)> {
     let line = |count: usize| regress(&points.get(..count)?.iter().map(Observed::point).collect::<Vec<_>>());
     let explains =
         |count: &usize| line(*count).is_some_and(|l| !points[..*count].iter().any(|p| p.is_off(&l, EXPLAINED)));
-    let count = (3..points.len()).take_while(explains).last().unwrap_or(2);
+    let counts: Vec<usize> = (3..points.len()).collect();
+    let count = 2 + counts.partition_point(explains);
     Some((count, line(count)?))
 }
 

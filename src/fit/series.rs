@@ -4,7 +4,7 @@ use crate::model::{Case, Measurement, Outcome, Record, Role, Run};
 use crate::stats::{self, Interval};
 use crate::summary::steady_range;
 use indexmap::IndexMap;
-use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 /// One strategy: an operation (or snippet) in an environment with all parameters fixed but one.
@@ -58,16 +58,33 @@ struct Key<'a> {
     name: Option<&'a str>,
     language: Option<&'a str>,
     environment: &'a str,
-    parameter: String,
-    others: BTreeMap<String, u64>,
+    parameter: &'a str,
+    others: u128,
+}
+
+/// Sets of parameters as sums of hashes: leaving out one takes one subtraction, where a copy of the others for each
+/// parameter would grow with the square of their number. Two sets that differ have one sum by a chance of 2^-128, and no
+/// file can aim at it: the keys are the process's own.
+struct Sets([RandomState; 2]);
+
+impl Sets {
+    fn of_one(&self, name: &str, value: u64) -> u128 {
+        let [high, low] = &self.0;
+        (u128::from(high.hash_one((name, value))) << 64) | u128::from(low.hash_one((name, value)))
+    }
+
+    fn of_all<'a>(&self, params: impl Iterator<Item = (&'a str, u64)>) -> u128 {
+        params.fold(0, |sum, (name, value)| sum.wrapping_add(self.of_one(name, value)))
+    }
 }
 
 /// The series of two values or more among what was asked for. A record stands in one series for each of its parameters.
 pub fn series(run: &Run) -> Vec<Series<'_>> {
     let (range, _) = steady_range(run);
+    let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
     for record in run.records.iter().filter(|r| r.role == Role::Asked) {
-        for (key, value) in keys(&record.case) {
+        for (key, value) in keys(&record.case, &sets) {
             let group = groups.entry(key).or_default();
             if group.last().is_none_or(|(last, _)| *last != value) {
                 group.push((value, record));
@@ -77,13 +94,14 @@ pub fn series(run: &Run) -> Vec<Series<'_>> {
     groups.into_iter().filter_map(|(key, group)| one_series(key, group, &range)).collect()
 }
 
-fn keys(case: &Case) -> impl Iterator<Item = (Key<'_>, u64)> {
-    let all = case.effective_params();
-    all.clone().into_iter().map(move |(parameter, value)| {
-        let mut others = all.clone();
-        others.remove(&parameter);
-        let (name, language) = (case.name.as_deref(), case.language.as_deref());
-        (Key { operation: &case.operation, name, language, environment: &case.environment, parameter, others }, value)
+fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)> {
+    let all = case.all_params();
+    let sum = sets.of_all(all.clone());
+    let (operation, environment) = (case.operation.as_str(), case.environment.as_str());
+    let (name, language) = (case.name.as_deref(), case.language.as_deref());
+    all.map(move |(parameter, value)| {
+        let others = sum.wrapping_sub(sets.of_one(parameter, value));
+        (Key { operation, name, language, environment, parameter, others }, value)
     })
 }
 
@@ -93,10 +111,10 @@ fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, range: &Range<usi
     group.dedup_by_key(|(value, _)| *value);
     let (_, first) = group.first().filter(|_| group.len() >= 2)?;
     let mut case = first.case.clone();
-    case.params.remove(&key.parameter);
-    case.defaults.remove(&key.parameter);
+    case.params.remove(key.parameter);
+    case.defaults.remove(key.parameter);
     let points = group.into_iter().map(|(value, record)| point(value, record, range)).collect();
-    Some(Series { case, parameter: key.parameter, points })
+    Some(Series { case, parameter: key.parameter.to_string(), points })
 }
 
 fn point<'a>(value: u64, record: &'a Record, steady: &Range<usize>) -> Point<'a> {
@@ -118,4 +136,44 @@ fn measured(m: &Measurement, steady: &Range<usize>) -> Option<(Cost, Range<usize
     let (estimate, blocks) = [clipped, 0..count].into_iter().find_map(|b| Some((stats::estimate(m, b.clone())?, b)))?;
     let block_ns = stats::block_medians(m).get(blocks.clone())?.to_vec();
     Some((Cost { ns: estimate.median.0, interval: estimate.interval, block_ns }, blocks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{of, record};
+    use super::*;
+    use crate::model::Case;
+
+    fn with(params: &[(&str, u64)]) -> Record {
+        let mut record = record("io.read", 1, Measurement::default());
+        record.case.params = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+        record
+    }
+
+    #[test]
+    fn records_of_one_series_differ_in_one_parameter() {
+        let run = of(vec![
+            with(&[("a", 1), ("b", 1)]),
+            with(&[("a", 2), ("b", 1)]),
+            with(&[("a", 1), ("b", 2)]),
+            with(&[("a", 2), ("c", 1)]),
+            with(&[("b", 1), ("a", 3)]),
+        ]);
+        let labels: Vec<(String, usize)> = series(&run).iter().map(|s| (s.label(), s.points.len())).collect();
+        assert_eq!(labels, [("io.read b=1".to_string(), 3), ("io.read a=1".to_string(), 2)]);
+    }
+
+    #[test]
+    fn keys_hold_no_copies_of_parameters() {
+        let mut case = Case::native("io.read");
+        case.params = (0..5000).map(|i| (format!("p{i}"), i)).collect();
+        let sets = Sets([RandomState::new(), RandomState::new()]);
+        let keys: Vec<_> = keys(&case, &sets).collect();
+        assert_eq!(keys.len(), 5000);
+        assert!(keys.iter().all(|(key, _)| {
+            case.params.get_key_value(key.parameter).is_some_and(|(own, _)| std::ptr::eq(own.as_str(), key.parameter))
+        }));
+        let sums: std::collections::HashSet<u128> = keys.iter().map(|(key, _)| key.others).collect();
+        assert_eq!(sums.len(), 5000, "each leaves out another one");
+    }
 }

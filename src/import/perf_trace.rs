@@ -28,7 +28,11 @@ pub fn read(text: &str) -> Result<Profile, LineError> {
         return Err(LineError::new(text.lines().count().max(1), what));
     }
     let mut profile = tally.profile(if summary { "perf trace -s" } else { "perf trace" }, NOTE);
-    let lost = text.lines().filter(|line| is_loss(line)).map(|line| lost_events(line).unwrap_or(1)).sum::<u64>();
+    let lost = text
+        .lines()
+        .filter(|line| is_loss(line))
+        .map(|line| lost_events(line).unwrap_or(1))
+        .fold(0, u64::saturating_add);
     profile.tracer.lost = lost;
     profile.complete = lost == 0;
     Ok(profile)

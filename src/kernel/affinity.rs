@@ -1,5 +1,7 @@
 //! Which CPU is measured on, and why; where the driver runs meanwhile.
 
+use super::Sources;
+use super::cgroup;
 use anyhow::{Result, bail};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -63,6 +65,26 @@ impl Placement {
     }
 }
 
+/// What has become of a CPU that this process could use at first; `None` where nothing has. The kernel then moves
+/// whatever ran there, without a word.
+pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
+    let lacks = |path: &str| sources.text(path).is_some_and(|list| !parse_list(&list).contains(&cpu));
+    if lacks("sys/devices/system/cpu/online") {
+        return Some("went offline");
+    }
+    let groups = cgroup::directories(sources, "cpuset");
+    let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
+    let taken = groups.iter().any(|group| files.iter().any(|file| lacks(&format!("{group}/{file}"))));
+    taken.then_some("left the control group's CPUs")
+}
+
+/// Whether a process runs on that CPU and no other; `None` where it has ended.
+pub fn is_pinned(process: u32, cpu: u32) -> Option<bool> {
+    let process = Pid::from_raw(i32::try_from(process).ok()?);
+    let set = sched_getaffinity(process).ok()?;
+    Some((0..CpuSet::count()).all(|i| set.is_set(i).unwrap_or(false) == (i == cpu as usize)))
+}
+
 /// The last allowed CPU measures (device interrupts mostly go to the first); the driver takes the others, but not
 /// those that share a core with the measuring one where there is a choice.
 fn decide(wanted: Wanted, allowed: &[u32], siblings: &dyn Fn(u32) -> Vec<u32>) -> Result<Placement> {
@@ -117,6 +139,7 @@ fn parse_list(text: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::fake::tree;
 
     fn decided(wanted: Wanted, allowed: &[u32], shared: &[u32]) -> (Option<u32>, Vec<u32>) {
         let placement = decide(wanted, allowed, &|_| shared.to_vec()).unwrap();
@@ -131,6 +154,22 @@ mod tests {
         assert_eq!(decided(Wanted::Best, &[5], &[]), (Some(5), vec![5]));
         assert_eq!(decided(Wanted::None, &[0, 1], &[]), (None, vec![]));
         assert!(decide(Wanted::Cpu(9), &[0, 1], &|_| vec![]).unwrap_err().to_string().contains("--cpu 9"));
+    }
+
+    #[test]
+    fn a_cpu_is_gone_when_it_is_offline_or_not_the_groups() {
+        let gone = |files: &[(&str, &str)], cpu| super::gone(&tree(files).1, cpu);
+        let offline = [("sys/devices/system/cpu/online", "0,2-3\n")];
+        assert_eq!((gone(&offline, 1), gone(&offline, 2)), (Some("went offline"), None));
+        let second = [
+            ("sys/devices/system/cpu/online", "0-3\n"),
+            ("proc/self/cgroup", "0::/a/b\n"),
+            ("sys/fs/cgroup/a/cpuset.cpus.effective", "0-1\n"),
+        ];
+        assert_eq!((gone(&second, 3), gone(&second, 1)), (Some("left the control group's CPUs"), None));
+        let first = [("proc/self/cgroup", "3:cpuset:/x\n"), ("sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "0\n")];
+        assert_eq!((gone(&first, 1), gone(&first, 0)), (Some("left the control group's CPUs"), None));
+        assert_eq!(gone(&[], 5), None, "what cannot be seen is not said");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::taxes::tracing_directory;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -134,7 +135,8 @@ fn builds_32_bit(compiler: &str) -> bool {
             .ok()?;
         quiet(Command::new(compiler).args(["-m32", "-o", "empty", "empty.c"]).current_dir(directory))
     };
-    let Ok(directory) = tempfile::tempdir() else { return false };
+    let private = fs::Permissions::from_mode(0o700);
+    let Ok(directory) = tempfile::Builder::new().permissions(private).tempdir() else { return false };
     build(directory.path()).is_some_and(|output| output.status.success())
 }
 

@@ -9,7 +9,7 @@ mod place;
 mod steal;
 
 use super::Sources;
-pub use file_system::file_system;
+pub use file_system::{Room, file_system, room};
 pub use steal::StealClock;
 
 use crate::model::Host;

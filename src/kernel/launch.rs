@@ -5,6 +5,7 @@
 //! our process group, on our terminal, with our descriptors: job control is as `time` has it. What it is called with is
 //! made by `trace::run`.
 
+use super::process::is_ignored;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::{ForkResult, Pid, fork, pipe2};
@@ -284,14 +285,6 @@ impl Plan<'_> {
 }
 
 /// Which of the signals that we are going to handle were ignored when we were started.
-#[allow(unsafe_code)]
 pub fn ignored_signals() -> Vec<i32> {
-    let ignored = |signal: &i32| {
-        // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.
-        unsafe {
-            let mut old: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(*signal, std::ptr::null(), &raw mut old) == 0 && old.sa_sigaction == libc::SIG_IGN
-        }
-    };
-    HANDLED.into_iter().filter(ignored).collect()
+    HANDLED.into_iter().filter(|signal| is_ignored(*signal)).collect()
 }

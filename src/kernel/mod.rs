@@ -3,6 +3,7 @@
 
 pub mod affinity;
 pub mod bpf;
+pub mod cgroup;
 pub mod checks;
 pub mod clock;
 #[cfg(test)]
@@ -10,6 +11,10 @@ pub(crate) mod fake;
 pub mod follow;
 pub mod host;
 pub mod launch;
+pub mod limits;
+pub mod lock;
+pub mod neighbour;
+pub mod owner;
 pub mod perf;
 pub mod process;
 pub mod ptrace;

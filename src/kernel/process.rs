@@ -1,16 +1,33 @@
 //! Processes and descriptors: small safe wrappers.
 
+use super::tracee::Event;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
+use std::fs;
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Kills every process of a group that we started. A group that is gone already is no error.
+/// Kills every process of a group that we started and whose leader was not reaped: its number may be another's by then.
+/// A group that is gone already is no error.
 pub fn kill_group(group: u32) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+}
+
+/// Waits for the end of a child, which is not reaped: until that is done, its number and that of its group are not used
+/// again. `None` where somebody has reaped it.
+pub fn wait_for_end(child: u32) -> Option<ExitStatus> {
+    match super::tracee::wait_for_end(i32::try_from(child).ok()?) {
+        // As wait(2) lays the status out.
+        Ok(Some(Event::Exited(code))) => Some(ExitStatus::from_raw(code << 8)),
+        Ok(Some(Event::Killed(signal))) => Some(ExitStatus::from_raw(signal)),
+        _ => None,
     }
 }
 
@@ -26,9 +43,37 @@ pub fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_string())
 }
 
+/// Whether this process ignores the signal.
+#[allow(unsafe_code)]
+pub fn is_ignored(signal: i32) -> bool {
+    // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut old) == 0 && old.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Has writing beyond the limit of a file's size fail (EFBIG) in place of ending this process, so that it is told and
+/// nothing stays behind. By a handler that does nothing: what is started from here has the default again, whereas it
+/// would inherit an ignored signal (execve(2)).
+pub fn survive_file_size_limit() {
+    if !is_ignored(libc::SIGXFSZ) {
+        // Without a handler the process ends as it did before: no reason to refuse to work.
+        let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
+    }
+}
+
 /// Whether `path` is a file that this user may execute.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+}
+
+/// Whether this number stands for users that our user namespace does not know, such as the owner of `/` outside of it
+/// (user_namespaces(7)). Never in the first one, which knows all.
+pub fn is_unknown_user(uid: u32) -> bool {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    let knows_all = text("/proc/self/uid_map").split_whitespace().eq(["0", "0", "4294967295"]);
+    !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
 /// Has orphans of our children become our children instead of init's, so that they can be waited for (prctl(2),

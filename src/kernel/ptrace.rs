@@ -11,9 +11,7 @@ use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 use std::collections::HashMap;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Kernel entries by name, in the order in which they were first made.
@@ -30,8 +28,6 @@ pub struct Tracer {
     reply_pipe: PathBuf,
     /// The tracee that waits at the end of a reply.
     standing: Option<i32>,
-    /// How the leader ended.
-    end: Option<ExitStatus>,
     counts: Counts,
 }
 
@@ -58,7 +54,7 @@ impl Tracer {
         ptrace::interrupt(Pid::from_raw(leader))?;
         let replying = HashMap::from([(leader, false)]);
         let own_architecture = executable_architecture(leader);
-        Ok(Tracer { leader, own_architecture, replying, reply_pipe, standing: None, end: None, counts: Counts::new() })
+        Ok(Tracer { leader, own_architecture, replying, reply_pipe, standing: None, counts: Counts::new() })
     }
 
     /// Lets the tree run until it has written a reply; returns the kernel entries since the last one.
@@ -94,11 +90,14 @@ impl Tracer {
         if !self.replying.contains_key(&self.leader) {
             return Err(Errno::ESRCH);
         }
-        let (pid, event) = match tracee::wait(Whose::Any, flags) {
+        let (pid, event) = match tracee::wait(Whose::Any, flags | libc::WNOWAIT) {
             Err(Errno::EINTR) => return Ok(Some(Stop::GoOn)),
             Ok(None) => return Ok(None),
             other => other?.ok_or(Errno::ECHILD)?,
         };
+        if !matches!(event, Event::Exited(_) | Event::Killed(_)) && tracee::take_stop(pid)?.is_none() {
+            return Ok(Some(Stop::GoOn));
+        }
         let stop = match event {
             Event::Call => self.syscall_stop(pid),
             Event::Ptrace { event: libc::PTRACE_EVENT_STOP, signal } => self.event_stop(pid, signal),
@@ -109,9 +108,7 @@ impl Tracer {
                 go_on(pid, 0)
             }
             Event::Signal(signal) => go_on(pid, signal),
-            // As wait(2) lays the status out.
-            Event::Exited(code) => self.ended(pid, code << 8),
-            Event::Killed(signal) => self.ended(pid, signal),
+            Event::Exited(_) | Event::Killed(_) => self.ended(pid),
         };
         match stop {
             // A tracee that was killed while it stood is reported as ended by the next wait.
@@ -129,18 +126,13 @@ impl Tracer {
         go_on(pid, 0)
     }
 
-    /// How the leader ended; `None` where it runs.
-    pub fn end(&self) -> Option<ExitStatus> {
-        self.end
-    }
-
-    fn ended(&mut self, pid: i32, status: i32) -> Result<Stop, Errno> {
+    /// The leader is not reaped: whoever started it does that, when its process group has ended too.
+    fn ended(&mut self, pid: i32) -> Result<Stop, Errno> {
         self.replying.remove(&pid);
-        if pid != self.leader {
-            return Ok(Stop::GoOn);
+        if pid == self.leader {
+            return Err(Errno::ESRCH);
         }
-        self.end = Some(ExitStatus::from_raw(status));
-        Err(Errno::ESRCH)
+        tracee::reap(pid).map(|_| Stop::GoOn)
     }
 
     fn is_reply(&self, pid: i32, descriptor: u64) -> bool {
@@ -168,4 +160,26 @@ impl Tracer {
 
 fn go_on(pid: i32, signal: i32) -> Result<Stop, Errno> {
     tracee::resume(pid, Resume::ToCall, signal).map(|()| Stop::GoOn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_leader_that_ended_is_left_to_be_reaped() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut tracer = match Tracer::attach(child.id(), PathBuf::new()) {
+            Ok(tracer) => tracer,
+            Err(errno) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return println!("SKIPPED: ptrace was refused: {errno}");
+            }
+        };
+        child.kill().unwrap();
+        assert_eq!(tracer.until_reply(), Err(Errno::ESRCH));
+        assert!(!child.wait().unwrap().success());
+    }
 }

@@ -4,10 +4,11 @@
 //! is hit. Rejected: stepping from the read of the request, which steps through preparation too. This counts no system
 //! calls (`ptrace` does) and decodes nothing (`explain` does). Called by `explain`.
 
+use super::process::signal_name;
+use super::tracee::{self, Event, Whose};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -78,7 +79,7 @@ impl Stepper {
         ptrace::seize(pid, Options::PTRACE_O_EXITKILL).map_err(StepError::Refused)?;
         ptrace::interrupt(pid)?;
         let stepper = Stepper { pid, bounds };
-        while let WaitStatus::Stopped(_, signal) = stepper.stop()? {
+        while let Some(signal) = stepper.stop()? {
             ptrace::cont(pid, signal)?;
         }
         Ok(stepper)
@@ -116,13 +117,8 @@ impl Stepper {
         loop {
             ptrace::cont(self.pid, signal)?;
             signal = match self.stop()? {
-                WaitStatus::Stopped(_, Signal::SIGTRAP)
-                    if self.position()?.instruction == breakpoint.address.wrapping_add(1) =>
-                {
-                    break;
-                }
-                WaitStatus::Stopped(_, signal) => Some(signal),
-                _ => None,
+                Some(Signal::SIGTRAP) if self.position()?.instruction == breakpoint.address.wrapping_add(1) => break,
+                other => other,
             };
         }
         ptrace::write(self.pid, pointer(breakpoint.address), breakpoint.word)?;
@@ -167,9 +163,8 @@ impl Stepper {
         loop {
             ptrace::step(self.pid, signal)?;
             signal = match self.stop()? {
-                WaitStatus::Stopped(_, Signal::SIGTRAP) => return Ok(()),
-                WaitStatus::Stopped(_, signal) => Some(signal),
-                _ => None,
+                Some(Signal::SIGTRAP) => return Ok(()),
+                other => other,
             };
             if signal.is_some() && self.position()?.instruction == from {
                 trace.take_back(from);
@@ -177,17 +172,24 @@ impl Stepper {
         }
     }
 
-    /// Waits for the next stop.
-    fn stop(&self) -> Result<WaitStatus, StepError> {
-        let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
+    /// Waits for the next stop and returns its signal; `None` for a stop of ptrace's own. One that ended is left to be
+    /// reaped by whoever started it.
+    fn stop(&self) -> Result<Option<Signal>, StepError> {
+        let pid = self.pid.as_raw();
         loop {
-            match waitpid(self.pid, Some(flags)) {
+            match tracee::wait(Whose::One(pid), libc::WNOWAIT) {
                 Err(Errno::EINTR) => {}
-                Ok(WaitStatus::Exited(_, code)) => return Err(StepError::Ended(format!("exit status {code}"))),
-                Ok(WaitStatus::Signaled(_, signal, _)) => {
-                    return Err(StepError::Ended(format!("killed by {signal}")));
+                Ok(Some((_, Event::Exited(code)))) => return Err(StepError::Ended(format!("exit status {code}"))),
+                Ok(Some((_, Event::Killed(signal)))) => {
+                    return Err(StepError::Ended(format!("killed by {}", signal_name(signal))));
                 }
-                other => return Ok(other?),
+                other => other.map(drop)?,
+            }
+            match tracee::take_stop(pid)? {
+                Some(Event::Signal(signal)) => return Ok(Some(Signal::try_from(signal)?)),
+                Some(_) => return Ok(None),
+                // Killed while it stood: the next look finds its end.
+                None => {}
             }
         }
     }
@@ -299,7 +301,8 @@ fn read_at(memory: &std::fs::File, address: u64, length: usize) -> Vec<u8> {
 }
 
 /// `7f00-7f10 r-xp 00001000 08:01 42   /lib/libc.so.6`, where it may be executed.
-fn parse_mapping(line: &str) -> Option<Mapping> {
+#[doc(hidden)]
+pub fn parse_mapping(line: &str) -> Option<Mapping> {
     let mut words = line.split_whitespace();
     let (start, end) = words.next()?.split_once('-')?;
     let executable = words.next()?.contains('x');
@@ -322,6 +325,19 @@ mod tests {
         assert_eq!(parse_mapping("7f00-7f10 r--p 00001000 08:01 42 /lib/libc.so.6"), None);
         assert_eq!(parse_mapping("7f00-7f10 r-xp 00000000 00:00 0").map(|m| m.path), Some(String::new()));
         assert_eq!(parse_mapping("no mapping"), None);
+    }
+
+    #[test]
+    fn a_process_that_ended_is_left_to_be_reaped() {
+        let mut cat = std::process::Command::new("cat");
+        let mut child = cat.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let stepper = Stepper::attach(child.id(), Bounds::default());
+        child.kill().unwrap();
+        match stepper.map(|stepper| stepper.stop().unwrap_err()) {
+            Ok(error) => assert_eq!(error.to_string(), "the probe ended while it was stepped: killed by SIGKILL"),
+            Err(refused) => println!("SKIPPED: {refused}"),
+        }
+        assert!(!child.wait().unwrap().success());
     }
 
     #[test]

@@ -58,13 +58,38 @@ pub enum Whose {
 ///
 /// # Errors
 /// `ECHILD` where there is nobody to wait for, `EINTR` after a signal.
-#[allow(unsafe_code)]
 pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Event)>, Errno> {
+    wait_id(whose, libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags)
+}
+
+/// Takes the report that `pid` has stopped, never that of its end; `None` where it was killed while it stood.
+///
+/// # Errors
+/// As `wait`.
+pub fn take_stop(pid: i32) -> Result<Option<Event>, Errno> {
+    let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
+    Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
+}
+
+/// Waits for the end of a child, which stays to be reaped: until then its number is not used again.
+///
+/// # Errors
+/// `ECHILD` where it has been reaped.
+pub fn wait_for_end(pid: i32) -> Result<Option<Event>, Errno> {
+    loop {
+        match wait_id(Whose::One(pid), libc::WEXITED | libc::WNOWAIT) {
+            Err(Errno::EINTR) => {}
+            report => return Ok(report?.map(|(_, event)| event)),
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Event)>, Errno> {
     let (kind, id) = match whose {
         Whose::Any => (libc::P_ALL, 0),
         Whose::One(pid) => (libc::P_PID, pid.unsigned_abs()),
     };
-    let options = libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags;
     // SAFETY: all zeros is a valid siginfo_t; waitid(2) fills it, and then its child members are the ones that are set.
     let (pid, code, status) = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();

@@ -27,6 +27,27 @@ pub struct Account {
 /// Accounts by task number.
 pub type Accounts = BTreeMap<u32, Account>;
 
+/// Whether /proc numbers processes as we do: it shows the PID namespace of whoever mounted it, which after unshare(1) or
+/// in a badly made container is another one.
+///
+/// # Errors
+/// What is wrong with it, and what to do.
+pub fn check_numbers() -> Result<(), String> {
+    const ADVICE: &str = "mount this one's, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
+    let status = fs::read_to_string("/proc/self/status").map_err(|_| format!("/proc does not show us: {ADVICE}"))?;
+    if shows_other_numbers(&status) {
+        return Err(format!("/proc shows another PID namespace: {ADVICE}"));
+    }
+    Ok(())
+}
+
+/// Our number in each namespace from that of /proc to our own: more than one where these are not the same. Kernels before
+/// 4.1 do not tell.
+fn shows_other_numbers(status: &str) -> bool {
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    numbers.is_some_and(|numbers| numbers.split_whitespace().count() > 1)
+}
+
 /// `root` and its descendants that run now. Orphans that were left to another process are not among them.
 pub fn processes(root: u32) -> Vec<u32> {
     let parents: Vec<(u32, u32)> = numbers("/proc").into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
@@ -80,7 +101,8 @@ fn account(process: u32, task: u32) -> Option<Account> {
 }
 
 /// From stat, status and schedstat; fields by proc_pid_stat(5).
-fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<Account> {
+#[doc(hidden)]
+pub fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<Account> {
     let fields = fields(stat)?;
     let field = |number: usize| fields.get(number - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     let line = |name: &str| {
@@ -91,8 +113,8 @@ fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) 
         process,
         process_name: String::new(),
         ran_ns: schedstat.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0),
-        user_ns: field(14) * tick_ns,
-        system_ns: field(15) * tick_ns,
+        user_ns: field(14).saturating_mul(tick_ns),
+        system_ns: field(15).saturating_mul(tick_ns),
         minor_faults: field(10),
         major_faults: field(12),
         voluntary_switches: line("voluntary_ctxt_switches"),
@@ -115,6 +137,12 @@ mod tests {
         let parents = [(5, 4), (4, 2), (3, 1), (2, 1), (9, 7)];
         assert_eq!(descendants(2, &parents), [2, 4, 5]);
         assert_eq!(descendants(8, &parents), [8]);
+    }
+
+    #[test]
+    fn a_proc_of_an_outer_namespace_is_known_by_its_two_numbers() {
+        assert!(shows_other_numbers("Name:\ta\nNSpid:\t812\t4\n"));
+        assert!(!shows_other_numbers("Name:\ta\nNSpid:\t4\n") && !shows_other_numbers("Name:\ta\n"));
     }
 
     #[test]

@@ -32,11 +32,12 @@ pub fn of_process(pid: u32) -> Usage {
     parse(&text, ticks).unwrap_or_default()
 }
 
-fn parse(stat: &str, ticks_per_second: u64) -> Option<Usage> {
+#[doc(hidden)]
+pub fn parse(stat: &str, ticks_per_second: u64) -> Option<Usage> {
     // The second field is the name, which may hold anything; the third stands behind its last parenthesis.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let time = |number| Some(field(number)? * (1_000_000_000 / ticks_per_second.max(1)));
+    let time = |number| Some(field(number)?.saturating_mul(1_000_000_000 / ticks_per_second.max(1)));
     Some(Usage {
         minor_faults: field(10),
         major_faults: field(12),

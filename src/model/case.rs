@@ -78,7 +78,13 @@ impl Case {
 
     /// All parameters that it was measured with.
     pub fn effective_params(&self) -> BTreeMap<String, u64> {
-        self.params.iter().chain(&self.defaults).map(|(name, value)| (name.clone(), *value)).collect()
+        self.all_params().map(|(name, value)| (name.to_string(), value)).collect()
+    }
+
+    /// The same, each once, in no order that counts: of one that is in both, the default stands.
+    pub fn all_params(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
+        let asked = self.params.iter().filter(|(name, _)| !self.defaults.contains_key(*name));
+        asked.chain(&self.defaults).map(|(name, value)| (name.as_str(), *value))
     }
 }
 

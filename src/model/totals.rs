@@ -1,6 +1,6 @@
 //! Sums over a profile: by call, by class, by process. Pure; reports and attribution call it.
 //!
-//! Sums cannot overflow: the store refuses profiles whose columns do not add up, and tracers count what really happened.
+//! The store refuses profiles whose numbers add up to 2^64 or more; where a tracer's own do, a sum is that limit.
 
 use super::{CallCount, Class, Profile};
 use indexmap::IndexMap;
@@ -29,22 +29,21 @@ pub struct Total {
 impl CallCount {
     /// Time between entry and return, whether its split is known or not.
     pub fn elapsed_ns(&self) -> Option<u64> {
-        let parts = [self.on_cpu_ns, self.blocked_ns, self.preempted_ns];
-        let split = parts.iter().any(Option::is_some).then(|| parts.iter().flatten().sum::<u64>());
-        added(split, self.elapsed_ns)
+        [self.on_cpu_ns, self.blocked_ns, self.preempted_ns, self.elapsed_ns].into_iter().reduce(added).flatten()
     }
 
     /// Failures of all kinds.
     pub fn failures(&self) -> u64 {
-        self.errors.values().sum()
+        self.errors.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Adds the counts of `other`. A time that only one of them has is the sum: then a lower bound.
     pub fn add(&mut self, other: &CallCount) {
-        self.calls += other.calls;
-        self.unfinished += other.unfinished;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.unfinished = self.unfinished.saturating_add(other.unfinished);
         for (errno, count) in &other.errors {
-            *self.errors.entry(errno.clone()).or_insert(0) += count;
+            let own = self.errors.entry(errno.clone()).or_insert(0);
+            *own = own.saturating_add(*count);
         }
         self.on_cpu_ns = added(self.on_cpu_ns, other.on_cpu_ns);
         self.blocked_ns = added(self.blocked_ns, other.blocked_ns);
@@ -123,6 +122,16 @@ mod tests {
         assert_eq!(names(By::Process), ["bwriteNone=2", "areadNone=4", "awriteNone=2"]);
         let all = profile().all_calls();
         assert_eq!((all.calls, all.failures(), all.on_cpu_ns, all.blocked_ns), (8, 4, Some(55), None));
+    }
+
+    #[test]
+    fn what_is_too_much_for_a_number_is_the_largest_one_and_not_0() {
+        let half = CallCount { calls: 1 << 63, on_cpu_ns: Some(1 << 63), ..CallCount::default() };
+        let mut all =
+            CallCount { blocked_ns: Some(1 << 63), errors: [("EINTR".into(), u64::MAX)].into(), ..half.clone() };
+        assert_eq!(all.elapsed_ns(), Some(u64::MAX));
+        all.add(&CallCount { errors: [("EINTR".into(), 1), ("EIO".into(), 1)].into(), ..half });
+        assert_eq!((all.calls, all.on_cpu_ns, all.failures()), (u64::MAX, Some(u64::MAX), u64::MAX));
     }
 
     #[test]

@@ -7,6 +7,16 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Nanos(pub f64);
 
+/// A femtosecond: what is less is no cost but an empty measurement, or a rounding error of a difference.
+const LEAST_NS: f64 = 1e-6;
+
+impl Nanos {
+    /// Whether anything can be divided by it.
+    pub fn is_cost(self) -> bool {
+        self.0.is_finite() && self.0 >= LEAST_NS
+    }
+}
+
 impl std::ops::Sub for Nanos {
     type Output = Nanos;
     fn sub(self, other: Nanos) -> Nanos {

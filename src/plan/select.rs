@@ -12,22 +12,62 @@ use std::collections::{BTreeMap, BTreeSet};
 /// yardstick), a reference system call, and user-mode work that no kernel changes.
 pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 
+/// What the user chooses beside what is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices<'a> {
+    pub settings: &'a [Setting],
+    /// Empty for the native one, or for those of the study.
+    pub environments: &'a [String],
+    /// More cases than this are refused, before there is one.
+    pub most_cases: u64,
+}
+
+/// Each case has a process of its own, all of them at the same time: more than this is a slip of the pen.
+pub const MOST_CASES: u64 = 10_000;
+
+impl Default for Choices<'_> {
+    fn default() -> Self {
+        Choices { settings: &[], environments: &[], most_cases: MOST_CASES }
+    }
+}
+
+impl Choices<'_> {
+    /// Whether so many cases may be planned; `counts` are those of each subject.
+    ///
+    /// # Errors
+    /// How many there would be.
+    pub(super) fn check(&self, counts: impl Iterator<Item = u128>) -> Result<()> {
+        let cases = counts.fold(0, u128::saturating_add);
+        if cases <= u128::from(self.most_cases) {
+            return Ok(());
+        }
+        let number = if cases == u128::MAX { "uncountable".to_string() } else { cases.to_string() };
+        let most = self.most_cases;
+        bail!("these are {number} cases, more than {most}: name fewer values, or allow as many with --max-cases N");
+    }
+}
+
+/// How many cases a subject makes.
+pub(super) fn count(subject: &Subject, settings: &[Setting], environments: &[String]) -> u128 {
+    let language = if let Subject::Snippet(case) = subject { case.language.as_deref() } else { None };
+    let environments = if knows_environments(language) { environments.len().max(1) } else { 1 };
+    let values = settings.iter().filter(|s| has(subject, &s.name)).map(|s| s.values.len() as u128);
+    values.fold(environments as u128, u128::saturating_mul)
+}
+
 /// One case for each combination of the parameters that a subject has and each environment that applies to it; then the
 /// baselines: those above that are not among them, and the empty loop of every language.
 ///
 /// # Errors
-/// When a parameter is known to none of the subjects.
-pub fn select(
-    catalogue: &[Operation],
-    subjects: &[Subject],
-    settings: &[Setting],
-    environments: &[String],
-) -> Result<Vec<Planned>> {
+/// When a parameter is known to none of the subjects, or there are more cases than the user wants.
+pub fn select(catalogue: &[Operation], subjects: &[Subject], choices: &Choices) -> Result<Vec<Planned>> {
+    let Choices { settings, environments, .. } = *choices;
     for setting in settings {
         if !subjects.iter().any(|s| has(s, &setting.name)) {
             bail!("--param {}: {}", setting.name, known_parameters(subjects));
         }
     }
+    choices.check(subjects.iter().map(|s| count(s, settings, environments)))?;
     let each = subjects.iter().flat_map(|s| cases(s, settings));
     let mut planned: Vec<Planned> = each.flat_map(|p| in_environments(&p, environments)).collect();
     add_baselines(catalogue, &mut planned);
@@ -90,11 +130,15 @@ fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Ro
 
 /// A case in each environment; languages that are not built by the C compiler know one only.
 pub(super) fn in_environments(planned: &Planned, environments: &[String]) -> Vec<Planned> {
-    let language = planned.case.language.as_deref().and_then(|name| Language::find(name).ok());
-    if environments.is_empty() || language.is_some_and(|l| !l.environments) {
+    if environments.is_empty() || !knows_environments(planned.case.language.as_deref()) {
         return vec![planned.clone()];
     }
     environments.iter().map(|environment| planned.in_environment(environment)).collect()
+}
+
+/// The C compiler's languages do, operations among them.
+fn knows_environments(language: Option<&str>) -> bool {
+    language.and_then(|name| Language::find(name).ok()).is_none_or(|language| language.environments)
 }
 
 /// Adds what every run measures in each environment and language of `planned`.
@@ -153,6 +197,10 @@ mod tests {
         all
     }
 
+    fn choices(settings: &[Setting]) -> Choices<'_> {
+        Choices { settings, ..Choices::default() }
+    }
+
     fn named(planned: &[Planned], role: Role) -> Vec<String> {
         let name = |p: &Planned| format!("{} {}", p.case, p.case.environment);
         planned.iter().filter(|p| p.role == role).map(name).collect()
@@ -163,7 +211,7 @@ mod tests {
         let all = catalogue();
         let settings: Vec<Setting> = ["depth=1,8", "entries=0,100"].iter().map(|s| s.parse().unwrap()).collect();
         let subjects = [Subject::Operation(&all[4]), Subject::Operation(&all[2])];
-        let planned = select(&all, &subjects, &settings, &[]).unwrap();
+        let planned = select(&all, &subjects, &choices(&settings)).unwrap();
         assert_eq!(
             named(&planned, Role::Asked),
             [
@@ -182,7 +230,12 @@ mod tests {
     fn environments_multiply_operations_and_baselines() {
         let all = catalogue();
         let environments = ["native".to_string(), "static".to_string()];
-        let planned = select(&all, &[Subject::Operation(&all[4])], &[], &environments).unwrap();
+        let planned = select(
+            &all,
+            &[Subject::Operation(&all[4])],
+            &Choices { environments: &environments, ..Choices::default() },
+        )
+        .unwrap();
         assert_eq!(named(&planned, Role::Asked), ["file.lstat native", "file.lstat static"]);
         assert_eq!(named(&planned, Role::Baseline).len(), 8);
     }
@@ -191,16 +244,49 @@ mod tests {
     fn a_snippet_has_the_parameters_that_stand_in_it() {
         let all = catalogue();
         let subjects = [Subject::Snippet(Case::snippet("perl", "f({size})"))];
-        let planned = select(&all, &subjects, &["size=1,2".parse().unwrap()], &[]).unwrap();
+        let planned = select(&all, &subjects, &choices(&["size=1,2".parse().unwrap()])).unwrap();
         assert_eq!(named(&planned, Role::Asked), ["perl:f({size}) size=1 native", "perl:f({size}) size=2 native"]);
-        assert!(select(&all, &subjects, &["depth=1".parse().unwrap()], &[]).is_err());
+        assert!(select(&all, &subjects, &choices(&["depth=1".parse().unwrap()])).is_err());
+    }
+
+    /// 200 values of each of `parameters`, which memory does not hold the combinations of.
+    fn wide(parameters: usize) -> (Operation, Vec<Setting>) {
+        let names: Vec<String> = (0..parameters).map(|i| format!("p{i}")).collect();
+        let operation = operation("file.wide", &names.iter().map(String::as_str).collect::<Vec<_>>());
+        (operation, names.into_iter().map(|name| Setting { name, values: (0..200).collect() }).collect())
+    }
+
+    #[test]
+    fn too_many_cases_are_refused_before_there_is_one() {
+        let all = catalogue();
+        for (parameters, cases) in [(3, "8000000"), (8, "2560000000000000000"), (20, "uncountable")] {
+            let (operation, settings) = wide(parameters);
+            let error = select(&all, &[Subject::Operation(&operation)], &choices(&settings)).unwrap_err();
+            let expected = format!(
+                "these are {cases} cases, more than 10000: name fewer values, or allow as many with --max-cases N"
+            );
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn cases_are_counted_over_subjects_and_environments() {
+        let all = catalogue();
+        let (operation, settings) = wide(1);
+        let subjects =
+            [Subject::Operation(&operation), Subject::Operation(&all[2]), Subject::Snippet(Case::snippet("perl", "1"))];
+        let environments = ["native".to_string(), "static".to_string()];
+        let choices = |most_cases| Choices { settings: &settings, environments: &environments, most_cases };
+        let asked = select(&all, &subjects, &choices(403)).unwrap().iter().filter(|p| p.role == Role::Asked).count();
+        assert_eq!(asked, 200 * 2 + 2 + 1);
+        assert!(select(&all, &subjects, &choices(402)).unwrap_err().to_string().starts_with("these are 403 cases"));
     }
 
     #[test]
     fn an_unknown_parameter_is_named() {
         let all = catalogue();
         let subjects = [Subject::Operation(&all[4])];
-        let error = select(&all, &subjects, &["size=1".parse().unwrap()], &[]).unwrap_err();
+        let error = select(&all, &subjects, &choices(&["size=1".parse().unwrap()])).unwrap_err();
         assert_eq!(error.to_string(), "--param size: the chosen operations have depth, entries only");
     }
 }

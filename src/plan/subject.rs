@@ -1,5 +1,6 @@
 //! What the words of a command line or a study name: operations by pattern, or snippets.
 
+use super::code_file::{CodeFile, Untrusted, check};
 use super::matching;
 use crate::model::{Case, Operation};
 use crate::runner::Language;
@@ -18,6 +19,18 @@ pub enum Subject<'a> {
 pub struct Code {
     pub language: String,
     pub text: String,
+    /// Why it must not run unless the user says so.
+    untrusted: Option<Untrusted>,
+}
+
+impl Code {
+    /// Whether it may run.
+    ///
+    /// # Errors
+    /// Why not: others may have written its file, and the user does not trust the named files.
+    pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
+        check(self.untrusted.as_ref(), trust_files)
+    }
 }
 
 impl std::str::FromStr for Code {
@@ -26,29 +39,32 @@ impl std::str::FromStr for Code {
     fn from_str(text: &str) -> Result<Code> {
         let (language, code) =
             text.split_once(':').with_context(|| format!("'{text}' is not of the form LANG:CODE"))?;
-        Ok(Code { language: Language::find(language)?.name, text: body(code)? })
+        let CodeFile { text, untrusted } = body(code)?;
+        Ok(Code { language: Language::find(language)?.name, text, untrusted })
     }
 }
 
 /// The code itself, or the contents of the file that `@FILE` names.
-fn body(code: &str) -> Result<String> {
+fn body(code: &str) -> Result<CodeFile> {
     match code.strip_prefix('@') {
-        Some(file) => std::fs::read_to_string(file).with_context(|| format!("cannot read the snippet's file {file}")),
-        None => Ok(code.to_string()),
+        Some(file) => CodeFile::read(file).with_context(|| format!("cannot read the snippet's file {file}")),
+        None => Ok(CodeFile { text: code.to_string(), untrusted: None }),
     }
 }
 
-/// Code that stands before snippets, by language.
+/// Code that stands before snippets, by language, and which snippets may run.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     pub preludes: BTreeMap<String, String>,
     pub setups: BTreeMap<String, String>,
+    /// Whether snippets run whoever may have written their files.
+    pub trust_files: bool,
 }
 
 /// The subjects that `words` name, in their order; all operations where there is none.
 ///
 /// # Errors
-/// When a word is neither a pattern that matches nor a snippet in a known language.
+/// When a word is neither a pattern that matches nor a snippet in a known language, or the snippet must not run.
 pub fn subjects<'a>(
     catalogue: &'a [Operation],
     words: &[String],
@@ -60,7 +76,9 @@ pub fn subjects<'a>(
     let mut chosen: Vec<Subject> = Vec::new();
     for word in words {
         if word.contains(':') {
-            chosen.push(Subject::Snippet(snippet(&word.parse()?, surroundings)));
+            let code: Code = word.parse()?;
+            code.may_run(surroundings.trust_files)?;
+            chosen.push(Subject::Snippet(snippet(&code, surroundings)));
             continue;
         }
         let known = |o: &&Operation| chosen.iter().any(|s| matches!(s, Subject::Operation(c) if c.id == o.id));

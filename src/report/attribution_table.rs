@@ -75,7 +75,7 @@ fn calls(profile: &Profile, here: &Here, by: By, most: usize) -> Table {
     let mut notes = vec![];
     if let Some(rest) = here.rows.get(most..).filter(|rest| !rest.is_empty()) {
         let on_cpu: f64 = rest.iter().filter_map(|r| r.on_cpu_s.or(r.priced.map(|p| p.value))).sum();
-        let calls: u64 = rest.iter().map(|r| r.calls).sum();
+        let calls: u64 = rest.iter().fold(0, |sum, r| r.calls.saturating_add(sum));
         notes.push(format!(
             "{} more rows: {} calls, {on_cpu:.4} s (--top shows more)",
             rest.len(),

@@ -8,6 +8,8 @@ use crate::attribute::spread::Seconds;
 /// Seconds with so many decimals that tenths of milliseconds show only where they matter: `4.55`, `0.0312`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
+        // Thirty thousand years: its digits would fill the screen.
+        v if v >= 1e12 => format!("{value:.2e}"),
         v if v >= 1000.0 => thousands(value),
         v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
         _ => format!("{value:.4}"),

@@ -53,23 +53,50 @@ pub enum ViewKind {
 /// When `out` cannot be written.
 pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dyn Write) -> Result<()> {
     let groups = groups(run, summary);
-    let matrices = kind == ViewKind::Cmpthese;
-    let marks = if matrices { Marks::of(&groups) } else { Marks::default() };
-    for (i, group) in groups.iter().enumerate() {
+    let matrices = if kind == ViewKind::Cmpthese { in_matrices(&groups) } else { vec![&[][..]; groups.len()] };
+    let marks = Marks::of(&matrices);
+    for (i, (group, matrix)) in groups.iter().zip(&matrices).enumerate() {
         if i > 0 {
             writeln!(out)?;
         }
-        write_group(group, run, matrices.then_some(&marks), out)?;
+        write_group(group, run, matrix, &marks, out)?;
     }
-    write_notes(&notes(run, summary, &marks), Screen::PLAIN, out)
+    let left_out = left_out(&groups, &matrices).filter(|_| kind == ViewKind::Cmpthese);
+    let notes: Vec<String> = left_out.into_iter().chain(notes(run, summary, &marks)).collect();
+    write_notes(&notes, Screen::PLAIN, out)
 }
 
-fn write_group(group: &Group, run: &Run, marks: Option<&Marks>, out: &mut dyn Write) -> Result<()> {
+/// Cases that stand in matrices: cells, tests and time grow with their square.
+const MOST_IN_MATRICES: usize = 250;
+
+/// Of each group the cases of its matrix, until there are [`MOST_IN_MATRICES`].
+fn in_matrices<'a, 'b>(groups: &'a [Group<'b>]) -> Vec<&'a [Timing<'b>]> {
+    let mut room = MOST_IN_MATRICES;
+    let taken = groups.iter().map(|group| {
+        let taken = &group.timings[..group.timings.len().min(room)];
+        room -= taken.len();
+        taken
+    });
+    taken.collect()
+}
+
+fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
+    let all: usize = groups.iter().map(|group| group.timings.len()).sum();
+    let shown: usize = matrices.iter().map(|matrix| matrix.len()).sum();
+    (shown < all).then(|| {
+        let rest = all - shown;
+        format!(
+            "note: {rest} of {all} cases are not in a matrix, which has {MOST_IN_MATRICES} at most: run or show fewer"
+        )
+    })
+}
+
+fn write_group(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks, out: &mut dyn Write) -> Result<()> {
     if !group.heading.is_empty() {
         write_lines([format!("{}:", group.heading)], out)?;
     }
     write_lines(lines::lines(group, run), out)?;
-    write_lines(marks.map(|marks| matrix::lines(&group.timings, marks)).unwrap_or_default(), out)
+    write_lines(matrix::lines(matrix, marks), out)
 }
 
 fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {

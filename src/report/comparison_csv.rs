@@ -44,7 +44,7 @@ pub fn write_comparison_csv(comparison: &Comparison, out: &mut dyn Write) -> Res
 }
 
 fn number(value: Option<f64>) -> Cell {
-    value.map_or(Cell::default(), |value| Cell::from(value.to_string()))
+    value.map_or(Cell::default(), |value| Cell::number(value.to_string(), value))
 }
 
 fn params(params: &BTreeMap<String, u64>) -> Cell {

@@ -39,7 +39,7 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
 
 /// The cost in `column`: scaled or in nanoseconds; a dash where it failed, nothing where the run does not have it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
-    match &row.cells[column] {
+    match row.cells[column].as_deref() {
         None => Cell::default(),
         Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
         Some(compare::Cell { figure: Ok(figure), .. }) => time(figure.median.0, scale),

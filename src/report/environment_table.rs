@@ -6,16 +6,16 @@ use super::{Cell, Column, Style, Table};
 use crate::derive::DerivedRow;
 use crate::model::{Case, Entries};
 use crate::summary::{Row, Summary};
+use indexmap::{IndexMap, IndexSet};
+use std::hash::Hash;
+
+/// Environments that stand side by side; of more, each record has a row of its own.
+pub const MOST_ENVIRONMENTS: usize = 32;
 
 /// The environments of a summary's rows, in their order.
 pub fn environments(summary: &Summary) -> Vec<&str> {
-    let mut environments: Vec<&str> = Vec::new();
-    for row in &summary.rows {
-        if !environments.contains(&row.case.environment.as_str()) {
-            environments.push(&row.case.environment);
-        }
-    }
-    environments
+    let environments: IndexSet<&str> = summary.rows.iter().map(|row| row.case.environment.as_str()).collect();
+    environments.into_iter().collect()
 }
 
 /// The table, without title and notes; `rows` in the order to be shown.
@@ -44,16 +44,10 @@ fn named(case: &Case) -> Case {
 }
 
 /// Neighbours or not, those with one key together, in the order of the first of each.
-fn grouped<'a, T, K: PartialEq>(items: &[&'a T], key: impl Fn(&T) -> K) -> Vec<Vec<&'a T>> {
-    let mut groups: Vec<(K, Vec<&'a T>)> = Vec::new();
-    for item in items {
-        let own = key(item);
-        match groups.iter_mut().find(|(key, _)| *key == own) {
-            Some((_, group)) => group.push(item),
-            None => groups.push((own, vec![item])),
-        }
-    }
-    groups.into_iter().map(|(_, group)| group).collect()
+fn grouped<'a, T, K: Eq + Hash>(items: &[&'a T], key: impl Fn(&T) -> K) -> Vec<Vec<&'a T>> {
+    let mut groups: IndexMap<K, Vec<&'a T>> = IndexMap::new();
+    items.iter().for_each(|item| groups.entry(key(item)).or_default().push(item));
+    groups.into_values().collect()
 }
 
 fn line(group: &[&Row], environments: &[&str], scaled: Option<&Scaled>) -> Vec<Cell> {

@@ -18,7 +18,7 @@ use crate::summary::{Row, Summary, steady_range};
 use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
@@ -102,7 +102,7 @@ struct Repetition {
 fn cases<'a>(run: &Run, summary: &'a Summary) -> Vec<Exported<'a>> {
     let (range, _) = steady_range(run);
     let asked = run.records.iter().filter(|record| record.role == Role::Asked);
-    let mut taken = HashSet::new();
+    let mut taken = HashMap::new();
     let exported = |(record, row): (&Record, &'a Row)| Exported {
         name: unique(clean::line(&name(row)), &mut taken),
         row,
@@ -120,12 +120,22 @@ fn name(row: &Row) -> String {
 }
 
 /// `name`, with a number behind it where it is taken: these formats tell cases apart by nothing else.
-fn unique(name: String, taken: &mut HashSet<String>) -> String {
-    let numbered = (2..).map(|i| format!("{name} #{i}"));
-    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(name);
-    taken.insert(free.clone());
+fn unique(name: String, taken: &mut Taken) -> String {
+    let Some(next) = taken.get(&name).copied() else {
+        taken.insert(name.clone(), 2);
+        return name;
+    };
+    let (number, free) = (next..)
+        .map(|i| (i, format!("{name} #{i}")))
+        .find(|(_, numbered)| !taken.contains_key(numbered))
+        .unwrap_or((next, name.clone()));
+    taken.insert(name, number + 1);
+    taken.insert(free.clone(), 2);
     free
 }
+
+/// Names, each with the number that the next one of it is tried with: equal names must not be counted from the first.
+type Taken = HashMap<String, u64>;
 
 fn repetitions(record: &Record, range: &Range<usize>) -> Vec<Repetition> {
     match &record.outcome {
@@ -199,6 +209,15 @@ mod tests {
         assert_eq!((cases[0].repetitions.len(), cases[3].repetitions.len()), (12, 0));
         assert_eq!(cases[0].repetitions[1], Repetition { iterations: 4, ns: 501.0 });
         assert_eq!(cases[5].repetitions, [Repetition { iterations: 1 << 26, ns: 463.7241363525391 }]);
+    }
+
+    #[test]
+    fn equal_names_are_counted_on_and_not_from_the_first() {
+        let mut taken = Taken::from([("a #3".to_string(), 2)]);
+        let names: Vec<String> = (0..4).map(|_| unique("a".to_string(), &mut taken)).collect();
+        assert_eq!(names, ["a", "a #2", "a #4", "a #5"]);
+        assert_eq!(taken["a"], 6, "the next one is tried with this number");
+        assert_eq!(unique("a #3".to_string(), &mut taken), "a #3 #2");
     }
 
     #[test]

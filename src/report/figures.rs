@@ -4,11 +4,12 @@
 use super::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, Line, Lines, Place, RatioRow, Ratios};
 use super::numbers::nanoseconds;
 use super::portrait::Detail;
-use crate::compare::{Comparison, Mark, Verdict, area};
+use crate::compare::{ComparedRow, Comparison, Mark, Verdict, area};
 use crate::fit::{Family, Member, Verdict as Overtaking};
 use crate::model::{Case, EntriesStatus};
 use crate::summary::Row;
 use indexmap::IndexMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The name of a row.
 pub fn name(row: &Row) -> String {
@@ -44,6 +45,7 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Fi
         comparison.iter().flat_map(|c| others.iter().map(|o| c.columns[*o].label.clone())).collect();
     // The first series has the bars; the others have marks, as many as there are marks.
     others.truncate(super::palette::SERIES - 1);
+    let compared = comparison.map(by_case).unwrap_or_default();
     for row in &detail.summary.rows {
         let interval = row.figure.as_ref().ok().and_then(|figure| figure.interval);
         let bar = Bar {
@@ -51,7 +53,10 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Fi
             ns: cost(row),
             low_high: interval.map(|i| (i.low, i.high)),
             kernel: kernel(row),
-            others: comparison.map_or_else(Vec::new, |c| others.iter().map(|o| cost_in(c, row, *o)).collect()),
+            others: match comparison {
+                None => Vec::new(),
+                Some(_) => costs_in(&compared, &row.case, &others),
+            },
         };
         groups.entry(area(&row.case)).or_default().push(bar);
     }
@@ -67,16 +72,41 @@ pub fn other_columns(comparison: &Comparison) -> Vec<usize> {
     (0..comparison.columns.len()).filter(|column| *column != comparison.baseline).collect()
 }
 
-fn cost_in(comparison: &Comparison, row: &Row, column: usize) -> Option<f64> {
-    let same = comparison.rows.iter().find(|compared| {
-        let key = &compared.key;
-        compared.operation == row.case.operation
-            && key.language == row.case.language
-            && key.environment == row.case.environment
-            && row.case.params.iter().all(|(name, value)| key.params.get(name) == Some(value))
-            && key.label == row.case.label()
-    });
-    same?.cost_ns(column)
+/// Operation, language, environment and label.
+type Work<'a> = (&'a str, Option<&'a str>, &'a str, &'a str);
+
+/// The rows of a comparison by what they are rows of, and by all of their parameters.
+#[derive(Default)]
+struct ByCase<'a> {
+    exact: HashMap<(Work<'a>, &'a BTreeMap<String, u64>), &'a ComparedRow>,
+    /// The first rows of one work: a record need not name all of a row's parameters.
+    first: HashMap<Work<'a>, Vec<&'a ComparedRow>>,
+}
+
+/// Rows of one work that a record is looked for in where none has its parameters exactly.
+const MOST_LOOKED_AT: usize = 64;
+
+fn by_case(comparison: &Comparison) -> ByCase<'_> {
+    let mut found = ByCase::default();
+    for row in &comparison.rows {
+        let key = &row.key;
+        let work = (row.operation.as_str(), key.language.as_deref(), key.environment.as_str(), key.label.as_str());
+        found.exact.entry((work, &key.params)).or_insert(row);
+        let first = found.first.entry(work).or_default();
+        if first.len() < MOST_LOOKED_AT {
+            first.push(row);
+        }
+    }
+    found
+}
+
+/// What `case` costs in each of `columns`.
+fn costs_in(compared: &ByCase, case: &Case, columns: &[usize]) -> Vec<Option<f64>> {
+    let work = (case.operation.as_str(), case.language.as_deref(), case.environment.as_str(), case.label());
+    let has = |row: &&&ComparedRow| case.params.iter().all(|(name, value)| row.key.params.get(name) == Some(value));
+    let exact = compared.exact.get(&(work, &case.effective_params())).copied();
+    let row = exact.or_else(|| compared.first.get(&work)?.iter().find(has).copied());
+    columns.iter().map(|column| row?.cost_ns(*column)).collect()
 }
 
 /// From what to what the costs go.

@@ -7,19 +7,23 @@ use crate::fit::{Family, Member};
 use crate::model::Size;
 use std::collections::BTreeSet;
 
+/// Strategies that have a column: where each has values of its own, cells grow with the square of the strategies.
+const MOST_COLUMNS: usize = 50;
+
 /// The table of `family`.
 pub fn parameter_table(family: &Family) -> Table {
+    let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
     let mut columns = vec![Column::right(&family.parameter)];
-    columns.extend(family.members.iter().map(|member| Column::right(&member.series.label())));
-    let points = family.members.iter().flat_map(|member| &member.series.points);
+    columns.extend(members.iter().map(|member| Column::right(&member.series.label())));
+    let points = members.iter().flat_map(|member| &member.series.points);
     let values: BTreeSet<u64> = points.map(|point| point.value).collect();
-    let rows = values.into_iter().map(|value| row(family, value)).collect();
+    let rows = values.into_iter().map(|value| row(members, value)).collect();
     Table { title: format!("by {}, ns/op", family.parameter), columns, rows, notes: notes(family) }
 }
 
-fn row(family: &Family, value: u64) -> Vec<Cell> {
+fn row(members: &[Member], value: u64) -> Vec<Cell> {
     let first = Cell { text: Size(value).to_string(), raw: Some(value.to_string()), style: Style::Plain };
-    std::iter::once(first).chain(family.members.iter().map(|member| cost(member, value))).collect()
+    std::iter::once(first).chain(members.iter().map(|member| cost(member, value))).collect()
 }
 
 /// Empty where it was not measured, a dash where it has no cost.
@@ -42,6 +46,8 @@ fn notes(family: &Family) -> Vec<String> {
     };
     let mut notes: Vec<String> = models.flat_map(of_one).collect();
     notes.extend(crossovers(family));
+    let left_out = family.members.len().saturating_sub(MOST_COLUMNS);
+    notes.extend((left_out > 0).then(|| format!("the last {left_out} have no column; JSON has all")));
     notes
 }
 

@@ -42,7 +42,9 @@ pub struct ByParameter {
 impl Portrait {
     /// The portrait of `run`; with detail, where rows of its own will be shown.
     pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
-        Portrait { column: Column::new(label, run), detail: with_detail.then(|| Detail::new(run)) }
+        let summary = summarize(run);
+        let column = Column::of(label, run, &summary);
+        Portrait { column, detail: with_detail.then(|| Detail::of(run, summary)) }
     }
 
     pub fn label(&self) -> &str {
@@ -52,6 +54,10 @@ impl Portrait {
 
 impl Detail {
     pub fn new(run: &Run) -> Detail {
+        Detail::of(run, summarize(run))
+    }
+
+    fn of(run: &Run, summary: Summary) -> Detail {
         let (steady, _) = steady_range(run);
         let asked = run.records.iter().filter(|record| record.role == Role::Asked);
         let one = |record: &Record| match &record.outcome {
@@ -62,7 +68,7 @@ impl Detail {
         let worthy = families.iter().filter(|family| family.is_worth_a_table());
         Detail {
             distributions: asked.map(one).collect(),
-            summary: summarize(run),
+            summary,
             parameters: worthy
                 .map(|f| ByParameter { table: parameter_table(f), figure: figures::over_parameter(f) })
                 .collect(),

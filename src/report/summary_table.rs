@@ -1,6 +1,7 @@
 //! The table of a run.
 
-use super::environment_table::{environment_table, environments, failures};
+use super::environment_table::{MOST_ENVIRONMENTS, environment_table, environments, failures};
+use super::figures::case_name;
 use super::numbers::{entries, nanoseconds, percent, rate, three_figures};
 use super::study_words::{self, Scaled};
 use super::{Cell, Column, Style, Table};
@@ -26,11 +27,13 @@ pub enum Sort {
 /// case.
 pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
     let rows = sorted(&summary.rows, sort);
-    let (table, failures) = match environments(summary).len() > 1 {
-        true => (environment_table(summary, &rows), failures(&rows)),
-        false => (plain_table(summary, &rows), Vec::new()),
+    let environments = environments(summary).len();
+    let (table, failures) = match environments {
+        0..=1 => (plain_table(summary, &rows), Vec::new()),
+        2..=MOST_ENVIRONMENTS => (environment_table(summary, &rows), failures(&rows)),
+        _ => (long_table(summary, &rows), vec![too_many(environments)]),
     };
-    let notes = study_words::notes(summary).into_iter().chain(failures).chain(notes(summary)).collect();
+    let notes = study_words::notes(summary).into_iter().chain(failures).chain(notes(summary, environments)).collect();
     Table { title: study_words::title(summary, title(host)), notes, ..table }
 }
 
@@ -59,6 +62,19 @@ pub(super) fn plain_table(summary: &Summary, rows: &[&Row]) -> Table {
     Table { title: String::new(), columns, rows: lines, notes: Vec::new() }
 }
 
+/// A row a record, each with its environment.
+fn long_table(summary: &Summary, rows: &[&Row]) -> Table {
+    let mut table = plain_table(summary, rows);
+    table.rows.iter_mut().zip(rows).for_each(|(line, row)| line[0] = Cell::from(case_name(&row.case)));
+    table
+}
+
+fn too_many(environments: usize) -> String {
+    format!(
+        "{environments} environments are more than the {MOST_ENVIRONMENTS} that stand side by side: each record has a row"
+    )
+}
+
 /// Where the column of scaled costs stands: behind the cost and its precision.
 const SCALED: usize = 4;
 
@@ -75,7 +91,7 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     let cost = |row: &Row| row.figure.as_ref().map_or(f64::INFINITY, |f| f.median.0);
     match sort {
         Sort::Asked => {}
-        Sort::Name => rows.sort_by_key(|row| row.case.to_string()),
+        Sort::Name => rows.sort_by_cached_key(|row| row.case.to_string()),
         Sort::Cost => rows.sort_by(|a, b| cost(a).total_cmp(&cost(b))),
     }
     rows
@@ -148,7 +164,7 @@ fn times_cell(figure: &Figure) -> Cell {
     figure.times_empty_call.map_or(Cell::default(), |times| Cell::number(three_figures(times), times))
 }
 
-fn notes(summary: &Summary) -> Vec<String> {
+fn notes(summary: &Summary, environments: usize) -> Vec<String> {
     let mut notes: Vec<String> = summary.warnings.iter().map(|w| format!("warning: {w}")).collect();
     let mut by_text: IndexMap<&str, Vec<String>> = IndexMap::new();
     for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
@@ -156,7 +172,7 @@ fn notes(summary: &Summary) -> Vec<String> {
         by_text.entry(&warning.text).or_default().push(format!(
             "{}{place}{detail}",
             row.case,
-            place = place(summary, row)
+            place = place(environments, row)
         ));
     }
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names))));
@@ -165,8 +181,8 @@ fn notes(summary: &Summary) -> Vec<String> {
 }
 
 /// ` in m32`, where the rows are of several environments.
-fn place(summary: &Summary, row: &Row) -> String {
-    if environments(summary).len() > 1 { format!(" in {}", row.case.environment) } else { String::new() }
+fn place(environments: usize, row: &Row) -> String {
+    if environments > 1 { format!(" in {}", row.case.environment) } else { String::new() }
 }
 
 /// The names that one warning concerns; of many the first few and how many more.

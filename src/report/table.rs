@@ -60,8 +60,11 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Text that reads well to people, and the exact number behind it.
+    /// Text that reads well to people, and the exact number behind it. What is none (a ratio to nothing) is not shown.
     pub fn number(text: impl Into<String>, raw: f64) -> Cell {
+        if !raw.is_finite() {
+            return Cell::default();
+        }
         Cell { text: text.into(), raw: Some(raw.to_string()), style: Style::Plain }
     }
 

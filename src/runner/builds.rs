@@ -6,9 +6,12 @@ use super::child::Voice;
 use super::environment::{Environment, NATIVE};
 use super::language::Language;
 use super::snippet::{Filled, fill, forms};
+use crate::kernel::limits::advice;
 use crate::model::{Case, Failure, FailureKind};
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::rc::Rc;
@@ -58,15 +61,30 @@ impl Built {
 
 impl Snippet {
     /// A command's words with their placeholders replaced.
-    fn words(&self, words: &[String], directory: &Path, flags: &[String]) -> Vec<String> {
-        let replace = |word: &String| {
-            let word = word.replace("{program}", &self.program.display().to_string());
-            let word = word.replace("{source}", &self.language.source).replace("{output}", "snippet");
-            word.replace("{dir}", &directory.display().to_string())
+    fn words(&self, words: &[String], directory: &Path, flags: &[String]) -> Vec<OsString> {
+        let holes = [
+            ("{program}", self.program.as_os_str()),
+            ("{source}", OsStr::new(&self.language.source)),
+            ("{output}", OsStr::new("snippet")),
+            ("{dir}", directory.as_os_str()),
+        ];
+        let expand = |word: &String| match word == "{flags}" {
+            true => flags.iter().map(OsString::from).collect(),
+            false => vec![replaced(word, &holes)],
         };
-        let expand = |word: &String| if word == "{flags}" { flags.to_vec() } else { vec![replace(word)] };
         words.iter().flat_map(expand).collect()
     }
+}
+
+/// `word` with each hole filled. Paths stay the bytes that they are, and what fills a hole is not searched for others.
+fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {
+    let first =
+        holes.iter().filter_map(|(hole, fill)| Some((word.find(hole)?, hole, fill))).min_by_key(|found| found.0);
+    let Some((start, hole, fill)) = first else { return word.into() };
+    let mut whole = OsString::from(&word[..start]);
+    whole.push(fill);
+    whole.push(replaced(&word[start + hole.len()..], holes));
+    whole
 }
 
 /// All builds of a run, failures included.
@@ -94,6 +112,11 @@ impl Builds {
             None => self.probe(&case.environment).map(Built::Probe),
             Some(language) => self.snippet(language, case).map(Built::Snippet),
         }
+    }
+
+    /// What was found in the cache and should not have been there.
+    pub fn warnings(&self) -> Vec<String> {
+        self.cache.warnings()
     }
 
     fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
@@ -149,8 +172,9 @@ fn build_snippet(
     for form in forms(language, &case.operation) {
         let filled = fill(language, case, form);
         let snippet = Snippet { language: language.clone(), program: program.into(), directory: "".into(), filled };
-        let (path, flags) = (program.display().to_string(), environment.flags.join(" "));
-        let parts = ["snippet", &language.name, &path, version, &flags, &snippet.filled.text];
+        let (path, flags) = (program.as_os_str().as_bytes(), environment.flags.join(" "));
+        let text = snippet.filled.text.as_bytes();
+        let parts = [b"snippet", language.name.as_bytes(), path, version.as_bytes(), flags.as_bytes(), text];
         let built = cache.get(&parts, |directory| build(&snippet, &environment, directory));
         match built {
             Ok(directory) => return Ok(Rc::new(Snippet { directory, ..snippet })),
@@ -174,7 +198,8 @@ fn build(snippet: &Snippet, environment: &Environment, directory: &Path) -> Resu
     fs::write(&source, &snippet.filled.text).map_err(anyhow::Error::from)?;
     for command in &snippet.language.build {
         let words = snippet.words(command, directory, &environment.flags);
-        let output = run(&words, directory).map_err(|e| anyhow::anyhow!("cannot start {}: {e}", words[0]))?;
+        let output = run(&words, directory)
+            .map_err(|e| anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e)))?;
         if !output.status.success() {
             return Err(BuildError(complaint(snippet, environment, &output)));
         }
@@ -182,7 +207,7 @@ fn build(snippet: &Snippet, environment: &Environment, directory: &Path) -> Resu
     Ok(())
 }
 
-fn run(words: &[String], directory: &Path) -> std::io::Result<Output> {
+fn run(words: &[OsString], directory: &Path) -> std::io::Result<Output> {
     Command::new(&words[0]).args(&words[1..]).current_dir(directory).stdin(Stdio::null()).output()
 }
 
@@ -195,4 +220,17 @@ fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> F
         return Failure::new(FailureKind::Unsupported, environment.cannot_build(&explained));
     }
     Failure::new(FailureKind::Failed, explained)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_are_filled_with_the_bytes_of_paths() {
+        let path = OsStr::from_bytes(b"/d\xff/{source}");
+        let holes = [("{dir}", path), ("{source}", OsStr::new("x.c"))];
+        assert_eq!(replaced("-I{dir}/{source}:{dir}", &holes).as_bytes(), b"-I/d\xff/{source}/x.c:/d\xff/{source}");
+        assert_eq!(replaced("{else}", &holes), "{else}");
+    }
 }

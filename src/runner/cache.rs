@@ -1,66 +1,124 @@
 //! The private cache of what was built: one directory a build, keyed by everything that went into it.
+//!
+//! What lies there will run as this user, so nobody else may be able to put it there (`place` says where that is), and
+//! it runs only while it is what was built: each build holds the digests of its files.
 
+mod manifest;
+mod place;
+
+use crate::kernel::lock::{self, Locked};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::cell::RefCell;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
-/// Where builds are kept, or where they are made anew for each run if that cannot be written.
+/// Where builds are kept, or where they are made anew for each run if no place for them is safe.
 pub struct Cache {
     root: PathBuf,
+    warnings: RefCell<Vec<String>>,
 }
 
+/// What builds are called until they are whole. Whoever makes one holds a lock on it.
+const UNFINISHED: &str = ".building-";
+
 impl Cache {
-    /// `syscost` below XDG_CACHE_HOME or ~/.cache; else a directory in `run`, which vanishes with the run.
+    /// The user's own cache; else a directory in `run`, which vanishes with the run.
     pub fn open(run: &Path) -> Cache {
-        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-        let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute()).or_else(home);
-        let kept = base.map(|base| base.join("syscost")).filter(|path| make(path).is_ok());
-        Cache { root: kept.unwrap_or_else(|| run.join("cache")) }
+        let cache = Cache::at(place::find().unwrap_or_else(|| run.join("cache")));
+        cache.sweep();
+        cache
     }
 
-    /// The directory of the build that `parts` identify: made by `build` in a new directory where it is not there yet.
+    fn at(root: PathBuf) -> Cache {
+        Cache { root, warnings: RefCell::default() }
+    }
+
+    /// The directory of the build that `parts` identify: made by `build` in a new directory where it is not there yet, or
+    /// is not as it was built.
     /// Two runs that build the same at once do not disturb each other: the first to end wins.
     ///
     /// # Errors
     /// What `build` says, or that the cache cannot be written.
     pub fn get<E: From<anyhow::Error>>(
         &self,
-        parts: &[&str],
+        parts: &[&[u8]],
         build: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
         let target = self.root.join(key(parts));
-        if target.is_dir() {
+        if self.has(&target)? {
             return Ok(target);
         }
-        make(&self.root)?;
-        let fresh = tempfile::Builder::new().prefix(".building-").tempdir_in(&self.root).context("cache")?;
+        place::make_private(&self.root)?;
+        let (fresh, _lock) = self.begin()?;
         build(fresh.path())?;
+        manifest::write(fresh.path())?;
         // Losing the race leaves the other's directory, which holds the same.
         let renamed = fs::rename(fresh.path(), &target);
-        match target.is_dir() {
+        match manifest::holds(&target) {
             true => Ok(target),
             false => Err(renamed
                 .context(format!("cannot keep {}", target.display()))
                 .err()
-                .map_or_else(|| anyhow::anyhow!("{} vanished", target.display()).into(), Into::into)),
+                .map_or_else(|| anyhow::anyhow!("{} was changed", target.display()).into(), Into::into)),
+        }
+    }
+
+    /// What was found in the cache and should not have been there.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.borrow().clone()
+    }
+
+    /// Whether the build is there as it was made. What is left of any other is removed.
+    fn has(&self, target: &Path) -> Result<bool> {
+        if fs::symlink_metadata(target).is_err() {
+            return Ok(false);
+        }
+        if manifest::holds(target) {
+            return Ok(true);
+        }
+        let text = format!("{} was not as it had been built: it was built anew", target.display());
+        self.warnings.borrow_mut().push(text);
+        remove(target).with_context(|| format!("cannot remove {}", target.display()))?;
+        Ok(false)
+    }
+
+    /// A directory to build in, and the lock that says that somebody does. The lock of the whole keeps a sweeper away
+    /// until there is one.
+    fn begin(&self) -> Result<(TempDir, Option<Locked>)> {
+        let _gate = File::open(&self.root).ok().and_then(lock::shared);
+        let fresh = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.root).context("cache")?;
+        place::make_private(fresh.path())?;
+        let lock = File::open(fresh.path()).ok().and_then(lock::alone);
+        Ok((fresh, lock))
+    }
+
+    /// Removes what runs that were killed had begun to build.
+    fn sweep(&self) {
+        let Some(_gate) = File::open(&self.root).ok().and_then(lock::alone) else { return };
+        let Ok(entries) = fs::read_dir(&self.root) else { return };
+        let unfinished = entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(UNFINISHED));
+        for path in unfinished.map(|entry| entry.path()) {
+            if let Some(_lock) = File::open(&path).ok().and_then(lock::alone) {
+                let _ = fs::remove_dir_all(&path);
+            }
         }
     }
 }
 
-fn make(path: &Path) -> Result<()> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.with_context(|| format!("cannot make {}", path.display()))?;
-    tempfile::tempfile_in(path).with_context(|| format!("cannot write in {}", path.display()))?;
-    Ok(())
+fn remove(path: &Path) -> std::io::Result<()> {
+    match fs::symlink_metadata(path)?.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    }
 }
 
-fn key(parts: &[&str]) -> String {
+fn key(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
+        hash.update(part);
     }
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
@@ -69,15 +127,70 @@ fn key(parts: &[&str]) -> String {
 mod tests {
     use super::*;
 
+    fn cache() -> (TempDir, Cache) {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path().join("cache"));
+        (directory, cache)
+    }
+
+    fn get(cache: &Cache, key: &str, text: &str) -> Result<PathBuf> {
+        cache.get(&[key.as_bytes()], |path| Ok::<_, anyhow::Error>(fs::write(path.join("x"), text)?))
+    }
+
+    fn never(cache: &Cache, key: &str) -> Result<PathBuf> {
+        cache.get(&[key.as_bytes()], |_| Err(anyhow::anyhow!("it was built")))
+    }
+
+    fn names(cache: &Cache) -> usize {
+        fs::read_dir(&cache.root).unwrap().count()
+    }
+
     #[test]
     fn a_build_is_made_once_and_a_failed_one_is_not_kept() {
-        let directory = tempfile::tempdir().unwrap();
-        let cache = Cache { root: directory.path().join("cache") };
-        let built = cache.get(&["a", "b"], |path| Ok::<_, anyhow::Error>(fs::write(path.join("x"), "1")?)).unwrap();
+        let (_keep, cache) = cache();
+        let built = get(&cache, "a", "1").unwrap();
         assert_eq!(fs::read_to_string(built.join("x")).unwrap(), "1");
-        let again = cache.get(&["a", "b"], |_| Err(anyhow::anyhow!("built twice"))).unwrap();
-        assert_eq!(again, built);
-        assert!(cache.get(&["ab"], |_| Err(anyhow::anyhow!("no"))).is_err());
-        assert_eq!(fs::read_dir(directory.path().join("cache")).unwrap().count(), 1);
+        assert_eq!(never(&cache, "a").unwrap(), built);
+        assert!(never(&cache, "b").is_err());
+        assert_eq!((names(&cache), cache.warnings().len()), (1, 0));
+        assert_ne!(key(&[b"a", b"b"]), key(&[b"ab"]));
+    }
+
+    /// What is done to a build, and how it is called.
+    type Damage = (&'static str, fn(&Path));
+
+    #[test]
+    fn a_build_that_was_changed_is_made_anew() {
+        let damages: [Damage; 5] = [
+            ("another text", |built| fs::write(built.join("x"), "2").unwrap()),
+            ("one more file", |built| fs::write(built.join("y"), "").unwrap()),
+            ("one file fewer", |built| fs::remove_file(built.join("x")).unwrap()),
+            ("no manifest", |built| fs::remove_file(built.join(manifest::NAME)).unwrap()),
+            ("a link in its place", |built| {
+                fs::rename(built, built.with_extension("away")).unwrap();
+                std::os::unix::fs::symlink(built.with_extension("away"), built).unwrap();
+            }),
+        ];
+        for (what, damage) in damages {
+            let (_keep, cache) = cache();
+            let built = get(&cache, "a", "1").unwrap();
+            damage(&built);
+            assert_eq!(get(&cache, "a", "3").unwrap(), built, "{what}");
+            assert_eq!(fs::read_to_string(built.join("x")).unwrap(), "3", "{what}");
+            assert!(cache.warnings()[0].ends_with("was not as it had been built: it was built anew"), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_dead_runs_began_is_swept_and_what_living_ones_build_is_not() {
+        let (_keep, cache) = cache();
+        get(&cache, "a", "1").unwrap();
+        let (living, lock) = cache.begin().unwrap();
+        assert!(lock.is_some(), "the file system has no locks");
+        let dead = cache.begin().unwrap().0.keep();
+        fs::write(dead.join("x"), "").unwrap();
+        cache.sweep();
+        assert!(living.path().exists() && !dead.exists());
+        assert_eq!(names(&cache), 2);
     }
 }

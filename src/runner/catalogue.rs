@@ -15,7 +15,15 @@ pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     if !output.status.success() {
         bail!("the probe's --list ended with {}", output.status);
     }
-    String::from_utf8(output.stdout)?.lines().map(parse_line).collect()
+    parse_catalogue(&String::from_utf8(output.stdout)?)
+}
+
+/// The operations that the probe's `--list` prints, a line each.
+///
+/// # Errors
+/// The first line that is none.
+pub fn parse_catalogue(text: &str) -> Result<Vec<Operation>> {
+    text.lines().map(parse_line).collect()
 }
 
 fn parse_line(line: &str) -> Result<Operation> {

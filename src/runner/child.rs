@@ -1,15 +1,18 @@
 //! One worker process: lines to its input, lines from its output with patience that ends, and its end.
 
 use super::RunDirectory;
+use super::directory::RUN_VARIABLE;
 use super::protocol::{add_line, parse_ready, parse_sampled};
-use crate::kernel::process::{kill_group, wait_readable};
+use crate::kernel::limits;
+use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
 use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply};
 use std::cell::RefCell;
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -38,8 +41,25 @@ pub struct Child {
     interrupt: Interrupt,
     voice: Option<Voice>,
     orderly: bool,
-    /// How it ended, where somebody else (a tracer) was told that.
-    end: Option<ExitStatus>,
+}
+
+/// More than any line of the protocol has, and more batches than any request asks for (probe.c, MOST_BATCHES).
+const MOST_OF_LINE: usize = 64 << 10;
+const MOST_BATCHES: usize = 4096;
+/// Of what it says on standard error, so much is looked at from the beginning and from the end.
+const MOST_OF_ERRORS: u64 = 64 << 10;
+
+/// Until when an answer is waited for, and how long that was.
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    patience: Duration,
+}
+
+impl Deadline {
+    fn after(patience: Duration) -> Deadline {
+        Deadline { at: Instant::now() + patience, patience }
+    }
 }
 
 impl Child {
@@ -55,14 +75,16 @@ impl Child {
     ) -> Result<Child, Failure> {
         let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::new(FailureKind::Start, format!("{what}: {e}"));
         let directory = run.borrow_mut().worker_directory().map_err(|e| cannot("no directory for a worker", &e))?;
-        let errors = File::create(directory.join(STDERR)).map_err(|e| cannot("no file for standard error", &e))?;
-        command.current_dir(&directory).process_group(0);
+        let errors = error_file(&directory).map_err(|e| cannot("no file for standard error", &e))?;
+        command.current_dir(&directory).process_group(0).env(RUN_VARIABLE, run.borrow().number());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let name = command.get_program().to_string_lossy().into_owned();
-        let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &e))?;
+        let process = command
+            .spawn()
+            .map_err(|e| cannot(&format!("cannot start {name}"), &format!("{e}{}", limits::advice(&e))))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
-        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true, end: None })
+        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true })
     }
 
     pub fn pid(&self) -> u32 {
@@ -92,8 +114,7 @@ impl Child {
     /// # Errors
     /// What the probe said instead, that it ended, or that it took longer than `patience`.
     pub fn ready(&mut self, patience: Duration) -> Result<Facts, Failure> {
-        let line = self.line(Instant::now() + patience)?;
-        parse_ready(&line)
+        parse_ready(&self.line(Deadline::after(patience))?)
     }
 
     /// Sends the request for k batches of n iterations and reads the reply.
@@ -110,9 +131,13 @@ impl Child {
     /// # Errors
     /// As `request`.
     pub fn reply(&mut self, patience: Duration) -> Result<Reply, Failure> {
-        let deadline = Instant::now() + patience;
+        let deadline = Deadline::after(patience);
         let mut reply = Reply::default();
-        while !add_line(&mut reply, &self.line(deadline)?)? {}
+        while !add_line(&mut reply, &self.line(deadline)?)? {
+            if reply.batches.len() > MOST_BATCHES {
+                return Err(self.babbles(&format!("lines of more than {MOST_BATCHES} batches")));
+            }
+        }
         Ok(reply)
     }
 
@@ -122,33 +147,42 @@ impl Child {
     /// As `request`.
     pub fn sample(&mut self, time: Duration, patience: Duration) -> Result<ModeSamples, Failure> {
         self.send(&format!("sample {}", time.as_millis()))?;
-        parse_sampled(&self.line(Instant::now() + patience)?)
+        parse_sampled(&self.line(Deadline::after(patience))?)
     }
 
-    fn line(&mut self, deadline: Instant) -> Result<String, Failure> {
+    fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
                 return Ok(String::from_utf8_lossy(&line[..end]).into_owned());
+            }
+            if self.unread.len() > MOST_OF_LINE {
+                return Err(self.babbles(&format!("{} bytes without a line end", self.unread.len())));
             }
             self.wait_for_output(deadline)?;
             self.read_output()?;
         }
     }
 
+    /// The failure of a process that floods its output.
+    fn babbles(&mut self, what: &str) -> Failure {
+        self.orderly = false;
+        let text = format!("the worker printed {what}, which the protocol does not know: ended");
+        Failure::new(FailureKind::Crashed, text)
+    }
+
     /// Returns when there is output or it has ended.
-    fn wait_for_output(&mut self, deadline: Instant) -> Result<(), Failure> {
-        let started = Instant::now();
+    fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), Failure> {
         let Some(output) = &self.process.stdout else { return Err(self.ended()) };
         loop {
             if self.interrupt.is_set() {
                 self.orderly = false;
                 return Err(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.at.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 self.orderly = false;
-                let waited = deadline.saturating_duration_since(started).as_secs_f64();
+                let waited = deadline.patience.as_secs_f64();
                 let text = format!("no answer within {waited:.0} s: ended (a larger --timeout gives it more)");
                 return Err(Failure::new(FailureKind::Timeout, text));
             }
@@ -177,11 +211,9 @@ impl Child {
         self.orderly = false;
         self.end_input();
         kill_group(self.process.id());
-        // Where a tracer has taken note of its end already, there is nothing left to wait for.
-        let status = self.process.wait().ok().or(self.end);
+        let status = wait_for_end(self.process.id());
         let how = status.map(|status| format!(" ({})", describe(status))).unwrap_or_default();
-        let errors = fs::read(self.directory.join(STDERR)).unwrap_or_default();
-        let errors = String::from_utf8_lossy(&errors).into_owned();
+        let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
         let said = (!errors.trim().is_empty()).then(|| match &self.voice {
             Some(voice) => voice(&errors),
             None => errors.lines().next_back().unwrap_or_default().trim().to_string(),
@@ -189,11 +221,6 @@ impl Child {
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
         let who = if self.voice.is_some() { "the snippet ended its process" } else { "the probe ended" };
         Failure::new(FailureKind::Crashed, format!("{who} without an answer{how}{said}"))
-    }
-
-    /// Takes note of how it ended, as its tracer was told; `None` where it runs.
-    pub fn note_end(&mut self, end: Option<ExitStatus>) {
-        self.end = end;
     }
 
     /// The pipe that replies come through, as /proc names it.
@@ -205,6 +232,25 @@ impl Child {
 
 const STDERR: &str = "stderr";
 
+/// A file that is nobody else's, whatever the umask is.
+fn error_file(directory: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(STDERR))?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
+/// The beginning and the end of what may be very long.
+fn read_errors(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut text = Vec::new();
+    (&mut file).take(MOST_OF_ERRORS).read_to_end(&mut text)?;
+    let rest = length.saturating_sub(MOST_OF_ERRORS).max(text.len() as u64);
+    file.seek(SeekFrom::Start(rest))?;
+    file.take(MOST_OF_ERRORS).read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
 fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
@@ -214,36 +260,119 @@ fn describe(status: ExitStatus) -> String {
 }
 
 impl Drop for Child {
-    /// Input ends, so an orderly worker tears down and exits by itself; any other is killed. What a killed worker has
-    /// left in its directory may name kernel objects: the janitor must see it.
+    /// Input ends, so an orderly worker tears down and exits by itself. Whatever of its group is left is killed. It is
+    /// reaped last: until then, the group's number cannot become another's.
     fn drop(&mut self) {
         self.end_input();
-        if !self.orderly || !self.exits_within(Duration::from_secs(2)) {
-            kill_group(self.process.id());
-            self.orderly = false;
-        }
-        let _ = self.process.wait();
-        self.run.borrow_mut().group_ended(self.process.id());
         if self.orderly {
-            let _ = fs::remove_dir_all(&self.directory);
+            self.exits_within(Duration::from_secs(2));
         }
+        kill_group(self.process.id());
+        self.run.borrow_mut().group_ended(self.process.id());
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
 impl Child {
-    /// Output ends when the worker does, which waits without polling for the exit status.
-    fn exits_within(&mut self, patience: Duration) -> bool {
+    /// Output ends when the worker does, which waits without polling for its exit.
+    fn exits_within(&mut self, patience: Duration) {
         let deadline = Instant::now() + patience;
-        let Some(mut output) = self.process.stdout.take() else { return true };
+        let Some(mut output) = self.process.stdout.take() else { return };
         let mut buffer = [0; 4096];
         while Instant::now() < deadline {
             if !wait_readable(&output, deadline.saturating_duration_since(Instant::now())) {
                 continue;
             }
             if !matches!(output.read(&mut buffer), Ok(length) if length > 0) {
-                return true;
+                return;
             }
         }
-        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that is a shell with this script.
+    fn shell(script: &str) -> Child {
+        let run = Rc::new(RefCell::new(RunDirectory::create().unwrap()));
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Child::start(command, &run, &Interrupt::default(), None).unwrap()
+    }
+
+    fn reply_of(script: &str, patience: Duration) -> Failure {
+        shell(script).reply(patience).unwrap_err()
+    }
+
+    fn state(pid: u32) -> Option<char> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
+    #[test]
+    fn a_flood_is_ended_and_said() {
+        let endless = reply_of("yes | tr -d '\\n'", Duration::from_secs(60));
+        assert_eq!(endless.kind, FailureKind::Crashed);
+        assert!(endless.message.starts_with("the worker printed "), "{}", endless.message);
+        assert!(endless.message.contains(" bytes without a line end"), "{}", endless.message);
+        let lines = reply_of("yes '1 0'", Duration::from_secs(60));
+        assert!(lines.message.contains("lines of more than 4096 batches"), "{}", lines.message);
+    }
+
+    #[test]
+    fn a_timeout_names_the_whole_patience() {
+        let trickle = reply_of("while :; do echo 1 0; sleep 0.05; done", Duration::from_secs(1));
+        assert_eq!(trickle.kind, FailureKind::Timeout);
+        assert!(trickle.message.starts_with("no answer within 1 s"), "{}", trickle.message);
+    }
+
+    #[test]
+    fn long_errors_are_read_from_both_ends() {
+        let failure = reply_of("echo first >&2; yes | head -c 10000000 >&2; echo last >&2; exit 7", PATIENT);
+        assert_eq!(failure.message, "the probe ended without an answer (exit status 7): last");
+        let text = "first\n".to_string() + &"x".repeat(MOST_OF_ERRORS as usize * 3) + "last";
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(&file, text).unwrap();
+        let read = read_errors(file.path()).unwrap();
+        assert!(read.starts_with("first\n") && read.ends_with("last"));
+        assert_eq!(read.len() as u64, 2 * MOST_OF_ERRORS);
+        fs::write(&file, "all of it").unwrap();
+        assert_eq!(read_errors(file.path()).unwrap(), "all of it");
+    }
+
+    const PATIENT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_leader_is_reaped_only_after_its_group_was_killed() {
+        let mut child = shell("sleep 600 >/dev/null & echo $!; exit 3");
+        let sleeper: u32 = child.line(Deadline::after(PATIENT)).unwrap().parse().unwrap();
+        let failure = child.reply(PATIENT).unwrap_err();
+        assert_eq!(failure.message, "the probe ended without an answer (exit status 3)");
+        assert_eq!(state(child.pid()), Some('Z'), "its number could be another's");
+        let pid = child.pid();
+        drop(child);
+        assert_eq!(state(pid), None);
+        expect_ended(sleeper);
+    }
+
+    #[test]
+    fn an_orderly_worker_leaves_nobody_of_its_group() {
+        let mut child = shell("sleep 600 >/dev/null & echo $!; read line");
+        let sleeper: u32 = child.line(Deadline::after(PATIENT)).unwrap().parse().unwrap();
+        drop(child);
+        expect_ended(sleeper);
+    }
+
+    /// Whoever reaps orphans may take a moment.
+    fn expect_ended(pid: u32) {
+        let ended = || state(pid).is_none_or(|state| state == 'Z');
+        let deadline = Instant::now() + PATIENT;
+        while !ended() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(ended());
     }
 }

@@ -3,9 +3,11 @@
 use super::cache::Cache;
 use super::files::write_program;
 use super::language::on_path;
-use anyhow::{Context, Result, bail};
+use crate::kernel::limits::advice;
+use anyhow::{Context, Result, anyhow, bail};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -64,9 +66,10 @@ impl Environment {
         let compiler = c_compiler()?;
         let sources = sources(&PROBE);
         let flags = self.flags.join(" ");
-        let compiler_name = compiler.display().to_string();
-        let mut parts = vec!["probe", env!("CARGO_PKG_VERSION"), &flags, &compiler_name, super::COMPILER];
-        parts.extend(sources.iter().map(|(_, text)| *text));
+        let version = env!("CARGO_PKG_VERSION").as_bytes();
+        let compiler_name = compiler.as_os_str().as_bytes();
+        let mut parts = vec![b"probe", version, flags.as_bytes(), compiler_name, super::COMPILER.as_bytes()];
+        parts.extend(sources.iter().map(|(_, text)| text.as_bytes()));
         let built = cache.get(&parts, |directory| self.build(&compiler, &sources, directory))?;
         Ok(built.join("probe"))
     }
@@ -90,7 +93,7 @@ impl Environment {
     }
 
     fn check(&self, command: &mut Command, optional: bool) -> Result<()> {
-        let output = command.output().context("cannot start the C compiler")?;
+        let output = command.output().map_err(|e| anyhow!("cannot start the C compiler: {e}{}", advice(&e)))?;
         if output.status.success() || optional {
             return Ok(());
         }

@@ -1,9 +1,11 @@
 //! Files and directories that a study's snippets work on, in a directory of the run's own: it vanishes with the run.
 
+use super::Interrupt;
+use crate::kernel::host::Room;
 use crate::model::Case;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// What snippets write for the fixtures' directory.
@@ -21,6 +23,12 @@ pub enum Fixture {
     Directory { name: String, entries: u64, depth: u64 },
 }
 
+/// Bytes that are written, and files that are made, between two looks whether to stop.
+const BLOCK: usize = 1 << 20;
+const FILES: u64 = 1 << 10;
+/// A path has 4,096 bytes at the most (PATH_MAX), and a directory in between takes two of them.
+const DEEPEST: u64 = 1000;
+
 /// Whether the case's code names the fixtures' directory.
 pub fn names_fixtures(case: &Case) -> bool {
     [&case.operation, &case.setup, &case.prelude].iter().any(|text| text.contains(HOLE))
@@ -32,23 +40,62 @@ pub fn fill(text: &str) -> String {
     text.replace(HOLE, &format!("../{DIRECTORY}"))
 }
 
+/// Whether `room` is enough for all of them; asked before the first is made.
+///
+/// # Errors
+/// What is missing, with the figures.
+pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
+    let sum = |part: fn(&Fixture) -> u64| fixtures.iter().map(part).fold(0, u64::saturating_add);
+    let (bytes, files) = (sum(Fixture::bytes), sum(Fixture::files));
+    let advice = "set TMPDIR to a file system with more room, or ask for less";
+    if bytes > room.bytes {
+        let [needed, free] = [bytes, room.bytes].map(|bytes| bytes.div_ceil(1 << 20));
+        bail!("the fixtures need {needed} MiB, and {} has {free} MiB free: {advice}", directory.display());
+    }
+    match room.files {
+        Some(free) if files > free => {
+            bail!("the fixtures are {files} files, and {} has room for {free}: {advice}", directory.display())
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Fixture {
-    /// Makes it below `directory`.
+    /// Makes it below `directory`, or as much of it as there is time for before an interrupt.
     ///
     /// # Errors
     /// When it cannot be written; the message names it.
-    pub fn make(&self, directory: &Path) -> Result<()> {
+    pub fn make(&self, directory: &Path, interrupt: &Interrupt) -> Result<()> {
         match self {
             Fixture::File { name, size, line_length } => {
                 let path = directory.join(name);
-                let written = make_parent(&path).and_then(|()| write_lines(&path, *size, *line_length));
+                let written = make_parent(&path).and_then(|()| write_lines(&path, *size, *line_length, interrupt));
                 written.with_context(|| format!("cannot make the fixture '{name}' of {size} bytes"))
+            }
+            Fixture::Directory { name, depth, .. } if *depth > DEEPEST => {
+                bail!("cannot make the fixture '{name}': no path is {depth} directories deep; take {DEEPEST} at most")
             }
             Fixture::Directory { name, entries, depth } => {
                 let path = (1..*depth).fold(directory.join(name), |path, _| path.join("d"));
-                fill_directory(&path, *entries)
+                fill_directory(&path, *entries, interrupt)
                     .with_context(|| format!("cannot make the fixture '{name}' of {entries} entries"))
             }
+        }
+    }
+
+    /// Bytes of data. What a directory needs for its names is left out.
+    fn bytes(&self) -> u64 {
+        match self {
+            Fixture::File { size, .. } => *size,
+            Fixture::Directory { .. } => 0,
+        }
+    }
+
+    /// Files and directories.
+    fn files(&self) -> u64 {
+        match self {
+            Fixture::File { .. } => 1,
+            Fixture::Directory { entries, depth, .. } => entries.saturating_add(*depth),
         }
     }
 }
@@ -57,23 +104,25 @@ fn make_parent(path: &Path) -> std::io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-fn write_lines(path: &Path, size: u64, line_length: u64) -> std::io::Result<()> {
-    let length = usize::try_from(line_length.clamp(1, 1 << 20)).unwrap_or(1);
+fn write_lines(path: &Path, size: u64, line_length: u64, interrupt: &Interrupt) -> std::io::Result<()> {
+    let length = usize::try_from(line_length).unwrap_or(BLOCK).clamp(1, BLOCK);
     let mut line = vec![b'x'; length - 1];
     line.push(b'\n');
-    let mut file = BufWriter::new(File::create(path)?);
+    let lines = line.repeat(BLOCK / length);
+    let mut file = File::create(path)?;
     let mut left = size;
-    while left > 0 {
-        let part = left.min(length as u64) as usize;
-        file.write_all(&line[..part])?;
-        left -= part as u64;
+    while left > 0 && !interrupt.is_set() {
+        let part = left.min(lines.len() as u64);
+        file.write_all(&lines[..part as usize])?;
+        left -= part;
     }
-    file.flush()
+    Ok(())
 }
 
-fn fill_directory(path: &Path, entries: u64) -> std::io::Result<()> {
+fn fill_directory(path: &Path, entries: u64, interrupt: &Interrupt) -> std::io::Result<()> {
     fs::create_dir_all(path)?;
-    (0..entries).try_for_each(|i| File::create(path.join(format!("e{i:06}"))).map(drop))
+    let wanted = |i: &u64| !i.is_multiple_of(FILES) || !interrupt.is_set();
+    (0..entries).take_while(wanted).try_for_each(|i| File::create(path.join(format!("e{i:06}"))).map(drop))
 }
 
 #[cfg(test)]
@@ -84,14 +133,56 @@ mod tests {
     fn files_have_their_size_and_lines() {
         let directory = tempfile::tempdir().unwrap();
         let file = Fixture::File { name: "1000/f".into(), size: 10, line_length: 4 };
-        file.make(directory.path()).unwrap();
+        file.make(directory.path(), &Interrupt::default()).unwrap();
         assert_eq!(fs::read_to_string(directory.path().join("1000/f")).unwrap(), "xxx\nxxx\nxx");
     }
 
     #[test]
     fn directories_have_their_entries_at_their_depth() {
         let directory = tempfile::tempdir().unwrap();
-        Fixture::Directory { name: "d".into(), entries: 3, depth: 2 }.make(directory.path()).unwrap();
+        let directories = Fixture::Directory { name: "d".into(), entries: 3, depth: 2 };
+        directories.make(directory.path(), &Interrupt::default()).unwrap();
         assert_eq!(fs::read_dir(directory.path().join("d/d")).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn long_files_have_whole_lines_throughout() {
+        let directory = tempfile::tempdir().unwrap();
+        let size = 2 * BLOCK as u64 + 5;
+        let file = Fixture::File { name: "f".into(), size, line_length: 1000 };
+        file.make(directory.path(), &Interrupt::default()).unwrap();
+        let text = fs::read(directory.path().join("f")).unwrap();
+        assert_eq!(text.len() as u64, size);
+        assert!(text.iter().enumerate().all(|(i, byte)| (*byte == b'\n') == (i % 1000 == 999)));
+    }
+
+    #[test]
+    fn an_interrupt_ends_them_in_the_middle() {
+        let directory = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::default();
+        interrupt.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        Fixture::File { name: "f".into(), size: 1 << 40, line_length: 64 }.make(directory.path(), &interrupt).unwrap();
+        Fixture::Directory { name: "d".into(), entries: 1 << 40, depth: 1 }.make(directory.path(), &interrupt).unwrap();
+        assert!(fs::metadata(directory.path().join("f")).unwrap().len() <= BLOCK as u64);
+        assert!(fs::read_dir(directory.path().join("d")).unwrap().count() as u64 <= FILES);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_figures() {
+        let file = |size| Fixture::File { name: format!("f{size}"), size, line_length: 64 };
+        let directory = |entries| Fixture::Directory { name: "d".into(), entries, depth: 2 };
+        let room = Room { bytes: 3 << 20, files: Some(10) };
+        let check = |fixtures: &[Fixture]| check_room(fixtures, Path::new("/t"), &room).map_err(|e| e.to_string());
+        let advice = "set TMPDIR to a file system with more room, or ask for less";
+        assert_eq!(check(&[file(1 << 20), file(2 << 20), directory(6)]), Ok(()));
+        let large = format!("the fixtures need 4 MiB, and /t has 3 MiB free: {advice}");
+        assert_eq!(check(&[file(1 << 20), file((2 << 20) + 1)]), Err(large));
+        let many = format!("the fixtures are 11 files, and /t has room for 10: {advice}");
+        assert_eq!(check(&[directory(9)]), Err(many));
+        assert!(check(&[file(u64::MAX), file(u64::MAX)]).is_err(), "sums do not overflow");
+        assert!(check_room(&[directory(1 << 40)], Path::new("/t"), &Room { files: None, ..room }).is_ok());
+        let deep = Fixture::Directory { name: "d".into(), entries: 0, depth: u64::MAX };
+        let said = deep.make(Path::new("/nowhere"), &Interrupt::default()).unwrap_err().to_string();
+        assert!(said.ends_with("no path is 18446744073709551615 directories deep; take 1000 at most"), "{said}");
     }
 }

@@ -117,10 +117,12 @@ impl Language {
     }
 }
 
-/// The path of an executable that PATH leads to; a name with a slash is one itself.
+/// The path of an executable that PATH leads to; a name with a slash is one itself. Directories of PATH that are relative
+/// do not count: builds are made and workers started elsewhere, where they would lead to something else.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
-    let candidates = std::env::split_paths(&paths).map(|directory| directory.join(program));
+    let absolute = std::env::split_paths(&paths).filter(|directory| directory.is_absolute());
+    let candidates = absolute.map(|directory| directory.join(program));
     candidates.into_iter().find(|path| crate::kernel::process::is_executable(path))
 }
 

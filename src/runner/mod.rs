@@ -11,17 +11,22 @@ mod directory;
 mod environment;
 mod files;
 mod fixtures;
+mod janitor;
 mod language;
 mod protocol;
 mod snippet;
 mod workers;
 
-pub use catalogue::read_catalogue;
+pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::{Child, Interrupt};
 pub use directory::RunDirectory;
 pub use environment::{Environment, NATIVE};
 pub use files::COMPILER;
-pub use fixtures::{Fixture, names_fixtures};
+pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use language::Language;
 pub use protocol::parse_ready;
+#[doc(hidden)]
+pub use protocol::{add_line, parse_sampled};
+#[doc(hidden)]
+pub use snippet::{fill, forms};
 pub use workers::Workers;

@@ -12,7 +12,10 @@ pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
     Ok(pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 
-/// Reads the lines of a reply as they come; `Some` when the last one has.
+/// Reads the lines of a reply as they come; true when the last one has.
+///
+/// # Errors
+/// As `parse_ready`.
 pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
     if let Some(totals) = line.strip_prefix("total ") {
         let numbers: Vec<u64> = totals.split(' ').filter_map(|word| word.parse().ok()).collect();

@@ -4,8 +4,9 @@ use super::builds::{Builds, Built};
 use super::child::{Child, Interrupt};
 use super::{NATIVE, RunDirectory};
 use crate::kernel::affinity::Placement;
+use crate::kernel::limits::{self, Raised};
 use crate::model::{Case, Facts, Failure};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::process::Command;
 use std::rc::Rc;
@@ -19,12 +20,37 @@ pub struct Workers {
     pub patience: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
+    /// Where many workers at once need it: what they are not to notice.
+    raised: Option<Raised>,
+    /// Whether a worker was found on another CPU than the measuring one.
+    strayed: Rc<Cell<bool>>,
 }
+
+/// Pipes that the driver holds of each worker, and what it may open beside.
+const DESCRIPTORS_PER_WORKER: u64 = 2;
+const SPARE_DESCRIPTORS: u64 = 32;
 
 impl Workers {
     pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, patience: Duration) -> Workers {
         let builds = RefCell::new(Builds::new(directory.path()));
-        Workers { placement, interrupt, patience, directory: Rc::new(RefCell::new(directory)), builds }
+        let directory = Rc::new(RefCell::new(directory));
+        Workers { placement, interrupt, patience, directory, builds, raised: None, strayed: Rc::default() }
+    }
+
+    /// The descriptors that so many workers at once need in this process.
+    pub fn descriptors(workers: u64) -> u64 {
+        workers.saturating_mul(DESCRIPTORS_PER_WORKER) + limits::open_descriptors() + SPARE_DESCRIPTORS
+    }
+
+    /// Makes room for so many workers at once, as far as that is permitted. Workers have the limit as it was.
+    pub fn make_room(&mut self, workers: u64) {
+        // Where it fails, so do the workers for which there is no room, each with its message.
+        self.raised = self.raised.or(limits::raise(Workers::descriptors(workers)).ok().flatten());
+    }
+
+    /// Whether a worker was found on another CPU than it was started on.
+    pub fn strayed(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.strayed)
     }
 
     /// The path of the embedded probe.
@@ -48,6 +74,11 @@ impl Workers {
         self.built(case).map(drop)
     }
 
+    /// What was found in the cache of builds and should not have been there.
+    pub fn warnings(&self) -> Vec<String> {
+        self.builds.borrow().warnings()
+    }
+
     /// Starts the process, which then waits for its first line.
     ///
     /// # Errors
@@ -60,6 +91,9 @@ impl Workers {
         };
         // The size of the environment block moves the stack, and with it every alignment: METHOD.md, "Workers".
         command.env("SYSCOST_PADDING", "x".repeat(padding));
+        if let Some(raised) = self.raised {
+            raised.undo_for(&mut command);
+        }
         let voice = built.and_then(Built::voice);
         self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, voice))
     }

@@ -18,9 +18,9 @@ impl Interval {
         Interval { low: self.low.min(value), high: self.high.max(value), ..self }
     }
 
-    /// Half its width in percent of `middle`.
-    pub fn half_width_percent(&self, middle: Nanos) -> f64 {
-        50.0 * (self.high - self.low) / middle.0
+    /// Half its width in percent of `middle`; `None` of nothing.
+    pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
+        middle.is_cost().then(|| 50.0 * (self.high - self.low) / middle.0)
     }
 }
 
@@ -41,12 +41,13 @@ pub fn block_interval(medians: &mut [f64]) -> Option<Interval> {
 }
 
 fn deepest(count: usize) -> (usize, f64) {
-    let mut term = 0.5f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
-    let mut tail = term;
+    // In logarithms, since 0.5^count is 0 to a double from 1075 blocks on.
+    let mut term = -(count as f64) * std::f64::consts::LN_2;
+    let mut tail = term.exp();
     let mut best = (1, 1.0 - 2.0 * tail);
     for j in 2..=count / 2 {
-        term *= (count + 2 - j) as f64 / (j - 1) as f64;
-        tail += term;
+        term += ((count + 2 - j) as f64 / (j - 1) as f64).ln();
+        tail += term.exp();
         let level = 1.0 - 2.0 * tail;
         if level < LEVEL {
             break;
@@ -66,6 +67,26 @@ mod tests {
             let (found, exact) = deepest(blocks);
             assert_eq!(found, j, "{blocks} blocks");
             assert!((exact - level).abs() < 1e-4, "{blocks} blocks: {exact}");
+        }
+    }
+
+    /// The chances of 0, 1, ... heads in `count` tosses, by Pascal's triangle: only halves and sums.
+    fn chances(count: usize) -> Vec<f64> {
+        (0..count).fold(vec![1.0], |row: Vec<f64>, _| {
+            let left = std::iter::once(&0.0).chain(&row);
+            let right = row.iter().chain(std::iter::once(&0.0));
+            left.zip(right).map(|(a, b)| (a + b) / 2.0).collect()
+        })
+    }
+
+    #[test]
+    fn any_number_of_blocks_has_the_interval_of_the_binomial() {
+        for blocks in (10..700).chain([1074, 1075, 1080, 2000, 4001]) {
+            let (j, level) = deepest(blocks);
+            let chances = chances(blocks);
+            let level_of = |j: usize| 1.0 - 2.0 * chances[..j].iter().sum::<f64>();
+            assert!((level_of(j) - level).abs() < 1e-9, "{blocks} blocks: {level}, not {}", level_of(j));
+            assert!(level_of(j) >= LEVEL && level_of(j + 1) < LEVEL, "{blocks} blocks: the {j}th is not the deepest");
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Estimate {
 impl Estimate {
     /// Half the interval's width in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
-        Some(self.interval?.half_width_percent(self.median))
+        self.interval?.half_width_percent(self.median)
     }
 }
 

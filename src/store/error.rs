@@ -28,6 +28,15 @@ impl StoreError {
         StoreError { file: name.to_string(), kind, problem }
     }
 
+    /// The same, where the file held an earlier part of what was to be written.
+    pub fn after_a_look(self) -> StoreError {
+        let problem = match self.problem {
+            Problem::Write(error, Left::Earlier) => Problem::Write(error, Left::Look),
+            other => other,
+        };
+        StoreError { problem, ..self }
+    }
+
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -88,7 +97,28 @@ pub enum Problem {
     Mistyped(Place, String),
     Invalid(Invalid),
     NotWritten(Invalid),
-    Write(io::Error),
+    Write(io::Error, Left),
+}
+
+/// What stands in a file that could not be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// What stood there before the program ran, if anything.
+    Earlier,
+    /// The same run as it was when it was last written.
+    Look,
+    /// Whatever a device or a pipe has taken by then.
+    Part,
+}
+
+impl Left {
+    fn words(self) -> &'static str {
+        match self {
+            Left::Earlier => "an earlier file of that name is unchanged",
+            Left::Look => "the file holds this run as far as it had come when it was last written, marked incomplete",
+            Left::Part => "what was written so far is not complete",
+        }
+    }
 }
 
 impl Problem {
@@ -136,10 +166,9 @@ impl Problem {
                 "not written, since no {noun} may have this: {invalid}; report this as a bug, or {}",
                 kind.smaller
             ),
-            Problem::Write(error) => format!(
-                "cannot be written ({error}): make room, or choose another place; an earlier file of that name is \
-                 unchanged"
-            ),
+            Problem::Write(error, left) => {
+                format!("cannot be written ({error}): make room, or choose another place; {}", left.words())
+            }
         }
     }
 }

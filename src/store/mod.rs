@@ -18,7 +18,7 @@ mod profile_v1;
 mod rules;
 mod v1;
 
-pub use error::{Kind, Place, Problem, StoreError};
+pub use error::{Kind, Left, Place, Problem, StoreError};
 
 use crate::model::{Profile, Run};
 use error::from_file;
@@ -64,7 +64,9 @@ pub fn write_document(path: &Path, document: &[u8]) -> Result<(), StoreError> {
 /// When the run has figures that no file may have, or `out` cannot be written. The error calls it "standard output".
 pub fn write_to(run: &Run, out: &mut dyn Write) -> Result<(), StoreError> {
     let file = v1::ResultFile::from(run);
-    let done = v1::check(&file).map_err(Problem::NotWritten).and_then(|()| file.write(out).map_err(Problem::Write));
+    let done = v1::check(&file)
+        .map_err(Problem::NotWritten)
+        .and_then(|()| file.write(out).map_err(|error| Problem::Write(error, Left::Part)));
     done.map_err(|problem| StoreError::named("standard output", &RESULT, problem))
 }
 
@@ -90,11 +92,19 @@ pub enum Stored {
 /// says that it is a profile.
 pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &RESULT, problem))?;
-    if schema_of(&bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family)) {
-        let found = profile::from_bytes(&bytes).map_err(|problem| from_file(path, &profile::KIND, problem))?;
+    from_bytes(path, &bytes)
+}
+
+/// What `bytes` hold, which were read from `path`.
+///
+/// # Errors
+/// As [`read_any`].
+pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
+    if schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family)) {
+        let found = profile::from_bytes(bytes).map_err(|problem| from_file(path, &profile::KIND, problem))?;
         return Ok(Stored::Profile(Box::new(found)));
     }
-    let found = run(&bytes).map_err(|problem| from_file(path, &RESULT, problem))?;
+    let found = run(bytes).map_err(|problem| from_file(path, &RESULT, problem))?;
     Ok(Stored::Run(Box::new(found)))
 }
 

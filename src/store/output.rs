@@ -1,23 +1,31 @@
 //! Replacing a file as a whole. Knows nothing of JSON; `store::write` calls it.
 //!
-//! The data is not forced to the disk: what must survive is an interrupted program, not a power cut.
+//! The data is not forced to the disk: what must survive is an interrupted program, not a power cut. What a program that
+//! is killed would leave is `temporary`'s business.
 
-use super::error::Problem;
+mod temporary;
+
+use super::error::{Left, Problem};
 use super::input::MAX_BYTES;
-use std::fs::{File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use tempfile::{Builder, NamedTempFile};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
+use temporary::Temporary;
 
-/// Lets `fill` write the new content of `path`. On an error the old content stays and the temporary file is removed.
+/// Permissions of a new file before the umask; private ones would keep others from the results.
+const NEW: u32 = 0o666;
+
+/// Lets `fill` write the new content of `path`. On an error the old content stays and the temporary file is removed. Who
+/// may read and write the old file may do so with the new one.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Problem> {
-    match std::fs::metadata(path) {
+    let earlier = |error| Problem::Write(error, Left::Earlier);
+    match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => Err(Problem::Directory),
         // Renaming would put a file in the place of /dev/null or of a pipe that somebody reads.
-        Ok(facts) if !facts.is_file() => straight(path, fill).map_err(Problem::Write),
-        Ok(_) => renamed(&path.canonicalize().map_err(Problem::Write)?, fill),
-        Err(_) => renamed(path, fill),
+        Ok(facts) if !facts.is_file() => straight(path, fill).map_err(|error| Problem::Write(error, Left::Part)),
+        Ok(facts) => renamed(&path.canonicalize().map_err(earlier)?, Some(&facts), fill),
+        Err(_) => renamed(path, None, fill),
     }
 }
 
@@ -27,37 +35,44 @@ fn straight(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
     out.flush()
 }
 
-fn renamed(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Problem> {
+fn renamed(
+    path: &Path,
+    old: Option<&Metadata>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Problem> {
+    let earlier = |error| Problem::Write(error, Left::Earlier);
     if path.file_name().is_none() {
-        return Err(Problem::Write(io::Error::new(ErrorKind::InvalidInput, "it is not the name of a file")));
+        return Err(earlier(io::Error::new(ErrorKind::InvalidInput, "it is not the name of a file")));
     }
-    let file = temporary(path).and_then(|file| filled(file, fill)).map_err(Problem::Write)?;
-    if file.as_file().metadata().map_err(Problem::Write)?.len() > MAX_BYTES {
+    temporary::sweep(folder(path));
+    let mode = old.map_or(NEW, |old| old.mode() & 0o777);
+    let temporary = Temporary::beside(folder(path), mode).map_err(plain).map_err(earlier)?;
+    let written = filled(temporary.file(), fill).and_then(|()| old.map_or(Ok(()), |old| keep(temporary.file(), old)));
+    written.map_err(earlier)?;
+    if temporary.file().metadata().map_err(earlier)?.len() > MAX_BYTES {
         return Err(Problem::TooLarge(MAX_BYTES));
     }
-    file.persist(path).map(drop).map_err(|error| Problem::Write(error.error))
+    temporary.become_file(path, old.is_none()).map_err(earlier)
 }
 
-/// A file beside `path` with the permissions that the umask gives; private ones would keep others from the results.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = Builder::new();
-    builder.prefix(".syscost-").suffix(".tmp").permissions(Permissions::from_mode(0o666));
-    builder.tempfile_in(folder(path)).map_err(plain)
-}
-
-fn filled(mut file: NamedTempFile, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<NamedTempFile> {
-    let mut out = BufWriter::with_capacity(1 << 16, file.as_file_mut());
+fn filled(file: &File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, file);
     fill(&mut out)?;
-    out.flush()?;
-    drop(out);
-    Ok(file)
+    out.flush()
 }
 
-fn folder(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
+/// Gives the new file the old one's owner, as far as that is permitted, and its mode. A group that cannot be kept is not
+/// given what the old one could do.
+fn keep(new: &File, old: &Metadata) -> io::Result<()> {
+    let (uid, gid) = (Some(old.uid()), Some(old.gid()));
+    let _ = fchown(new, uid, gid).or_else(|_| fchown(new, None, gid));
+    let group_is_kept = new.metadata()?.gid() == old.gid();
+    let mode = old.mode() & if group_is_kept { 0o777 } else { 0o707 };
+    new.set_permissions(Permissions::from_mode(mode))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
 /// The system's own error. tempfile adds the temporary name, which nobody chose; a missing directory is said to be one.

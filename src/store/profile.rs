@@ -4,8 +4,7 @@
 //! `cli::show` and `cli::attribute` read. A profile may be written by hand: all that must be there is `schema` and
 //! `calls`, and of each call its name and count.
 
-use super::error::from_file;
-use super::error::{Kind, Problem, StoreError};
+use super::error::{Kind, Left, Problem, StoreError, from_file};
 use super::input::MAX_BYTES;
 use super::parse::{Wire, parse};
 use super::profile_v1::{self, ProfileFile, VERSION};
@@ -42,8 +41,9 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), StoreError> {
 /// As [`write()`]; the error calls `out` "standard output".
 pub fn write_to(profile: &Profile, out: &mut dyn Write) -> Result<(), StoreError> {
     let file = ProfileFile::from(profile);
-    let done =
-        profile_v1::check(&file).map_err(Problem::NotWritten).and_then(|()| file.write(out).map_err(Problem::Write));
+    let done = profile_v1::check(&file)
+        .map_err(Problem::NotWritten)
+        .and_then(|()| file.write(out).map_err(|error| Problem::Write(error, Left::Part)));
     done.map_err(|problem| StoreError::named("standard output", &KIND, problem))
 }
 

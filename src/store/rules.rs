@@ -8,11 +8,14 @@ pub const MAX_NAME: usize = 4096;
 /// What is wrong with a value, if anything.
 pub type Checked = Result<(), Invalid>;
 
-/// 0 or more and finite. JSON has no other numbers; on writing there might be.
+/// Fractions are bounded as whole numbers are: products of three of them are far from what a double can hold.
+const MOST: f64 = 18_446_744_073_709_551_616.0;
+
+/// From 0 to 2^64; on writing there might be NaN and infinities, too.
 pub fn positive(place: &str, number: f64) -> Checked {
-    match number.is_finite() && number >= 0.0 {
+    match (0.0..=MOST).contains(&number) {
         true => Ok(()),
-        false => wrong(place, &format!("is {number}, must be a number of 0 or more")),
+        false => wrong(place, &format!("is {number:?}, must be a number from 0 to 2^64")),
     }
 }
 

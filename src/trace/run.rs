@@ -9,9 +9,10 @@ use super::{Collected, Detail, Root, Tracer, Until};
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
 use crate::kernel::launch::Started;
+use crate::kernel::tree::check_numbers;
 use crate::kernel::usage::{of_children, of_process};
 use crate::model::{Host, Profile, Usage};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the user decides.
@@ -30,6 +31,7 @@ pub struct Wishes {
 /// [`LaunchError`] where the command cannot be run; otherwise what the tracer was refused.
 pub fn run(wishes: &Wishes, say: &mut dyn FnMut(&str)) -> Result<Profile> {
     let held = matches!(wishes.target, Target::Command(_));
+    check_numbers().map_err(|why| anyhow!("trace: {why}"))?;
     // Before anything is attached, which the facts would show as a tax of the machine.
     let host = facts(&Sources::default(), None);
     let prepared = match &wishes.target {

@@ -4,8 +4,10 @@
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -21,7 +23,7 @@ pub fn skip(test: &str, reason: &str) {
     let _ = std::io::stderr().write_all(format!("\nSKIPPED: {test}: {reason}\n").as_bytes());
 }
 
-/// A directory of its own for one run of the program, which uses it as TMPDIR. Anybody may write into it.
+/// A directory of its own for one run of the program, which uses it as TMPDIR. Anybody may write into it, as into /tmp.
 pub struct Place {
     directory: tempfile::TempDir,
 }
@@ -31,7 +33,7 @@ impl Place {
         let directory = tempfile::Builder::new().prefix("syscost-test-").tempdir().unwrap();
         let place = Place { directory };
         fs::create_dir(place.tmp()).unwrap();
-        for (path, mode) in [(place.path(), 0o755), (place.tmp(), 0o777)] {
+        for (path, mode) in [(place.path(), 0o755), (place.tmp(), 0o1777)] {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         }
         place
@@ -78,7 +80,8 @@ impl Place {
         Job { child: Some(command.spawn().unwrap()) }
     }
 
-    /// The processes that run in this place or run a program from it, other than those that only wait to be reaped.
+    /// The processes that run in this place, run a program from it or were told of it (as the janitor is), other than
+    /// those that only wait to be reaped.
     pub fn processes(&self) -> Vec<Process> {
         let tmp = self.tmp();
         let numbered =
@@ -106,13 +109,42 @@ impl Process {
     fn within(pid: i32, place: &Path) -> Option<Process> {
         let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).ok();
         let (directory, program) = (link("cwd")?, link("exe")?);
-        if !directory.starts_with(place) && !program.starts_with(place) {
+        if !directory.starts_with(place) && !program.starts_with(place) && !is_told(pid, place) {
             return None;
         }
-        let name = directory.file_name()?.to_str()?.to_string();
+        let name = directory.file_name().unwrap_or_default().to_str()?.to_string();
         let worker = name.strip_prefix("worker-").and_then(|rest| rest.split(' ').next()?.parse().ok());
         Some(Process { pid, group: group(pid)?, traced: is_traced(pid)?, worker, directory })
     }
+}
+
+fn is_told(pid: i32, place: &Path) -> bool {
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    arguments.split(|byte| *byte == 0).any(|argument| argument == place.as_os_str().as_bytes())
+}
+
+/// The numbers of the runs whose directories are in `place`: each directory's name ends with one.
+pub fn run_numbers(place: &Path) -> Vec<u32> {
+    let names = fs::read_dir(place).unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter_map(|name| u32::from_str_radix(name.strip_prefix("syscost-run-")?, 16).ok()).collect()
+}
+
+/// A System V object: `msg` or `shm`, and its id.
+pub type Object = (&'static str, i32);
+
+/// The objects under the keys of the run with this number, as /proc/sysvipc has them: key and id come first.
+pub fn objects_of(run: u32) -> BTreeSet<Object> {
+    const KEYS: u32 = 1 << 11;
+    let of_run = |line: &str| {
+        let mut fields = line.split_whitespace().map_while(|field| field.parse::<i64>().ok());
+        let (key, id) = (fields.next()?, fields.next()?);
+        (key as u32 / KEYS == run / KEYS).then_some(id as i32)
+    };
+    let of_kind = |kind: &'static str| {
+        let table = fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap();
+        table.lines().filter_map(of_run).map(|id| (kind, id)).collect::<Vec<_>>()
+    };
+    ["msg", "shm"].into_iter().flat_map(of_kind).collect()
 }
 
 /// The fifth field of /proc/PID/stat; the second may hold spaces and ends with the last parenthesis.
@@ -133,6 +165,10 @@ pub struct Job {
 }
 
 impl Job {
+    pub fn of(child: Child) -> Job {
+        Job { child: Some(child) }
+    }
+
     pub fn pid(&self) -> Pid {
         Pid::from_raw(i32::try_from(self.child.as_ref().unwrap().id()).unwrap())
     }

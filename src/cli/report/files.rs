@@ -1,6 +1,6 @@
 //! Reading result files for a page, on as many threads as there are processors; of each only what is shown is kept.
 
-use super::ReportArgs;
+use super::{Kind, ReportArgs};
 use crate::cli::compare::labels;
 use crate::compare::Selection;
 use crate::model::{Role, Run};
@@ -33,7 +33,7 @@ fn read_all(args: &ReportArgs, selection: &Selection) -> Vec<Result<Portrait, St
         while let Some((index, file)) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, args.files.get(i)?)))
         {
-            let portrait = store::read(file).map(|run| portrait(run, selection, with_detail(args, index)));
+            let portrait = store::read(file).map(|run| portrait(run, selection, detail(args, index)));
             // A poisoned lock means that another thread panicked: the scope passes that on.
             found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, portrait));
         }
@@ -49,14 +49,29 @@ fn read_all(args: &ReportArgs, selection: &Selection) -> Vec<Result<Portrait, St
     found.into_iter().map(|(_, portrait)| portrait).collect()
 }
 
-fn portrait(mut run: Run, selection: &Selection, with_detail: bool) -> Portrait {
+fn portrait(mut run: Run, selection: &Selection, detail: Wanted) -> Portrait {
     run.records.retain(|record| record.role == Role::Baseline || selection.takes(&record.case));
+    let with_detail = match detail {
+        Wanted::Always => true,
+        Wanted::OfFewRecords => run.records.len() <= MOST_RECORDS,
+        Wanted::Never => false,
+    };
     Portrait::new("", &run, with_detail)
 }
 
+/// Whether more than the costs of a file is shown.
+enum Wanted {
+    Always,
+    OfFewRecords,
+    Never,
+}
+
+/// Records of a file beside the baseline that are shown in detail: a page of more would be too large for a browser.
+const MOST_RECORDS: usize = 2000;
+
 /// Of many files only the baseline is shown in detail. It is known by its file before anything is read; asked for by the
 /// label that its host gives it, it must be looked for in all.
-fn with_detail(args: &ReportArgs, index: usize) -> bool {
+fn detail(args: &ReportArgs, index: usize) -> Wanted {
     let is_baseline = match &args.baseline {
         None => index == 0,
         Some(wanted) => match args.labels.iter().position(|label| label == wanted).or_else(|| by_file(args, wanted)) {
@@ -64,7 +79,11 @@ fn with_detail(args: &ReportArgs, index: usize) -> bool {
             None => true,
         },
     };
-    args.files.len() <= MOST_DETAILED || is_baseline
+    match args.format {
+        _ if is_baseline => Wanted::Always,
+        Kind::Html if args.files.len() <= MOST_DETAILED => Wanted::OfFewRecords,
+        Kind::Html | Kind::Svg => Wanted::Never,
+    }
 }
 
 fn by_file(args: &ReportArgs, wanted: &str) -> Option<usize> {

@@ -4,7 +4,7 @@
 //! Own code because the one thing that is needed, offsets by name in one pass, is shorter than what a crate for whole
 //! programs (relocations, maps, sections) asks to be told first. Called by `kernel_types`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 const MAGIC: u16 = 0xeb9f;
 const INT: u32 = 1;
@@ -19,6 +19,9 @@ const DATASEC: u32 = 15;
 const DECL_TAG: u32 = 17;
 const ENUM64: u32 = 19;
 const TYPEDEF: u32 = 8;
+
+/// Unnamed structs and unions within one struct that are looked into.
+const MOST_WITHIN: usize = 256;
 
 /// Types by number and name. Structs, typedefs and functions alone can be found by name.
 pub struct Btf<'a> {
@@ -77,8 +80,8 @@ impl<'a> Btf<'a> {
         let mut id = self.id(Kind::Struct, of)?;
         let mut bits = 0;
         for name in path.split('.') {
-            let (at, inner) = self.member(id, name, 8)?;
-            bits += at;
+            let (at, inner) = self.member(id, name, &mut HashSet::new())?;
+            bits = at.checked_add(bits)?;
             id = inner;
         }
         Some(bits / 8)
@@ -91,17 +94,17 @@ impl<'a> Btf<'a> {
         (function.kind == FUNC_PROTO).then_some(function.count)
     }
 
-    /// A member's place in bits and its type. `depth` bounds the search in bytes that no compiler wrote.
-    fn member(&self, id: u32, wanted: &str, depth: u32) -> Option<(u32, u32)> {
+    /// A member's place in bits and its type. A type is looked into once: bytes that no compiler wrote may hold circles.
+    fn member(&self, id: u32, wanted: &str, seen: &mut HashSet<u32>) -> Option<(u32, u32)> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
-        if !matches!(head.kind, STRUCT | UNION) || depth == 0 {
+        if !matches!(head.kind, STRUCT | UNION) || seen.len() >= MOST_WITHIN || !seen.insert(id) {
             return None;
         }
         (0..head.count).find_map(|index| {
             let (name, inner, bits) = self.nth_member(id, index, head.flag)?;
             match name {
-                b"" => self.member(inner, wanted, depth - 1).map(|(at, id)| (bits + at, id)),
+                b"" => self.member(inner, wanted, seen).and_then(|(at, id)| Some((bits.checked_add(at)?, id))),
                 name => (name == wanted.as_bytes()).then_some((bits, inner)),
             }
         })

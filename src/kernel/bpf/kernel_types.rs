@@ -45,6 +45,7 @@ pub struct TaskFields {
     pub signal: i16,
     pub pid: i16,
     pub tgid: i16,
+    pub group_leader: i16,
     /// In the order of `layout::usage`.
     pub accounting: [i16; 6],
 }
@@ -149,6 +150,7 @@ fn task_fields(btf: &Btf, machine: &Machine) -> Result<TaskFields, String> {
         signal: task("signal")?,
         pid: task("pid")?,
         tgid: task("tgid")?,
+        group_leader: task("group_leader")?,
         accounting,
     })
 }

@@ -37,7 +37,9 @@ pub mod task {
     pub const PATH: i16 = 96;
     /// Call and errno of the last call where it is to be made again; its class is still in `CLASS`.
     pub const AGAIN: i16 = 104;
-    pub const END: i16 = 112;
+    /// 1 in the first thread of a process that is followed though it ran before: other threads of it ask there.
+    pub const ROOT: i16 = 112;
+    pub const END: i16 = 120;
     /// The kernel's accounting when tracing began, in the order of `usage`.
     pub const BASE: i16 = END;
     pub const STORED: u32 = END as u32 + 6 * 8;

@@ -46,6 +46,16 @@ impl Map {
         sys::update(self.fd.as_fd(), key, value).with_context(|| self.failed("written"))
     }
 
+    /// Writes the value of a key that has none; false, and nothing written, where it has one or what the key
+    /// names has ended.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn insert(&self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.check(key, Some(value))?;
+        sys::insert(self.fd.as_fd(), key, value).with_context(|| self.failed("written"))
+    }
+
     /// Writes zero as the value of `key`.
     ///
     /// # Errors

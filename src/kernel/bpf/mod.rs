@@ -26,6 +26,8 @@ pub mod session;
 mod sys;
 
 pub use available::available;
+#[doc(hidden)]
+pub use btf::{Btf, Kind as TypeKind};
 pub use calibrate::{Calibration, calibrate, pidfd};
 pub use session::{Config, Globals, Raw, Session};
 

@@ -24,7 +24,6 @@ pub struct Config {
 const CALLS: u32 = 32768;
 const DURATIONS: u32 = 16384;
 const NAMES: u32 = 8192;
-const ROOTS: u32 = 65536;
 const NO_PREALLOC: u32 = 1;
 const ZERO: [u8; 4] = [0; 4];
 /// Where `recursion_misses` stands in struct bpf_prog_info.
@@ -47,7 +46,6 @@ struct Tables {
     what: Map,
     globals: Map,
     paths: Map,
-    roots: Map,
 }
 
 /// What the maps hold, as it is there.
@@ -125,15 +123,15 @@ impl Session {
         self.count_live(1)
     }
 
-    /// Follows a process that runs from its next call on; true if it is new here.
+    /// Follows a process that runs from its next call on; false if it is followed already or has ended. A descriptor means
+    /// the same process in every PID namespace, and never one that got its number later.
     ///
     /// # Errors
-    /// More processes than the map has room for.
-    pub fn add_root(&self, pid: u32) -> Result<bool> {
-        let key = u64::from(pid).to_ne_bytes();
-        let new = self.maps.roots.read(&key)?.is_none();
-        self.maps.roots.write(&key, &1u64.to_ne_bytes())?;
-        Ok(new)
+    /// What the kernel refuses.
+    pub fn add_root(&self, pidfd: BorrowedFd) -> Result<bool> {
+        let mut value = vec![0; task::STORED as usize];
+        value[task::ROOT as usize] = 1;
+        self.maps.tasks.insert(&pidfd.as_raw_fd().to_ne_bytes(), &value)
     }
 
     fn count_live(&self, live: u64) -> Result<()> {
@@ -226,7 +224,6 @@ impl Tables {
             globals: array("globals", MapType::Array, global::BYTES)?,
             // Eight bytes more than a path: `programs::depth` writes behind its end.
             paths: array("paths", MapType::PerCpuArray, PATH_MAX as u32 + 8)?,
-            roots: hash("roots", 8, 8, ROOTS)?,
         })
     }
 
@@ -241,7 +238,6 @@ impl Tables {
             what: self.what.fd(),
             globals: self.globals.fd(),
             paths: self.paths.fd(),
-            roots: self.roots.fd(),
         }
     }
 }

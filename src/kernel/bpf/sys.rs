@@ -19,6 +19,10 @@ const OBJ_GET_INFO_BY_FD: i32 = 15;
 const RAW_TRACEPOINT_OPEN: i32 = 17;
 const BTF_LOAD: i32 = 18;
 
+/// Flags of an update: in any case, or where there is nothing yet.
+const ANY: u64 = 0;
+const NOEXIST: u64 = 1;
+
 const PROG_TYPE_TRACING: u32 = 26;
 const TRACE_RAW_TP: u32 = 23;
 /// MIT is compatible with the GPL; the helpers that read kernel memory are open to such programs alone.
@@ -207,7 +211,7 @@ pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
 pub fn lookup(map: BorrowedFd, key: &[u8], value: &mut [u8]) -> Result<bool, Errno> {
     let value = value.as_mut_ptr() as u64;
     // SAFETY: key and value are as long as the map was made with, and outlive the call.
-    match unsafe { element(MAP_LOOKUP_ELEM, map, key, value) } {
+    match unsafe { element(MAP_LOOKUP_ELEM, map, key, value, ANY) } {
         Err(Errno::ENOENT) => Ok(false),
         other => other.map(|()| true),
     }
@@ -219,7 +223,20 @@ pub fn lookup(map: BorrowedFd, key: &[u8], value: &mut [u8]) -> Result<bool, Err
 /// What the kernel refuses with.
 pub fn update(map: BorrowedFd, key: &[u8], value: &[u8]) -> Result<(), Errno> {
     // SAFETY: key and value are as long as the map was made with, and outlive the call; the kernel only reads them.
-    unsafe { element(MAP_UPDATE_ELEM, map, key, value.as_ptr() as u64) }
+    unsafe { element(MAP_UPDATE_ELEM, map, key, value.as_ptr() as u64, ANY) }
+}
+
+/// Writes the value of a `key` that has none, in one step; false where it has one, or what it names has ended. Lengths as
+/// for `lookup`.
+///
+/// # Errors
+/// What the kernel refuses with.
+pub fn insert(map: BorrowedFd, key: &[u8], value: &[u8]) -> Result<bool, Errno> {
+    // SAFETY: as for `update`.
+    match unsafe { element(MAP_UPDATE_ELEM, map, key, value.as_ptr() as u64, NOEXIST) } {
+        Err(Errno::EEXIST | Errno::ENOENT) => Ok(false),
+        other => other.map(|()| true),
+    }
 }
 
 /// Takes `key` out; none there is no error.
@@ -228,7 +245,7 @@ pub fn update(map: BorrowedFd, key: &[u8], value: &[u8]) -> Result<(), Errno> {
 /// What the kernel refuses with.
 pub fn delete(map: BorrowedFd, key: &[u8]) -> Result<(), Errno> {
     // SAFETY: the key is as long as the map was made with, and outlives the call.
-    match unsafe { element(MAP_DELETE_ELEM, map, key, 0) } {
+    match unsafe { element(MAP_DELETE_ELEM, map, key, 0, ANY) } {
         Err(Errno::ENOENT) => Ok(()),
         other => other,
     }
@@ -283,8 +300,8 @@ fn object_name(name: &str) -> [u8; 16] {
 
 /// # Safety
 /// Key and value are as long as the map's, and writable where the command writes them.
-unsafe fn element(command: i32, map: BorrowedFd, key: &[u8], value: u64) -> Result<(), Errno> {
-    let mut request = MapElem { map_fd: map.as_raw_fd() as u64, key: key.as_ptr() as u64, value, flags: 0 };
+unsafe fn element(command: i32, map: BorrowedFd, key: &[u8], value: u64, flags: u64) -> Result<(), Errno> {
+    let mut request = MapElem { map_fd: map.as_raw_fd() as u64, key: key.as_ptr() as u64, value, flags };
     // SAFETY: the caller's word.
     unsafe { bpf(command, &mut request) }.map(|_| ())
 }

@@ -1,38 +1,14 @@
 //! How much CPU time the control group may use, in either version of control groups.
 //!
-//! A limit of any ancestor holds as well, so the tightest one counts. Inside a container the ancestors may not be
-//! visible, nor the path that the kernel names: what is there is read, from the path upwards.
+//! A limit of any ancestor holds as well, so the tightest one counts.
 
 use super::Sources;
+use crate::kernel::cgroup;
 
 /// CPUs' worth of time; `None` for no limit, or none that can be seen.
 pub fn cpus(sources: &Sources) -> Option<f64> {
-    let text = sources.text("proc/self/cgroup").unwrap_or_default();
-    let limits = text.lines().flat_map(|line| group_limits(sources, line));
-    limits.reduce(f64::min)
-}
-
-/// All limits along a line such as `0::/a/b` (version 2) or `4:cpu,cpuacct:/a/b` (version 1).
-fn group_limits(sources: &Sources, line: &str) -> Vec<f64> {
-    let mut parts = line.splitn(3, ':').skip(1);
-    let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };
-    let unified = controllers.is_empty();
-    if !unified && !controllers.split(',').any(|controller| controller == "cpu") {
-        return Vec::new();
-    }
-    let mounts = if unified { vec!["unified".into(), String::new()] } else { vec!["cpu".into(), controllers.into()] };
-    let read = if unified { limit_2 } else { limit_1 };
-    let groups = mounts.iter().flat_map(|mount| upwards(path).map(move |path| format!("sys/fs/cgroup/{mount}{path}")));
-    groups.filter_map(|group| read(sources, &group)).collect()
-}
-
-/// `/a/b`, `/a`, and nothing for the mount itself.
-fn upwards(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(path.trim_end_matches('/')), |path| parent(path))
-}
-
-fn parent(path: &str) -> Option<&str> {
-    path.rfind('/').map(|slash| &path[..slash])
+    let groups = cgroup::directories(sources, "cpu");
+    groups.iter().filter_map(|group| limit_2(sources, group).or_else(|| limit_1(sources, group))).reduce(f64::min)
 }
 
 /// `MICROSECONDS PERIOD`, or `max PERIOD`.

@@ -1,4 +1,4 @@
-//! The kind of file system that a path lies on, by the magic number that the kernel tells.
+//! The file system that a path lies on: its kind, by the magic number that the kernel tells, and the room in it.
 
 use std::path::Path;
 
@@ -36,6 +36,21 @@ const KINDS: &[(u32, &str)] = &[
 pub fn file_system(path: &Path) -> Option<String> {
     let magic = nix::sys::statfs::statfs(path).ok()?.filesystem_type().0;
     Some(name(magic as u32))
+}
+
+/// What a file system still takes from users other than root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    pub bytes: u64,
+    /// `None` where files are not limited in number, as on btrfs.
+    pub files: Option<u64>,
+}
+
+/// The room where `path` lies; `None` where the path cannot be asked about.
+pub fn room(path: &Path) -> Option<Room> {
+    let facts = nix::sys::statvfs::statvfs(path).ok()?;
+    let bytes = facts.blocks_available().saturating_mul(facts.fragment_size());
+    Some(Room { bytes, files: (facts.files() > 0).then(|| facts.files_available()) })
 }
 
 /// Kernels keep 32 bits in a field that is wider on some systems, and may extend its sign.

@@ -44,7 +44,7 @@ fn ticks(sources: &Sources, name: &str) -> Option<Ticks> {
     let text = sources.text("proc/stat")?;
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(name))?;
     let fields: Vec<u64> = line.split_whitespace().skip(1).take(8).map_while(|word| word.parse().ok()).collect();
-    Some(Ticks { all: fields.iter().sum(), stolen: *fields.get(7)? })
+    Some(Ticks { all: fields.iter().fold(0, |sum, ticks| sum.saturating_add(*ticks)), stolen: *fields.get(7)? })
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::error::{Source, StudyError};
 use super::{At, Expected, Study, StudyCase, Work, fixtures};
 use crate::model::{Case, Expectation, Operation, Planned, Run};
-use crate::plan::select::{add_baselines, cases, has, in_environments};
-use crate::plan::{Setting, Subject, matching};
+use crate::plan::select::{add_baselines, cases, count, has, in_environments};
+use crate::plan::{Choices, Setting, Subject, matching};
 use crate::runner::Fixture;
 use anyhow::{Result, bail};
 
@@ -39,18 +39,24 @@ impl Study {
     /// Plans the study with the user's parameters and environments in place of its own, where there are any.
     ///
     /// # Errors
-    /// When an operation or a parameter is not known; the message names the study's line.
-    pub fn plan(&self, catalogue: &[Operation], settings: &[Setting], environments: &[String]) -> Result<StudyPlan> {
-        let wishes = Wishes { settings, environments };
+    /// When an operation or a parameter is not known (the message names the study's line), or there are more cases than
+    /// the user wants.
+    pub fn plan(&self, catalogue: &[Operation], choices: &Choices) -> Result<StudyPlan> {
         let subjects = self.subjects(catalogue)?;
         self.check_parameters(&subjects)?;
-        if let Some(setting) = settings.iter().find(|s| !subjects.iter().any(|(_, subject)| has(subject, &s.name))) {
+        if let Some(setting) =
+            choices.settings.iter().find(|s| !subjects.iter().any(|(_, subject)| has(subject, &s.name)))
+        {
             bail!("--param {}: no case of the study has it", setting.name);
         }
+        let counted = |(case, subject): &(StudyCase, Subject)| {
+            count(subject, &self.settings(case, choices), self.environments(case, choices))
+        };
+        choices.check(subjects.iter().map(counted))?;
         let mut planned = Vec::new();
         let mut expected = Vec::new();
         for (case, subject) in &subjects {
-            for one in self.cases_of(case, subject, &wishes) {
+            for one in self.cases_of(case, subject, choices) {
                 expected.extend(case.expected.of(&one.case).map(|e| (one.case.clone(), e.clone())));
                 planned.push(one);
             }
@@ -128,27 +134,32 @@ impl Study {
         Ok(())
     }
 
-    fn cases_of(&self, case: &StudyCase, subject: &Subject, wishes: &Wishes) -> Vec<Planned> {
-        let settings = self.settings(case, wishes);
+    fn cases_of(&self, case: &StudyCase, subject: &Subject, choices: &Choices) -> Vec<Planned> {
+        let settings = self.settings(case, choices);
         let named = |mut planned: Planned| {
             if let Work::Operation(id, name) = &case.work {
                 planned.case.name = Some(name.clone()).filter(|name| *name != id.value);
             }
             planned
         };
-        let environments = match (wishes.environments.is_empty(), case.environments.is_empty()) {
-            (false, _) => wishes.environments,
-            (true, false) => &case.environments,
-            (true, true) => &self.environments,
-        };
+        let environments = self.environments(case, choices);
         let each = cases(subject, &settings).into_iter().map(named);
         let each = each.flat_map(|planned| in_environments(&planned, environments));
         each.map(|planned| case.expecting(planned)).collect()
     }
 
+    /// The user's before the case's own, and those before the study's.
+    fn environments<'a>(&'a self, case: &'a StudyCase, choices: &Choices<'a>) -> &'a [String] {
+        match (choices.environments.is_empty(), case.environments.is_empty()) {
+            (false, _) => choices.environments,
+            (true, false) => &case.environments,
+            (true, true) => &self.environments,
+        }
+    }
+
     /// The user's values before the case's own, and those before the study's.
-    fn settings(&self, case: &StudyCase, wishes: &Wishes) -> Vec<Setting> {
-        let mut settings: Vec<Setting> = wishes.settings.to_vec();
+    fn settings(&self, case: &StudyCase, choices: &Choices) -> Vec<Setting> {
+        let mut settings: Vec<Setting> = choices.settings.to_vec();
         for own in case.parameters.iter().chain(&self.parameters) {
             if !settings.iter().any(|s| s.name == own.value.name) {
                 settings.push(own.value.clone());
@@ -160,12 +171,6 @@ impl Study {
     fn error(&self, line: usize, what: String) -> StudyError {
         Source { file: &self.file, text: "" }.error(line, what)
     }
-}
-
-/// What the user asks for in place of the study's own.
-struct Wishes<'a> {
-    settings: &'a [Setting],
-    environments: &'a [String],
 }
 
 impl StudyCase {

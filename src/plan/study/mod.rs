@@ -15,6 +15,7 @@ pub use cases::StudyPlan;
 pub use error::StudyError;
 
 use super::Setting;
+use super::code_file::{CodeFile, Untrusted, check};
 use crate::model::{Case, Expectation, StudyView};
 use anyhow::{Context, Result, bail};
 use fixtures::Template;
@@ -41,6 +42,8 @@ pub struct Study {
     pub cpu_seconds: Option<f64>,
     /// How messages call the file.
     file: String,
+    /// Why its code must not run unless the user says so.
+    untrusted: Option<Untrusted>,
     patterns: Vec<At<String>>,
     cases: Vec<StudyCase>,
     environments: Vec<String>,
@@ -98,10 +101,10 @@ impl Study {
     pub fn find(name_or_path: &str) -> Result<Study> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             let path = Path::new(name_or_path);
-            let text =
-                std::fs::read_to_string(path).with_context(|| format!("cannot read the study {name_or_path}"))?;
+            let file = CodeFile::read(name_or_path).with_context(|| format!("cannot read the study {name_or_path}"))?;
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            return Ok(Study::parse(&stem, name_or_path, &text)?);
+            let study = Study::parse(&stem, name_or_path, &file.text)?;
+            return Ok(Study { untrusted: file.untrusted, ..study });
         }
         let Some(file) = STUDIES.get_file(format!("{name_or_path}.toml")) else {
             let names = Study::names().join(", ");
@@ -128,6 +131,14 @@ impl Study {
     /// The first mistake, with its line.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Study, StudyError> {
         read::study(name, file, text)
+    }
+
+    /// Whether its code may run: it does what it likes, as the user.
+    ///
+    /// # Errors
+    /// Why not: others may have written it, and the user does not trust the named files.
+    pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
+        check(self.untrusted.as_ref(), trust_files)
     }
 
     /// Its cases before parameters and environments, in their order; what `patterns` adds is not among them.

@@ -32,6 +32,7 @@ pub fn study(name: &str, file: &str, text: &str) -> Checked<Study> {
         seconds: toml.seconds.map(|seconds| reader.seconds("seconds", &seconds)).transpose()?,
         cpu_seconds: toml.cpu_seconds.map(|seconds| reader.seconds("cpu_seconds", &seconds)).transpose()?,
         file: file.to_string(),
+        untrusted: None,
         patterns: toml.patterns.into_iter().map(|p| reader.at(p)).collect(),
         environments: reader.environments(&toml.environments)?,
         parameters: reader.parameters(&toml.parameters)?,

@@ -5,6 +5,7 @@ use super::Timing;
 use crate::clean::cut;
 use crate::model::{Case, Failure, Record, Role, Run};
 use crate::summary::{Row, Summary};
+use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Characters of a name: it stands in every row and over every column.
@@ -26,16 +27,10 @@ type Pair<'a> = (&'a Row, &'a Record);
 pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
     let records = run.records.iter().filter(|r| r.role == Role::Asked);
     let pairs: Vec<Pair> = summary.rows.iter().zip(records).collect();
-    let mut sets: Vec<(&BTreeMap<String, u64>, Vec<Pair>)> = Vec::new();
-    for pair in &pairs {
-        let params = &pair.0.case.params;
-        match sets.iter_mut().find(|(known, _)| *known == params) {
-            Some((_, members)) => members.push(*pair),
-            None => sets.push((params, vec![*pair])),
-        }
-    }
+    let mut sets: IndexMap<&BTreeMap<String, u64>, Vec<Pair>> = IndexMap::new();
+    pairs.iter().for_each(|pair| sets.entry(&pair.0.case.params).or_default().push(*pair));
     let environments = pairs.iter().map(|(row, _)| &row.case.environment).collect::<BTreeSet<_>>().len() > 1;
-    let several = sets.len() > 1 && sets.iter().all(|(_, members)| members.len() > 1);
+    let several = sets.len() > 1 && sets.values().all(|members| members.len() > 1);
     match several {
         true => sets.iter().map(|(params, members)| group(heading(params), members, false, environments)).collect(),
         false => vec![group(String::new(), &pairs, true, environments)],

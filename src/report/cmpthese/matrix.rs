@@ -1,6 +1,6 @@
 //! The matrix of cmpthese, and the marks of pairs that the data cannot tell apart.
 
-use super::{Group, Timing};
+use super::Timing;
 use crate::stats::{holm, least_p_value, paired_p_value};
 use std::collections::HashSet;
 use std::ptr;
@@ -21,9 +21,9 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Tests every pair within a group; all pairs of all groups share the chance of error.
-    pub fn of(groups: &[Group]) -> Marks {
-        let pairs: Vec<(&Timing, &Timing)> = groups.iter().flat_map(|group| pairs(&group.timings)).collect();
+    /// Tests every pair within a matrix; all pairs of all matrices share the chance of error.
+    pub fn of(matrices: &[&[Timing]]) -> Marks {
+        let pairs: Vec<(&Timing, &Timing)> = matrices.iter().flat_map(|timings| pairs(timings)).collect();
         let tested = pairs.iter().filter_map(|(a, b)| a.measurement.zip(b.measurement));
         let p_values: Vec<f64> = tested.clone().map(|(a, b)| paired_p_value(a, b).unwrap_or(1.0)).collect();
         let blocks = tested.clone().map(|(a, b)| a.blocks.len().min(b.blocks.len())).max().unwrap_or(0);
@@ -137,9 +137,10 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
 }
 
 fn line(row: &[String], widths: &[usize]) -> String {
-    let align = |(i, (cell, width)): (usize, (&String, &usize))| match i {
-        0 => format!("{cell:<width$}"),
-        _ => format!("{cell:>width$}"),
+    // Not by a width in a format, which may be 65,535 at most: names come from files.
+    let align = |(i, (cell, width)): (usize, (&String, &usize))| {
+        let room = " ".repeat(width.saturating_sub(cell.chars().count()));
+        if i == 0 { format!("{cell}{room}") } else { format!("{room}{cell}") }
     };
     row.iter().zip(widths).enumerate().map(align).collect::<Vec<_>>().join(" ")
 }

@@ -22,7 +22,7 @@ pub struct Timing<'a> {
 }
 
 /// What Benchmark's rates suggest is added to CPU seconds before it divides by them: a case of 0 seconds has a rate.
-const NO_TIME_S: f64 = 1e-15;
+pub(super) const NO_TIME_S: f64 = 1e-15;
 
 impl<'a> Timing<'a> {
     pub fn of(name: String, figure: &Figure, record: &'a Record) -> Timing<'a> {

@@ -2,12 +2,11 @@
 //! is one (<https://bencher.dev/docs/reference/bencher-metric-format>). `latency` is Bencher's own measure, in
 //! nanoseconds. The format has no place for failures: they are left out.
 
-use super::{Exported, unique};
+use super::{Exported, Taken, unique};
 use crate::clean::cut;
 use anyhow::Result;
 use indexmap::IndexMap;
 use serde::Serialize;
-use std::collections::HashSet;
 use std::io::Write;
 
 /// Characters that the name of a benchmark may have.
@@ -25,7 +24,7 @@ struct Metric {
 }
 
 pub fn write(cases: &[Exported], out: &mut dyn Write) -> Result<()> {
-    let mut taken = HashSet::new();
+    let mut taken = Taken::default();
     let benchmarks = cases.iter().filter_map(|case| {
         let measures = measures(case)?;
         // Names that differ only in what is cut off must not become one.

@@ -8,12 +8,12 @@ use super::Exported;
 use crate::clean::{self, line};
 use crate::model::{Case, Run};
 use anyhow::Result;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write;
 
 pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     head(run, out)?;
-    let mut taken = HashSet::new();
+    let mut taken = HashMap::new();
     for case in cases {
         let name = super::unique(name(&case.row.case), &mut taken).replace(' ', "_");
         if let Err(failure) = &case.row.figure {

@@ -14,6 +14,8 @@ pub fn file(file: &ProfileFile) -> Checked {
     file.tool.iter().try_for_each(|tool| name("tool.name", &tool.name))?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
     file.tracer.added_per_call_ns.map_or(Ok(()), |ns| positive("tracer.added_per_call_ns", ns))?;
+    // Negative where the tracer looks at less than the whole crossing.
+    file.tracer.offset_per_call_ns.map_or(Ok(()), |ns| positive("tracer.offset_per_call_ns", ns.abs()))?;
     processes(file)?;
     file.calls.iter().enumerate().try_for_each(|(i, c)| {
         call(c).map_err(|e| Invalid { place: format!("calls[{i}] ({}): {}", c.name, e.place), what: e.what })
@@ -56,6 +58,8 @@ fn sums(calls: &[Call]) -> Checked {
     for (name, column) in columns {
         fits(&format!("calls.{name}"), calls.iter().map(column))?;
     }
+    let times = |c: &Call| [c.on_cpu_ns, c.blocked_ns, c.preempted_ns, c.elapsed_ns].into_iter().flatten();
+    fits("calls: on_cpu_ns, blocked_ns, preempted_ns and elapsed_ns together", calls.iter().flat_map(times))?;
     fits("calls.errors", calls.iter().flat_map(|c| c.errors.values().copied()))
 }
 

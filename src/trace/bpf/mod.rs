@@ -156,11 +156,20 @@ fn adopt_tree(session: &Session, root: u32) -> Result<Accounts> {
     loop {
         let mut new = false;
         for pid in tree::processes(root) {
-            new |= session.add_root(pid)?;
+            new |= adopt(session, pid)?;
         }
         if !new {
             return Ok(before);
         }
+    }
+}
+
+/// False if it is followed already, or has ended since it was listed.
+fn adopt(session: &Session, pid: u32) -> Result<bool> {
+    match bpf::pidfd(pid.cast_signed()) {
+        Ok(pidfd) => session.add_root(pidfd.as_fd()),
+        Err(error) if error.downcast_ref() == Some(&Errno::ESRCH) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::asm::Op::{Add, And, Or, ShiftLeft, ShiftRight};
 use super::super::asm::Reg::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
-use super::super::asm::Width::{B8, B32, B64};
+use super::super::asm::Width::{B8, B64};
 use super::super::asm::{At, Helper, If, Label};
 use super::super::layout::{NUMBERS, global, key, state, task, what, window};
 use super::writer::{Writer, slot};
@@ -60,16 +60,18 @@ fn held_or_born(w: &mut Writer, live: Label) {
 }
 
 /// A task that is not followed, in R9: it is from now on where its process is one of the roots. Goes to `out` otherwise.
+/// The mark is in the storage of the process's first thread. No number is compared: those differ by PID namespace.
 fn adopt(w: &mut Writer) {
     let (stranger, made, out) = (w.label(), w.label(), w.out);
-    let (tgid, roots) = (w.target.types.task.tgid, w.target.maps.roots);
+    let leader = w.target.types.task.group_leader;
     w.find_window();
     w.load(B64, R1, At(R0, window::STRANGER));
     w.jump_if(If::NotEqual, R1, 0, out);
-    w.load(B32, R1, At(R9, tgid));
-    w.store(B64, At(R10, slot::KEY), R1);
-    w.look_up(roots, slot::KEY);
+    w.load(B64, R2, At(R9, leader));
+    w.storage(false);
     w.jump_if(If::Equal, R0, 0, stranger);
+    w.load(B64, R1, At(R0, task::ROOT));
+    w.jump_if(If::Equal, R1, 0, stranger);
     w.mov(R2, R9);
     w.storage(true);
     w.jump_if(If::NotEqual, R0, 0, made);

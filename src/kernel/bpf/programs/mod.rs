@@ -59,6 +59,7 @@ mod tests {
                 signal: 40,
                 pid: 48,
                 tgid: 52,
+                group_leader: 104,
                 accounting: [56, 64, 72, 80, 88, 96],
             },
             fdt: 32,

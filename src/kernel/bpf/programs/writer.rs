@@ -15,7 +15,6 @@ pub struct Maps {
     pub what: i32,
     pub globals: i32,
     pub paths: i32,
-    pub roots: i32,
 }
 
 /// What the programs are written for.
@@ -27,7 +26,7 @@ pub struct Target<'a> {
     pub exec: [i32; 2],
     /// Whether calls are timed.
     pub times: bool,
-    /// Whether processes of map `roots` are followed from their next call on.
+    /// Whether processes that are marked as roots are followed from their next call on.
     pub adopts: bool,
 }
 

@@ -1,0 +1,65 @@
+//! Profiles and traces of other programs, and everything that shows or prices one.
+
+use super::runs::one_line;
+use super::text;
+use std::path::Path;
+use syscost::attribute::attribute;
+use syscost::attribute::costs::Costs;
+use syscost::import::profiles::ProfileKind;
+use syscost::model::{By, Profile};
+use syscost::report::{self, Format, Screen, Top};
+use syscost::store::{self, Stored};
+
+const PROFILE: &str = include_str!("../../tests/profile/traced.json");
+const COSTS: &str = include_str!("../../tests/golden/run.json");
+const FORMATS: [Format; 4] = [Format::Text, Format::Markdown, Format::Csv, Format::Json];
+
+pub fn profile(bytes: &[u8]) {
+    match store::from_bytes(Path::new("fuzzed.json"), bytes) {
+        Ok(Stored::Profile(profile)) => shown(&profile),
+        Ok(Stored::Run(_)) => {}
+        Err(error) => one_line(&error.to_string()),
+    }
+}
+
+pub fn imported(kind: &str, bytes: &[u8]) {
+    let kind = ProfileKind::find(kind).expect("a kind of trace");
+    match kind.import(&text(bytes), "a file") {
+        Ok(profile) => shown(&profile),
+        Err(error) => one_line(&error.to_string()),
+    }
+}
+
+/// A sound profile.
+pub fn example() -> Profile {
+    match store::from_bytes(Path::new("traced.json"), PROFILE.as_bytes()) {
+        Ok(Stored::Profile(profile)) => *profile,
+        _ => panic!("tests/profile/traced.json is no profile"),
+    }
+}
+
+pub fn shown(profile: &Profile) {
+    let out = &mut std::io::sink();
+    let mut file = Vec::new();
+    if store::profile::write_to(profile, &mut file).is_ok() {
+        assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
+    }
+    let costs = costs();
+    let found = attribute(profile, Some(&costs), std::slice::from_ref(&costs), By::Class);
+    let bare = attribute(profile, None, &[], By::Call);
+    let top = Top { calls: 20, changes: 5 };
+    for format in FORMATS {
+        for by in [By::Call, By::Class, By::Process] {
+            let _ = report::write_profile(profile, by, format, Screen::PLAIN, out);
+        }
+        let _ = report::write_attribution((profile, &found), (By::Class, top), (format, Screen::PLAIN), out);
+        let _ = report::write_attribution((profile, &bare), (By::Call, top), (format, Screen::PLAIN), out);
+    }
+}
+
+fn costs() -> Costs {
+    match store::from_bytes(Path::new("run.json"), COSTS.as_bytes()) {
+        Ok(Stored::Run(run)) => Costs::of(&run, None).expect("unit costs"),
+        _ => panic!("tests/golden/run.json is no result file"),
+    }
+}

@@ -1,0 +1,92 @@
+//! Result files and figures of other programs, and everything that shows a run.
+
+use super::text;
+use std::path::Path;
+use syscost::attribute::costs::Costs;
+use syscost::compare::history::histories;
+use syscost::compare::{Column, Options, Selection, compare};
+use syscost::fit::families;
+use syscost::import::Kind;
+use syscost::model::Run;
+use syscost::report::portrait::Portrait;
+use syscost::report::{self, ExportFormat, Format, Screen, Sort, ViewKind, html};
+use syscost::store::{self, Stored};
+use syscost::summary::summarize;
+
+pub fn result(bytes: &[u8]) {
+    match store::from_bytes(Path::new("fuzzed.json"), bytes) {
+        Ok(Stored::Run(run)) => {
+            written_is_read(&run);
+            shown(&run);
+            compared(&run);
+        }
+        Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
+        Err(error) => one_line(&error.to_string()),
+    }
+}
+
+pub fn imported(kind: &str, bytes: &[u8]) {
+    let kind = Kind::find(kind).expect("a kind of import");
+    match kind.import(&text(bytes), "a file") {
+        Ok(run) => {
+            written_is_read(&run);
+            shown(&run);
+        }
+        Err(error) => one_line(&error.to_string()),
+    }
+}
+
+pub fn one_line(message: &str) {
+    assert!(!message.contains('\n'), "a message of several lines: {message:?}");
+}
+
+/// What can be read can be written, and is read again.
+fn written_is_read(run: &Run) {
+    let mut file = Vec::new();
+    if store::write_to(run, &mut file).is_ok() {
+        assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
+    }
+}
+
+fn shown(run: &Run) {
+    let out = &mut std::io::sink();
+    let summary = summarize(run);
+    let table = report::summary_table(&summary, &run.host, Sort::Name);
+    for screen in [Screen { width: Some(80), colour: true }, Screen::PLAIN] {
+        let _ = report::write_table(&table, Format::Text, screen, out);
+        let _ = report::write_bars(run, screen, out);
+    }
+    let _ = report::write_table(&table, Format::Markdown, Screen::PLAIN, out);
+    let _ = report::write_table(&table, Format::Csv, Screen::PLAIN, out);
+    let _ = report::write_summary(run, &summary, out);
+    let _ = report::write_distributions(run, out);
+    let _ = report::write_cmpthese(run, &summary, ViewKind::Cmpthese, out);
+    for format in
+        [ExportFormat::Openmetrics, ExportFormat::Bencher, ExportFormat::GoogleBenchmark, ExportFormat::GoBenchmark]
+    {
+        let _ = report::write_export(run, &summary, format, out);
+    }
+    for family in families(run) {
+        for page in report::pages(&report::parameter_table(&family), Some(80)) {
+            let _ = report::write_table(&page, Format::Text, Screen::PLAIN, out);
+        }
+        report::plot(&family, 80);
+    }
+}
+
+fn compared(run: &Run) {
+    let out = &mut std::io::sink();
+    let columns = vec![Column::new("a", run), Column::new("b", run)];
+    let comparison = compare(&columns, &Options::default());
+    let _ = report::write_comparison(&comparison, Format::Text, Screen { width: Some(100), colour: false }, out);
+    let _ = report::write_comparison_csv(&comparison, out);
+    let _ = report::write_comparison_json(&comparison, out);
+    let machines = histories(columns, &Selection::default(), 0.01);
+    let _ = report::write_history(&machines, 0.01, Format::Text, Screen::PLAIN, out);
+    let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
+    let _ = html::write_page(&html::Page { files: &files, comparison: Some(&comparison) }, &mut Vec::new());
+    if let Ok(costs) = Costs::of(run, None) {
+        let profile = super::profiles::example();
+        syscost::attribute::attribute(&profile, Some(&costs), std::slice::from_ref(&costs), syscost::model::By::Class);
+    }
+}

@@ -1,0 +1,31 @@
+//! Where the files of this process's control groups are, in either version of control groups.
+//!
+//! Inside a container the ancestors may not be visible, nor the path that the kernel names: what is there is read, from
+//! the path upwards.
+
+use super::Sources;
+
+/// The directories that may hold the controller's files, of the process's own group and all its ancestors, from the
+/// path upwards.
+pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
+    let text = sources.text("proc/self/cgroup").unwrap_or_default();
+    text.lines().flat_map(|line| of_line(line, controller)).collect()
+}
+
+/// Those of a line such as `0::/a/b` (version 2) or `4:cpu,cpuacct:/a/b` (version 1).
+fn of_line(line: &str, controller: &str) -> Vec<String> {
+    let mut parts = line.splitn(3, ':').skip(1);
+    let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };
+    let mounts = match controllers {
+        "" => ["unified", ""],
+        some if some.split(',').any(|one| one == controller) => [controller, controllers],
+        _ => return Vec::new(),
+    };
+    let group = |mount| upwards(path).map(move |path| format!("sys/fs/cgroup/{mount}{path}"));
+    mounts.into_iter().flat_map(group).collect()
+}
+
+/// `/a/b`, `/a`, and nothing for the mount itself.
+fn upwards(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path.trim_end_matches('/')), |path| path.rfind('/').map(|slash| &path[..slash]))
+}

@@ -1,0 +1,155 @@
+//! How many descriptors and processes this process may have: asked before a run that needs many, raised for the driver,
+//! and given to workers as they were, since the limit of descriptors is part of what a worker measures.
+
+use super::Sources;
+use super::cgroup;
+use anyhow::{Context, Result, bail};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// What a run needs at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    pub cases: u64,
+    pub descriptors: u64,
+    pub processes: u64,
+}
+
+/// What this process may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The hard limit.
+    pub descriptors: u64,
+    /// More processes than there are; `None` where they are not limited, or by nothing that can be seen.
+    pub processes: Option<u64>,
+}
+
+impl Limits {
+    /// Those of this process.
+    pub fn here(sources: &Sources) -> Limits {
+        let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
+        Limits { descriptors: hard, processes: [of_user(), of_group(sources)].into_iter().flatten().min() }
+    }
+
+    /// Whether they are enough.
+    ///
+    /// # Errors
+    /// Which is not, and what to do.
+    pub fn check(&self, needs: &Needs) -> Result<()> {
+        let Needs { cases, descriptors, processes } = *needs;
+        if descriptors > self.descriptors {
+            bail!(
+                "{cases} cases need {descriptors} open files, and the limit is {}: name fewer cases, or raise it with \
+                 'ulimit -Hn {descriptors}' where that is permitted",
+                self.descriptors
+            );
+        }
+        match self.processes {
+            Some(most) if processes > most => bail!(
+                "{cases} cases need {processes} processes, and the limit leaves {most}: name fewer cases, or raise it \
+                 ('ulimit -u', or pids.max of the control group)"
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The user's other processes count too, but cannot all be seen. Root has no such limit (setrlimit(2)).
+fn of_user() -> Option<u64> {
+    let (soft, _) = getrlimit(Resource::RLIMIT_NPROC).ok()?;
+    (super::owner::effective_user() != 0 && soft != nix::sys::resource::RLIM_INFINITY).then_some(soft)
+}
+
+/// What the tightest group leaves.
+fn of_group(sources: &Sources) -> Option<u64> {
+    let number = |path: String| sources.text(&path)?.parse::<u64>().ok();
+    let left = |group: &String| {
+        Some(number(format!("{group}/pids.max"))?.saturating_sub(number(format!("{group}/pids.current"))?))
+    };
+    cgroup::directories(sources, "pids").iter().filter_map(left).min()
+}
+
+/// Descriptors that are open in this process.
+pub fn open_descriptors() -> u64 {
+    std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
+}
+
+/// The limit of descriptors as it was before it was raised.
+#[derive(Clone, Copy, Debug)]
+pub struct Raised {
+    soft: u64,
+    hard: u64,
+}
+
+/// Lets this process have `descriptors`; `None` where it may anyway.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
+    if soft >= descriptors {
+        return Ok(None);
+    }
+    let wanted = descriptors.min(hard);
+    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).with_context(|| format!("cannot raise open files to {wanted}"))?;
+    Ok(Some(Raised { soft, hard }))
+}
+
+impl Raised {
+    /// Has what `command` becomes start with the limit as it was.
+    #[allow(unsafe_code)]
+    pub fn undo_for(self, command: &mut Command) {
+        let lower = move || Ok(setrlimit(Resource::RLIMIT_NOFILE, self.soft, self.hard)?);
+        // SAFETY: between fork and exec it makes one system call (setrlimit(2)), allocates nothing and takes no lock.
+        unsafe { command.pre_exec(lower) };
+    }
+}
+
+/// What to do about a process that could not be started, where that is known; to be put behind the error.
+pub fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => "; there are too many processes: see 'ulimit -u' and pids.max of the control group",
+        Some(libc::EMFILE) => "; too many files are open: see 'ulimit -n'",
+        Some(libc::ENOMEM) => "; there is too little memory: name fewer cases",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::fake::tree;
+
+    #[test]
+    fn what_is_missing_is_said_with_the_figures() {
+        let needs = Needs { cases: 1000, descriptors: 2064, processes: 1002 };
+        let check = |descriptors, processes| Limits { descriptors, processes }.check(&needs).map_err(|e| e.to_string());
+        assert_eq!(check(2064, Some(1002)), Ok(()));
+        assert_eq!(check(u64::MAX, None), Ok(()));
+        let said = check(1024, None).unwrap_err();
+        assert!(said.starts_with("1000 cases need 2064 open files, and the limit is 1024: name fewer cases"), "{said}");
+        let said = check(4096, Some(900)).unwrap_err();
+        assert!(said.starts_with("1000 cases need 1002 processes, and the limit leaves 900: "), "{said}");
+    }
+
+    #[test]
+    fn the_tightest_group_limits_processes() {
+        let (_keep, sources) = tree(&[
+            ("proc/self/cgroup", "5:pids:/a/b\n0::/\n"),
+            ("sys/fs/cgroup/pids/a/b/pids.max", "max\n"),
+            ("sys/fs/cgroup/pids/a/b/pids.current", "3\n"),
+            ("sys/fs/cgroup/pids/a/pids.max", "100\n"),
+            ("sys/fs/cgroup/pids/a/pids.current", "30\n"),
+        ]);
+        assert_eq!(of_group(&sources), Some(70));
+        assert_eq!(of_group(&tree(&[]).1), None);
+    }
+
+    #[test]
+    fn too_many_processes_have_advice() {
+        assert!(advice(&io::Error::from_raw_os_error(libc::EAGAIN)).contains("ulimit -u"));
+        assert_eq!(advice(&io::Error::from_raw_os_error(libc::ENOENT)), "");
+    }
+}

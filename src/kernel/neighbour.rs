@@ -1,0 +1,99 @@
+//! Other runs that measure on the same CPU at the same time: they share it, and neither says so by itself.
+//!
+//! Who measures on a CPU takes the abstract socket name `syscost-cpu-N` (unix(7)); who finds it taken sends its owner an
+//! empty datagram, so that both know. Such a name is the same for all users, needs no file that somebody could have put
+//! there, and vanishes with its process. Nobody is trusted: the worst that another program can do with the name is a
+//! warning too many, and nobody ever waits for it. Runs in other network namespaces (containers) are not seen. Rejected:
+//! a locked file, which has to lie where all users may write.
+
+use std::io::ErrorKind;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// The claim to a CPU for as long as this lives.
+pub struct Claim {
+    name: Option<SocketAddr>,
+    own: Option<UnixDatagram>,
+    met: bool,
+}
+
+impl Claim {
+    /// Claims `cpu`; without one there is nothing to share.
+    pub fn to(cpu: Option<u32>) -> Claim {
+        let name = cpu.and_then(|cpu| SocketAddr::from_abstract_name(format!("syscost-cpu-{cpu}")).ok());
+        let mut claim = Claim { name, own: None, met: false };
+        claim.look();
+        claim
+    }
+
+    /// Looks for others: those who have called, or the one who has the name. Where that one has ended, it is ours.
+    pub fn look(&mut self) {
+        let Some(name) = &self.name else { return };
+        let Some(own) = &self.own else {
+            match UnixDatagram::bind_addr(name) {
+                Ok(own) => self.own = own.set_nonblocking(true).is_ok().then_some(own),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                    self.met = true;
+                    call(name);
+                }
+                Err(_) => (),
+            }
+            return;
+        };
+        self.met |= own.recv(&mut [0]).is_ok();
+    }
+
+    /// Whether there was another run at any look.
+    pub fn met(&self) -> bool {
+        self.met
+    }
+}
+
+/// Who does not listen need not know.
+fn call(name: &SocketAddr) {
+    let sent = UnixDatagram::unbound().and_then(|socket| {
+        socket.set_nonblocking(true)?;
+        socket.send_to_addr(&[], name)
+    });
+    let _ = sent;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A CPU that no machine has and no other process of this test claims.
+    fn nowhere(i: u32) -> Option<u32> {
+        Some(u32::MAX - std::process::id() * 4 - i)
+    }
+
+    #[test]
+    fn both_know_of_each_other() {
+        let mut first = Claim::to(nowhere(0));
+        assert!(!first.met());
+        let second = Claim::to(nowhere(0));
+        assert!(second.met());
+        drop(second);
+        first.look();
+        assert!(first.met(), "also after the other has ended");
+    }
+
+    #[test]
+    fn a_name_that_becomes_free_is_taken() {
+        let first = Claim::to(nowhere(1));
+        let mut second = Claim::to(nowhere(1));
+        drop(first);
+        second.look();
+        let third = Claim::to(nowhere(1));
+        assert!(third.met());
+    }
+
+    #[test]
+    fn one_alone_meets_nobody() {
+        let mut alone = Claim::to(nowhere(2));
+        alone.look();
+        let mut anywhere = Claim::to(None);
+        anywhere.look();
+        assert!(!alone.met() && !anywhere.met() && !Claim::to(nowhere(3)).met());
+    }
+}

@@ -1,0 +1,112 @@
+//! Where the cache may be: in a directory that is this user's alone, below none that others may write in. The rule is
+//! that of ssh for its files (StrictModes): whoever can rename what lies above can put anything in its place.
+
+use crate::kernel::owner;
+use anyhow::{Context, Result, bail};
+use std::fs::{self, DirBuilder, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The first directory for it that is safe, made where it is not there yet.
+pub fn find() -> Option<PathBuf> {
+    candidates().iter().find_map(|base| below(base).ok())
+}
+
+/// `XDG_CACHE_HOME` or `HOME/.cache`, as far as they are absolute; else that of the home in the user database. Root by
+/// way of sudo has the calling user's environment as a rule, so only the last counts then.
+fn candidates() -> Vec<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let own = owner::home().map(|home| home.join(".cache"));
+    if owner::is_elevated() {
+        return own.into_iter().collect();
+    }
+    let of_home = variable("HOME").map(|home| home.join(".cache"));
+    [variable("XDG_CACHE_HOME"), of_home, own].into_iter().flatten().collect()
+}
+
+/// `syscost` below `base`, private and writable.
+fn below(base: &Path) -> Result<PathBuf> {
+    let root = safe(base)?.join("syscost");
+    make_private(&root)?;
+    tempfile::tempfile_in(&root).with_context(|| format!("cannot write in {}", root.display()))?;
+    Ok(root)
+}
+
+/// `directory` without links, once nobody else can put another in its place. Nothing is made where that is not so:
+/// least of all by root in a user's home.
+fn safe(directory: &Path) -> Result<PathBuf> {
+    let real = match directory.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let (parent, name) = directory.parent().zip(directory.file_name()).context("no name")?;
+            let made = safe(parent)?.join(name);
+            make_private(&made)?;
+            made
+        }
+        found => found?,
+    };
+    match owner::doubt_place(&real) {
+        Some(doubt) => bail!(doubt),
+        None => Ok(real),
+    }
+}
+
+/// Makes `directory` for this user alone, whatever the umask; one that is there must be the user's own.
+///
+/// # Errors
+/// When it cannot be made, or is another's, or others could write in it: they may have done so.
+pub fn make_private(directory: &Path) -> Result<()> {
+    let cannot = || format!("cannot make {}", directory.display());
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error).with_context(cannot),
+        _ => (),
+    }
+    let facts = fs::symlink_metadata(directory).with_context(cannot)?;
+    if !facts.is_dir() || facts.uid() != owner::effective_user() || facts.mode() & 0o022 != 0 {
+        bail!("{}: not a directory that only this user may write", directory.display());
+    }
+    fs::set_permissions(directory, Permissions::from_mode(0o700)).with_context(cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().mode() & 0o7777
+    }
+
+    fn set(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn it_is_made_for_the_user_alone() {
+        let top = tempfile::tempdir().unwrap();
+        let root = below(&top.path().join("home/.cache")).unwrap();
+        assert_eq!((mode(&root), mode(root.parent().unwrap())), (0o700, 0o700));
+        set(&root, 0o755);
+        assert_eq!(below(&top.path().join("home/.cache")).unwrap(), root);
+        assert_eq!(mode(&root), 0o700, "nobody else has to read it");
+    }
+
+    #[test]
+    fn where_others_may_write_nothing_is_made_or_used() {
+        let top = tempfile::tempdir().unwrap();
+        let (open, linked) = (top.path().join("open"), top.path().join("linked"));
+        fs::create_dir(&open).unwrap();
+        set(&open, 0o777);
+        assert!(below(&open.join("home/.cache")).is_err());
+        assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
+        symlink(&open, &linked).unwrap();
+        assert!(below(&linked).is_err(), "a link does not hide where it leads");
+        let base = top.path().join("base");
+        fs::create_dir_all(base.join("syscost")).unwrap();
+        set(&base.join("syscost"), 0o777);
+        assert!(below(&base).is_err(), "others may have filled it");
+        fs::remove_dir(base.join("syscost")).unwrap();
+        symlink(top.path(), base.join("syscost")).unwrap();
+        assert!(below(&base).is_err(), "a link in its place");
+    }
+}

@@ -1,0 +1,163 @@
+//! A file on its way to its place. It has no name while it is filled (O_TMPFILE, open(2)), so that nothing stays of it
+//! when the program is killed; only where it takes an old file's place does it need one, between two system calls. On
+//! file systems without nameless files it has one all the time.
+//!
+//! What has a name is locked by its writer. Whatever has such a name and no lock is what a killed program left, and the
+//! next write into that directory removes it. Rejected: one fixed name, which runs that write at once would share.
+
+use crate::kernel::{lock, owner};
+use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::linkat;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile, TempPath};
+
+const PREFIX: &str = ".syscost-";
+const SUFFIX: &str = ".tmp";
+
+/// A file that vanishes unless it becomes another.
+pub struct Temporary {
+    file: File,
+    /// Where it has one already.
+    name: Option<TempPath>,
+    folder: PathBuf,
+    _lock: Option<lock::Locked>,
+}
+
+impl Temporary {
+    /// A new file in `folder`, with what the umask leaves of `mode`.
+    pub fn beside(folder: &Path, mode: u32) -> io::Result<Temporary> {
+        if let Some(file) = nameless(folder, mode) {
+            let lock = lock::alone(file.try_clone()?);
+            return Ok(Temporary { file, name: None, folder: folder.to_path_buf(), _lock: lock });
+        }
+        loop {
+            let (file, name) = named(folder, mode)?.into_parts();
+            let lock = lock::alone(file.try_clone()?);
+            // A sweeper may have come between the two; there is a new name then.
+            if file.metadata()?.nlink() > 0 {
+                return Ok(Temporary { file, name: Some(name), folder: folder.to_path_buf(), _lock: lock });
+            }
+        }
+    }
+
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Takes `path`, in the place of what is there; `is_new` where nothing seems to be.
+    pub fn become_file(mut self, path: &Path, is_new: bool) -> io::Result<()> {
+        let name = match self.name.take() {
+            Some(name) => name,
+            None if is_new && self.link(path).is_ok() => return Ok(()),
+            None => names().make_in(&self.folder, |path| self.link(path))?.into_temp_path(),
+        };
+        name.persist(path).map_err(|error| error.error)
+    }
+
+    fn link(&self, path: &Path) -> io::Result<()> {
+        let this = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        Ok(linkat(AT_FDCWD, this.as_str(), AT_FDCWD, path, AtFlags::AT_SYMLINK_FOLLOW)?)
+    }
+}
+
+/// A file without a name, where the file system has such, and /proc to give it one later.
+fn nameless(folder: &Path, mode: u32) -> Option<File> {
+    let mut options = File::options();
+    options.read(true).write(true).mode(mode).custom_flags(libc::O_TMPFILE);
+    let file = options.open(folder).ok()?;
+    fs::exists(format!("/proc/self/fd/{}", file.as_raw_fd())).is_ok_and(|there| there).then_some(file)
+}
+
+fn named(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    names().permissions(Permissions::from_mode(mode)).tempfile_in(folder)
+}
+
+fn names() -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    builder
+}
+
+/// Removes what programs that were killed have left in `folder`: files of this user that nobody is writing.
+pub fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    let left = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
+    for path in left.map(|entry| entry.path()) {
+        if abandoned(&path).is_some() {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// The lock of a file that is this user's and that nobody is writing.
+fn abandoned(path: &Path) -> Option<lock::Locked> {
+    let facts = fs::symlink_metadata(path).ok()?;
+    if !facts.is_file() || facts.uid() != owner::effective_user() {
+        return None;
+    }
+    let mut options = File::options();
+    let file = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
+    lock::alone(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// As on a file system without nameless files.
+    fn with_name(folder: &Path) -> Temporary {
+        let (file, name) = named(folder, 0o600).unwrap().into_parts();
+        let lock = lock::alone(file.try_clone().unwrap());
+        Temporary { file, name: Some(name), folder: folder.to_path_buf(), _lock: lock }
+    }
+
+    #[test]
+    fn both_kinds_take_their_place_and_vanish_otherwise() {
+        let makers: [fn(&Path) -> Temporary; 2] = [|folder| Temporary::beside(folder, 0o600).unwrap(), with_name];
+        for make in makers {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("target");
+            for (text, is_new) in [("1", true), ("2", true), ("3", false)] {
+                let temporary = make(folder.path());
+                temporary.file().write_all(text.as_bytes()).unwrap();
+                temporary.become_file(&target, is_new).unwrap();
+                assert_eq!(fs::read_to_string(&target).unwrap(), text);
+                drop(make(folder.path()));
+                assert_eq!(names_in(folder.path()), ["target"]);
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_nobody_writes_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in [".syscost-dead.tmp", ".syscost-foreign.tmp", "other.tmp"] {
+            fs::write(at(name), "").unwrap();
+        }
+        fs::create_dir(at(".syscost-directory.tmp")).unwrap();
+        std::os::unix::fs::symlink(at("other.tmp"), at(".syscost-link.tmp")).unwrap();
+        let foreign_is_swept = std::os::unix::fs::chown(at(".syscost-foreign.tmp"), Some(65533), None).is_err();
+        let living = with_name(folder.path());
+        sweep(folder.path());
+        let mut left = vec![".syscost-directory.tmp", ".syscost-link.tmp", "other.tmp"];
+        left.extend((!foreign_is_swept).then_some(".syscost-foreign.tmp"));
+        let living = living.name.as_ref().unwrap().file_name().unwrap().to_str().unwrap().to_string();
+        left.push(&living);
+        left.sort();
+        assert_eq!(names_in(folder.path()), left);
+    }
+}
