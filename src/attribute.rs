@@ -12,7 +12,6 @@ pub mod costs;
 pub mod here;
 pub mod spread;
 pub mod units;
-mod verdict;
 
 use crate::model::{By, Profile};
 use advice::Advice;

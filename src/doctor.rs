@@ -3,84 +3,17 @@
 //! Pure: facts in, findings out. Nothing here reads the system, and nothing anywhere changes it. Called by the `doctor`
 //! command. One look is one row of `LOOKS`; its function answers in a few lines or stays silent.
 
+mod finding;
 mod machine;
 mod noise;
 mod permission;
 mod tax;
 
+pub use finding::{Finding, State};
+
 use crate::kernel::checks::Checks;
 use crate::model::Host;
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// What a finding means for measuring; in the order in which findings are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// Figures are disturbed or changed by it.
-    Spoils,
-    /// Something is refused here that measuring makes use of.
-    Forbidden,
-    /// Must be known to read the figures.
-    Notice,
-    Good,
-}
-
-impl State {
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Spoils => "spoils",
-            State::Forbidden => "forbidden",
-            State::Notice => "notice",
-            State::Good => "good",
-        }
-    }
-}
-
-/// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Finding {
-    /// What was looked at, e.g. `clock source`.
-    pub subject: String,
-    pub state: State,
-    /// What was seen.
-    pub found: String,
-    /// What it means or what the user could do; empty where nothing needs doing.
-    pub advice: String,
-}
-
-/// A finding without its subject.
-struct Answer {
-    state: State,
-    found: String,
-    advice: String,
-}
-
-impl Answer {
-    fn good(found: impl Into<String>) -> Option<Answer> {
-        Answer::new(State::Good, found, "")
-    }
-
-    fn notice(found: impl Into<String>, advice: impl Into<String>) -> Option<Answer> {
-        Answer::new(State::Notice, found, advice)
-    }
-
-    fn spoils(found: impl Into<String>, advice: impl Into<String>) -> Option<Answer> {
-        Answer::new(State::Spoils, found, advice)
-    }
-
-    fn forbidden(found: impl Into<String>, advice: impl Into<String>) -> Option<Answer> {
-        Answer::new(State::Forbidden, found, advice)
-    }
-
-    fn new(state: State, found: impl Into<String>, advice: impl Into<String>) -> Option<Answer> {
-        Some(Answer { state, found: found.into(), advice: advice.into() })
-    }
-
-    fn about(self, subject: &str) -> Finding {
-        Finding { subject: subject.to_string(), state: self.state, found: self.found, advice: self.advice }
-    }
-}
+use finding::Answer;
 
 /// Says what it thinks of one subject; `None` where there is nothing to say.
 type Look = fn(&Host, &Checks) -> Option<Answer>;
@@ -136,11 +69,6 @@ pub fn verdict(findings: &[Finding]) -> String {
         n => &format!("; {n} to know when reading figures"),
     };
     format!("{spoils}{forbidden}{notice}.")
-}
-
-/// Whether this is a virtual machine, as far as is known.
-fn is_virtual(host: &Host) -> bool {
-    host.hypervisor.as_deref().is_some_and(|name| name != "none")
 }
 
 #[cfg(test)]

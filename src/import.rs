@@ -12,6 +12,7 @@ mod perf_trace;
 pub mod profiles;
 mod strace;
 mod strace_args;
+mod strace_line;
 mod strace_log;
 pub mod tally;
 

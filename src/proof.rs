@@ -1,10 +1,9 @@
 //! Proof of kernel entries: an untimed pass runs each case under ptrace for two different n and takes the difference
 //! per iteration, so that start-up, protocol and clean-up cancel exactly. Called by the `run` and `explain` commands.
 
-use crate::engine::Planned;
 use crate::kernel::process::kill_group;
 use crate::kernel::ptrace::{Counts, Tracer};
-use crate::model::{Count, Entries, EntriesStatus, Failure, FailureKind};
+use crate::model::{Count, Entries, EntriesStatus, Failure, FailureKind, Planned};
 use crate::runner::{Child, Interrupt, Workers};
 use indexmap::IndexMap;
 use std::sync::{Arc, OnceLock, mpsc};

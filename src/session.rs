@@ -3,16 +3,19 @@
 //! The commands that measure call it; it prints nothing.
 
 mod company;
+mod launch;
 
-use crate::engine::{self, Clock, Config, Launcher, Measured, Observer, Planned, Slots};
+use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
+use crate::kernel::Sources;
 use crate::kernel::affinity::{Placement, Wanted};
-use crate::kernel::host::{self, Sources, StealClock};
+use crate::kernel::host::{self, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Record, Run, StudyView, THREADS, Tool,
+    Case, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
+    Tool,
 };
 use crate::proof::{Proof, prove};
-use crate::runner::{self, Facts, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
+use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use anyhow::{Context, Result};
@@ -152,7 +155,7 @@ impl Session {
     /// # Errors
     /// Why it did not start.
     pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
-        Ok(self.workers.launch(&Case::native("call.empty_loop"), 0)?.facts().clone())
+        Ok(self.workers.start_ready(&Case::native("call.empty_loop"), 0)?.1)
     }
 
     /// Counts the kernel entries of `planned` and samples their modes, then measures what works. What there is is

@@ -2,8 +2,7 @@
 //! in. How that is done, and what could bias it, is told in `probe/sampler.c`. Called by the session, beside the proof;
 //! what the counts say is `stats::user_share`'s.
 
-use crate::engine::Planned;
-use crate::model::{Failure, ModeSamples};
+use crate::model::{Failure, ModeSamples, Planned};
 use crate::runner::Workers;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The sampler of user and system mode against the real kernel. What cannot be tested here is said on standard error.
 
 use std::time::Duration;
-use syscost::engine::Planned;
 use syscost::kernel::affinity::{Placement, Wanted};
+use syscost::model::Planned;
 use syscost::model::{ModeSamples, Operation};
 use syscost::plan::{Choices, Subject, select};
 use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};

@@ -4,8 +4,9 @@ use super::text;
 use std::fs;
 use std::path::Path;
 use syscost::explain::{Iteration, Symbols, functions};
+use syscost::kernel::Sources;
 use syscost::kernel::bpf::{Btf, TypeKind};
-use syscost::kernel::host::{Sources, StealClock, facts};
+use syscost::kernel::host::{StealClock, facts};
 use syscost::kernel::step::{Mapping, Memory, parse_mapping};
 use syscost::kernel::{taxes, tree, usage};
 

@@ -2,7 +2,8 @@
 
 use super::text;
 use syscost::model::Case;
-use syscost::runner::{self, Environment, Language, Reply, fill, forms};
+use syscost::model::Reply;
+use syscost::runner::{self, Environment, Language, fill, forms};
 
 pub fn ready(bytes: &[u8]) {
     if let Ok(mut facts) = runner::parse_ready(&text(bytes)) {

@@ -2,8 +2,8 @@
 
 use super::text;
 use std::collections::BTreeMap;
-use syscost::model::{Entries, Expectation};
-use syscost::plan::{Choices, Pattern, Setting, Study, Surroundings, matching, parse_size, select, subjects};
+use syscost::model::{Entries, Expectation, parse_size};
+use syscost::plan::{Choices, Pattern, Setting, Study, Surroundings, matching, select, subjects};
 use syscost::runner::parse_catalogue;
 
 /// Cases that one input may plan: enough to meet the bound, few enough to be quick.

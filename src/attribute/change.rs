@@ -15,12 +15,13 @@ use super::costs::{Cost, Costs, Price};
 use super::here::{fault_count, s};
 use super::spread::{MODEL_SD, Seconds, Z, sum, sum_by_call};
 use super::units::{CREATION, FAMILIES, FAULTS, bare_name};
-use super::verdict::verdict;
 use crate::model::{By, CallCount, Class, Profile};
 use indexmap::IndexMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
+    /// The unit costs of this machine; without them nothing is compared.
+    pub here: Option<String>,
     /// The unit costs that it is compared with.
     pub there: String,
     /// Classes with a unit cost on both sides, the greatest change first.
@@ -39,8 +40,6 @@ pub struct Change {
     pub blocked_s: Option<f64>,
     /// Wall time there, if the change lies on the longest path, and if all processors share it.
     pub wall: Option<(f64, Seconds)>,
-    /// Conclusions, in words.
-    pub verdict: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +79,7 @@ const MOST_RATIO: f64 = 4.0;
 
 pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change {
     let mut change = Change {
+        here: here.map(|costs| costs.label.clone()),
         there: there.label.clone(),
         rows: vec![],
         lines: vec![],
@@ -89,14 +89,8 @@ pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change 
         unpriced: vec![],
         blocked_s: profile.all_calls().blocked_ns.map(s),
         wall: None,
-        verdict: vec![],
     };
-    let Some(here) = here else {
-        change
-            .verdict
-            .push("Nothing can be compared without unit costs of this machine: say --costs FILE.".to_string());
-        return change;
-    };
+    let Some(here) = here else { return change };
     let mut kept_out = CallCount::default();
     let mut unpriced = IndexMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
@@ -115,7 +109,6 @@ pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change 
     change.families = families(&change.rows);
     change.total = total(&change.lines);
     change.wall = wall(profile, change.total.as_ref());
-    change.verdict = verdict(&change);
     change
 }
 

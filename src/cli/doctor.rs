@@ -3,8 +3,9 @@
 //! Gathers facts and trials, has `crate::doctor` judge them, and writes what it says. Changes nothing.
 
 use crate::doctor::{Finding, State, findings, verdict};
+use crate::kernel::Sources;
 use crate::kernel::checks::checks;
-use crate::kernel::host::{Sources, facts, file_system};
+use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
 use crate::report::{Cell, Column, Format, Screen, Style, Table, write_table};
 use crate::session::{Session, Wishes, add_facts};

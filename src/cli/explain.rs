@@ -4,10 +4,9 @@
 
 use super::error::usage;
 use super::progress::Progress;
-use crate::engine::Planned;
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::affinity::Wanted;
-use crate::model::{Operation, SHARED, THREADS};
+use crate::model::{Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Format, Screen};
 use crate::session::{Session, Wishes};

@@ -1,7 +1,7 @@
 //! For tests: a machine and trials that leave nothing to say.
 
-use super::Answer;
 use super::State;
+use super::finding::Answer;
 use crate::kernel::checks::Checks;
 use crate::model::Host;
 

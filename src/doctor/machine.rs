@@ -1,6 +1,6 @@
 //! Looks at what the machine is: its clock, what stands between it and the hardware, where files are made.
 
-use super::{Answer, is_virtual};
+use super::finding::{Answer, is_virtual};
 use crate::kernel::checks::Checks;
 use crate::model::Host;
 

@@ -1,7 +1,7 @@
 //! Looks at what moves figures while they are taken: other work, the hypervisor, the CPU's frequency.
 
+use super::finding::{Answer, is_virtual};
 use super::machine::unknown;
-use super::{Answer, is_virtual};
 use crate::kernel::checks::Checks;
 use crate::model::Host;
 

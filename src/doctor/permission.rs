@@ -1,6 +1,6 @@
 //! Looks at what is permitted and what is installed, going by the trials.
 
-use super::Answer;
+use super::finding::Answer;
 use crate::kernel::checks::{Checks, PerfObstacle};
 use crate::model::Host;
 

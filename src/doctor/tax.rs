@@ -1,6 +1,6 @@
 //! Says what to do about each tax, and what an absence of taxes is worth.
 
-use super::{Answer, Finding, State};
+use super::finding::{Answer, Finding, State};
 use crate::kernel::checks::Checks;
 use crate::kernel::taxes::kind;
 use crate::model::{Host, Tax};

@@ -1,9 +1,8 @@
 //! One case on its way through the run: its worker, its shape, its samples so far.
 
 use super::calibrate::{Shape, calibrate};
-use super::{Config, Launcher, Measured, Planned, Worker};
-use crate::model::{Block, Failure, Measurement, Outcome, REFERENCE, Role, SPIN, Slot};
-use crate::runner::{Facts, Reply};
+use super::{Config, Launcher, Measured, Worker};
+use crate::model::{Block, Facts, Failure, Measurement, Outcome, Planned, REFERENCE, Reply, Role, SPIN, Slot};
 use crate::stats::{self, Estimate};
 use std::ops::Range;
 
@@ -146,8 +145,8 @@ impl Lane {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::model::Batch;
     use crate::model::FailureKind;
-    use crate::runner::Batch;
     use std::time::Duration;
 
     /// A worker whose iterations take what a function of the count of requests says.

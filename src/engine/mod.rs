@@ -9,8 +9,7 @@ mod rounds;
 
 pub use rounds::measure;
 
-use crate::model::{Case, Expectation, Failure, Outcome, Role, Traits};
-use crate::runner::{Facts, Reply};
+use crate::model::{Case, Facts, Failure, Outcome, Reply};
 use std::time::Duration;
 
 /// Starts workers.
@@ -47,33 +46,6 @@ pub trait Observer {
     fn results(&mut self, measured: &[Measured]);
     /// Whether to stop at once.
     fn interrupted(&self) -> bool;
-}
-
-/// A case to be measured.
-#[derive(Clone, Debug)]
-pub struct Planned {
-    pub case: Case,
-    pub role: Role,
-    pub traits: Traits,
-    /// Most iterations a batch may have.
-    pub limit: Option<u64>,
-    /// Kernel entries per iteration that are expected; `None` where nothing was said.
-    pub enters: Option<Expectation>,
-    /// Entries per iteration that untimed preparation makes.
-    pub prepares: Expectation,
-}
-
-impl Planned {
-    /// The same in another environment.
-    pub fn in_environment(&self, environment: &str) -> Planned {
-        Planned { case: Case { environment: environment.to_string(), ..self.case.clone() }, ..self.clone() }
-    }
-
-    /// A case of which nothing is known.
-    pub fn new(case: Case, role: Role) -> Planned {
-        let (traits, prepares) = (Traits::default(), Expectation::default());
-        Planned { case, role, traits, limit: None, enters: None, prepares }
-    }
 }
 
 /// What came of a planned case, in the order of the plan.

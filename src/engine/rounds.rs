@@ -1,8 +1,8 @@
 //! The run itself: looks, launches, time blocks, and rounds of one slot a case in random order.
 
 use super::lane::Lane;
-use super::{BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING, Planned};
-use crate::model::{REFERENCE, SPIN};
+use super::{BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING};
+use crate::model::{Planned, REFERENCE, SPIN};
 use crate::stats;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};

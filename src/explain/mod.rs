@@ -21,8 +21,7 @@ pub use text::{write_markdown, write_text};
 pub use variants::{Cost, Variant, answer, table};
 pub use verdict::{Answer, GateUse, Verdict};
 
-use crate::engine::Planned;
-use crate::model::{Entries, EntriesStatus, Failure, Operation};
+use crate::model::{Entries, EntriesStatus, Failure, Operation, Planned};
 use crate::proof::{self, Proof};
 use crate::runner::Workers;
 #[doc(hidden)]
@@ -33,9 +32,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use symbols::Kind;
 use verdict::Counted;
-
-/// How the probe is called where objects are named.
-const PROBE: &str = "probe";
 
 /// All that is known of what an operation does, but its cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -110,7 +106,7 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (O
         None => Iteration::whole(&recording.one),
     };
     let symbols = symbols_in_use(recording, &iteration);
-    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, PROBE);
+    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, record::PROBE);
     let counted = Counted {
         entries: proof.entries.as_ref(),
         traits: operation.traits,

@@ -1,7 +1,6 @@
 //! Records a batch of one iteration and a batch of two in a running probe. The only part of `explain` that talks to a
 //! process. Called by `explain`.
 
-use super::PROBE;
 use super::symbols::Symbols;
 use crate::kernel::process::kill_group;
 use crate::kernel::step::{Bounds, Memory, StepError, Stepper};
@@ -10,6 +9,9 @@ use crate::proof::Watchdog;
 use crate::runner::{Child, Workers};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+
+/// How the probe is called where objects are named.
+pub const PROBE: &str = "probe";
 
 /// Addresses of executed instructions in order, and the memory that they stand in.
 pub struct Recording {

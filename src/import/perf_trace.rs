@@ -3,10 +3,9 @@
 //! perf samples nothing here: it counts every call that it saw, but says itself where it lost events. Times are elapsed
 //! ones. The formats are described in perf-trace(1); the fixtures are output of perf 6.1.
 
-use super::strace_log::{call_name, number_of};
+use super::strace_line::{call_name, number_of};
 use super::tally::{LineError, Seen, Tally, count, nanoseconds};
-use crate::model::{CallCount, Class, Profile, power_below};
-use crate::trace::classes::{Drives, drives};
+use crate::model::{CallCount, Drives, Profile, drives};
 use std::collections::BTreeMap;
 
 const NOTE: &str = "Elapsed times do not tell running from waiting. Unknown: classes but sizes, time on the CPU, page \
@@ -161,12 +160,14 @@ fn seen(call: &str, duration: &str) -> Option<Line> {
     let returned = number_of(value);
     let moves = matches!(drives(&name), Some(Drives::Bytes { .. }));
     let bytes = returned.filter(|_| moves && error.is_none()).and_then(|bytes| u64::try_from(bytes).ok());
-    let class = Class { size: moves.then(|| power_below(bytes.unwrap_or(0))), ..Class::default() };
+    let unfinished = value == "?";
+    let moved =
+        drives(&name).filter(|_| moves).map(|drives| drives.class(None, (!unfinished).then(|| bytes.unwrap_or(0))));
     let elapsed_ns = match duration.strip_suffix("ms") {
         Some(ms) => Some(nanoseconds(ms.trim(), 1e6)?),
         None => None,
     };
-    Some(Line::Whole(Seen { call: name, class, error, elapsed_ns, bytes, unfinished: value == "?" }))
+    Some(Line::Whole(Seen { call: name, class: moved.unwrap_or_default(), error, elapsed_ns, bytes, unfinished }))
 }
 
 /// What stands behind the last `) = `; nothing where perf prints nothing, as for a process id of 0.

@@ -3,12 +3,10 @@
 //! What they lack is said in the profile: a log has elapsed times, not whether a call ran or waited, and both are those of
 //! a program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
 
+use super::strace_line::{call_name, is_header, other_mode};
 use super::strace_log;
 use super::tally::{LineError, Tally, count, nanoseconds};
 use crate::model::{CallCount, Profile};
-
-/// The first words of a table's header.
-const HEADER: [&str; 3] = ["%", "time", "seconds"];
 
 const TABLE_NOTE: &str = "The times are system time as strace -c counts it, with what strace's stops add; taken with -w \
     they would be elapsed time, which the table does not tell. Unknown: classes, errors by name, blocked time, accounting.";
@@ -18,18 +16,12 @@ const TABLE_NOTE: &str = "The times are system time as strace -c counts it, with
 /// # Errors
 /// The first line that is neither, or that it holds no call.
 pub fn read(text: &str) -> Result<Profile, LineError> {
-    let remark = |line: &str| line.starts_with("System call usage") || strace_log::other_mode(line).is_some();
+    let remark = |line: &str| line.starts_with("System call usage") || other_mode(line).is_some();
     let first = text.lines().find(|line| !line.trim().is_empty() && !remark(line));
     match first.is_some_and(is_header) {
         true => table(text),
         false => strace_log::read(text),
     }
-}
-
-/// Whether this is the first line of a table.
-pub fn is_header(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().take(3).collect();
-    words == HEADER
 }
 
 fn table(text: &str) -> Result<Profile, LineError> {
@@ -72,7 +64,7 @@ fn kind_of(line: &str) -> Kind {
         });
     }
     let total = line.starts_with("100.00") && line.ends_with(" total");
-    match line.is_empty() || line.starts_with("------") || total || strace_log::other_mode(line).is_some() {
+    match line.is_empty() || line.starts_with("------") || total || other_mode(line).is_some() {
         true => Kind::Frame,
         false if is_header(line) => Kind::Header,
         false => Kind::Row,
@@ -94,7 +86,7 @@ fn row(number: usize, line: &str, gate: &str) -> Result<CallCount, LineError> {
     };
     let errors = (errors > 0).then(|| ("unknown".to_string(), errors));
     Ok(CallCount {
-        call: format!("{}{gate}", super::strace_log::call_name(name).ok_or_else(bad)?),
+        call: format!("{}{gate}", call_name(name).ok_or_else(bad)?),
         calls: count(calls).ok_or_else(bad)?,
         errors: errors.into_iter().collect(),
         on_cpu_ns: Some(nanoseconds(seconds, 1e9).ok_or_else(bad)?),

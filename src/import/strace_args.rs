@@ -1,7 +1,6 @@
 //! The arguments of a call as strace prints them, and the class that they tell. `import::strace_log` calls it.
 
-use crate::model::{Class, DescriptorKind, power_below};
-use crate::trace::classes::{Drives, depth, drives};
+use crate::model::{Class, DescriptorKind, Drives, FUTEX, depth, drives};
 
 /// The arguments, apart at commas that stand in no string and no bracket.
 pub fn split(text: &str) -> Vec<&str> {
@@ -27,27 +26,19 @@ pub fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The class of a call with these arguments; its size is that of `returned` where bytes are moved, which the caller adds.
-pub fn class(name: &str, arguments: &[&str], returned: Option<i64>) -> Class {
+/// The class of a call with these arguments; `bytes` is what it moved, where it moves any and that is known.
+pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool) -> Class {
     let at = |position: u8| arguments.get(usize::from(position)).copied();
-    let mut class = Class::default();
-    match drives(name) {
-        Some(Drives::Bytes { descriptor } | Drives::Descriptor { argument: descriptor }) => {
-            class.descriptor = at(descriptor).and_then(descriptor_kind);
-        }
-        Some(Drives::Path { argument }) => class.depth = at(argument).and_then(path).map(|path| depth(path.as_bytes())),
-        Some(Drives::Length { argument }) => class.size = at(argument).and_then(number).map(power_below),
-        Some(Drives::Futex { argument }) => class.operation = at(argument).map(futex),
-        Some(Drives::Set { argument }) => {
-            let whole = matches!(name, "select" | "pselect6" | "_newselect");
-            class.set = at(argument).and_then(number).map(|n| if whole { n } else { power_below(n) });
-        }
-        None => {}
-    }
-    if name.starts_with("getdents") && returned.is_some() {
-        class.descriptor = Some(DescriptorKind::Directory);
-    }
-    class
+    let Some(drives) = drives(name) else { return Class::default() };
+    let (descriptor, number) = match drives {
+        Drives::Bytes { descriptor } => (at(descriptor).and_then(descriptor_kind), bytes),
+        Drives::Descriptor { argument } => (at(argument).and_then(descriptor_kind), None),
+        Drives::Path { argument } => (None, at(argument).and_then(path).map(|path| depth(path.as_bytes()))),
+        Drives::Length { argument } | Drives::Set { argument } => (None, at(argument).and_then(number)),
+        Drives::Futex { argument } => (None, at(argument).map(futex)),
+    };
+    let listed = name.starts_with("getdents") && returned;
+    drives.class(if listed { Some(DescriptorKind::Directory) } else { descriptor }, number)
 }
 
 /// The text between quotes; what strace escapes counts as other characters do.
@@ -62,12 +53,12 @@ fn number(argument: &str) -> Option<u64> {
     }
 }
 
-/// `wait` of `FUTEX_WAIT_PRIVATE` and of `FUTEX_WAIT|FUTEX_CLOCK_REALTIME`.
-fn futex(argument: &str) -> String {
+/// The operation's number of `FUTEX_WAIT_PRIVATE` and of `FUTEX_WAIT|FUTEX_CLOCK_REALTIME`; one that no operation has
+/// where the name is not known.
+fn futex(argument: &str) -> u64 {
     let name = argument.split('|').next().unwrap_or(argument);
     let name = name.trim().trim_start_matches("FUTEX_").trim_end_matches("_PRIVATE").to_lowercase();
-    let known = crate::trace::classes::FUTEX.contains(&name.as_str());
-    if known { name } else { "unknown".to_string() }
+    FUTEX.iter().position(|known| *known == name).unwrap_or(FUTEX.len()) as u64
 }
 
 /// What `strace -y` writes behind a descriptor: `3</etc/passwd>`, `4<pipe:[17]>`; -1 is none.
@@ -102,15 +93,15 @@ mod tests {
 
     #[test]
     fn arguments_tell_the_class() {
-        assert_eq!(class("openat", &["AT_FDCWD", "\"/etc/ld.so.cache\""], Some(3)).depth, Some(2));
-        assert_eq!(class("mmap", &["NULL", "39047"], Some(0)).size, Some(32768));
+        assert_eq!(class("openat", &["AT_FDCWD", "\"/etc/ld.so.cache\""], None, true).depth, Some(2));
+        assert_eq!(class("mmap", &["NULL", "39047"], None, true).size, Some(32768));
         assert_eq!(
-            class("futex", &["0x1", "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME"], None).operation.unwrap(),
+            class("futex", &["0x1", "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME"], None, true).operation.unwrap(),
             "wait_bitset"
         );
-        assert_eq!(class("poll", &["[{fd=1}]", "5"], None).set, Some(4));
-        assert_eq!(class("select", &["5"], None).set, Some(5));
-        assert_eq!(class("read", &["4<pipe:[17]>"], None).descriptor, Some(DescriptorKind::Pipe));
-        assert_eq!(class("close", &["3"], None), Class::default());
+        assert_eq!(class("poll", &["[{fd=1}]", "5"], None, true).set, Some(4));
+        assert_eq!(class("select", &["5"], None, true).set, Some(4));
+        assert_eq!(class("read", &["4<pipe:[17]>"], None, true).descriptor, Some(DescriptorKind::Pipe));
+        assert_eq!(class("close", &["3"], None, true), Class::default());
     }
 }

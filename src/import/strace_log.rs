@@ -2,9 +2,9 @@
 //! calls it. What -T, -ttt and -y tell is used where it is there.
 
 use super::strace_args::{class, split};
+use super::strace_line::{call_name, is_header, number_of, other_mode};
 use super::tally::{LineError, Seen, Tally, nanoseconds};
-use crate::model::{Class, Profile, power_below};
-use crate::trace::classes::{Drives, drives};
+use crate::model::{Drives, Profile, drives};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NOTE: &str = "Elapsed times are those of a program that strace stops at every call, and do not tell running from \
@@ -18,7 +18,7 @@ pub fn read(text: &str) -> Result<Profile, LineError> {
     let mut log = Log::default();
     for (i, line) in text.lines().enumerate() {
         // strace -C puts a table of the same calls behind the log.
-        if super::strace::is_header(line) {
+        if is_header(line) {
             break;
         }
         log.line(i + 1, line)?;
@@ -115,7 +115,7 @@ impl Log {
     fn finish(mut self) -> Option<Profile> {
         for (thread, begun) in std::mem::take(&mut self.pending) {
             if let Ok((name, arguments)) = name_and_arguments(0, &begun) {
-                let class = class(&name, &split(arguments), None);
+                let class = class(&name, &split(arguments), None, false);
                 let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
                 self.calls.push((thread, program, Seen { call: name, class, unfinished: true, ..Seen::default() }));
             }
@@ -192,12 +192,6 @@ fn parse_clock(hours: &str, minutes: &str, seconds: &str) -> Option<f64> {
     Some(hours.parse::<f64>().ok()? * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
 }
 
-/// `32 bit` of `[ Process PID=21618 runs in 32 bit mode. ]`; that of 64 bits is the ordinary one.
-pub fn other_mode(line: &str) -> Option<&str> {
-    let mode = line.trim().strip_prefix("[ Process PID=")?.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1;
-    Some(mode)
-}
-
 /// Lines that are about something else than a call: signals, ends of processes, strace's own words.
 fn is_remark(line: &str) -> bool {
     let framed = |mark: &str| line.starts_with(mark) && line.ends_with(mark);
@@ -208,13 +202,6 @@ fn name_and_arguments(number: usize, line: &str) -> Result<(String, &str), LineE
     let bad = || LineError::expected(number, "'CALL(ARGUMENTS) = RESULT'", line);
     let (name, arguments) = line.split_once('(').ok_or_else(bad)?;
     Ok((call_name(name).ok_or_else(bad)?, arguments))
-}
-
-/// A system call's name; strace calls those without one `syscall_0x1ff`.
-pub fn call_name(text: &str) -> Option<String> {
-    let named = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    (named && begins && text.len() <= 64).then(|| text.to_string())
 }
 
 /// A whole call, and what it returned.
@@ -236,11 +223,10 @@ fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), LineError> {
     let succeeded = returned.filter(|_| error.is_none());
     let unfinished = value == "?" && error.is_none();
     let arguments = split(arguments);
-    let own = Class { ..class(&name, &arguments, succeeded) };
     let moves = matches!(drives(&name), Some(Drives::Bytes { .. }));
-    let bytes = succeeded.filter(|_| moves).and_then(|bytes| u64::try_from(bytes).ok());
-    let size = if moves { Some(power_below(bytes.unwrap_or(0))) } else { own.size };
-    Ok((Seen { call: name, class: Class { size, ..own }, error, elapsed_ns, bytes, unfinished }, returned))
+    let moved = succeeded.filter(|_| moves).and_then(|bytes| u64::try_from(bytes).ok());
+    let class = class(&name, &arguments, (!unfinished).then(|| moved.unwrap_or(0)), succeeded.is_some());
+    Ok((Seen { call: name, class, error, elapsed_ns, bytes: moved, unfinished }, returned))
 }
 
 /// Arguments and result, apart at the last `) = `.
@@ -267,14 +253,6 @@ fn is_errno(word: &str) -> bool {
     word.starts_with('E')
         && word.len() > 1
         && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-}
-
-/// A returned value; addresses are beyond what `i64` holds where they are of the upper half.
-pub fn number_of(text: &str) -> Option<i64> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok().map(|value| value as i64),
-        None => text.parse().ok(),
-    }
 }
 
 /// The last name of the program's path, as long as the kernel keeps it.

@@ -1,7 +1,7 @@
 //! Which CPU is measured on, and why; where the driver runs meanwhile.
 
+use super::Sources;
 use super::cgroup;
-use super::host::Sources;
 use anyhow::{Result, bail};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -139,7 +139,7 @@ fn parse_list(text: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     fn decided(wanted: Wanted, allowed: &[u32], shared: &[u32]) -> (Option<u32>, Vec<u32>) {
         let placement = decide(wanted, allowed, &|_| shared.to_vec()).unwrap();

@@ -3,7 +3,7 @@
 //! Inside a container the ancestors may not be visible, nor the path that the kernel names: what is there is read, from
 //! the path upwards.
 
-use super::host::Sources;
+use super::Sources;
 
 /// The directories that may hold the controller's files, of the process's own group and all its ancestors, from the
 /// path upwards.

@@ -3,7 +3,8 @@
 //! Starts a child to trace and the C compiler; changes nothing. What the results mean is for `crate::doctor` to say,
 //! which is who reads them. Called by the `doctor` command.
 
-use super::host::{Sources, StealClock};
+use super::Sources;
+use super::host::StealClock;
 use super::taxes::tracing_directory;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
@@ -146,7 +147,7 @@ fn quiet(command: &mut Command) -> Option<Output> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::{link, tree};
+    use crate::kernel::fake::{link, tree};
 
     const NOBODY: &str = "CapEff:\t0000000000000000\n";
     const ROOT: &str = "CapEff:\t000001ffffffffff\n";

@@ -4,15 +4,12 @@
 //! (see `checks`). Called at the start of a run and by `doctor`; reads only, and only below [`Sources`]' root.
 
 mod cpu;
-#[cfg(test)]
-pub(crate) mod fake;
 mod file_system;
 mod place;
-mod sources;
 mod steal;
 
+use super::Sources;
 pub use file_system::{Room, file_system, room};
-pub use sources::Sources;
 pub use steal::StealClock;
 
 use crate::model::Host;
@@ -178,7 +175,7 @@ fn limits(sources: &Sources) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     #[test]
     fn an_empty_tree_gives_no_facts_but_what_the_program_knows() {

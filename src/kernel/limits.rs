@@ -1,8 +1,8 @@
 //! How many descriptors and processes this process may have: asked before a run that needs many, raised for the driver,
 //! and given to workers as they were, since the limit of descriptors is part of what a worker measures.
 
+use super::Sources;
 use super::cgroup;
-use super::host::Sources;
 use anyhow::{Context, Result, bail};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io;
@@ -120,7 +120,7 @@ pub fn advice(error: &io::Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     #[test]
     fn what_is_missing_is_said_with_the_figures() {

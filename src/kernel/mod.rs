@@ -6,6 +6,8 @@ pub mod bpf;
 pub mod cgroup;
 pub mod checks;
 pub mod clock;
+#[cfg(test)]
+pub(crate) mod fake;
 pub mod follow;
 pub mod host;
 pub mod launch;
@@ -17,6 +19,7 @@ pub mod perf;
 pub mod process;
 pub mod ptrace;
 pub mod seccomp;
+mod sources;
 pub mod standard_output;
 pub mod step;
 pub mod taxes;
@@ -24,3 +27,5 @@ pub mod tracee;
 pub mod tree;
 pub mod usage;
 pub mod wake;
+
+pub use sources::Sources;

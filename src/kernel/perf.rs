@@ -1,7 +1,7 @@
 //! Counters of single system calls by perf's tracepoints, inherited by all children (perf_event_open(2)). Called by
 //! `trace::perf`.
 
-use super::host::Sources;
+use super::Sources;
 use super::taxes::tracing_directory;
 use nix::errno::Errno;
 use std::fs::File;
@@ -123,7 +123,7 @@ fn tracepoint(name: &str, sources: &Sources) -> Result<u64, PerfError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     #[test]
     fn tracepoints_are_found_by_the_names_of_calls() {

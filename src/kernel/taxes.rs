@@ -5,28 +5,16 @@
 //! no descriptor, audit rules themselves, tracers in other containers. Called by `host::facts`.
 
 mod descriptors;
+mod tax;
 mod tracing;
 
+pub use tax::kind;
 pub use tracing::directory as tracing_directory;
 
-use super::host::Sources;
-use crate::model::Tax;
+use tax::{processes, tax, who};
 
-/// Kinds of taxes, as `Tax::kind` names them.
-pub mod kind {
-    pub const SECCOMP: &str = "seccomp";
-    pub const TRACED: &str = "ptrace";
-    pub const TRACEPOINTS: &str = "system call tracepoints";
-    pub const OTHER_TRACEPOINTS: &str = "other tracepoints";
-    pub const TRACER: &str = "kernel tracer";
-    pub const KPROBES: &str = "kernel probes";
-    pub const BPF: &str = "BPF programs";
-    pub const PERF: &str = "perf events";
-    pub const AUDIT: &str = "audit";
-    pub const AUDIT_DAEMON: &str = "audit daemon";
-    pub const CONTEXT_TRACKING: &str = "context tracking";
-    pub const LOCK_DEBUGGING: &str = "lock debugging";
-}
+use super::Sources;
+use crate::model::Tax;
 
 /// Everything found, in the order of who looks.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
@@ -43,10 +31,6 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
     LOOKS.iter().flat_map(|look| look(sources)).collect()
 }
 
-fn tax(kind: &str, detail: String) -> Tax {
-    Tax { kind: kind.to_string(), detail }
-}
-
 fn seccomp(sources: &Sources) -> Option<Tax> {
     let mode = sources.status("Seccomp").filter(|mode| mode != "0")?;
     let filters = sources.status("Seccomp_filters").filter(|_| mode == "2");
@@ -57,19 +41,6 @@ fn seccomp(sources: &Sources) -> Option<Tax> {
 fn traced(sources: &Sources) -> Option<Tax> {
     let tracer = sources.status("TracerPid").filter(|tracer| tracer != "0")?;
     Some(tax(kind::TRACED, format!("this process is traced by {}", who(sources, &tracer))))
-}
-
-/// A process by its name and number.
-fn who(sources: &Sources, process: &str) -> String {
-    match sources.text(&format!("proc/{process}/comm")) {
-        Some(name) => format!("{name} (process {process})"),
-        None => format!("process {process}"),
-    }
-}
-
-/// Numbers of the processes that can be seen.
-fn processes(sources: &Sources) -> impl Iterator<Item = String> {
-    sources.list("proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Words of the kernel's command line.
@@ -106,7 +77,7 @@ fn lock_debugging(sources: &Sources) -> Option<Tax> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
         let (_keep, sources) = tree(files);

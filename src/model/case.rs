@@ -1,5 +1,6 @@
 //! What a row of a table is.
 
+use super::Size;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -108,20 +109,6 @@ fn one_line(body: &str) -> String {
     match body.split_once('\n') {
         Some((first, _)) => format!("{} ...", first.trim_end()),
         None => body.to_string(),
-    }
-}
-
-/// A number as people write parameters: `4K`, `1M`, `1000`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u64);
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
-        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
-            Some((unit, letter)) => write!(f, "{}{letter}", self.0 / unit),
-            None => write!(f, "{}", self.0),
-        }
     }
 }
 

@@ -3,26 +3,32 @@
 //! Called by everything; calls nothing.
 
 mod case;
+mod class;
 mod entries;
 mod host;
 mod operation;
+mod planned;
 mod profile;
 mod record;
+mod reply;
+mod size;
 mod study;
 mod totals;
 mod units;
 
-pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, Size, THREADS};
+pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, THREADS};
+pub use class::{Class, DescriptorKind, Drives, FUTEX, depth, drives, power_below};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
-pub use profile::{
-    CallCount, Class, DescriptorKind, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage, power_below,
-};
+pub use planned::Planned;
+pub use profile::{CallCount, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage};
 pub use record::{
     Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, Outcome, Record, Role, Run, Slot, Source,
     Tool,
 };
+pub use reply::{Batch, Facts, Reply};
+pub use size::{Size, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
 pub use totals::{By, Total};
 pub use units::Nanos;

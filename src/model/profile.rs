@@ -1,6 +1,6 @@
 //! What a traced workload called, how often, and where its time went.
 
-use super::{Host, Source, Tool};
+use super::{Class, Host, Source, Tool};
 use std::collections::BTreeMap;
 
 /// A traced workload: counts of system calls by process name, call and class, with the kernel's own accounting beside
@@ -148,41 +148,6 @@ pub struct CallCount {
     pub bytes: Option<u64>,
 }
 
-/// What drives the cost of a call, as far as its arguments tell. `None` where it does not apply or is not known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Class {
-    /// Kind of the descriptor.
-    pub descriptor: Option<DescriptorKind>,
-    /// Bytes moved or mapped, rounded down to a power of two; 0 for none.
-    pub size: Option<u64>,
-    /// Names in the path.
-    pub depth: Option<u64>,
-    /// A futex operation: `wait`, `wake`, ...
-    pub operation: Option<String>,
-    /// Descriptors in a poll set, rounded down to a power of two; 0 for none.
-    pub set: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DescriptorKind {
-    File,
-    Directory,
-    Pipe,
-    Socket,
-    Terminal,
-    /// A character or block device that is no terminal.
-    Device,
-    /// eventfd, timerfd, signalfd, epoll, inotify: inodes without a type.
-    Event,
-    /// Not open, or none (-1).
-    None,
-}
-
-/// The power of two at or below `value`; 0 for 0.
-pub fn power_below(value: u64) -> u64 {
-    value.checked_ilog2().map_or(0, |log| 1 << log)
-}
-
 /// Counts of durations in buckets of a quarter octave: bucket 4 k + q holds from 2^k (1 + q/4) ns up to the next; those
 /// under 4 ns have no quarters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -246,10 +211,5 @@ mod tests {
         let p = |share| histogram.quantile_ns(share).unwrap();
         assert!((96.0..112.0).contains(&p(0.5)) && (p(0.98) - p(0.5)).abs() < 1e-9);
         assert!((90_000.0..115_000.0).contains(&p(0.99)));
-    }
-
-    #[test]
-    fn sizes_are_rounded_down_to_powers_of_two() {
-        assert_eq!([0, 1, 2, 3, 4096, 5000].map(power_below), [0, 1, 2, 2, 4096, 4096]);
     }
 }

@@ -8,7 +8,7 @@ mod study;
 mod subject;
 
 pub use code_file::Untrusted;
-pub use parameters::{Setting, parse_size};
+pub use parameters::Setting;
 pub use pattern::{Pattern, matching};
 pub use select::{BASELINES, Choices, MOST_CASES, select};
 pub use study::{Study, StudyError, StudyPlan, TOUR};

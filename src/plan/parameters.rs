@@ -1,7 +1,8 @@
 //! Parameters: from `size=1,4K,64K..1Mx4` to the values that one `--param` names. It knows no operation: whether one
 //! has the parameter is for `select` to say. Called by the command line.
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::model::parse_size;
+use anyhow::{Result, anyhow, bail};
 
 /// One `--param`: a name and the values that it takes in turn.
 ///
@@ -126,22 +127,6 @@ fn stepped(item: &str, from: u64, to: u64, step: Step) -> Result<Vec<u64>> {
     }
     values.push(to);
     Ok(values)
-}
-
-/// A whole number, with K, M or G for powers of 1024.
-///
-/// # Errors
-/// When it is not one or does not fit 64 bits.
-pub fn parse_size(text: &str) -> Result<u64> {
-    let (digits, shift) = match text.chars().last() {
-        Some('K' | 'k') => (&text[..text.len() - 1], 10),
-        Some('M' | 'm') => (&text[..text.len() - 1], 20),
-        Some('G' | 'g') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    let bad = || format!("'{text}' is not a whole number such as 512, 4K or 1M");
-    let number: u64 = digits.parse().with_context(bad)?;
-    number.checked_mul(1 << shift).with_context(bad)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Cases from subjects, parameters and environments, and the baselines that every run holds.
 
 use super::{Setting, Subject};
-use crate::engine::Planned;
-use crate::model::{Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, REFERENCE, Role, SHARED, SPIN, THREADS};
+use crate::model::{
+    Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, Planned, REFERENCE, Role, SHARED, SPIN, THREADS,
+};
 use crate::runner::{Language, NATIVE};
 use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};

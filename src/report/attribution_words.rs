@@ -1,5 +1,6 @@
 //! Seconds with their range in words, and the conclusions below a comparison. The tables of attributions call it.
 
+use super::attribution_verdict::verdict;
 use super::numbers::thousands;
 use crate::attribute::change::Change;
 use crate::attribute::spread::Seconds;
@@ -42,7 +43,7 @@ pub fn notes(change: &Change) -> Vec<String> {
     let blocked = change.blocked_s.filter(|blocked| *blocked > 0.0);
     notes.extend(blocked.map(|s| format!("Blocked in calls: {} s, not predicted.", seconds(s))));
     notes.extend(unpriced(change));
-    notes.extend(change.verdict.iter().cloned());
+    notes.extend(verdict(change));
     notes
 }
 

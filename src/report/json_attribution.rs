@@ -1,5 +1,6 @@
 //! An attribution as one JSON document, schema `syscost.attribution/1`. FORMAT.md documents it; fields are only ever added.
 
+use super::attribution_verdict::verdict;
 use super::class_words;
 use crate::attribute::advice::Advice;
 use crate::attribute::change::{Change, ChangeRow, Line};
@@ -241,7 +242,7 @@ fn versus(change: &Change) -> VersusDocument {
         blocked_s: change.blocked_s,
         wall_here_s: change.wall.map(|(here, _)| here),
         wall_there_s: change.wall.map(|(_, there)| seconds(there)),
-        verdict: change.verdict.clone(),
+        verdict: verdict(change),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod attribution_csv;
 mod attribution_table;
+mod attribution_verdict;
 mod attribution_words;
 mod axis;
 mod class_words;

@@ -57,7 +57,7 @@ fn traits(flags: u32) -> Traits {
 fn parse_param(text: &str) -> Result<Parameter> {
     let parts = text.split_once('=').and_then(|(name, rest)| Some((name, rest.split_once(':')?)));
     let (name, (default, what)) = parts.with_context(|| format!("parameter '{text}' is not name=default:text"))?;
-    let default = crate::plan::parse_size(default)?;
+    let default = crate::model::parse_size(default)?;
     Ok(Parameter { name: name.to_string(), default, what: what.to_string() })
 }
 

@@ -2,10 +2,10 @@
 
 use super::RunDirectory;
 use super::directory::RUN_VARIABLE;
-use super::protocol::{Facts, Reply, add_line, parse_ready, parse_sampled};
+use super::protocol::{add_line, parse_ready, parse_sampled};
 use crate::kernel::limits;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
-use crate::model::{Failure, FailureKind, ModeSamples};
+use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply};
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Seek, SeekFrom, Write};

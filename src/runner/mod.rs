@@ -24,7 +24,7 @@ pub use environment::{Environment, NATIVE};
 pub use files::COMPILER;
 pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use language::Language;
-pub use protocol::{Batch, Facts, Reply, parse_ready};
+pub use protocol::parse_ready;
 #[doc(hidden)]
 pub use protocol::{add_line, parse_sampled};
 #[doc(hidden)]

@@ -1,47 +1,6 @@
 //! The probe's text protocol: what its lines mean. Pure; `child` moves the bytes.
 
-use crate::model::{Failure, FailureKind, ModeSamples};
-use std::collections::BTreeMap;
-
-/// One batch: elapsed nanoseconds, and involuntary context switches during it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batch {
-    pub ns: u64,
-    pub switches: u64,
-}
-
-/// The answer to one request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
-    pub batches: Vec<Batch>,
-    pub user_ns: u64,
-    pub system_ns: u64,
-    pub minor_faults: u64,
-    pub major_faults: u64,
-}
-
-/// What a probe says of itself when it is ready: `name=value` words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts(BTreeMap<String, String>);
-
-impl Facts {
-    /// The value of a fact as it was written.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// Adds facts that the worker did not state itself.
-    pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
-        for (name, value) in defaults {
-            self.0.entry(name.to_string()).or_insert_with(|| value.to_string());
-        }
-    }
-
-    /// The value of a fact that is a number.
-    pub fn number(&self, name: &str) -> Option<f64> {
-        self.get(name)?.parse().ok()
-    }
-}
+use crate::model::{Batch, Facts, Failure, FailureKind, ModeSamples, Reply};
 
 /// Reads `ready name=value ...`.
 ///
@@ -50,7 +9,7 @@ impl Facts {
 pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
     let words = line.strip_prefix("ready").ok_or_else(|| failure_in(line))?;
     let pairs = words.split_whitespace().filter_map(|word| word.split_once('='));
-    Ok(Facts(pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect()))
+    Ok(pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 
 /// Reads the lines of a reply as they come; true when the last one has.

@@ -1,13 +1,11 @@
-//! Starts the worker of any case: the native probe in an environment, or a snippet's program. The engine's `Launcher`.
+//! Starts the worker of any case: the native probe in an environment, or a snippet's program.
 
 use super::builds::{Builds, Built};
 use super::child::{Child, Interrupt};
-use super::protocol::{Facts, Reply};
 use super::{NATIVE, RunDirectory};
-use crate::engine::{Launcher, Worker};
-use crate::kernel::affinity::{self, Placement};
+use crate::kernel::affinity::Placement;
 use crate::kernel::limits::{self, Raised};
-use crate::model::{Case, Failure};
+use crate::model::{Case, Facts, Failure};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::process::Command;
@@ -100,6 +98,20 @@ impl Workers {
         self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, voice))
     }
 
+    /// Starts the process and waits until it is ready: the worker and what it says of itself.
+    ///
+    /// # Errors
+    /// As `start`, or what the worker said instead.
+    pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
+        let mut child = self.start(case, padding)?;
+        child.send(&Workers::greeting(case))?;
+        let mut facts = child.ready(self.patience)?;
+        if let Some(built) = self.built(case)? {
+            facts.add_defaults(built.clock());
+        }
+        Ok((child, facts))
+    }
+
     /// The first line that the worker is told.
     pub fn greeting(case: &Case) -> String {
         if case.language.is_some() {
@@ -115,45 +127,5 @@ impl Workers {
             return Ok(None);
         }
         self.builds.borrow_mut().get(case).map(Some)
-    }
-}
-
-impl Launcher for Workers {
-    fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
-        let mut child = self.start(case, padding)?;
-        child.send(&Workers::greeting(case))?;
-        let mut facts = child.ready(self.patience)?;
-        if let Some(built) = self.built(case)? {
-            facts.add_defaults(built.clock());
-        }
-        let watch = self.placement.measuring.map(|cpu| (cpu, self.strayed()));
-        Ok(Box::new(Ready { child, facts, watch }))
-    }
-}
-
-struct Ready {
-    child: Child,
-    facts: Facts,
-    /// The CPU that it should be on until its end, and who is told otherwise.
-    watch: Option<(u32, Rc<Cell<bool>>)>,
-}
-
-impl Drop for Ready {
-    fn drop(&mut self) {
-        if let Some((cpu, strayed)) = &self.watch
-            && affinity::is_pinned(self.child.pid(), *cpu) == Some(false)
-        {
-            strayed.set(true);
-        }
-    }
-}
-
-impl Worker for Ready {
-    fn request(&mut self, n: u64, k: u32, patience: Duration) -> Result<Reply, Failure> {
-        self.child.request(n, k, patience)
-    }
-
-    fn facts(&self) -> &Facts {
-        &self.facts
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a run had its CPU to itself, and the CPU was there all the time. Looked at with each look of the engine.
 
+use crate::kernel::Sources;
 use crate::kernel::affinity;
-use crate::kernel::host::Sources;
 use crate::kernel::neighbour::Claim;
 use crate::runner::Workers;
 use std::cell::Cell;
@@ -47,7 +47,7 @@ impl Company {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     #[test]
     fn a_cpu_that_goes_is_said_even_when_it_comes_back() {

@@ -216,3 +216,11 @@ pub(super) fn reason(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column {}", error.line(), error.column());
     excerpt(text.strip_suffix(&place).unwrap_or(&text), SHOWN)
 }
+
+/// The error about a file that was read; `-` is standard input.
+pub fn from_file(path: &Path, kind: &'static Kind, problem: Problem) -> StoreError {
+    match path == Path::new("-") {
+        true => StoreError::named("standard input", kind, problem),
+        false => StoreError::new(path, kind, problem),
+    }
+}

@@ -15,11 +15,14 @@ mod output;
 mod parse;
 pub mod profile;
 mod profile_v1;
+mod rules;
 mod v1;
 
 pub use error::{Kind, Left, Place, Problem, StoreError};
 
 use crate::model::{Profile, Run};
+use error::from_file;
+use input::MAX_BYTES;
 use parse::{Wire, parse, schema_of};
 use std::io::Write;
 use std::path::Path;
@@ -34,9 +37,6 @@ const RESULT: Kind = Kind {
     smaller: "measure fewer cases a run",
 };
 
-/// Bytes that a file may have. A run of 120 cases with 1,500 samples each has 2 MB.
-const MAX_BYTES: u64 = 1 << 30;
-
 /// Writes `run` to `path`: to a temporary name beside it, then renamed, so that a reader sees the old file or the new.
 ///
 /// A link is followed. A pipe or a device is written straight into.
@@ -45,7 +45,8 @@ const MAX_BYTES: u64 = 1 << 30;
 /// When the run has figures that no file may have, or the file cannot be written; an old file is then as it was.
 pub fn write(run: &Run, path: &Path) -> Result<(), StoreError> {
     let file = v1::ResultFile::from(run);
-    let done = file.check().map_err(Problem::NotWritten).and_then(|()| output::replace(path, |out| file.write(out)));
+    let done =
+        v1::check(&file).map_err(Problem::NotWritten).and_then(|()| output::replace(path, |out| file.write(out)));
     done.map_err(|problem| StoreError::new(path, &RESULT, problem))
 }
 
@@ -63,8 +64,7 @@ pub fn write_document(path: &Path, document: &[u8]) -> Result<(), StoreError> {
 /// When the run has figures that no file may have, or `out` cannot be written. The error calls it "standard output".
 pub fn write_to(run: &Run, out: &mut dyn Write) -> Result<(), StoreError> {
     let file = v1::ResultFile::from(run);
-    let done = file
-        .check()
+    let done = v1::check(&file)
         .map_err(Problem::NotWritten)
         .and_then(|()| file.write(out).map_err(|error| Problem::Write(error, Left::Part)));
     done.map_err(|problem| StoreError::named("standard output", &RESULT, problem))
@@ -115,13 +115,6 @@ pub fn schema() -> serde_json::Value {
 
 fn run(bytes: &[u8]) -> Result<Run, Problem> {
     Run::try_from(parse::<v1::ResultFile>(bytes)?).map_err(Problem::Invalid)
-}
-
-fn from_file(path: &Path, kind: &'static Kind, problem: Problem) -> StoreError {
-    match path == Path::new("-") {
-        true => StoreError::named("standard input", kind, problem),
-        false => StoreError::new(path, kind, problem),
-    }
 }
 
 impl Wire for v1::ResultFile {

@@ -5,8 +5,8 @@
 
 mod temporary;
 
-use super::error::Left;
-use super::{MAX_BYTES, Problem};
+use super::error::{Left, Problem};
+use super::input::MAX_BYTES;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};

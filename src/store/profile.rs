@@ -4,10 +4,11 @@
 //! `cli::show` and `cli::attribute` read. A profile may be written by hand: all that must be there is `schema` and
 //! `calls`, and of each call its name and count.
 
-use super::error::{Kind, Left, Problem, StoreError};
+use super::error::{Kind, Left, Problem, StoreError, from_file};
+use super::input::MAX_BYTES;
 use super::parse::{Wire, parse};
-use super::profile_v1::{ProfileFile, VERSION};
-use super::{MAX_BYTES, from_file, input, output};
+use super::profile_v1::{self, ProfileFile, VERSION};
+use super::{input, output};
 use crate::model::Profile;
 use std::io::Write;
 use std::path::Path;
@@ -28,7 +29,9 @@ pub(super) const KIND: Kind = Kind {
 /// When the profile has figures that no file may have, or the file cannot be written; an old file is then as it was.
 pub fn write(profile: &Profile, path: &Path) -> Result<(), StoreError> {
     let file = ProfileFile::from(profile);
-    let done = file.check().map_err(Problem::NotWritten).and_then(|()| output::replace(path, |out| file.write(out)));
+    let done = profile_v1::check(&file)
+        .map_err(Problem::NotWritten)
+        .and_then(|()| output::replace(path, |out| file.write(out)));
     done.map_err(|problem| StoreError::new(path, &KIND, problem))
 }
 
@@ -38,8 +41,7 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), StoreError> {
 /// As [`write()`]; the error calls `out` "standard output".
 pub fn write_to(profile: &Profile, out: &mut dyn Write) -> Result<(), StoreError> {
     let file = ProfileFile::from(profile);
-    let done = file
-        .check()
+    let done = profile_v1::check(&file)
         .map_err(Problem::NotWritten)
         .and_then(|()| file.write(out).map_err(|error| Problem::Write(error, Left::Part)));
     done.map_err(|problem| StoreError::named("standard output", &KIND, problem))
@@ -56,12 +58,12 @@ pub fn read(path: &Path) -> Result<Profile, StoreError> {
 
 /// The JSON Schema of profiles of the version that is written.
 pub fn schema() -> serde_json::Value {
-    super::profile_v1::schema()
+    profile_v1::schema()
 }
 
 pub(super) fn from_bytes(bytes: &[u8]) -> Result<Profile, Problem> {
     let file = parse::<ProfileFile>(bytes)?;
-    file.check().map_err(Problem::Invalid)?;
+    profile_v1::check(&file).map_err(Problem::Invalid)?;
     Ok(file.into())
 }
 

@@ -1,6 +1,6 @@
 //! Which tracer is used: the one that was asked for, else the first that can be had. A tracer is one row.
 
-use super::{Detail, Tracer};
+use super::tracer::{Options, Tracer};
 use anyhow::{Result, bail};
 
 /// A way to trace, as users name it.
@@ -12,16 +12,6 @@ pub enum Kind {
     Ptrace,
     /// Counters of the calls that --calls names. Counts alone.
     Perf,
-}
-
-/// What tracers are opened with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    pub detail: Detail,
-    /// The names that the perf tracer counts.
-    pub calls: Vec<String>,
-    /// Whether the target is a command that we start; only that can get a filter.
-    pub held: bool,
 }
 
 /// A tracer, and the line that is said of it.

@@ -1,11 +1,13 @@
 //! One trace, from the held child to the profile: starts, chooses a tracer, follows, adds the kernel's accounting.
 //! `cli::trace` calls it. It prints nothing: what is to be said goes to `say`.
 
-use super::choose::{Chosen, Kind, Options, choose};
+use super::Options;
+use super::choose::{Chosen, Kind, choose};
 use super::signals::Signals;
 use super::target::{Command, LaunchError, Target};
 use super::{Collected, Detail, Root, Tracer, Until};
-use crate::kernel::host::{Sources, facts};
+use crate::kernel::Sources;
+use crate::kernel::host::facts;
 use crate::kernel::launch::Started;
 use crate::kernel::tree::check_numbers;
 use crate::kernel::usage::{of_children, of_process};

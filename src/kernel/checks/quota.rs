@@ -31,7 +31,7 @@ fn share(quota: f64, period: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     #[test]
     fn the_tightest_ancestor_counts() {

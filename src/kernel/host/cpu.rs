@@ -112,8 +112,8 @@ fn range(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::tree;
     use super::*;
+    use crate::kernel::fake::tree;
 
     const TWO: &str = "processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: Fast\nmicrocode\t: 0x1\n\
         cpu MHz\t\t: 2596.094\nflags\t\t: fpu tsc\n\nprocessor\t: 1\nmodel name\t: Slow\ncpu MHz\t\t: 1000.0\n\

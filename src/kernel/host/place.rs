@@ -113,8 +113,8 @@ fn named(table: &[(&str, &str)], text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{link, tree};
     use super::*;
+    use crate::kernel::fake::{link, tree};
 
     const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
 

@@ -49,8 +49,8 @@ fn ticks(sources: &Sources, name: &str) -> Option<Ticks> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::tree;
     use super::*;
+    use crate::kernel::fake::tree;
 
     #[test]
     fn the_share_is_that_of_the_time_in_between() {

@@ -3,7 +3,8 @@
 //! A tracepoint that perf or BPF opened taxes every process, and the tracing file system does not show it. What a perf
 //! event counts is not told, so it is a suspicion. Users other than root see their own processes only.
 
-use super::{Sources, kind, processes, tax, who};
+use super::tax::{kind, processes, tax, who};
+use crate::kernel::Sources;
 use crate::model::Tax;
 
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
@@ -62,7 +63,7 @@ fn tracepoint(sources: &Sources, information: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::{link, tree};
+    use crate::kernel::fake::{link, tree};
 
     #[test]
     fn links_to_system_call_tracepoints_are_found() {

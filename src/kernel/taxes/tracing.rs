@@ -2,7 +2,8 @@
 //!
 //! Events that perf or BPF opened do not stand here; see `descriptors`.
 
-use super::{Sources, kind, tax};
+use super::tax::{kind, tax};
+use crate::kernel::Sources;
 use crate::model::Tax;
 
 /// Where tracefs stands if anyone mounted it, and its old place within debugfs.
@@ -72,7 +73,7 @@ fn shortened(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
         let (_keep, sources) = tree(files);

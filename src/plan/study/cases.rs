@@ -2,8 +2,7 @@
 
 use super::error::{Source, StudyError};
 use super::{At, Expected, Study, StudyCase, Work, fixtures};
-use crate::engine::Planned;
-use crate::model::{Case, Expectation, Operation, Run};
+use crate::model::{Case, Expectation, Operation, Planned, Run};
 use crate::plan::select::{add_baselines, cases, count, has, in_environments};
 use crate::plan::{Choices, Setting, Subject, matching};
 use crate::runner::Fixture;

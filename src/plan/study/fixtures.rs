@@ -3,8 +3,7 @@
 use super::error::{Source, StudyError};
 use super::file::FixtureTable;
 use super::values::Values;
-use crate::engine::Planned;
-use crate::plan::parse_size;
+use crate::model::{Planned, parse_size};
 use crate::runner::Fixture;
 use std::collections::BTreeMap;
 

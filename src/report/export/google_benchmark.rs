@@ -6,6 +6,7 @@
 
 use super::{Exported, Repetition};
 use crate::model::Run;
+use crate::report::numbers::iso_date;
 use anyhow::Result;
 use serde::Serialize;
 use std::io::Write;
@@ -65,7 +66,7 @@ pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
 fn context(run: &Run) -> Context {
     let host = &run.host;
     Context {
-        date: (run.started_unix_s > 0).then(|| date(run.started_unix_s)),
+        date: (run.started_unix_s > 0).then(|| iso_date(run.started_unix_s)),
         host_name: host.name.clone().unwrap_or_default(),
         executable: format!("{} {}", run.tool.name, run.tool.version),
         num_cpus: host.cpus.unwrap_or(0),
@@ -117,34 +118,10 @@ fn median(index: usize, case: &Exported) -> Option<Entry> {
     Some(Entry { name, run_type: "aggregate", aggregate_name, aggregate_unit, ..entry(index, case, &over_all) })
 }
 
-/// `2026-11-20T16:16:55+00:00`
-fn date(unix_s: u64) -> String {
-    let (days, second) = (unix_s / 86_400, unix_s % 86_400);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}+00:00")
-}
-
-/// Year, month and day of the Gregorian calendar, so many days after 1970-01-01. A year is counted from March, so that
-/// the leap day is its last.
-fn civil(days: u64) -> (u64, u64, u64) {
-    const FOUR_CENTURIES: u64 = 146_097;
-    let from_year_0 = days + 719_468;
-    let (era, day_of_era) = (from_year_0 / FOUR_CENTURIES, from_year_0 % FOUR_CENTURIES);
-    let leap_days = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / 146_096;
-    let year_of_era = (day_of_era - leap_days) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::ExportFormat;
     use super::super::tests::written;
-    use super::date;
 
     #[test]
     fn a_run_as_google_benchmark_prints_it() {
@@ -157,15 +134,5 @@ mod tests {
         assert_eq!((&published["run_type"], &published["repetitions"]), (&"iteration".into(), &1.into()));
         assert_eq!(published["label"], "kernel entries: umask x1");
         assert!(entries.iter().all(|entry| entry["run_name"] != "file.stat"), "it failed");
-    }
-
-    #[test]
-    fn dates() {
-        assert_eq!(date(0), "1970-01-01T00:00:00+00:00");
-        assert_eq!(date(951_782_399), "2000-02-28T23:59:59+00:00");
-        assert_eq!(date(951_782_400), "2000-02-29T00:00:00+00:00");
-        assert_eq!(date(951_868_800), "2000-03-01T00:00:00+00:00");
-        assert_eq!(date(4_107_542_400), "2100-03-01T00:00:00+00:00");
-        assert_eq!(date(1_767_225_600), "2026-01-01T00:00:00+00:00");
     }
 }

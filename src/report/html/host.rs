@@ -4,7 +4,7 @@ use super::{Page, cells};
 use crate::compare::ColumnInfo;
 use crate::model::Host;
 use crate::report::markup::{Markup, cut};
-use crate::report::numbers::three_figures;
+use crate::report::numbers::{date, three_figures};
 use crate::report::portrait::Portrait;
 use crate::report::{Cell, Column, Table};
 
@@ -53,7 +53,7 @@ type Fact = (&'static str, fn(&Portrait) -> Option<String>);
 /// What is told, in this order.
 const FACTS: [Fact; 30] = [
     ("measured by", |p| Some(measured_by(&p.column.info))),
-    ("at", |p| Some(p.column.info.started_unix_s).filter(|s| *s > 0).map(date)),
+    ("at", |p| Some(p.column.info.started_unix_s).filter(|s| *s > 0).map(|s| format!("{} UTC", date(s)))),
     ("took", |p| {
         p.detail.as_ref().map(|d| format!("{} s of {} s", three_figures(d.elapsed_s), three_figures(d.budget_s)))
     }),
@@ -122,33 +122,4 @@ fn facts_table(files: &[Portrait]) -> Table {
     }
     let notes = if unknown.is_empty() { vec![] } else { vec![format!("Not known: {}.", unknown.join(", "))] };
     Table { title: String::new(), columns, rows, notes }
-}
-
-/// `2026-11-20 16:04 UTC`, by the civil-from-days method of H. Hinnant's "chrono-compatible low-level date algorithms".
-fn date(unix_s: u64) -> String {
-    let (days, seconds) = (unix_s / 86_400, unix_s % 86_400);
-    let z = days.min(3_000_000) + 719_468;
-    let (era, day_of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, shift) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year_of_era + shift;
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_of_the_calendar() {
-        let dates = [0, 951_782_400, 1_709_164_800, 4_102_444_799].map(date);
-        assert_eq!(
-            dates,
-            ["1970-01-01 00:00 UTC", "2000-02-29 00:00 UTC", "2024-02-29 00:00 UTC", "2099-12-31 23:59 UTC"]
-        );
-        assert!(!date(u64::MAX).is_empty());
-    }
 }

@@ -4,15 +4,8 @@
 
 use super::{Call, ProfileFile};
 use crate::store::error::Invalid;
+use crate::store::rules::{Checked, MAX_NAME, name, positive, wrong};
 use std::collections::BTreeSet;
-
-type Checked = Result<(), Invalid>;
-
-/// Bytes that a name may have.
-const MAX_NAME: usize = 4096;
-
-/// Fractions are bounded as whole numbers are: products of three of them are far from what a double can hold.
-const MOST: f64 = 18_446_744_073_709_551_616.0;
 
 /// The last bucket of durations: those of 2^63 (1 + 3/4) ns and more.
 const LAST_BUCKET: u16 = 255;
@@ -87,23 +80,4 @@ fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
         Some(_) => Ok(()),
         None => wrong(place, "add up to 2^64 or more"),
     }
-}
-
-fn positive(place: &str, number: f64) -> Checked {
-    match (0.0..=MOST).contains(&number) {
-        true => Ok(()),
-        false => wrong(place, &format!("is {number:?}, must be a number from 0 to 2^64")),
-    }
-}
-
-fn name(place: &str, text: &str) -> Checked {
-    match text.len() {
-        0 => wrong(place, "is empty, must be a name"),
-        1..=MAX_NAME => Ok(()),
-        length => wrong(place, &format!("has {length} bytes, a name may have {MAX_NAME}")),
-    }
-}
-
-fn wrong(place: &str, what: &str) -> Checked {
-    Err(Invalid { place: place.to_string(), what: what.to_string() })
 }

@@ -6,7 +6,8 @@
 mod check;
 mod convert;
 
-use super::error::Invalid;
+pub use check::file as check;
+
 use super::layout::Layout;
 use crate::model::Host;
 use schemars::JsonSchema;
@@ -250,11 +251,6 @@ impl ProfileFile {
         let mut json = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
         self.serialize(&mut json)?;
         out.write_all(b"\n")
-    }
-
-    /// Whether every value makes sense.
-    pub fn check(&self) -> Result<(), Invalid> {
-        check::file(self)
     }
 }
 

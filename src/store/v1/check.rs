@@ -4,17 +4,10 @@
 use super::{EntriesStatus, Figure, Record, ResultFile, Samples};
 use crate::model::Host;
 use crate::store::error::Invalid;
-
-/// Bytes that a name may have: room for a long snippet, none for a file that is all name.
-const MAX_NAME: usize = 4096;
+use crate::store::rules::{Checked, name, positive, wrong};
 
 /// Samples that one record may have; a long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
-
-/// Fractions are bounded as whole numbers are: products of three of them are far from what a double can hold.
-const MOST: f64 = 18_446_744_073_709_551_616.0;
-
-pub(super) type Checked = Result<(), Invalid>;
 
 pub fn file(file: &ResultFile) -> Checked {
     name("tool.name", &file.tool.name)?;
@@ -96,24 +89,4 @@ fn figure(figure: &Figure) -> Checked {
         }
         _ => Ok(()),
     }
-}
-
-/// From 0 to 2^64; on writing there might be NaN and infinities, too.
-fn positive(place: &str, number: f64) -> Checked {
-    match (0.0..=MOST).contains(&number) {
-        true => Ok(()),
-        false => wrong(place, &format!("is {number:?}, must be a number from 0 to 2^64")),
-    }
-}
-
-pub(super) fn name(place: &str, text: &str) -> Checked {
-    match text.len() {
-        0 => wrong(place, "is empty, must be a name"),
-        1..=MAX_NAME => Ok(()),
-        length => wrong(place, &format!("has {length} bytes, a name may have {MAX_NAME}")),
-    }
-}
-
-pub(super) fn wrong(place: &str, what: &str) -> Checked {
-    Err(Invalid { place: place.to_string(), what: what.to_string() })
 }

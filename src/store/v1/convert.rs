@@ -3,6 +3,7 @@
 use super::*;
 use crate::clean::excerpt;
 use crate::model::{self, EntriesStatus as Status, FailureKind as Kind, Outcome};
+use crate::store::error::Invalid;
 
 impl From<&model::Run> for ResultFile {
     fn from(run: &model::Run) -> ResultFile {
@@ -27,7 +28,7 @@ impl TryFrom<ResultFile> for model::Run {
     type Error = Invalid;
 
     fn try_from(file: ResultFile) -> Result<model::Run, Invalid> {
-        file.check()?;
+        check(&file)?;
         let Tool { name, version, compiler } = file.tool;
         Ok(model::Run {
             tool: model::Tool { name, version, compiler },
@@ -95,7 +96,7 @@ impl Record {
             (Some(samples), None, None) => Outcome::Measured(samples.into()),
             (None, Some(failure), None) => Outcome::Failed(failure.into()),
             (None, None, Some(figure)) => Outcome::Published(figure.into()),
-            _ => return Err(check::outcomes(place)),
+            _ => return Err(super::check::outcomes(place)),
         };
         let case = model::Case {
             operation: self.operation,

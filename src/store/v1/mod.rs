@@ -9,7 +9,8 @@ mod check;
 mod convert;
 mod study;
 
-use super::error::Invalid;
+pub use check::file as check;
+
 use super::layout::Layout;
 use crate::model::Host;
 use indexmap::IndexMap;
@@ -260,11 +261,6 @@ impl ResultFile {
         let mut json = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
         self.serialize(&mut json)?;
         out.write_all(b"\n")
-    }
-
-    /// Whether every value makes sense.
-    pub fn check(&self) -> Result<(), Invalid> {
-        check::file(self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Version 1: what a result file keeps of the study that its run was for.
 
-use super::check::{Checked, name, wrong};
 use crate::model::{self, Combination, StudyView};
+use crate::store::rules::{Checked, name, wrong};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

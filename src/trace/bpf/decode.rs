@@ -3,8 +3,7 @@
 use super::names;
 use crate::kernel::bpf::Raw;
 use crate::kernel::bpf::layout::{Key, entry, gate, key, kind};
-use crate::model::{CallCount, Class, DescriptorKind, Histogram, ProcessGroup};
-use crate::trace::classes::{Drives, FUTEX};
+use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup};
 use crate::trace::{Collected, Detail, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,25 +65,18 @@ fn call_name(key: &Key, plain: bool) -> String {
 
 fn class(key: &Key, values: &[u64]) -> Class {
     let Some(drives) = names::drives_of(key.number, key.gate) else { return Class::default() };
-    let size = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log as u32).unwrap_or(0));
-    let known = (key.value != u64::from(key::UNKNOWN.cast_unsigned())).then_some(key.value);
-    let mut class = Class { descriptor: descriptor(key.kind), ..Class::default() };
+    let bytes = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log as u32).unwrap_or(0));
+    let known = key.value != u64::from(key::UNKNOWN.cast_unsigned());
     // What a call moved that never returned is not known.
     let returned = values[0] > values[entry::UNFINISHED as usize / 8 - 1];
-    match drives {
-        Drives::Bytes { .. } => class.size = returned.then(size),
-        Drives::Descriptor { .. } => {}
-        Drives::Path { .. } => class.depth = known,
-        Drives::Length { .. } => class.size = Some(size()),
-        Drives::Futex { .. } => class.operation = Some(futex(key.value)),
-        Drives::Set { .. } => class.set = Some(size()),
-    }
-    class
-}
-
-fn futex(operation: u64) -> String {
-    let name = usize::try_from(operation).ok().and_then(|number| FUTEX.get(number));
-    name.copied().unwrap_or("unknown").to_string()
+    let number = match drives {
+        Drives::Bytes { .. } => returned.then(bytes),
+        Drives::Length { .. } | Drives::Set { .. } => Some(bytes()),
+        Drives::Path { .. } => known.then_some(key.value),
+        Drives::Futex { .. } => Some(key.value),
+        Drives::Descriptor { .. } => None,
+    };
+    drives.class(descriptor(key.kind), number)
 }
 
 fn descriptor(code: u64) -> Option<DescriptorKind> {

@@ -1,8 +1,8 @@
 //! Names of calls by number and gate, and what the programs are to do for each. Pure.
 
 use crate::kernel::bpf::layout::{NUMBERS, gate, what};
+use crate::model::{Drives, drives};
 use crate::syscall_names;
-use crate::trace::classes::{Drives, drives};
 
 /// AUDIT_ARCH_* of this machine's own calls and of its 32-bit ones.
 const AUDIT: (u32, u32) =

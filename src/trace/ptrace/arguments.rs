@@ -3,8 +3,7 @@
 
 use super::descriptors::Descriptors;
 use crate::kernel::tracee::{Call, read_page};
-use crate::model::{DescriptorKind, power_below};
-use crate::trace::classes::{Drives, depth};
+use crate::model::{DescriptorKind, Drives, depth};
 
 /// The flags of clone(2) that tell.
 const CLONE_FILES: u64 = libc::CLONE_FILES as u64;
@@ -34,8 +33,9 @@ pub fn measure(
             (Some(descriptors.kind(tid, value(argument) as i32)), None)
         }
         Some(Drives::Path { argument }) => (None, names_at(tid, value(argument))),
-        Some(Drives::Length { argument } | Drives::Set { argument }) => (None, Some(power_below(value(argument)))),
-        Some(Drives::Futex { argument }) => (None, Some(value(argument) & 0x7f)),
+        Some(drives @ (Drives::Length { argument } | Drives::Set { argument } | Drives::Futex { argument })) => {
+            (None, Some(drives.rounded(value(argument))))
+        }
         None => (None, None),
     }
 }

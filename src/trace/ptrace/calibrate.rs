@@ -1,37 +1,13 @@
 //! What this tracer adds to a call, here and now: a child of ours makes null calls under it, and as many are made without
 //! it. A few milliseconds.
 
-use super::PtraceTracer;
+use super::calibration::{Calibration, NullCall};
+use super::stops::PtraceTracer;
 use crate::kernel::follow::Stops;
 use crate::kernel::launch::hold_null_calls;
 use crate::trace::{Root, Tracer, Until};
 use anyhow::{Context, Result, bail};
 use std::time::Instant;
-
-/// What is subtracted of each call, and what is added to each.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Calibration {
-    /// CPU time of a null call between its stops, beyond what it takes without a tracer.
-    pub on_cpu_ns: u64,
-    /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
-    pub off_cpu_ns: u64,
-    /// Wall time that tracing adds to a call.
-    pub added_ns: f64,
-}
-
-impl Calibration {
-    pub fn elapsed_ns(&self) -> u64 {
-        self.on_cpu_ns + self.off_cpu_ns
-    }
-}
-
-/// One null call under the tracer.
-#[derive(Clone, Copy, Debug)]
-pub struct Raw {
-    pub at: Instant,
-    pub on_cpu_ns: u64,
-    pub off_cpu_ns: u64,
-}
 
 const CALLS: u32 = 400;
 /// Calls of the child that come before it is warm.
@@ -69,7 +45,7 @@ fn untraced_ns() -> f64 {
     begun.elapsed().as_nanos() as f64 / f64::from(UNTRACED_CALLS)
 }
 
-fn summary(raw: &[Raw], untraced_ns: f64) -> Calibration {
+fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let warm = raw.get(COLD..).unwrap_or_default();
     let between = warm.windows(2).map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64);
     let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
@@ -96,8 +72,9 @@ mod tests {
     #[test]
     fn what_a_null_call_takes_without_a_tracer_is_left() {
         let begun = Instant::now();
-        let raw = |n: u64| Raw { at: begun + Duration::from_nanos(5000 * n), on_cpu_ns: 700 + n % 3, off_cpu_ns: n };
-        let raw: Vec<Raw> = (0..400).map(raw).collect();
+        let raw =
+            |n: u64| NullCall { at: begun + Duration::from_nanos(5000 * n), on_cpu_ns: 700 + n % 3, off_cpu_ns: n };
+        let raw: Vec<NullCall> = (0..400).map(raw).collect();
         let found = summary(&raw, 100.0);
         assert_eq!((found.on_cpu_ns, found.off_cpu_ns), (601, 365));
         assert!((found.added_ns - 4900.0).abs() < 1e-6);
@@ -107,8 +84,8 @@ mod tests {
     fn a_burst_of_load_is_not_taken_for_the_rule() {
         let begun = Instant::now();
         let off = |n: u64| if n.is_multiple_of(5) { 1_000_000 } else { 1000 };
-        let raw = |n: u64| Raw { at: begun + Duration::from_micros(5 * n), on_cpu_ns: 700, off_cpu_ns: off(n) };
-        let raw: Vec<Raw> = (0..400).map(raw).collect();
+        let raw = |n: u64| NullCall { at: begun + Duration::from_micros(5 * n), on_cpu_ns: 700, off_cpu_ns: off(n) };
+        let raw: Vec<NullCall> = (0..400).map(raw).collect();
         assert_eq!(summary(&raw, 100.0).off_cpu_ns, 4000);
     }
 }

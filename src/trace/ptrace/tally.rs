@@ -2,8 +2,7 @@
 //!
 //! Names are kept as numbers while calls are counted: a call must not cost an allocation.
 
-use crate::model::{CallCount, Class, DescriptorKind, Histogram, ProcessGroup, power_below};
-use crate::trace::classes::{Drives, drives, futex_operation};
+use crate::model::{CallCount, DescriptorKind, Drives, Histogram, ProcessGroup, drives, power_below};
 use crate::trace::errno;
 use crate::trace::ptrace::descriptors::{Effect, effect};
 use std::collections::{BTreeMap, HashMap};
@@ -163,7 +162,7 @@ impl Sum {
     fn count(&self, known: &Known, key: &Key) -> CallCount {
         CallCount {
             call: known.name.clone(),
-            class: class(known.drives, key),
+            class: known.drives.map(|drives| drives.class(key.descriptor, key.measure)).unwrap_or_default(),
             calls: self.calls,
             unfinished: self.unfinished,
             errors: self.errors.iter().map(|(number, count)| (errno::name(*number), *count)).collect(),
@@ -173,19 +172,6 @@ impl Sum {
             elapsed_ns: self.elapsed_ns,
             bytes: self.bytes,
         }
-    }
-}
-
-fn class(drives: Option<Drives>, key: &Key) -> Class {
-    let class = Class { descriptor: key.descriptor, ..Class::default() };
-    match drives {
-        Some(Drives::Bytes { .. } | Drives::Length { .. }) => Class { size: key.measure, ..class },
-        Some(Drives::Path { .. }) => Class { depth: key.measure, ..class },
-        Some(Drives::Set { .. }) => Class { set: key.measure, ..class },
-        Some(Drives::Futex { .. }) => {
-            Class { operation: key.measure.map(|number| futex_operation(number).to_string()), ..class }
-        }
-        Some(Drives::Descriptor { .. }) | None => class,
     }
 }
 

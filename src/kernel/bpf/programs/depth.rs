@@ -5,7 +5,7 @@ use super::super::asm::Reg::{R0, R1, R2, R3, R4, R5, R7, R8, R10};
 use super::super::asm::Width::{B32, B64};
 use super::super::asm::{At, Helper, If};
 use super::super::layout::{PATH_MAX, key, task};
-use super::{Writer, slot};
+use super::writer::{Writer, slot};
 
 const SLASHES: u64 = 0x2f2f_2f2f_2f2f_2f2f;
 const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;

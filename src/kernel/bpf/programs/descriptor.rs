@@ -9,7 +9,7 @@ use super::super::asm::Width::{B16, B32, B64};
 use super::super::asm::{At, Helper, If, Label};
 use super::super::kernel_types::Cast;
 use super::super::layout::kind;
-use super::{Writer, slot};
+use super::writer::{Writer, slot};
 
 /// Majors of terminals: 4 (consoles, serial lines), 5 (/dev/tty), 136 to 143 (pseudo-terminals); Documentation/admin-guide/
 /// devices.txt. Numbers within the kernel have 20 bits of minor.

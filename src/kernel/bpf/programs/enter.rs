@@ -5,7 +5,7 @@ use super::super::asm::Reg::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use super::super::asm::Width::{B8, B64};
 use super::super::asm::{At, Helper, If, Label};
 use super::super::layout::{NUMBERS, global, key, state, task, what, window};
-use super::{Writer, slot};
+use super::writer::{Writer, slot};
 
 /// Arguments of the tracepoint, as offsets in its context.
 const REGISTERS: i16 = 0;

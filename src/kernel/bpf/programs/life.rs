@@ -5,7 +5,7 @@ use super::super::asm::Reg::{R0, R1, R2, R6, R7, R8, R9, R10};
 use super::super::asm::Width::{B32, B64};
 use super::super::asm::{At, Helper, If};
 use super::super::layout::{global, key, state, task, usage, window};
-use super::{Writer, slot};
+use super::writer::{Writer, slot};
 
 /// The child of the forking tracepoint, and the task of the others, as offsets in their contexts.
 const CHILD: i16 = 8;

@@ -12,36 +12,11 @@ mod life;
 mod parts;
 mod record;
 mod switch;
+mod writer;
 
-use super::asm::{Asm, Label, Reg};
-use super::kernel_types::KernelTypes;
+pub use writer::{Maps, Target};
 
-/// Descriptors of the maps.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Maps {
-    pub cpu: i32,
-    pub tasks: i32,
-    pub calls: i32,
-    pub durations: i32,
-    pub names: i32,
-    pub usage: i32,
-    pub what: i32,
-    pub globals: i32,
-    pub paths: i32,
-}
-
-/// What the programs are written for.
-#[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
-    pub types: &'a KernelTypes,
-    pub maps: Maps,
-    /// Numbers of execve and execveat.
-    pub exec: [i32; 2],
-    /// Whether calls are timed.
-    pub times: bool,
-    /// Whether processes that are marked as roots are followed from their next call on.
-    pub adopts: bool,
-}
+use writer::Writer;
 
 /// A program's name, its tracepoint (an index of `kernel_types::TRACEPOINTS`), and its instructions.
 pub type Program = (&'static str, usize, Vec<u64>);
@@ -67,61 +42,10 @@ pub fn all(target: &Target) -> Result<Vec<Program>, String> {
     written.into_iter().collect()
 }
 
-/// Places in the frame.
-mod slot {
-    pub const KEY: i16 = -8;
-    pub const NOW: i16 = -16;
-    pub const ELAPSED: i16 = -24;
-    pub const MOVED: i16 = -32;
-    pub const ON_CPU: i16 = -40;
-    pub const UNFINISHED: i16 = -48;
-    /// The address of the window, once `find_window` ran.
-    pub const WINDOW: i16 = -56;
-    /// A process name: 16 bytes.
-    pub const NAME: i16 = -72;
-    /// A value for a hash map: up to 56 bytes.
-    pub const VALUE: i16 = -128;
-}
-
-/// A program that is being written: the assembler, and what all programs share.
-struct Writer<'a> {
-    asm: Asm,
-    target: &'a Target<'a>,
-    /// Where the program ends.
-    out: Label,
-}
-
-impl std::ops::Deref for Writer<'_> {
-    type Target = Asm;
-    fn deref(&self) -> &Asm {
-        &self.asm
-    }
-}
-
-impl std::ops::DerefMut for Writer<'_> {
-    fn deref_mut(&mut self) -> &mut Asm {
-        &mut self.asm
-    }
-}
-
-impl Writer<'_> {
-    /// The frame of every program: the body runs, `out` returns.
-    fn program(target: &Target, body: fn(&mut Writer)) -> Result<Vec<u64>, String> {
-        let mut asm = Asm::new();
-        let out = asm.label();
-        let mut writer = Writer { asm, target, out };
-        writer.mov(Reg::R6, Reg::R1);
-        body(&mut writer);
-        writer.place(out);
-        writer.exit();
-        writer.asm.finish()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::kernel_types::{Registers, TaskFields};
+    use crate::kernel::bpf::kernel_types::{KernelTypes, Registers, TaskFields};
 
     fn types() -> KernelTypes {
         KernelTypes {

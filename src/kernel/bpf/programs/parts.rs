@@ -5,7 +5,7 @@ use super::super::asm::Reg::{self, R0, R1, R2, R3, R4, R7, R9, R10};
 use super::super::asm::Width::{B32, B64};
 use super::super::asm::{At, Helper, If, Label};
 use super::super::layout::{NAME_BYTES, gate, global, key, task, usage, window};
-use super::{Writer, slot};
+use super::writer::{Writer, slot};
 
 impl Writer<'_> {
     /// R9 = the running task, R7 = its state; goes to `stranger` where it is not traced. Loses R0 to R5.

@@ -5,7 +5,7 @@ use super::super::asm::Reg::{R0, R1, R2, R3, R4, R7, R8, R9, R10};
 use super::super::asm::Width::B64;
 use super::super::asm::{At, If};
 use super::super::layout::{entry, key, task, window};
-use super::{Writer, slot};
+use super::writer::{Writer, slot};
 
 impl Writer<'_> {
     /// Counts the call of the task's state. R9 is its call and errno; class and name come from the state, the time of the

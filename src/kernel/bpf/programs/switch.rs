@@ -7,7 +7,7 @@ use super::super::asm::Reg::{R0, R1, R2, R6, R7, R8, R10};
 use super::super::asm::Width::{B32, B64};
 use super::super::asm::{At, Helper, If};
 use super::super::layout::{global, task, window};
-use super::{Writer, slot};
+use super::writer::{Writer, slot};
 
 /// Arguments of the tracepoint, as offsets in its context.
 const PREEMPTED: i16 = 0;
@@ -39,7 +39,7 @@ pub fn write(w: &mut Writer) {
 }
 
 /// R7 = the state of the task that the context has at `argument`; goes to `not` where it is not traced.
-fn traced(w: &mut Writer, argument: i16, not: super::Label) {
+fn traced(w: &mut Writer, argument: i16, not: crate::kernel::bpf::asm::Label) {
     w.load(B64, R2, At(R6, argument));
     w.storage(false);
     w.jump_if(If::Equal, R0, 0, not);

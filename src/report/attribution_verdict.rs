@@ -1,8 +1,8 @@
-//! A comparison of unit costs as sentences: what of it is more or less there, and whether it explains anything. Pure;
-//! `change` calls it.
+//! The conclusions of an attribution's comparison, in sentences: what is more or less there, and whether it explains
+//! anything. The notes and the JSON of attributions call it.
 
-use super::change::{Change, Line};
-use super::spread::Seconds;
+use crate::attribute::change::{Change, Line};
+use crate::attribute::spread::Seconds;
 
 /// Differences under this many seconds are not one of minutes.
 const MINUTE: f64 = 60.0;
@@ -10,8 +10,11 @@ const MINUTE: f64 = 60.0;
 /// What is under this share of the whole change is in no sentence.
 const WORTH_NAMING: f64 = 0.05;
 
-/// One sentence a family of calls and one on bare calls, where they matter, and a conclusion. Nothing without a total.
+/// A sentence for each family of calls and one on bare calls, where they matter, and a conclusion. Nothing without a total.
 pub fn verdict(change: &Change) -> Vec<String> {
+    if change.here.is_none() {
+        return vec!["Nothing can be compared without unit costs of this machine: say --costs FILE.".to_string()];
+    }
     let Some(total) = &change.total else { return vec![] };
     let counts = |line: &&Line| line.change.value.abs() > WORTH_NAMING * total.change.value.abs();
     let families = change.families.iter().filter(counts);

@@ -1,6 +1,43 @@
-//! Which arguments of a system call drive its cost: one table for all tracers. Pure.
+//! Which arguments of a system call drive its cost, and the class that they put it into: one table and one decoder for
+//! all tracers and imports.
 //!
-//! Sources: the calls' manual pages (section 2). A call that is not here costs much the same whatever it is given.
+//! Source of the table: the calls' manual pages (section 2). A call that is not here costs much the same whatever its
+//! arguments are.
+
+/// What drives the cost of a call, as far as its arguments tell. `None` where it does not apply or is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Class {
+    /// Kind of the descriptor.
+    pub descriptor: Option<DescriptorKind>,
+    /// Bytes moved or mapped, rounded down to a power of two; 0 for none.
+    pub size: Option<u64>,
+    /// Names in the path.
+    pub depth: Option<u64>,
+    /// A futex operation: `wait`, `wake`, ...
+    pub operation: Option<String>,
+    /// Descriptors in a poll set, rounded down to a power of two; 0 for none.
+    pub set: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DescriptorKind {
+    File,
+    Directory,
+    Pipe,
+    Socket,
+    Terminal,
+    /// A character or block device that is no terminal.
+    Device,
+    /// eventfd, timerfd, signalfd, epoll, inotify: inodes without a type.
+    Event,
+    /// Not open, or none (-1).
+    None,
+}
+
+/// The power of two at or below `value`; 0 for 0.
+pub fn power_below(value: u64) -> u64 {
+    value.checked_ilog2().map_or(0, |log| 1 << log)
+}
 
 /// What of a call is its class. Numbers are argument positions, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,10 +195,38 @@ pub const TABLE: &[(Drives, &[&str])] = &[
     (Set { argument: 2 }, &["epoll_wait", "epoll_pwait", "epoll_pwait2"]),
 ];
 
+impl Drives {
+    /// The class of a call that was made through `descriptor` with `number` as its driving number: bytes, names in the
+    /// path, futex operation or descriptors in the set, as the call's argument or result has it.
+    pub fn class(self, descriptor: Option<DescriptorKind>, number: Option<u64>) -> Class {
+        let class = Class { descriptor, ..Class::default() };
+        let number = number.map(|number| self.rounded(number));
+        match self {
+            Bytes { .. } | Length { .. } => Class { size: number, ..class },
+            Descriptor { .. } => class,
+            Path { .. } => Class { depth: number, ..class },
+            Futex { .. } => Class { operation: number.map(|number| futex_operation(number).to_string()), ..class },
+            Set { .. } => Class { set: number, ..class },
+        }
+    }
+
+    /// The driving number as classes keep it: sizes and sets down to a power of two, a futex operation without flags.
+    pub fn rounded(self, number: u64) -> u64 {
+        match self {
+            Bytes { .. } | Length { .. } | Set { .. } => power_below(number),
+            Futex { .. } => number & FUTEX_OPERATION,
+            Path { .. } | Descriptor { .. } => number,
+        }
+    }
+}
+
 /// What drives the cost of the call `name`; of one by another gate, `name` without the gate.
 pub fn drives(name: &str) -> Option<Drives> {
     TABLE.iter().find(|(_, names)| names.contains(&name)).map(|(drives, _)| *drives)
 }
+
+/// The bits of a futex argument that are the operation; the others are flags.
+const FUTEX_OPERATION: u64 = 0x7f;
 
 /// The futex operations by number, without the flags above (linux/futex.h).
 pub const FUTEX: [&str; 14] = [
@@ -183,7 +248,7 @@ pub const FUTEX: [&str; 14] = [
 
 /// The name of a futex operation as it is passed to the call.
 pub fn futex_operation(argument: u64) -> &'static str {
-    let number = usize::try_from(argument & 0x7f).ok();
+    let number = usize::try_from(argument & FUTEX_OPERATION).ok();
     number.and_then(|number| FUTEX.get(number)).copied().unwrap_or("unknown")
 }
 
@@ -215,5 +280,20 @@ mod tests {
             ("wait", "wake", "unknown")
         );
         assert_eq!(["/", "", "a", "/usr//lib/x.so", "./a/"].map(|path| depth(path.as_bytes())), [0, 0, 1, 3, 2]);
+    }
+
+    #[test]
+    fn sizes_are_rounded_down_to_powers_of_two() {
+        assert_eq!([0, 1, 2, 3, 4096, 5000].map(power_below), [0, 1, 2, 2, 4096, 4096]);
+    }
+
+    #[test]
+    fn one_decoder_puts_numbers_into_classes() {
+        let class = |name: &str, number| drives(name).unwrap().class(None, number);
+        assert_eq!(class("select", Some(5)).set, Some(4));
+        assert_eq!(class("read", None).size, None);
+        assert_eq!(class("openat", Some(3)).depth, Some(3));
+        assert_eq!(class("futex", Some(128 | 9)).operation.as_deref(), Some("wait_bitset"));
+        assert_eq!(class("close", Some(7)), Class::default());
     }
 }

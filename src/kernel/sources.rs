@@ -84,7 +84,7 @@ impl Sources {
 
 #[cfg(test)]
 mod tests {
-    use crate::kernel::host::fake::tree;
+    use crate::kernel::fake::tree;
 
     #[test]
     fn blanks_and_nul_are_cut_and_empty_is_unknown() {

@@ -1,0 +1,37 @@
+//! Kinds of taxes, and what those who look share.
+
+use crate::kernel::Sources;
+use crate::model::Tax;
+
+/// Kinds of taxes, as `Tax::kind` names them.
+pub mod kind {
+    pub const SECCOMP: &str = "seccomp";
+    pub const TRACED: &str = "ptrace";
+    pub const TRACEPOINTS: &str = "system call tracepoints";
+    pub const OTHER_TRACEPOINTS: &str = "other tracepoints";
+    pub const TRACER: &str = "kernel tracer";
+    pub const KPROBES: &str = "kernel probes";
+    pub const BPF: &str = "BPF programs";
+    pub const PERF: &str = "perf events";
+    pub const AUDIT: &str = "audit";
+    pub const AUDIT_DAEMON: &str = "audit daemon";
+    pub const CONTEXT_TRACKING: &str = "context tracking";
+    pub const LOCK_DEBUGGING: &str = "lock debugging";
+}
+
+pub fn tax(kind: &str, detail: String) -> Tax {
+    Tax { kind: kind.to_string(), detail }
+}
+
+/// A process by its name and number.
+pub fn who(sources: &Sources, process: &str) -> String {
+    match sources.text(&format!("proc/{process}/comm")) {
+        Some(name) => format!("{name} (process {process})"),
+        None => format!("process {process}"),
+    }
+}
+
+/// Numbers of the processes that can be seen.
+pub fn processes(sources: &Sources) -> impl Iterator<Item = String> {
+    sources.list("proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+}

@@ -1,0 +1,49 @@
+//! What a worker answers: facts about itself when it is ready, then batches.
+
+use std::collections::BTreeMap;
+
+/// One batch: elapsed nanoseconds, and involuntary context switches during it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    pub ns: u64,
+    pub switches: u64,
+}
+
+/// The answer to one request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    pub batches: Vec<Batch>,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+}
+
+/// What a probe says of itself when it is ready: `name=value` words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts(BTreeMap<String, String>);
+
+impl Facts {
+    /// The value of a fact as it was written.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Adds facts that the worker did not state itself.
+    pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
+        for (name, value) in defaults {
+            self.0.entry(name.to_string()).or_insert_with(|| value.to_string());
+        }
+    }
+
+    /// The value of a fact that is a number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.get(name)?.parse().ok()
+    }
+}
+
+impl FromIterator<(String, String)> for Facts {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(facts: I) -> Facts {
+        Facts(facts.into_iter().collect())
+    }
+}

@@ -1,0 +1,34 @@
+//! Numbers as people write parameters, both ways.
+
+use anyhow::{Context, Result};
+use std::fmt;
+
+/// A number as people write parameters: `4K`, `1M`, `1000`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
+            Some((unit, letter)) => write!(f, "{}{letter}", self.0 / unit),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+/// A whole number, with K, M or G for powers of 1024.
+///
+/// # Errors
+/// When it is not one or does not fit 64 bits.
+pub fn parse_size(text: &str) -> Result<u64> {
+    let (digits, shift) = match text.chars().last() {
+        Some('K' | 'k') => (&text[..text.len() - 1], 10),
+        Some('M' | 'm') => (&text[..text.len() - 1], 20),
+        Some('G' | 'g') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let bad = || format!("'{text}' is not a whole number such as 512, 4K or 1M");
+    let number: u64 = digits.parse().with_context(bad)?;
+    number.checked_mul(1 << shift).with_context(bad)
+}

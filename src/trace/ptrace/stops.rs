@@ -1,0 +1,248 @@
+//! The tracer itself: what `kernel::follow` tells of stops becomes counts.
+
+use super::calibration::{Calibration, NullCall};
+use super::tally::{Outcome, Took};
+use super::tree::{Inside, Tree};
+use crate::kernel::follow::{End, Follower, Happening, Notice, Stops};
+use crate::kernel::tracee::Call;
+use crate::kernel::wake::Waker;
+use crate::model::{Ending, TracerFacts};
+use crate::trace::{Collected, Root, Tracer, Until};
+use anyhow::{Result, bail};
+use nix::errno::Errno;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long the end of a command is looked for that is said to have ended.
+const DRAINING: Duration = Duration::from_millis(500);
+
+/// One that follows by ptrace.
+pub struct PtraceTracer {
+    stops: Stops,
+    times: bool,
+    pub follower: Follower,
+    pub tree: Tree,
+    pub root: i32,
+    /// Whether the root is a command of ours, all of whose life is seen.
+    pub held: bool,
+    /// Whether the command's execve has come.
+    pub counting: bool,
+    calibration: Calibration,
+    /// While it is being calibrated: what was measured of each call.
+    pub raw: Option<Vec<NullCall>>,
+    ending: Option<Ending>,
+    warnings: Vec<String>,
+}
+
+impl PtraceTracer {
+    pub fn new(stops: Stops, times: bool, calibration: Calibration) -> PtraceTracer {
+        PtraceTracer {
+            stops,
+            times,
+            calibration,
+            follower: Follower::new(stops),
+            tree: Tree::default(),
+            root: 0,
+            held: false,
+            counting: false,
+            raw: None,
+            ending: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, notice: &Notice) {
+        let tid = notice.tid;
+        match &notice.what {
+            Happening::Entered(call) => self.entered(notice, call),
+            Happening::Filtered(call) => self.filtered(tid, call),
+            Happening::Left { result, failed } => {
+                let outcome = if *failed { Outcome::Failed((-result) as i32) } else { Outcome::Returned(*result) };
+                self.left(notice, outcome);
+            }
+            Happening::Started { tid, by } => self.tree.started(*tid, *by),
+            Happening::Executed { former } => {
+                let strays = self.tree.executed(tid, *former, &mut self.warnings);
+                strays.into_iter().for_each(|inside| self.unfinished(&inside, Took::Unknown));
+            }
+            Happening::Ended(end) => self.ended(notice, end),
+        }
+    }
+
+    /// Whether calls count by now: they do from the command's execve on.
+    fn counts(&mut self, tid: i32, call: &Call) -> bool {
+        self.counting = self.counting || self.tree.is_execve(tid, call);
+        self.counting
+    }
+
+    fn entered(&mut self, notice: &Notice, call: &Call) {
+        if self.counts(notice.tid, call) {
+            self.tree.enter(notice.tid, call, self.times.then_some(notice.stops));
+        }
+    }
+
+    /// The only stop of this call. Calls that never return are known as such by what they are.
+    fn filtered(&mut self, tid: i32, call: &Call) {
+        if !self.counts(tid, call) {
+            return;
+        }
+        self.tree.enter(tid, call, None);
+        if let Some(raw) = &mut self.raw {
+            raw.push(NullCall { at: Instant::now(), on_cpu_ns: 0, off_cpu_ns: 0 });
+        }
+        if let Some(inside) = self.tree.leave(tid, None) {
+            let ends = matches!(self.tree.tally.calls[inside.key.call].name.as_str(), "exit" | "exit_group");
+            self.tree.tally.add(inside.key, if ends { Outcome::Unfinished } else { Outcome::Unseen }, Took::Unknown);
+        }
+    }
+
+    fn left(&mut self, notice: &Notice, outcome: Outcome) {
+        let result = if let Outcome::Returned(result) = outcome { Some(result) } else { None };
+        // The end of a call whose entry was not seen: a child's first return, or one that attaching interrupted.
+        let Some(inside) = self.tree.leave(notice.tid, result) else { return };
+        let cpu_ns = inside.clock.and_then(|(source, _)| self.tree.cpu_ns(notice.tid, source));
+        let took = self.took(&inside, notice, cpu_ns);
+        self.tree.tally.add(inside.key, outcome, took);
+    }
+
+    /// What it took, without what the tracer added.
+    fn took(&mut self, inside: &Inside, notice: &Notice, cpu_ns: Option<u64>) -> Took {
+        if let (None, Some(raw)) = (inside.entered, &mut self.raw) {
+            raw.push(NullCall { at: notice.at, on_cpu_ns: 0, off_cpu_ns: 0 });
+        }
+        let Some(entered) = inside.entered else { return Took::Unknown };
+        let elapsed_ns = u64::try_from(notice.at.saturating_duration_since(entered).as_nanos()).unwrap_or(u64::MAX);
+        let Some((now, (_, then))) = cpu_ns.zip(inside.clock) else {
+            return Took::Elapsed { ns: elapsed_ns.saturating_sub(self.calibration.elapsed_ns()) };
+        };
+        let on_cpu_ns = now.saturating_sub(then).min(elapsed_ns);
+        let off_cpu_ns = elapsed_ns - on_cpu_ns;
+        if let Some(raw) = &mut self.raw {
+            raw.push(NullCall { at: notice.at, on_cpu_ns, off_cpu_ns });
+        }
+        let mut blocked_ns = off_cpu_ns.saturating_sub(self.calibration.off_cpu_ns);
+        // Longer than a null call: it waited, or the tracer was busy with others and noticed late.
+        if blocked_ns > 0 && !self.tree.has_paused(notice.tid, notice.stops) {
+            blocked_ns = 0;
+        }
+        Took::Split { on_cpu_ns: on_cpu_ns.saturating_sub(self.calibration.on_cpu_ns), blocked_ns }
+    }
+
+    fn unfinished(&mut self, inside: &Inside, took: Took) {
+        self.tree.tally.add(inside.key, Outcome::Unfinished, took);
+    }
+
+    fn ended(&mut self, notice: &Notice, end: &End) {
+        if notice.tid == self.root {
+            let killed = end.killed_by.map(Ending::Signalled);
+            self.ending = killed.or(end.exited.map(Ending::Exited));
+        }
+        if let Some(inside) = self.tree.ended(notice.tid, end) {
+            // Of a thread that ended before its process no clock is left.
+            let took = end.cpu_ns.map_or(Took::Unknown, |cpu_ns| self.took(&inside, notice, Some(cpu_ns)));
+            self.unfinished(&inside, took);
+        }
+    }
+
+    /// A command whose tracing is stopped has ended just before, as a rule: takes note of that.
+    fn drain(&mut self) {
+        let deadline = Instant::now() + DRAINING;
+        while self.held && self.ending.is_none() && Instant::now() < deadline {
+            match self.follower.pending_notice() {
+                Ok(Some(notice)) => self.take(&notice),
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Leaves those that still run, and returns how many they were.
+    fn leave(&mut self) -> usize {
+        let inside = self.tree.all_inside();
+        inside.iter().for_each(|inside| self.unfinished(inside, Took::Unknown));
+        let left = self.follower.leave();
+        if left > 0 && self.ending.is_some() {
+            let fate = match self.stops {
+                Stops::Calls => "were left running; what they do from now on is not counted",
+                Stops::Filter => "were ended: with the filter they cannot go on without the tracer",
+            };
+            self.warnings.push(format!("{left} threads of the command {fate}"));
+        }
+        left
+    }
+
+    fn detail(&self) -> String {
+        match (self.stops, self.times) {
+            (Stops::Filter, _) => "one stop a call by a seccomp filter; no errors, no results".to_string(),
+            (Stops::Calls, false) => "two stops a call".to_string(),
+            (Stops::Calls, true) => format!(
+                "two stops a call; subtracted from each call: {} ns on the CPU, {} ns off it",
+                self.calibration.on_cpu_ns, self.calibration.off_cpu_ns
+            ),
+        }
+    }
+
+    fn final_warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.clone();
+        if self.stops == Stops::Filter {
+            warnings.push("errors and byte counts are not known: calls were seen at their entry only".to_string());
+        }
+        if self.tree.tally.has_seen("io_uring_") {
+            warnings.push("io_uring was used: work that it does is no system call and is not counted".to_string());
+        }
+        warnings
+    }
+}
+
+impl Tracer for PtraceTracer {
+    fn introduction(&self) -> String {
+        let how = if self.stops == Stops::Filter { "ptrace with a seccomp filter, counts only" } else { "ptrace" };
+        let fate = if self.stops == Stops::Filter { "; the command ends if syscost is killed" } else { "" };
+        format!("{how}, about {:.1} us a call{fate}", self.calibration.added_ns / 1e3)
+    }
+
+    fn wants_filter(&self) -> bool {
+        self.stops == Stops::Filter
+    }
+
+    fn attach(&mut self, root: Root) -> Result<()> {
+        self.attach_root(root)
+    }
+
+    fn follow(&mut self, until: &Until) -> Result<()> {
+        let _waker = Waker::start(until.stop.clone(), until.after);
+        while !until.stopped() {
+            match self.follower.next_notice() {
+                Ok(Some(notice)) => self.take(&notice),
+                Ok(None) => break,
+                Err(Errno::EINTR) => {}
+                Err(errno) => bail!("trace: ptrace lost the command: {} ({errno:?})", errno.desc()),
+            }
+        }
+        self.drain();
+        if self.leave() == 0 {
+            // What should have been left had ended by then: nothing is missing.
+            until.stop.store(false, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<Collected> {
+        let kind = if self.stops == Stops::Filter { "seccomp" } else { "ptrace" };
+        let facts = TracerFacts {
+            kind: kind.to_string(),
+            detail: self.detail(),
+            added_per_call_ns: Some(self.calibration.added_ns),
+            offset_per_call_ns: None,
+            lost: self.tree.lost,
+        };
+        Ok(Collected {
+            facts,
+            groups: self.tree.tally.groups(),
+            latencies: self.tree.tally.latencies(),
+            usage: self.tree.usage(self.held),
+            ending: self.ending,
+            warnings: self.final_warnings(),
+        })
+    }
+}
