@@ -5,6 +5,7 @@
 //! keeps the name that its program gives it. Nothing printed as zero, negative or not a number becomes a time.
 
 mod google_benchmark;
+mod imported;
 mod libmicro;
 mod lmbench;
 mod perf_bench;
@@ -16,11 +17,10 @@ mod strace_line;
 mod strace_log;
 pub mod tally;
 
-use crate::clean::excerpt;
-use crate::model::{
-    Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record, Role, Run, Source,
-};
-use std::fmt;
+pub use imported::Malformed;
+
+use crate::model::{Run, Source};
+use imported::Imported;
 
 /// A program whose output can be read.
 pub struct Kind {
@@ -41,53 +41,6 @@ pub const KINDS: [Kind; 4] = [
         parse: google_benchmark::parse,
     },
 ];
-
-/// What was found in an output.
-#[derive(Default)]
-struct Imported {
-    /// The program, with its version where that is printed.
-    program: String,
-    /// What must be known to read its figures.
-    note: &'static str,
-    /// The compiler that built it, where that is printed.
-    compiler: Option<String>,
-    /// As far as it is printed.
-    host: Host,
-    warnings: Vec<String>,
-    records: Vec<Record>,
-}
-
-/// What is wrong with an output, and where.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Malformed {
-    /// Counted from 1; `None` where the whole is meant.
-    line: Option<usize>,
-    expected: String,
-    found: String,
-}
-
-impl Malformed {
-    fn at(line: usize, expected: impl Into<String>, found: &str) -> Malformed {
-        Malformed { line: Some(line), expected: expected.into(), found: found.to_string() }
-    }
-
-    fn nothing(expected: impl Into<String>) -> Malformed {
-        Malformed { line: None, expected: expected.into(), found: "nothing of the kind".into() }
-    }
-}
-
-/// Characters of the output that a message shows.
-const SHOWN: usize = 60;
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = excerpt(&self.found, SHOWN);
-        match self.line {
-            Some(line) => write!(f, "line {line}: expected {}, found '{found}'", self.expected),
-            None => write!(f, "expected {}, found {found}", self.expected),
-        }
-    }
-}
 
 impl Kind {
     /// The kind of that name.
@@ -122,42 +75,11 @@ impl Kind {
     }
 }
 
-/// A record of what was printed. Which system calls were made is never printed.
-fn record(case: Case, outcome: Outcome, warnings: Vec<String>) -> Record {
-    Record {
-        case,
-        role: Role::Asked,
-        outcome,
-        entries: None,
-        entries_status: EntriesStatus::Unverified("not stated by the source".into()),
-        mode_samples: None,
-        warnings,
-    }
-}
-
-/// The figure, or the failure that a time of nothing stands for.
-fn outcome(ns: f64, as_printed: String, count: Option<u64>) -> Outcome {
-    if ns.is_finite() && ns > 0.0 {
-        let count = count.filter(|count| *count > 0);
-        return Outcome::Published(Figure { time: Nanos(ns), as_printed, count, user_share: None });
-    }
-    Outcome::Failed(Failure::new(FailureKind::Failed, format!("no time: the source prints '{as_printed}'")))
-}
-
-/// `text` as a number, which may be one that is no time.
-fn number(line: usize, what: &str, text: &str) -> Result<f64, Malformed> {
-    text.parse().map_err(|_| Malformed::at(line, format!("a number of {what}"), text))
-}
-
-/// `text` as a count; commas between thousands are left out.
-fn count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
-    let plain = text.replace(',', "");
-    plain.parse().map_err(|_| Malformed::at(line, format!("a count of {what}"), text))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::imported::outcome;
     use super::*;
+    use crate::model::Outcome;
     use proptest::prelude::*;
 
     const SAMPLES: [(&str, &str); 4] = [

@@ -1,7 +1,7 @@
 //! Google Benchmark's JSON (`--benchmark_format=json`, or `--benchmark_out`). The figure is the real time; of several
 //! repetitions their median, of a file with aggregates only the median, else the mean, that it holds.
 
-use super::{Imported, Malformed, SHOWN, outcome, record};
+use super::imported::{Imported, Malformed, SHOWN, outcome, record};
 use crate::clean::excerpt;
 use crate::model::{Case, Failure, FailureKind, Host, Outcome, Record};
 use crate::stats;

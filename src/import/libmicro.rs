@@ -2,7 +2,7 @@
 //! machine. The layout is from outputs of version 0.4.0 that others published, in test reports and in mails about kernel
 //! changes; its source was not read.
 
-use super::{Imported, Malformed, count, number, outcome, record};
+use super::imported::{Imported, Malformed, count, number, outcome, record};
 use crate::model::{Case, Host, Record};
 
 const NOTE: &str = "Figures as libMicro prints them: medians over samples, outliers removed; count is samples times calls a \

@@ -3,7 +3,7 @@
 //! lat_ctx(8)) and from what version 3.0-a9 prints; its source was not read. lat_ctx's page shows whole numbers, as older
 //! versions print: those are left out, since nothing shows whether one was cut off.
 
-use super::{Imported, Malformed, number, outcome, record};
+use super::imported::{Imported, Malformed, number, outcome, record};
 use crate::model::{Case, Record};
 use std::collections::BTreeMap;
 

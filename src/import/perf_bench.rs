@@ -1,7 +1,7 @@
 //! `perf bench syscall`: a block for each benchmark, `# Running`, `# Executed N CALL() calls`, the total time, and
 //! microseconds per call, which is the figure. Layout from what perf 6.1 prints; its source was not read.
 
-use super::{Imported, Malformed, count, number, outcome, record};
+use super::imported::{Imported, Malformed, count, number, outcome, record};
 use crate::model::{Case, Record};
 
 const NOTE: &str = "Figures as perf bench prints them: one loop, its wall time divided by its calls, so whatever else ran is \

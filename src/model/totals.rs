@@ -27,6 +27,11 @@ pub struct Total {
 }
 
 impl CallCount {
+    /// Elapsed time per call in nanoseconds; `None` where it is not known.
+    pub fn mean_ns(&self) -> Option<f64> {
+        Some(self.elapsed_ns()? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
+    }
+
     /// Time between entry and return, whether its split is known or not.
     pub fn elapsed_ns(&self) -> Option<u64> {
         [self.on_cpu_ns, self.blocked_ns, self.preempted_ns, self.elapsed_ns].into_iter().reduce(added).flatten()

@@ -6,21 +6,19 @@
 //! figure of its own where the format has such.
 
 mod bencher;
+mod exported;
 mod go_benchmark;
 mod google_benchmark;
 mod openmetrics;
 
 use super::Format;
-use crate::clean;
-use crate::model::{Measurement, Outcome, Record, Role, Run};
-use crate::stats;
-use crate::summary::{Row, Summary, steady_range};
+use crate::model::Run;
+use crate::summary::Summary;
 use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use std::collections::HashMap;
+use exported::cases;
 use std::io::Write;
-use std::ops::Range;
 
 /// For which program a run is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,96 +78,12 @@ pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mu
     }
 }
 
-/// A case as other programs are told of it.
-struct Exported<'a> {
-    /// As our tables have it, with the environment if it is not `native`; no two are the same.
-    name: String,
-    row: &'a Row,
-    /// One a time block; one for a published figure; none where the case failed.
-    repetitions: Vec<Repetition>,
-    /// Share of the wall time that its process had a CPU; `None` where that is not known.
-    cpu_share: Option<f64>,
-}
-
-/// The cost over a stretch of the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Repetition {
-    iterations: u64,
-    ns: f64,
-}
-
-/// What was asked for, in the order of the run.
-fn cases<'a>(run: &Run, summary: &'a Summary) -> Vec<Exported<'a>> {
-    let (range, _) = steady_range(run);
-    let asked = run.records.iter().filter(|record| record.role == Role::Asked);
-    let mut taken = HashMap::new();
-    let exported = |(record, row): (&Record, &'a Row)| Exported {
-        name: unique(clean::line(&name(row)), &mut taken),
-        row,
-        repetitions: if row.figure.is_ok() { repetitions(record, &range) } else { Vec::new() },
-        cpu_share: cpu_share(record),
-    };
-    asked.zip(&summary.rows).map(exported).collect()
-}
-
-fn name(row: &Row) -> String {
-    match row.case.environment.as_str() {
-        "native" => row.case.to_string(),
-        environment => format!("{} in {environment}", row.case),
-    }
-}
-
-/// `name`, with a number behind it where it is taken: these formats tell cases apart by nothing else.
-fn unique(name: String, taken: &mut Taken) -> String {
-    let Some(next) = taken.get(&name).copied() else {
-        taken.insert(name.clone(), 2);
-        return name;
-    };
-    let (number, free) = (next..)
-        .map(|i| (i, format!("{name} #{i}")))
-        .find(|(_, numbered)| !taken.contains_key(numbered))
-        .unwrap_or((next, name.clone()));
-    taken.insert(name, number + 1);
-    taken.insert(free.clone(), 2);
-    free
-}
-
-/// Names, each with the number that the next one of it is tried with: equal names must not be counted from the first.
-type Taken = HashMap<String, u64>;
-
-fn repetitions(record: &Record, range: &Range<usize>) -> Vec<Repetition> {
-    match &record.outcome {
-        Outcome::Measured(m) => {
-            let steady = of_blocks(m, range);
-            if steady.is_empty() { of_blocks(m, &(0..usize::MAX)) } else { steady }
-        }
-        Outcome::Published(figure) => vec![Repetition { iterations: figure.count.unwrap_or(1), ns: figure.time.0 }],
-        Outcome::Failed(_) => Vec::new(),
-    }
-}
-
-/// The blocks that have samples, each with its median.
-fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
-    let batches = m.blocks.iter().map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
-    let figures = stats::block_medians(m).into_iter().zip(batches).enumerate();
-    let sound = figures.filter(|(i, (ns, _))| range.contains(i) && ns.is_finite());
-    let repetition = |(_, (ns, batches)): (usize, (f64, usize))| Repetition {
-        iterations: m.iterations.saturating_mul(batches as u64),
-        ns,
-    };
-    sound.map(repetition).collect()
-}
-
-fn cpu_share(record: &Record) -> Option<f64> {
-    let Outcome::Measured(m) = &record.outcome else { return None };
-    let cpu_ns = m.cpu.user_ns.saturating_add(m.cpu.system_ns) as f64;
-    (m.cpu.wall_ns > 0).then(|| cpu_ns / m.cpu.wall_ns as f64)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::exported::{Repetition, Taken, of_blocks, unique};
     use super::*;
     use crate::model::{Block, Case, Figure, Nanos};
+    use crate::model::{Measurement, Outcome, Role};
     use crate::summary::summarize;
     use crate::summary::tests::{record, run};
 

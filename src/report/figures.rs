@@ -1,9 +1,9 @@
 //! Which figures a run or a comparison has: from their numbers to a `Figure`. Pure; called by `html` and by
 //! `syscost report --format svg`.
 
+use super::detail::Detail;
 use super::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, Line, Lines, Place, RatioRow, Ratios};
 use super::numbers::nanoseconds;
-use super::portrait::Detail;
 use crate::compare::{ComparedRow, Comparison, Mark, Verdict, area};
 use crate::fit::{Family, Member, Verdict as Overtaking};
 use crate::model::{Case, EntriesStatus};

@@ -1,10 +1,10 @@
 //! What a reader is told first about a run: the dearest, those that are no system calls, and the surprises, each by a rule
 //! that is stated beside it. Pure; called by `html`.
 
+use super::detail::Detail;
 use super::figure::{Distribution, Kernel};
 use super::figures::{cost, kernel, modes_in_words, name};
 use super::numbers::{nanoseconds, three_figures};
-use super::portrait::Detail;
 use crate::compare::area;
 use crate::model::REFERENCE;
 use crate::summary::{Row, Summary};

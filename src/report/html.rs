@@ -11,29 +11,12 @@ mod compared;
 mod head;
 mod host;
 mod operations;
+mod page;
+
+pub use page::{MOST_DETAILED, Page};
 
 use super::markup::Markup;
-use super::portrait::Portrait;
-use crate::compare::Comparison;
 use std::io::{self, Write};
-
-/// Files up to this many have all their distributions on the page.
-pub const MOST_DETAILED: usize = 8;
-
-/// What a page is about.
-pub struct Page<'a> {
-    /// In the order in which they were named; at least one.
-    pub files: &'a [Portrait],
-    /// `None` for one file.
-    pub comparison: Option<&'a Comparison>,
-}
-
-impl Page<'_> {
-    /// The file that the others are compared with; of one file, that one.
-    fn main(&self) -> Option<&Portrait> {
-        self.files.get(self.comparison.map_or(0, |comparison| comparison.baseline))
-    }
-}
 
 /// Writes the page.
 ///

@@ -1,7 +1,6 @@
 //! A profile in figures as one JSON document, schema `syscost.profile-summary/1`. FORMAT.md documents it; fields are only
 //! ever added. It sums over processes; the profile file has them apart.
 
-use super::profile_table::mean_ns;
 use super::{class_words, profile_words};
 use crate::model::{By, CallCount, Ending, Host, Profile, Total};
 use anyhow::Result;
@@ -242,7 +241,7 @@ fn counts(profile: &Profile, count: &CallCount) -> Counts {
         blocked_ns: count.blocked_ns,
         preempted_ns: count.preempted_ns,
         elapsed_ns: count.elapsed_ns(),
-        mean_ns: mean_ns(count),
+        mean_ns: count.mean_ns(),
         bytes: count.bytes,
         wall_share: count.elapsed_ns().zip(wall).map(|(elapsed, wall)| elapsed as f64 / wall as f64),
     }

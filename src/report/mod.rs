@@ -19,6 +19,7 @@ mod comparison_notes;
 mod comparison_table;
 mod comparison_words;
 mod csv;
+pub mod detail;
 mod distribution;
 mod environment_table;
 mod export;
@@ -41,6 +42,7 @@ mod plot;
 pub mod portrait;
 mod profile_table;
 mod profile_words;
+mod screen;
 mod study_words;
 mod summary_table;
 pub mod svg;
@@ -62,38 +64,13 @@ pub use json_profile::schema as profile_summary_schema;
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
 pub use profile_table::{profile_table, write_profile};
+pub use screen::{Format, Screen};
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
 pub use terminal_figures::{write_bars, write_distributions};
 
 use anyhow::Result;
 use std::io::Write;
-
-/// How a table is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// Aligned columns for a terminal.
-    Text,
-    /// A Markdown table.
-    Markdown,
-    /// Comma-separated values, one header line, raw numbers.
-    Csv,
-    /// One JSON document; see FORMAT.md.
-    Json,
-}
-
-/// What the output is shown on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Screen {
-    /// Columns; `None` for no limit.
-    pub width: Option<u16>,
-    pub colour: bool,
-}
-
-impl Screen {
-    /// A pipe or a file: as wide as need be, no colour.
-    pub const PLAIN: Screen = Screen { width: None, colour: false };
-}
 
 /// Writes `table` in a format for people. JSON is not one: commands write their own documents.
 ///

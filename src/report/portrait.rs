@@ -1,10 +1,10 @@
 //! All that a page says of one run, without its samples, so that many files fit into memory. Pure; made by
 //! `syscost report`, read by `html` and `figures`.
 
+use super::detail::{ByParameter, Detail};
 use super::distribution::distribution;
-use super::figure::{Distribution, Figure};
+use super::figures;
 use super::parameter_table::parameter_table;
-use super::{Table, figures};
 use crate::compare::Column;
 use crate::fit::families;
 use crate::model::{Outcome, Record, Role, Run};
@@ -17,26 +17,6 @@ pub struct Portrait {
     pub column: Column,
     /// `None` where only the comparison is asked for.
     pub detail: Option<Detail>,
-}
-
-/// What is shown of a run beyond its figures.
-#[derive(Clone, Debug)]
-pub struct Detail {
-    pub summary: Summary,
-    /// One for each row of the summary; `None` without samples.
-    pub distributions: Vec<Option<Distribution>>,
-    /// One for each parameter that has three values or more.
-    pub parameters: Vec<ByParameter>,
-    /// How long measuring took, and what it was given.
-    pub elapsed_s: f64,
-    pub budget_s: f64,
-}
-
-/// Costs over one parameter.
-#[derive(Clone, Debug)]
-pub struct ByParameter {
-    pub table: Table,
-    pub figure: Figure,
 }
 
 impl Portrait {

@@ -63,17 +63,12 @@ fn row(profile: &Profile, by: By, total: &Total) -> Vec<Cell> {
         failures(count.failures()),
         seconds(count.on_cpu_ns),
         seconds(count.blocked_ns),
-        micros(mean_ns(count)),
+        micros(count.mean_ns()),
         micros(quantile(0.5)),
         micros(quantile(0.99)),
         share(count.elapsed_ns(), profile.usage.wall_ns),
     ]);
     cells
-}
-
-/// Elapsed time per call; `None` where it is not known.
-pub fn mean_ns(count: &CallCount) -> Option<f64> {
-    Some(count.elapsed_ns()? as f64 / count.calls.max(1) as f64).filter(|_| count.calls > 0)
 }
 
 fn failures(count: u64) -> Cell {

@@ -5,6 +5,7 @@
 //! for one width, brings fonts, and escapes names by its own rules.
 
 mod distributions;
+mod drawing;
 mod lines;
 mod marks;
 mod ratios;
@@ -15,31 +16,10 @@ pub use distributions::spark;
 use super::figure::{Chart, Figure};
 use super::markup::Markup;
 use super::palette;
+use drawing::{BEYOND, Drawing, NAMED, WIDTH};
 
 /// The rules that both pages and single files have.
 pub const STYLESHEET: &str = include_str!("svg/figure.css");
-
-/// Pixels of a figure on its own, and of what stands beyond the end of its plot.
-const WIDTH: u32 = 860;
-const BEYOND: u32 = 70;
-/// Where plots with names before them begin.
-const NAMED: u32 = 220;
-/// Characters of a label that have room before the plot.
-const LABEL: usize = 34;
-
-/// What is drawn, in parts that stand side by side, all of one height.
-#[derive(Default)]
-struct Drawing {
-    /// Legends: from the left edge, over everything.
-    legend: Markup,
-    /// Names of rows, cut off where the plot begins.
-    labels: Markup,
-    /// What the axis spans; places are shares of its width.
-    plot: Markup,
-    /// Pixels before the plot.
-    left: u32,
-    height: u32,
-}
 
 fn draw(figure: &Figure) -> Drawing {
     match &figure.chart {
@@ -98,21 +78,6 @@ fn stylesheet() -> String {
     let rules = format!("{STYLESHEET}.paper{{fill:var(--paper)}}");
     let (light, dark) = (palette::resolved(&rules, false), palette::resolved(&rules, true));
     format!("{light}@media (prefers-color-scheme:dark){{{dark}}}")
-}
-
-/// A share of the plot's width.
-fn percent(share: f64) -> String {
-    format!("{}%", super::markup::short(share * 100.0))
-}
-
-/// A label in the margin; what is too long for it is cut, and whole in a tooltip.
-fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
-    svg.raw("<text")
-        .attribute("class", class)
-        .set("y", y)
-        .raw(">")
-        .text(&super::markup::cut(text, LABEL))
-        .raw("</text>");
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 
 use super::Screen;
 use super::axis::LogAxis;
+use super::detail::Detail;
 use super::figure::{Bar, Bars, Chart, Distribution, Figure, Kernel, TALLEST};
 use super::figures::{self, modes_in_words};
 use super::markup::cut;
 use super::numbers::nanoseconds;
-use super::portrait::Detail;
 use super::text::write_lines;
 use crate::model::Run;
 use anyhow::Result;

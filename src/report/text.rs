@@ -1,6 +1,7 @@
 //! Aligned columns that fit the screen: narrow screens lose the most expendable columns, then wrap the last ones.
 
-use super::{Align, Screen, Style, Table};
+use super::screen::Screen;
+use super::{Align, Style, Table};
 use crate::clean;
 use anyhow::Result;
 use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement};

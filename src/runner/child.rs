@@ -2,6 +2,7 @@
 
 use super::RunDirectory;
 use super::directory::RUN_VARIABLE;
+use super::interrupt::Interrupt;
 use super::protocol::{add_line, parse_ready, parse_sampled};
 use crate::kernel::limits;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
@@ -15,19 +16,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Set by ^C and SIGTERM; everything that waits looks at it.
-#[derive(Clone, Debug, Default)]
-pub struct Interrupt(pub Arc<AtomicBool>);
-
-impl Interrupt {
-    pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// How what a worker says on standard error is put to the user.
 pub type Voice = Rc<dyn Fn(&str) -> String>;

@@ -1,6 +1,6 @@
 //! Files and directories that a study's snippets work on, in a directory of the run's own: it vanishes with the run.
 
-use super::Interrupt;
+use super::interrupt::Interrupt;
 use crate::kernel::host::Room;
 use crate::model::Case;
 use anyhow::{Context, Result, bail};

@@ -11,6 +11,7 @@ mod directory;
 mod environment;
 mod files;
 mod fixtures;
+mod interrupt;
 mod janitor;
 mod language;
 mod protocol;
@@ -18,11 +19,12 @@ mod snippet;
 mod workers;
 
 pub use catalogue::{parse_catalogue, read_catalogue};
-pub use child::{Child, Interrupt};
+pub use child::Child;
 pub use directory::RunDirectory;
 pub use environment::{Environment, NATIVE};
 pub use files::COMPILER;
 pub use fixtures::{Fixture, check_room, names_fixtures};
+pub use interrupt::Interrupt;
 pub use language::Language;
 pub use protocol::parse_ready;
 #[doc(hidden)]

@@ -1,7 +1,8 @@
 //! Starts the worker of any case: the native probe in an environment, or a snippet's program.
 
 use super::builds::{Builds, Built};
-use super::child::{Child, Interrupt};
+use super::child::Child;
+use super::interrupt::Interrupt;
 use super::{NATIVE, RunDirectory};
 use crate::kernel::affinity::Placement;
 use crate::kernel::limits::{self, Raised};

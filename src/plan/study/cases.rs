@@ -1,7 +1,8 @@
 //! From a study to what is measured: its cases by parameters and environments, the baselines, and the fixtures they need.
 
+use super::definition::{At, Expected, Study, StudyCase, Work};
 use super::error::{Source, StudyError};
-use super::{At, Expected, Study, StudyCase, Work, fixtures};
+use super::fixtures;
 use crate::model::{Case, Expectation, Operation, Planned, Run};
 use crate::plan::select::{add_baselines, cases, count, has, in_environments};
 use crate::plan::{Choices, Setting, Subject, matching};

@@ -5,6 +5,7 @@
 //! commands; nothing here is measured or written.
 
 mod cases;
+mod definition;
 mod error;
 mod file;
 mod fixtures;
@@ -12,86 +13,20 @@ mod read;
 mod values;
 
 pub use cases::StudyPlan;
+pub use definition::Study;
 pub use error::StudyError;
 
-use super::Setting;
 use super::code_file::{CodeFile, Untrusted, check};
-use crate::model::{Case, Expectation, StudyView};
+use crate::model::Case;
 use anyhow::{Context, Result, bail};
-use fixtures::Template;
+use definition::{StudyCase, Work};
 use include_dir::{Dir, include_dir};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 static STUDIES: Dir = include_dir!("$CARGO_MANIFEST_DIR/studies");
 
 /// The study that runs where nothing else is asked for.
 pub const TOUR: &str = "tour";
-
-/// The views that a study may ask for.
-pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
-
-/// A named investigation.
-#[derive(Clone, Debug)]
-pub struct Study {
-    /// What its run keeps of it.
-    pub view: StudyView,
-    /// Wall time for measuring, in seconds, where the user does not say.
-    pub seconds: Option<f64>,
-    /// CPU time for each case in place of it, in seconds.
-    pub cpu_seconds: Option<f64>,
-    /// How messages call the file.
-    file: String,
-    /// Why its code must not run unless the user says so.
-    untrusted: Option<Untrusted>,
-    patterns: Vec<At<String>>,
-    cases: Vec<StudyCase>,
-    environments: Vec<String>,
-    parameters: Vec<At<Setting>>,
-    fixtures: Vec<Template>,
-    /// The lines of `view.derived`, for messages.
-    derived_lines: Vec<usize>,
-}
-
-/// A value and the line that it stands on.
-#[derive(Clone, Debug)]
-struct At<T> {
-    line: usize,
-    value: T,
-}
-
-/// One case before parameters and environments.
-#[derive(Clone, Debug)]
-struct StudyCase {
-    work: Work,
-    /// In place of the study's parameters of the same name.
-    parameters: Vec<At<Setting>>,
-    /// In place of the study's environments; empty for those.
-    environments: Vec<String>,
-    expected: Expected,
-}
-
-#[derive(Clone, Debug)]
-enum Work {
-    /// An operation's id, and the case's name.
-    Operation(At<String>, String),
-    Snippet(Case),
-}
-
-/// The kernel entries that the author expects.
-#[derive(Clone, Debug, Default)]
-struct Expected {
-    all: Option<Expectation>,
-    /// By environment or language.
-    by: BTreeMap<String, Expectation>,
-}
-
-impl Expected {
-    fn of(&self, case: &Case) -> Option<&Expectation> {
-        let language = case.language.as_ref().and_then(|language| self.by.get(language));
-        self.by.get(&case.environment).or(language).or(self.all.as_ref())
-    }
-}
 
 impl Study {
     /// The study of that name, or in the file at that path.

@@ -1,9 +1,10 @@
 //! From a study's TOML to a checked study. What needs the catalogue of operations is checked when cases are planned.
 
+use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
 use super::error::{Source, StudyError};
 use super::file::{CaseTable, DerivedTable, Parameters, ScaleTable, StudyFile};
+use super::fixtures;
 use super::values::{Body, Entries};
-use super::{At, Expected, Study, StudyCase, VIEWS, Work, fixtures};
 use crate::model::{Case, Combination, Derived, Expectation, Scale, StudyView};
 use crate::plan::Setting;
 use crate::runner::{Environment, Language};

@@ -2,7 +2,7 @@
 //! is one (<https://bencher.dev/docs/reference/bencher-metric-format>). `latency` is Bencher's own measure, in
 //! nanoseconds. The format has no place for failures: they are left out.
 
-use super::{Exported, Taken, unique};
+use super::exported::{Exported, Taken, unique};
 use crate::clean::cut;
 use anyhow::Result;
 use indexmap::IndexMap;

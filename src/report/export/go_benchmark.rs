@@ -4,7 +4,7 @@
 //! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is told in a
 //! comment only: benchstat shows what differs in a `key: value` line in separate tables, and two kernels are to be compared.
 
-use super::Exported;
+use super::exported::Exported;
 use crate::clean::{self, line};
 use crate::model::{Case, Run};
 use anyhow::Result;
@@ -15,7 +15,7 @@ pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     head(run, out)?;
     let mut taken = HashMap::new();
     for case in cases {
-        let name = super::unique(name(&case.row.case), &mut taken).replace(' ', "_");
+        let name = super::exported::unique(name(&case.row.case), &mut taken).replace(' ', "_");
         if let Err(failure) = &case.row.figure {
             writeln!(out, "# {name}: not measured: {}", line(&failure.message))?;
         }

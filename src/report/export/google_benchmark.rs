@@ -4,7 +4,7 @@
 //! The format wants a CPU time beside the wall time. It is not measured by block, so it is the wall time multiplied by
 //! the share of it that the case had its CPU over the whole run; where that is not known, the wall time.
 
-use super::{Exported, Repetition};
+use super::exported::{Exported, Repetition};
 use crate::model::Run;
 use crate::report::numbers::iso_date;
 use anyhow::Result;

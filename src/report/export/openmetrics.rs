@@ -3,7 +3,7 @@
 //!
 //! OpenMetrics has no comments, so cases that failed have a gauge of their own.
 
-use super::Exported;
+use super::exported::Exported;
 use crate::clean;
 use crate::model::Run;
 use crate::summary::Figure;

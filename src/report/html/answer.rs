@@ -1,14 +1,14 @@
 //! The question and the answer, before everything else.
 
-use super::Page;
 use super::compared;
+use super::page::Page;
 use crate::model::StudyView;
+use crate::report::detail::Detail;
 use crate::report::figure::Kernel;
 use crate::report::figures::{kernel, name};
 use crate::report::highlights::{self, Highlight, SURPRISES_RULE};
 use crate::report::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
-use crate::report::portrait::Detail;
 use crate::report::study_words;
 
 /// Characters of a name, and of a paragraph.

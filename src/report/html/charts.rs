@@ -1,6 +1,7 @@
 //! The figures of the page, each in a box that it may be wider than; the tables above are their words.
 
-use super::{Page, cells};
+use super::cells;
+use super::page::Page;
 use crate::report::figure::{Distribution, Figure};
 use crate::report::figures;
 use crate::report::markup::Markup;

@@ -1,6 +1,7 @@
 //! Several files side by side: what differs in short, what makes it unfair, and every cost with its ratio.
 
-use super::{Page, cells};
+use super::cells;
+use super::page::Page;
 use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
 use crate::report::comparison_words::{self, Names, number};
 use crate::report::figures::other_columns;

@@ -1,6 +1,6 @@
 //! The frame of the page: policy, stylesheet, title, navigation, and the script at its end.
 
-use super::Page;
+use super::page::Page;
 use crate::report::markup::{Markup, cut};
 use crate::report::{palette, svg};
 use sha2::{Digest, Sha256};

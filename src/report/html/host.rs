@@ -1,6 +1,7 @@
 //! The machine of each file, how it was measured, and what was noticed.
 
-use super::{Page, cells};
+use super::cells;
+use super::page::Page;
 use crate::compare::ColumnInfo;
 use crate::model::Host;
 use crate::report::markup::{Markup, cut};

@@ -1,15 +1,17 @@
 //! The table of all operations of a file: every figure of the text table, the distribution of the samples, and what is
 //! doubtful; with controls that the script brings to life.
 
-use super::{Page, cells};
+use super::cells;
+use super::page::Page;
 use crate::compare::area;
+use crate::report::detail::Detail;
 use crate::report::distribution::BINS_RULE;
 use crate::report::environment_table::environments;
 use crate::report::figure::{Distribution, Kernel};
 use crate::report::figures::{kernel, modes_in_words, name};
 use crate::report::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
-use crate::report::portrait::{Detail, Portrait};
+use crate::report::portrait::Portrait;
 use crate::report::summary_table::plain_table;
 use crate::report::svg::spark;
 use crate::report::{Align, Cell, Style};

@@ -1,6 +1,6 @@
 //! Histograms: one small one without axes for a table, and rows of larger ones with their ends in words.
 
-use super::{Drawing, NAMED, label};
+use super::drawing::{Drawing, NAMED, label};
 use crate::report::figure::{Distribution, TALLEST};
 use crate::report::markup::Markup;
 use crate::report::numbers::nanoseconds;

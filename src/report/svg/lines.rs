@@ -1,7 +1,7 @@
 //! Costs over a parameter: points with their intervals, lines between them, the fitted models, and crossovers.
 
+use super::drawing::{Drawing, percent};
 use super::marks::{LINE, class, duration, legend, mark, number};
-use super::{Drawing, percent};
 use crate::model::Size;
 use crate::report::axis::LogAxis;
 use crate::report::figure::{Line, Lines, Place};

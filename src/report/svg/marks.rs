@@ -1,6 +1,6 @@
 //! Marks that tell series apart by shape as well as by colour, axes with their ticks, and words for both.
 
-use super::percent;
+use super::drawing::percent;
 use crate::report::axis::LogAxis;
 use crate::report::markup::{Markup, cut, short};
 use crate::report::palette::SERIES;

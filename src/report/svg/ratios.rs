@@ -1,7 +1,7 @@
 //! Ratios to the first file: a dot with its interval for each, on a logarithmic axis around 1.
 
+use super::drawing::{Drawing, NAMED, label, percent};
 use super::marks::{LINE, class, grid, legend, mark, number, times};
-use super::{Drawing, NAMED, label, percent};
 use crate::report::axis::LogAxis;
 use crate::report::figure::{Dot, RatioRow, Ratios};
 use crate::report::markup::Markup;

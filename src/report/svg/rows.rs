@@ -1,7 +1,7 @@
 //! Bars on a logarithmic axis, a row each, with marks for the same operation in further files.
 
+use super::drawing::{Drawing, NAMED, label, percent};
 use super::marks::{LINE, duration, grid, legend, mark};
-use super::{Drawing, NAMED, label, percent};
 use crate::report::axis::LogAxis;
 use crate::report::figure::{Bar, Bars, Group, Kernel};
 use crate::report::markup::Markup;

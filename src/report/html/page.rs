@@ -1,0 +1,22 @@
+//! What a page is made of.
+
+use crate::compare::Comparison;
+use crate::report::portrait::Portrait;
+
+/// Files up to this many have all their distributions on the page.
+pub const MOST_DETAILED: usize = 8;
+
+/// What a page is about.
+pub struct Page<'a> {
+    /// In the order in which they were named; at least one.
+    pub files: &'a [Portrait],
+    /// `None` for one file.
+    pub comparison: Option<&'a Comparison>,
+}
+
+impl Page<'_> {
+    /// The file that the others are compared with; of one file, that one.
+    pub fn main(&self) -> Option<&Portrait> {
+        self.files.get(self.comparison.map_or(0, |comparison| comparison.baseline))
+    }
+}

@@ -1,0 +1,27 @@
+//! How and on what tables are shown.
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Aligned columns for a terminal.
+    Text,
+    /// A Markdown table.
+    Markdown,
+    /// Comma-separated values, one header line, raw numbers.
+    Csv,
+    /// One JSON document; see FORMAT.md.
+    Json,
+}
+
+/// What the output is shown on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Columns; `None` for no limit.
+    pub width: Option<u16>,
+    pub colour: bool,
+}
+
+impl Screen {
+    /// A pipe or a file: as wide as need be, no colour.
+    pub const PLAIN: Screen = Screen { width: None, colour: false };
+}
