@@ -1,9 +1,15 @@
-//! The documents against the program: examples run, links lead somewhere, columns are explained, the worked example of
-//! an operation compiles.
+//! The documents against the program: examples run, links lead somewhere, columns are explained, and what CONTRIBUTING.md
+//! tells people to write compiles and runs.
 
+mod common;
+#[path = "docs/worked.rs"]
+mod worked;
+
+use common::{Place, json, skip, stderr};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use syscost::runner::{Environment, Language};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_syscost");
 
@@ -15,11 +21,11 @@ fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// The documents at the root, and the contract of languages.
+/// The documents at the root, and the READMEs of what users add to.
 fn documents() -> Vec<PathBuf> {
     let files = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
     let mut documents: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
-    documents.push(root().join("languages/README.md"));
+    documents.extend(["languages", "studies", "fuzz"].map(|folder| root().join(folder).join("README.md")));
     documents
 }
 
@@ -149,4 +155,57 @@ fn the_worked_example_of_an_operation_compiles() {
     compiler.args(["-std=c11", "-O2", "-Wall", "-Werror", "-c", "-o"]).arg(directory.path().join("id.o"));
     let output = compiler.arg("-I").arg(root().join("probe")).arg(&file).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An operation, a format, a kind of import and a price, all added to one copy of the project.
+#[test]
+fn the_worked_examples_in_rust_compile() {
+    let Ok(folder) = worked::copy(root()) else {
+        return skip("the_worked_examples_in_rust_compile", "the target directory cannot be written");
+    };
+    let page = page("CONTRIBUTING.md");
+    let examples = blocks(&page, "rust");
+    assert!(examples.len() >= 9, "{examples:?}");
+    for example in examples {
+        worked::apply(&folder, example);
+    }
+    let output = worked::check(&folder).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn the_worked_example_of_a_study_runs() {
+    let place = Place::new();
+    let page = page("CONTRIBUTING.md");
+    fs::write(place.path().join("study.toml"), worked::file(&blocks(&page, "toml"), "studies/")).unwrap();
+    let arguments =
+        ["run", "--study", "study.toml", "--time", "0.3", "--precision", "100", "--quiet", "--format", "json"];
+    let output = place.run(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let derived = &json(&output)["derived"][0];
+    assert!(derived["value"].is_number(), "{derived}");
+}
+
+#[test]
+fn the_worked_example_of_an_environment_builds() {
+    let page = page("CONTRIBUTING.md");
+    let environment: Environment = toml::from_str(worked::file(&blocks(&page, "toml"), "environments/")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("empty.c");
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
+    let output = compiler.args(&environment.flags).arg("-o").arg(directory.path().join("empty")).arg(&source).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// Parsed as the tool parses it; what keeps a value alive is a variable that the loop has.
+#[test]
+fn the_worked_example_of_a_language_is_one() {
+    let page = page("CONTRIBUTING.md");
+    let language: Language = toml::from_str(worked::file(&blocks(&page, "toml"), "languages/")).unwrap();
+    let loop_text = fs::read_to_string(root().join("languages/lua").join(&language.template)).unwrap();
+    let keeper = language.expression.unwrap().replace("{{body}}", "").replace('=', "");
+    assert!(loop_text.contains(&format!("local {}\n", keeper.trim())), "{keeper}");
+    assert!(language.run.iter().chain(language.build.iter().flatten()).any(|word| word.contains("{source}")));
 }
