@@ -192,7 +192,7 @@ fn a_run_that_cannot_be_written_is_shown_before_it_fails() {
     let output = Place::new().run(&["run", "id.umask", "--time", "0.3", "--format", "csv", "--out", "/dev/full"]);
     let (table, message) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(table.lines().nth(1).is_some_and(|line| line.starts_with("id.umask,")), "{table}");
+    assert!(table.lines().nth(1).is_some_and(|line| line.starts_with("cost,id.umask,")), "{table}");
     assert!(message.contains("syscost: /dev/full: cannot be written (No space left"), "{message}");
 }
 

@@ -7,7 +7,7 @@ use crate::kernel::Sources;
 use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
-use crate::report::{Cell, Column, Format, Screen, Style, Table, write_table};
+use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_table};
 use crate::session::{Session, Wishes, add_facts};
 use anyhow::Result;
 use serde::Serialize;
@@ -62,22 +62,14 @@ fn write(format: Format, host: &Host, findings: &[Finding], screen: Screen, out:
 }
 
 fn table(findings: &[Finding]) -> Table {
-    Table {
-        title: verdict(findings),
-        columns: vec![
-            Column::left("what"),
-            Column::left("state"),
-            Column::left("found").wrapping(),
-            Column::left("advice").wrapping(),
-        ],
-        rows: findings.iter().map(row).collect(),
-        notes: Vec::new(),
-    }
-}
-
-fn row(finding: &Finding) -> Vec<Cell> {
-    let state = Cell::styled(finding.state.name(), style(finding.state));
-    vec![finding.subject.as_str().into(), state, finding.found.as_str().into(), finding.advice.as_str().into()]
+    let specs = [
+        Spec::left("what", |f: &Finding| f.subject.clone().into()).text("what", |f| f.subject.clone()),
+        Spec::left("state", |f: &Finding| Cell::styled(f.state.name(), style(f.state)))
+            .text("state", |f| f.state.name().to_string()),
+        Spec::left("found", |f: &Finding| f.found.clone().into()).wrapping().text("found", |f| f.found.clone()),
+        Spec::left("advice", |f: &Finding| f.advice.clone().into()).wrapping().text("advice", |f| f.advice.clone()),
+    ];
+    Table::of(&specs, findings).titled(verdict(findings))
 }
 
 fn style(state: State) -> Style {

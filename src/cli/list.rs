@@ -4,7 +4,7 @@ use super::error::usage;
 use super::{Exit, terminal};
 use crate::model::Operation;
 use crate::plan::{Study, matching};
-use crate::report::{Cell, Column, Format, Style, Table, write_table};
+use crate::report::{Cell, Format, Spec, Style, Table, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use serde_json::json;
@@ -61,19 +61,21 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
         writeln!(out)?;
         return Ok(Exit::Success);
     }
-    let row = |(language, version, program): &(Language, Option<String>, Result<PathBuf>)| match program {
-        Ok(path) => vec![
-            Cell::from(language.name.clone()),
-            Cell::from(version.clone().unwrap_or_default()),
-            Cell::from(path.display().to_string()),
-        ],
-        Err(missing) => {
-            vec![Cell::from(language.name.clone()), Cell::default(), Cell::styled(missing.to_string(), Style::Faint)]
-        }
+    type Found = (Language, Option<String>, Result<PathBuf>);
+    let path = |(_, _, program): &Found| program.as_ref().ok().map(|path| path.display().to_string());
+    let missing = |(_, _, program): &Found| program.as_ref().err().map(ToString::to_string);
+    let shown = move |found: &Found| match missing(found) {
+        Some(missing) => Cell::styled(missing, Style::Faint),
+        None => Cell::from(path(found).unwrap_or_default()),
     };
-    let columns =
-        vec![Column::left("language"), Column::left("version found").wrapping(), Column::left("path").wrapping()];
-    let table = Table { title: String::new(), columns, rows: found.iter().map(row).collect(), notes: Vec::new() };
+    let specs = [
+        Spec::left("language", |(l, ..): &Found| l.name.clone().into()).text("language", |(l, ..)| l.name.clone()),
+        Spec::left("version found", |(_, version, _): &Found| version.clone().unwrap_or_default().into())
+            .wrapping()
+            .text("version", |(_, version, _)| version.clone()),
+        Spec::left("path", shown).wrapping().text("path", path).text("error", missing),
+    ];
+    let table = Table::of(&specs, &found);
     write_table(&table, format, terminal::screen(), out)?;
     Ok(Exit::Success)
 }
@@ -88,37 +90,40 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
         writeln!(out)?;
         return Ok(Exit::Success);
     }
-    let row = |s: &Study| {
-        let languages = Cell::from(s.languages().join(" "));
-        vec![Cell::from(s.view.name.clone()), Cell::from(s.view.title.clone()), languages]
-    };
-    let columns =
-        vec![Column::left("study"), Column::left("title").wrapping(), Column::left("languages of snippets").wrapping()];
+    let languages = |s: &Study| s.languages().join(" ");
+    let specs = [
+        Spec::left("study", |s: &Study| s.view.name.clone().into()).text("study", |s| s.view.name.clone()),
+        Spec::left("title", |s: &Study| s.view.title.clone().into()).wrapping().text("title", |s| s.view.title.clone()),
+        Spec::left("languages of snippets", move |s| languages(s).into()).wrapping().text("languages", languages),
+    ];
     let notes = vec!["run one by 'syscost run --study NAME'".to_string()];
-    let table = Table { title: String::new(), columns, rows: all.iter().map(row).collect(), notes };
+    let table = Table::of(&specs, &all).noted(notes);
     write_table(&table, format, terminal::screen(), out)?;
     Ok(Exit::Success)
 }
 
 fn table(operations: &[&Operation]) -> Table {
-    let columns = vec![
-        Column::left("operation"),
-        Column::left("what one iteration is").wrapping(),
-        Column::left("kernel entries").wrapping(),
-        Column::left("parameters").wrapping(),
-    ];
-    let row = |o: &&Operation| {
-        let lacking = format!("not on this system ({})", o.systems);
-        vec![
-            Cell::from(o.id.clone()),
-            if o.available { Cell::from(o.what.clone()) } else { Cell::styled(lacking, Style::Faint) },
-            Cell::from(entries(o)),
-            Cell::from(params(o)),
-        ]
+    let what = |o: &&Operation| match o.available {
+        true => Cell::from(o.what.clone()),
+        false => Cell::styled(format!("not on this system ({})", o.systems), Style::Faint),
     };
+    let specs = [
+        Spec::left("operation", |o: &&Operation| o.id.clone().into()).text("operation", |o| o.id.clone()),
+        Spec::left("what one iteration is", what).wrapping().text("what", |o| o.what.clone()),
+        Spec::left("kernel entries", |o: &&Operation| entries(o).into())
+            .wrapping()
+            .text("enters", |o| o.enters.to_string())
+            .text("prepares", |o| o.prepares.to_string()),
+        Spec::left("parameters", |o: &&Operation| params(o).into()).wrapping().text("params", |o| params(o)),
+        Spec::hidden()
+            .text("area", |o: &&Operation| o.area().to_string())
+            .text("systems", |o| o.systems.to_string())
+            .text("family", |o| o.family.clone())
+            .text("available", |o| o.available.to_string()),
+    ];
     let areas: std::collections::BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
     let note = format!("{} operations in {} areas", operations.len(), areas.len());
-    Table { title: String::new(), columns, rows: operations.iter().map(row).collect(), notes: vec![note] }
+    Table::of(&specs, operations).noted(vec![note])
 }
 
 fn entries(operation: &Operation) -> String {

@@ -1,9 +1,9 @@
 //! All operations of one family side by side: the same answer by different ways. Pure. Called by the `explain` command.
 
-use super::{Answer, Explanation, Gate};
-use crate::model::{Failure, Nanos};
+use super::{Answer, Code, Explanation, Gate};
+use crate::model::{Entries, Failure, Nanos};
 use crate::report::numbers::{self, nanoseconds, three_figures};
-use crate::report::{Cell, Column, Style, Table};
+use crate::report::{Cell, Spec, Style, Table};
 use serde::Serialize;
 
 /// One way, and what it costs.
@@ -33,40 +33,62 @@ impl Cost {
 
 /// One row a variant.
 pub fn table(family: &str, variants: &[Variant]) -> Table {
-    let columns = vec![
-        Column::left("variant"),
-        Column::right("ns/op"),
-        Column::right("x call"),
-        Column::left("kernel entries"),
-        Column::right("bytes").expendable(1),
-        Column::left("answered by").wrapping(),
+    let number = |value: Option<f64>, text: fn(f64) -> String| {
+        value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
+    };
+    let specs = [
+        Spec::left("variant", |v: &Variant| v.operation.clone().into()).text("operation", |v| v.operation.clone()),
+        Spec::right("ns/op", move |v| number(ns(v), nanoseconds)).number("median_ns", ns),
+        Spec::right("x call", move |v| number(times(v), three_figures)).number("times_empty_call", times),
+        Spec::left("kernel entries", |v| explained(v, entries))
+            .number("kernel_entries", |v| Some(counted(v)?.total()))
+            .text("kernel_entries_by_call", |v| counted(v).map(ToString::to_string)),
+        Spec::right("bytes", |v| explained(v, bytes))
+            .expendable(1)
+            .count("caller_bytes", |v| Some(code(v)?.caller_bytes))
+            .count("callee_bytes", |v| Some(code(v)?.callee_bytes)),
+        Spec::left("answered by", answered_by)
+            .wrapping()
+            .text("answered_by", |v| v.explained.as_ref().ok().map(|e| e.verdict.short.clone()))
+            .text("error", |v| v.explained.as_ref().err().map(|failure| failure.message.clone())),
     ];
     let title = format!("family '{family}': the same by {} ways", variants.len());
     let mut notes = vec!["bytes: of the code executed, caller + callee; x call: times an empty call".to_string()];
     notes.extend(variants.iter().flat_map(remarks));
-    Table { title, columns, rows: variants.iter().map(row).collect(), notes }
+    Table::of(&specs, variants).titled(title).noted(notes)
+}
+
+fn ns(variant: &Variant) -> Option<f64> {
+    Some(variant.cost?.time.0)
+}
+
+fn times(variant: &Variant) -> Option<f64> {
+    variant.cost?.times_empty_call
+}
+
+fn counted(variant: &Variant) -> Option<&Entries> {
+    variant.explained.as_ref().ok()?.entries.as_ref()
+}
+
+fn code(variant: &Variant) -> Option<&Code> {
+    variant.explained.as_ref().ok()?.code.as_ref()
+}
+
+fn explained(variant: &Variant, cell: fn(&Explanation) -> Cell) -> Cell {
+    variant.explained.as_ref().map_or(Cell::from("-"), cell)
+}
+
+fn answered_by(variant: &Variant) -> Cell {
+    match &variant.explained {
+        Err(failure) => Cell::styled(failure.message.clone(), Style::Bad),
+        Ok(explanation) => verdict(explanation),
+    }
 }
 
 fn remarks(variant: &Variant) -> Vec<String> {
     let Ok(explanation) = &variant.explained else { return Vec::new() };
     let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
     remarks.map(|remark| format!("{}: {remark}", variant.operation)).collect()
-}
-
-fn row(variant: &Variant) -> Vec<Cell> {
-    let number = |value: Option<f64>, text: fn(f64) -> String| {
-        value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
-    };
-    let mut row = vec![
-        Cell::from(variant.operation.clone()),
-        number(variant.cost.map(|c| c.time.0), nanoseconds),
-        number(variant.cost.and_then(|c| c.times_empty_call), three_figures),
-    ];
-    match &variant.explained {
-        Err(failure) => row.extend(["-".into(), "-".into(), Cell::styled(failure.message.clone(), Style::Bad)]),
-        Ok(explanation) => row.extend([entries(explanation), bytes(explanation), verdict(explanation)]),
-    }
-    row
 }
 
 fn entries(explanation: &Explanation) -> Cell {
@@ -200,8 +222,8 @@ fn lesson(entering: &[Known], staying: &[Known]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Verdict;
     use super::super::verdict::{self, GateUse};
-    use super::super::{Code, Verdict};
     use super::*;
     use crate::model::FailureKind;
 
@@ -248,7 +270,7 @@ mod tests {
         let failure = Failure::new(FailureKind::Unsupported, "ENOSYS: int $0x80");
         let failed = Variant { operation: "call.int80".into(), cost: None, explained: Err(failure) };
         let table = table("getpid", &[failed]);
-        assert_eq!(table.rows[0].last().map(|c| c.text.as_str()), Some("ENOSYS: int $0x80"));
-        assert_eq!(table.rows[0].len(), table.columns.len());
+        assert_eq!(table.rows()[0].last().map(|c| c.text.as_str()), Some("ENOSYS: int $0x80"));
+        assert_eq!(table.records().rows()[0][1..], ["", "", "", "", "", "", "", "ENOSYS: int $0x80"]);
     }
 }

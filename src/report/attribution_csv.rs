@@ -1,111 +1,120 @@
-//! An attribution as one table of all figures, for programs that read CSV: one line a figure with its section.
+//! An attribution as one list of all figures, for programs that read CSV: one line a figure with its section.
 
-use super::{Cell, Column, Table, class_words};
+use super::class_words;
+use super::spec::{Records, Spec};
 use crate::attribute::Attribution;
+use crate::attribute::here::Part;
 use crate::attribute::spread::Seconds;
 
-/// Columns: section (`calls`, `account`, `versus`, `versus total`, `advice`), what the figure is compared with, name,
-/// class, calls, seconds, their range, and a note.
-pub fn table(found: &Attribution) -> Table {
-    let right = ["calls", "seconds", "low", "high"].map(Column::right);
-    let mut columns = ["section", "versus", "name", "class"].map(Column::left).to_vec();
-    columns.extend(right);
-    columns.push(Column::left("note"));
-    let rows = [calls(found), account(found), changes(found), lines(found), advice(found)].concat();
-    Table { title: String::new(), columns, rows, notes: vec![] }
-}
-
+/// One figure, its section, and what it is compared with.
+#[derive(Clone, Default)]
 struct Line<'a> {
-    section: &'a str,
+    section: &'static str,
     versus: &'a str,
     name: &'a str,
     class: String,
+    figure: &'static str,
     calls: Option<u64>,
-    seconds: Option<Seconds>,
+    time: Option<Seconds>,
     note: &'a str,
 }
 
-impl Line<'_> {
-    fn cells(self) -> Vec<Cell> {
-        let number = |value: Option<f64>| value.map_or(Cell::default(), |value| Cell::number(value.to_string(), value));
-        vec![
-            self.section.into(),
-            self.versus.into(),
-            self.name.into(),
-            self.class.into(),
-            number(self.calls.map(|calls| calls as f64)),
-            number(self.seconds.map(|s| s.value)),
-            number(self.seconds.map(|s| s.low)),
-            number(self.seconds.map(|s| s.high)),
-            self.note.into(),
-        ]
-    }
+/// All figures of `found`.
+pub fn records(found: &Attribution) -> Records {
+    let lines = [calls(found), account(found), changes(found), totals(found), advice(found)].concat();
+    Records::of(&columns(), &lines)
 }
 
-const EMPTY: Line =
-    Line { section: "", versus: "", name: "", class: String::new(), calls: None, seconds: None, note: "" };
+fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
+    vec![
+        Spec::hidden()
+            .text("section", |line: &Line| line.section.to_string())
+            .text("versus", |line| line.versus.to_string())
+            .text("name", |line| line.name.to_string())
+            .text("class", |line| line.class.clone())
+            .text("figure", |line| line.figure.to_string()),
+        Spec::hidden()
+            .count("calls", |line: &Line| line.calls)
+            .number("time_s", |line| Some(line.time?.value))
+            .number("low_s", |line| Some(line.time?.low))
+            .number("high_s", |line| Some(line.time?.high)),
+        Spec::hidden().text("note", |line: &Line| line.note.to_string()),
+    ]
+}
 
-fn calls(found: &Attribution) -> Vec<Vec<Cell>> {
-    let mut lines = Vec::new();
-    for row in &found.here.rows {
+fn calls(found: &Attribution) -> Vec<Line<'_>> {
+    let lines = found.here.rows.iter().flat_map(|row| {
         let figures = [
-            ("on CPU", row.on_cpu_s.map(Seconds::exactly)),
+            ("on_cpu", row.on_cpu_s.map(Seconds::exactly)),
             ("blocked", row.blocked_s.map(Seconds::exactly)),
             ("crossing", row.crossing),
             ("work", row.work),
-            ("by unit cost", row.priced),
+            ("by_unit_cost", row.priced),
         ];
-        let known = figures.into_iter().filter(|(_, seconds)| seconds.is_some());
-        let name = row.call.as_str();
-        let line = |(note, seconds)| Line {
+        let line = Line {
             section: "calls",
-            name,
+            name: &row.call,
             class: class_words::class(&row.class),
             calls: Some(row.calls),
-            seconds,
-            note,
-            ..EMPTY
+            ..Line::default()
         };
-        lines.extend(known.map(line).map(Line::cells));
-    }
-    lines
+        let known = figures.into_iter().filter(|(_, time)| time.is_some());
+        known.map(move |(figure, time)| Line { figure, time, ..line.clone() })
+    });
+    lines.collect()
 }
 
-fn account(found: &Attribution) -> Vec<Vec<Cell>> {
-    let line = |section, part: &crate::attribute::here::Part| {
-        Line { section, name: part.what, seconds: Some(part.seconds), note: &part.note, ..EMPTY }.cells()
-    };
+fn account(found: &Attribution) -> Vec<Line<'_>> {
+    fn line<'a>(section: &'static str, part: &'a Part) -> Line<'a> {
+        let (time, note) = (Some(part.seconds), part.note.as_str());
+        Line { section, name: part.what, figure: "time", time, note, ..Line::default() }
+    }
     let account = &found.here.account;
     let parts = account.parts.iter().map(|part| line("account", part));
-    parts.chain(account.beside.iter().map(|part| line("beside the account", part))).collect()
+    parts.chain(account.beside.iter().map(|part| line("beside_account", part))).collect()
 }
 
-fn changes(found: &Attribution) -> Vec<Vec<Cell>> {
+fn changes(found: &Attribution) -> Vec<Line<'_>> {
     let rows = found.versus.iter().flat_map(|change| change.rows.iter().map(move |row| (&change.there, row)));
-    rows.map(|(versus, row)| {
-        let (class, calls, seconds) = (class_words::class(&row.class), Some(row.calls), Some(row.change));
-        Line { section: "versus", versus, name: &row.call, class, calls, seconds, note: &row.from }.cells()
+    rows.map(|(versus, row)| Line {
+        section: "versus",
+        versus,
+        name: &row.call,
+        class: class_words::class(&row.class),
+        figure: "change",
+        calls: Some(row.calls),
+        time: Some(row.change),
+        note: &row.from,
     })
     .collect()
 }
 
-fn lines(found: &Attribution) -> Vec<Vec<Cell>> {
+fn totals(found: &Attribution) -> Vec<Line<'_>> {
     let lines = found.versus.iter().flat_map(|change| {
-        let beside = change.crossings.iter().map(|line| ("versus beside", line));
-        let all = change.lines.iter().chain(&change.total).map(|line| ("versus total", line));
+        let beside = change.crossings.iter().map(|line| ("beside_versus", line));
+        let all = change.lines.iter().chain(&change.total).map(|line| ("versus_total", line));
         all.chain(beside).map(move |(section, line)| (section, &change.there, line))
     });
     lines
         .map(|(section, versus, line)| {
-            Line { section, versus, name: &line.what, seconds: Some(line.change), note: &line.note, ..EMPTY }.cells()
+            let (time, note) = (Some(line.change), line.note.as_str());
+            Line { section, versus, name: &line.what, figure: "change", time, note, ..Line::default() }
         })
         .collect()
 }
 
-fn advice(found: &Attribution) -> Vec<Vec<Cell>> {
-    let line = |advice: &crate::attribute::advice::Advice| {
-        let (calls, seconds) = (Some(advice.calls), Some(advice.saved));
-        Line { section: "advice", name: advice.rule, calls, seconds, note: &advice.what, ..EMPTY }.cells()
-    };
-    found.advice.iter().map(line).collect()
+fn advice(found: &Attribution) -> Vec<Line<'_>> {
+    let lines = found.advice.iter().map(|advice| {
+        let (calls, time) = (Some(advice.calls), Some(advice.saved));
+        Line {
+            section: "advice",
+            name: advice.rule,
+            figure: "saved",
+            calls,
+            time,
+            note: &advice.what,
+            ..Line::default()
+        }
+    });
+    lines.collect()
 }

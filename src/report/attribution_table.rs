@@ -3,7 +3,7 @@
 
 use super::attribution_words::{range, seconds};
 use super::numbers::{percent, significant, thousands};
-use super::{Cell, Column, Format, Screen, Style, Table, class_words, write_table};
+use super::{Cell, Format, Screen, Spec, Table, class_words, write_table};
 use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
 use crate::attribute::change::{Change, ChangeRow, Line};
@@ -33,7 +33,7 @@ pub fn write_attribution(
 ) -> Result<()> {
     match format {
         Format::Json => return super::json_attribution::write(profile, found, out),
-        Format::Csv => return write_table(&super::attribution_csv::table(found), format, screen, out),
+        Format::Csv => return super::csv::write(&super::attribution_csv::records(found), out),
         Format::Text | Format::Markdown => {}
     }
     for (i, table) in tables(profile, found, by, top).iter().enumerate() {
@@ -56,7 +56,7 @@ fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.warnings.iter().map(|warning| format!("Warning: {warning}.")));
     }
-    tables.retain(|table| !table.rows.is_empty() || !table.notes.is_empty());
+    tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
     tables.iter().map(Table::without_empty).collect()
 }
 
@@ -64,14 +64,6 @@ fn calls(profile: &Profile, here: &Here, by: By, most: usize) -> Table {
     let name = super::profile_words::title(profile);
     let costs = here.costs.as_ref().map_or_else(|| "no unit costs".to_string(), |label| format!("unit costs: {label}"));
     let title = if name.is_empty() { format!("Here ({costs})") } else { format!("{name} ({costs})") };
-    let mut columns = vec![Column::left("call")];
-    columns.extend((by == By::Class).then(|| Column::left("class")));
-    columns.push(Column::right("calls"));
-    columns.extend(match here.measured {
-        true => ["on CPU s", "% wall", "crossing s", "work s", "blocked s"].map(Column::right).to_vec(),
-        false => ["by unit cost s", "range", "crossing s", "elapsed s"].map(Column::right).to_vec(),
-    });
-    let rows = here.rows.iter().take(most).map(|r| call(r, here.measured, by)).collect();
     let mut notes = vec![];
     if let Some(rest) = here.rows.get(most..).filter(|rest| !rest.is_empty()) {
         let on_cpu: f64 = rest.iter().filter_map(|r| r.on_cpu_s.or(r.priced.map(|p| p.value))).sum();
@@ -82,31 +74,44 @@ fn calls(profile: &Profile, here: &Here, by: By, most: usize) -> Table {
             thousands(calls as f64)
         ));
     }
-    Table { title, columns, rows, notes }
+    let shown = &here.rows[..here.rows.len().min(most)];
+    Table::of(&call_columns(here.measured, by), shown).titled(title).noted(notes)
 }
 
-fn call(row: &Row, measured: bool, by: By) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = vec![row.call.as_str().into()];
-    cells.extend((by == By::Class).then(|| Cell::from(class_words::class(&row.class))));
-    cells.push(Cell::number(thousands(row.calls as f64), row.calls as f64));
-    let plain = |seconds: Option<f64>| seconds.map_or(Cell::default(), |s| Cell::number(format!("{s:.4}"), s));
-    let middle = |seconds: Option<Seconds>| plain(seconds.map(|s| s.value));
-    cells.extend(match measured {
+fn call_columns(measured: bool, by: By) -> Vec<Spec<'static, Row>> {
+    let mut columns = vec![
+        Spec::left("call", |row: &Row| row.call.as_str().into()),
+        Spec::left("class", |row: &Row| class_words::class(&row.class).into()).shown_if(by == By::Class),
+        Spec::right("calls", |row: &Row| Cell::number(thousands(row.calls as f64), row.calls as f64)),
+    ];
+    columns.extend(match measured {
         true => vec![
-            plain(row.on_cpu_s),
-            row.wall_share.map_or(Cell::default(), |share| Cell::number(format!("{:.1}", 100.0 * share), share)),
-            middle(row.crossing),
-            middle(row.work),
-            plain(row.blocked_s),
+            Spec::right("on CPU s", |row: &Row| plain(row.on_cpu_s)),
+            Spec::right("% wall", |row: &Row| row.wall_share.map_or(Cell::default(), share)),
+            Spec::right("crossing s", |row: &Row| middle(row.crossing)),
+            Spec::right("work s", |row: &Row| middle(row.work)),
+            Spec::right("blocked s", |row: &Row| plain(row.blocked_s)),
         ],
         false => vec![
-            middle(row.priced),
-            row.priced.map_or(Cell::default(), |s| range(s).into()),
-            middle(row.crossing),
-            plain(row.elapsed_s),
+            Spec::right("by unit cost s", |row: &Row| middle(row.priced)),
+            Spec::right("range", |row: &Row| row.priced.map_or(Cell::default(), |s| range(s).into())),
+            Spec::right("crossing s", |row: &Row| middle(row.crossing)),
+            Spec::right("elapsed s", |row: &Row| plain(row.elapsed_s)),
         ],
     });
-    cells
+    columns
+}
+
+fn plain(seconds: Option<f64>) -> Cell {
+    seconds.map_or(Cell::default(), |s| Cell::number(format!("{s:.4}"), s))
+}
+
+fn middle(seconds: Option<Seconds>) -> Cell {
+    plain(seconds.map(|s| s.value))
+}
+
+fn share(share: f64) -> Cell {
+    Cell::number(format!("{:.1}", 100.0 * share), share)
 }
 
 fn account(account: &Account) -> Table {
@@ -119,64 +124,75 @@ fn account(account: &Account) -> Table {
         _ => "What is known of the time".to_string(),
     };
     let whole = account.whole.filter(|whole| *whole > 0.0);
-    let row = |part: &Part| part_row(part.what, part.seconds, whole, &part.note);
-    let mut rows: Vec<Vec<Cell>> = account.parts.iter().map(row).collect();
-    if let Some(whole) = account.whole {
-        let sum = Seconds::exactly(account.parts.iter().map(|part| part.seconds.value).sum());
-        let cells = part_row("sum", sum, Some(whole).filter(|whole| *whole > 0.0), "");
-        rows.push(cells.into_iter().map(|cell| Cell { style: Style::Heading, ..cell }).collect());
-    }
-    let beside = |part: &Part| part_row(part.what, part.seconds, None, &format!("not in the sum: {}", part.note));
-    let outside = |part: &Part| if whole.is_some() { beside(part) } else { row(part) };
-    rows.extend(account.beside.iter().map(outside));
-    let columns = vec![
-        Column::left("part"),
-        Column::right("s"),
-        Column::right("range"),
-        Column::right("%"),
-        Column::left("how it is known").wrapping(),
+    let sum = |whole: &f64| AccountLine {
+        what: "sum",
+        time: Seconds::exactly(account.parts.iter().map(|part| part.seconds.value).sum()),
+        whole: Some(*whole).filter(|whole| *whole > 0.0),
+        note: String::new(),
+    };
+    let (parts, beside) = (account.parts.iter(), account.beside.iter());
+    let mut lines: Vec<AccountLine> = parts.map(|part| AccountLine::of(part, whole)).collect();
+    let sum_at = account.whole.map(|_| lines.len());
+    lines.extend(account.whole.iter().map(sum));
+    lines.extend(
+        beside.map(|part| if whole.is_some() { AccountLine::beside(part) } else { AccountLine::of(part, whole) }),
+    );
+    let columns = [
+        Spec::left("part", |line: &AccountLine| line.what.into()),
+        Spec::right("s", |line: &AccountLine| Cell::number(seconds(line.time.value), line.time.value)),
+        Spec::right("range", |line: &AccountLine| range(line.time).into()),
+        Spec::right("%", AccountLine::percent),
+        Spec::left("how it is known", |line: &AccountLine| line.note.as_str().into()).wrapping(),
     ];
-    Table { title, columns, rows, notes: account.notes.clone() }
+    let table = Table::of(&columns, &lines).with_headings(|row| Some(row) == sum_at);
+    table.titled(title).noted(account.notes.clone())
 }
 
-fn part_row(what: &str, time: Seconds, whole: Option<f64>, note: &str) -> Vec<Cell> {
-    let share = whole.map_or(Cell::default(), |whole| {
-        let share = 100.0 * time.value / whole;
-        Cell::number(if share < 0.0 { format!("{share:.1}") } else { percent(share) }, share)
-    });
-    vec![what.into(), Cell::number(seconds(time.value), time.value), range(time).into(), share, note.into()]
+/// A line of the account.
+struct AccountLine {
+    what: &'static str,
+    time: Seconds,
+    /// What it is a share of; `None` where it is of nothing.
+    whole: Option<f64>,
+    note: String,
+}
+
+impl AccountLine {
+    fn of(part: &Part, whole: Option<f64>) -> AccountLine {
+        AccountLine { what: part.what, time: part.seconds, whole, note: part.note.clone() }
+    }
+
+    fn beside(part: &Part) -> AccountLine {
+        AccountLine { note: format!("not in the sum: {}", part.note), ..AccountLine::of(part, None) }
+    }
+
+    fn percent(&self) -> Cell {
+        self.whole.map_or(Cell::default(), |whole| {
+            let share = 100.0 * self.time.value / whole;
+            Cell::number(if share < 0.0 { format!("{share:.1}") } else { percent(share) }, share)
+        })
+    }
 }
 
 fn changes(change: &Change, most: usize) -> Table {
-    let columns = vec![
-        Column::left("call"),
-        Column::left("class"),
-        Column::right("calls").expendable(2),
-        Column::right("here s"),
-        Column::right("ratio"),
-        Column::right("change s"),
-        Column::right("range"),
-        Column::left("by").wrapping().expendable(1),
+    let columns = [
+        Spec::left("call", |row: &ChangeRow| row.call.as_str().into()),
+        Spec::left("class", |row: &ChangeRow| class_words::class(&row.class).into()),
+        Spec::right("calls", |row: &ChangeRow| Cell::number(thousands(row.calls as f64), row.calls as f64))
+            .expendable(2),
+        Spec::right("here s", |row: &ChangeRow| Cell::number(seconds(row.here_s), row.here_s)),
+        Spec::right("ratio", |row: &ChangeRow| Cell::number(significant(row.ratio), row.ratio)),
+        Spec::right("change s", |row: &ChangeRow| signed(row.change.value)),
+        Spec::right("range", |row: &ChangeRow| range(row.change).into()),
+        Spec::left("by", |row: &ChangeRow| row.from.as_str().into()).wrapping().expendable(1),
     ];
-    let rows = change.rows.iter().take(most).map(changed).collect();
     let mut notes = vec![];
     if change.rows.len() > most {
         notes.push(format!("{} more rows change less (--top shows more)", change.rows.len() - most));
     }
-    Table { title: format!("What would change with the unit costs of {}", change.there), columns, rows, notes }
-}
-
-fn changed(row: &ChangeRow) -> Vec<Cell> {
-    vec![
-        row.call.as_str().into(),
-        class_words::class(&row.class).into(),
-        Cell::number(thousands(row.calls as f64), row.calls as f64),
-        Cell::number(seconds(row.here_s), row.here_s),
-        Cell::number(significant(row.ratio), row.ratio),
-        signed(row.change.value),
-        range(row.change).into(),
-        row.from.as_str().into(),
-    ]
+    let shown = &change.rows[..change.rows.len().min(most)];
+    let title = format!("What would change with the unit costs of {}", change.there);
+    Table::of(&columns, shown).titled(title).noted(notes)
 }
 
 fn signed(value: f64) -> Cell {
@@ -185,55 +201,32 @@ fn signed(value: f64) -> Cell {
 }
 
 fn lines(change: &Change) -> Table {
-    let columns = vec![
-        Column::left("line"),
-        Column::right("here s"),
-        Column::right("there s"),
-        Column::right("change s"),
-        Column::right("range"),
-        Column::left("how").wrapping().expendable(1),
+    let (lines, total) = (change.lines.iter(), change.total.iter());
+    let beside = change.crossings.iter().map(|line| (format!("({})", line.what), line));
+    let summed: Vec<(String, &Line)> = lines.chain(total).map(|line| (line.what.clone(), line)).collect();
+    let total_at = change.lines.len()..summed.len();
+    let all: Vec<(String, &Line)> = summed.into_iter().chain(beside).collect();
+    let columns = [
+        Spec::left("line", |(what, _): &(String, &Line)| what.as_str().into()),
+        Spec::right("here s", |(_, line): &(String, &Line)| Cell::number(seconds(line.here_s), line.here_s)),
+        Spec::right("there s", |(_, line): &(String, &Line)| Cell::number(seconds(line.there_s()), line.there_s())),
+        Spec::right("change s", |(_, line): &(String, &Line)| signed(line.change.value)),
+        Spec::right("range", |(_, line): &(String, &Line)| range(line.change).into()),
+        Spec::left("how", |(_, line): &(String, &Line)| line.note.as_str().into()).wrapping().expendable(1),
     ];
-    let total = |line: &Line| line_row(line).into_iter().map(|cell| Cell { style: Style::Heading, ..cell }).collect();
-    let beside = |line: &Line| {
-        let mut cells = line_row(line);
-        cells[0] = format!("({})", line.what).into();
-        cells
-    };
-    let mut rows: Vec<Vec<Cell>> = change.lines.iter().map(line_row).collect();
-    rows.extend(change.total.iter().map(total));
-    rows.extend(change.crossings.iter().map(beside));
-    Table { title: String::new(), columns, rows, notes: super::attribution_words::notes(change) }
-}
-
-fn line_row(line: &Line) -> Vec<Cell> {
-    vec![
-        line.what.as_str().into(),
-        Cell::number(seconds(line.here_s), line.here_s),
-        Cell::number(seconds(line.there_s()), line.there_s()),
-        signed(line.change.value),
-        range(line.change).into(),
-        line.note.as_str().into(),
-    ]
+    let table = Table::of(&columns, &all).with_headings(|row| total_at.contains(&row));
+    table.noted(super::attribution_words::notes(change))
 }
 
 fn advice(advice: &[Advice]) -> Table {
-    let row = |advice: &Advice| {
-        vec![
-            Cell::number(seconds(advice.saved.value), advice.saved.value),
-            range(advice.saved).into(),
-            Cell::number(thousands(advice.calls as f64), advice.calls as f64),
-            advice.measured_s.map_or(Cell::default(), |s| Cell::number(seconds(s), s)),
-            advice.what.as_str().into(),
-            advice.from.as_str().into(),
-        ]
-    };
-    let columns = vec![
-        Column::right("saves s"),
-        Column::right("range"),
-        Column::right("calls"),
-        Column::right("took s"),
-        Column::left("what").wrapping(),
-        Column::left("by unit costs").wrapping().expendable(1),
+    let number = |value: f64| Cell::number(seconds(value), value);
+    let columns = [
+        Spec::right("saves s", move |advice: &Advice| number(advice.saved.value)),
+        Spec::right("range", |advice: &Advice| range(advice.saved).into()),
+        Spec::right("calls", |advice: &Advice| Cell::number(thousands(advice.calls as f64), advice.calls as f64)),
+        Spec::right("took s", move |advice: &Advice| advice.measured_s.map_or(Cell::default(), number)),
+        Spec::left("what", |advice: &Advice| advice.what.as_str().into()).wrapping(),
+        Spec::left("by unit costs", |advice: &Advice| advice.from.as_str().into()).wrapping().expendable(1),
     ];
-    Table { title: "What could be saved".to_string(), columns, rows: advice.iter().map(row).collect(), notes: vec![] }
+    Table::of(&columns, advice).titled("What could be saved")
 }

@@ -2,7 +2,9 @@
 
 use super::comparison_words::{number, share};
 use super::numbers::{date, nanoseconds};
-use super::{Cell, Column, Format, Screen, Style, Table, write_notes, write_table};
+use super::spec::params;
+use super::{Cell, Format, Records, Screen, Spec, Style, Table, write_notes, write_table};
+use crate::compare::ColumnInfo;
 use crate::compare::history::{Change, Machine, Series};
 use crate::stats::FEWEST_RUNS;
 use anyhow::Result;
@@ -24,7 +26,7 @@ pub fn write_history(
             writeln!(out)?;
         }
         let table = table(machine, margin);
-        match table.rows.is_empty() {
+        match table.rows().is_empty() {
             false => write_table(&table, format, screen, out)?,
             true => {
                 write_notes(&[table.title, String::new()], format, screen, out)?;
@@ -44,35 +46,47 @@ fn title(machine: &Machine) -> String {
 }
 
 fn table(machine: &Machine, margin: f64) -> Table {
-    let mut changes: Vec<(&Series, &Change)> =
-        machine.series.iter().flat_map(|series| series.changes.iter().map(move |change| (series, change))).collect();
-    changes.sort_by_key(|(_, change)| change.run);
-    let columns = vec![
-        Column::left("since (UTC)"),
-        Column::left("operation"),
-        Column::right("before ns"),
-        Column::right("after ns"),
-        Column::right("ratio"),
-        Column::left("what changed there").wrapping(),
+    let mut found: Vec<Found> = Found::all(machine).collect();
+    found.sort_by_key(|found| found.change.run);
+    let specs = [
+        Spec::left("since (UTC)", |c: &Found| date(c.run().started_unix_s).into()),
+        Spec::left("operation", |c: &Found| name(machine, c.series).into()),
+        Spec::right("before ns", |c: &Found| nanoseconds(c.change.before_ns).into()),
+        Spec::right("after ns", |c: &Found| nanoseconds(c.change.after_ns).into()),
+        Spec::right("ratio", |c: &Found| ratio(c.change)),
+        Spec::left("what changed there", |c: &Found| what_changed(c.change).into()).wrapping(),
     ];
-    let rows = changes.iter().map(|(series, change)| row(machine, series, change)).collect();
-    Table { title: title(machine), columns, rows, notes: notes(machine, margin) }
+    Table::of(&specs, &found).titled(title(machine)).noted(notes(machine, margin))
 }
 
-fn row(machine: &Machine, series: &Series, change: &Change) -> Vec<Cell> {
-    let style = if change.ratio() > 1.0 { Style::Bad } else { Style::Good };
-    let what = match change.host_changes.is_empty() {
+/// A change, and where it was found.
+struct Found<'a> {
+    machine: &'a Machine,
+    series: &'a Series,
+    change: &'a Change,
+}
+
+impl<'a> Found<'a> {
+    fn all(machine: &'a Machine) -> impl Iterator<Item = Found<'a>> {
+        let of = move |series: &'a Series| series.changes.iter().map(move |change| Found { machine, series, change });
+        machine.series.iter().flat_map(of)
+    }
+
+    /// The first with the new cost.
+    fn run(&self) -> &'a ColumnInfo {
+        &self.machine.runs[self.change.run]
+    }
+}
+
+fn ratio(change: &Change) -> Cell {
+    Cell::styled(number(change.ratio()), if change.ratio() > 1.0 { Style::Bad } else { Style::Good })
+}
+
+fn what_changed(change: &Change) -> String {
+    match change.host_changes.is_empty() {
         true => "nothing that is known".to_string(),
         false => change.host_changes.join("; "),
-    };
-    vec![
-        Cell::from(date(machine.runs[change.run].started_unix_s)),
-        Cell::from(name(machine, series)),
-        Cell::from(nanoseconds(change.before_ns)),
-        Cell::from(nanoseconds(change.after_ns)),
-        Cell::styled(number(change.ratio()), style),
-        Cell::from(what),
-    ]
+    }
 }
 
 /// With its environment where the machine has several.
@@ -109,42 +123,21 @@ fn notes(machine: &Machine, margin: f64) -> Vec<String> {
 /// # Errors
 /// When `out` cannot be written.
 pub fn write_history_csv(machines: &[Machine], out: &mut dyn Write) -> Result<()> {
-    let names = [
-        "host",
-        "name",
-        "language",
-        "environment",
-        "params",
-        "file",
-        "started_unix_s",
-        "before_ns",
-        "after_ns",
-        "ratio",
-        "host_changes",
+    let specs = [
+        Spec::hidden()
+            .text("host", |c: &Found| c.machine.host.clone())
+            .text("name", |c| c.series.key.label.clone())
+            .text("language", |c| c.series.key.language.clone())
+            .text("environment", |c| c.series.key.environment.clone())
+            .text("params", |c| params(&c.series.key.params))
+            .text("file", |c| c.run().label.clone())
+            .count("started_unix_s", |c| c.run().started_unix_s),
+        Spec::hidden()
+            .number("before_ns", |c: &Found| c.change.before_ns)
+            .number("after_ns", |c| c.change.after_ns)
+            .number("ratio", |c| c.change.ratio())
+            .text("host_changes", |c| c.change.host_changes.join("; ")),
     ];
-    let line = |machine: &Machine, series: &Series, change: &Change| -> Vec<Cell> {
-        let key = &series.key;
-        let params: Vec<String> = key.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let run = &machine.runs[change.run];
-        let numbers = [change.before_ns, change.after_ns, change.ratio()].map(|value| value.to_string());
-        let texts = [
-            machine.host.clone(),
-            key.label.clone(),
-            key.language.clone().unwrap_or_default(),
-            key.environment.clone(),
-            params.join(" "),
-            run.label.clone(),
-            run.started_unix_s.to_string(),
-        ];
-        let last = change.host_changes.join("; ");
-        texts.into_iter().chain(numbers).chain([last]).map(Cell::from).collect()
-    };
-    let mut rows = Vec::new();
-    for machine in machines {
-        for series in &machine.series {
-            rows.extend(series.changes.iter().map(|change| line(machine, series, change)));
-        }
-    }
-    let columns = names.iter().map(|name| Column::left(name)).collect();
-    write_table(&Table { columns, rows, ..Table::default() }, Format::Csv, Screen::PLAIN, out)
+    let found: Vec<Found> = machines.iter().flat_map(Found::all).collect();
+    super::csv::write(&Records::of(&specs, &found), out)
 }

@@ -4,8 +4,8 @@
 use super::comparison_notes::notes;
 use super::comparison_words::{self as words, Names};
 use super::numbers::thousands;
-use super::{Cell, Column, Format, Screen, Style, Table, pages, write_notes, write_table};
-use crate::compare::{ComparedDerived, ComparedRow, Comparison, Mark};
+use super::{Cell, Format, Screen, Spec, Style, Table, pages, write_notes, write_table};
+use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, Mark, Verdict};
 use crate::model::{Combination, Scale};
 use anyhow::Result;
 use indexmap::IndexMap;
@@ -21,7 +21,7 @@ pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen,
     let tables = tables(comparison);
     for (i, table) in tables.iter().enumerate() {
         // The table of two files fits by leaving columns out; all others are split.
-        let pair = table.columns.iter().any(|column| column.expendable > 0);
+        let pair = table.columns().iter().any(|column| column.expendable > 0);
         let parts = if pair { vec![table.clone()] } else { pages(table, width) };
         for (j, part) in parts.iter().enumerate() {
             if i + j > 0 {
@@ -52,7 +52,6 @@ pub fn tables(comparison: &Comparison) -> Vec<Table> {
     let mut tables: Vec<Table> =
         groups
             .iter()
-            .filter(|(_, group)| !group.is_empty())
             .map(|(key, group)| {
                 if pair {
                     pair_table(comparison, &names, key, group)
@@ -73,30 +72,18 @@ pub fn tables(comparison: &Comparison) -> Vec<Table> {
 /// Calls and unit of a scale; `None` for nanoseconds per operation.
 type Group = Option<(u64, String)>;
 
-/// The rows that are shown in one unit.
-#[derive(Default)]
-struct Rows<'a> {
-    rows: Vec<&'a ComparedRow>,
-    derived: Vec<&'a ComparedDerived>,
-}
-
-impl Rows<'_> {
-    fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.derived.is_empty()
-    }
-}
-
-fn groups(comparison: &Comparison) -> IndexMap<Group, Rows<'_>> {
+/// The rows that are shown in one unit, behind them those that are derived.
+fn groups(comparison: &Comparison) -> IndexMap<Group, Vec<Line<'_>>> {
     let key = |scale: Option<&Scale>| scale.map(|scale| (scale.calls, scale.unit.clone()));
-    let mut groups: IndexMap<Group, Rows> = IndexMap::new();
+    let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
     for row in &comparison.rows {
-        groups.entry(key(words::scale(comparison, row))).or_default().rows.push(row);
+        groups.entry(key(words::scale(comparison, row))).or_default().push(Line::Row(row));
     }
     for row in &comparison.derived {
         // A ratio has no unit: it stands with the rows that it is made of.
         let first = comparison.study.as_ref().and_then(|study| study.scale(&row.of[0]));
         let scale = if row.combination == Combination::Ratio { first } else { row.scale.as_ref() };
-        groups.entry(key(scale)).or_default().derived.push(row);
+        groups.entry(key(scale)).or_default().push(Line::Derived(row));
     }
     groups
 }
@@ -113,52 +100,64 @@ fn label(comparison: &Comparison, column: usize) -> &str {
     &comparison.columns[column].label
 }
 
+/// What one row of the tables of costs is of.
+enum Line<'a> {
+    Row(&'a ComparedRow),
+    Derived(&'a ComparedDerived),
+}
+
+impl Line<'_> {
+    fn name(&self, names: &Names) -> Cell {
+        match self {
+            Line::Row(row) => Cell::from(names.row(row)),
+            Line::Derived(row) => Cell::styled(names.derived(row), Style::Heading),
+        }
+    }
+
+    fn cost(&self, comparison: &Comparison, column: usize) -> Cell {
+        match self {
+            Line::Row(row) => words::cost(row, column, words::scale(comparison, row)),
+            Line::Derived(row) => words::derived(row, column),
+        }
+    }
+
+    /// A cell of the verdict on `column`; none for derived rows.
+    fn said(&self, column: usize, cell: impl Fn(&Verdict) -> Cell) -> Cell {
+        match self {
+            Line::Row(row) => cell(&row.verdicts[column]),
+            Line::Derived(_) => Cell::default(),
+        }
+    }
+}
+
 /// Costs by file.
-fn cost_table(comparison: &Comparison, names: &Names, group: &Group, rows: &Rows) -> Table {
-    let all = 0..comparison.columns.len();
-    let mut columns = vec![Column::left("operation")];
-    columns.extend(all.clone().map(|column| Column::right(label(comparison, column))));
-    let row = |row: &&ComparedRow| -> Vec<Cell> {
-        let scale = words::scale(comparison, row);
-        let cells = all.clone().map(|column| words::cost(row, column, scale));
-        std::iter::once(Cell::from(names.row(row))).chain(cells).collect()
-    };
-    let derived = |row: &&ComparedDerived| -> Vec<Cell> {
-        let name = Cell::styled(names.derived(row), Style::Heading);
-        std::iter::once(name).chain(all.clone().map(|column| words::derived(row, column))).collect()
-    };
-    let rows = rows.rows.iter().map(row).chain(rows.derived.iter().map(derived)).collect();
-    Table { title: unit(group), columns, rows, notes: vec![] }
+fn cost_table(comparison: &Comparison, names: &Names, group: &Group, lines: &[Line]) -> Table {
+    let mut specs = vec![Spec::left("operation", |line: &Line| line.name(names))];
+    specs.extend((0..comparison.columns.len()).map(|column| cost_column(comparison, column)));
+    Table::of(&specs, lines).titled(unit(group))
+}
+
+fn cost_column<'a, 'l>(comparison: &'a Comparison, column: usize) -> Spec<'a, Line<'l>> {
+    Spec::right(label(comparison, column), move |line: &Line| line.cost(comparison, column))
 }
 
 /// Both costs, the ratio and what is said of it.
-fn pair_table(comparison: &Comparison, names: &Names, group: &Group, rows: &Rows) -> Table {
+fn pair_table(comparison: &Comparison, names: &Names, group: &Group, lines: &[Line]) -> Table {
     let other = 1 - comparison.baseline;
-    let relative = reference_moved(comparison, other);
-    let mut columns = vec![
-        Column::left("operation").wrapping(),
-        Column::right(label(comparison, comparison.baseline)),
-        Column::right(label(comparison, other)),
-        Column::right("ratio"),
-        Column::right("95% interval").expendable(2),
-        Column::left("verdict"),
+    let relative =
+        |verdict: &Verdict| verdict.relative().map_or(Cell::default(), |r| Cell::number(words::number(r), r));
+    let specs = [
+        Spec::left("operation", |line: &Line| line.name(names)).wrapping(),
+        cost_column(comparison, comparison.baseline),
+        cost_column(comparison, other),
+        Spec::right("ratio", |line: &Line| line.said(other, words::ratio)),
+        Spec::right("95% interval", |line: &Line| line.said(other, words::interval)).expendable(2),
+        Spec::left("verdict", |line: &Line| line.said(other, words::mark)),
+        Spec::right("/getppid", |line: &Line| line.said(other, relative))
+            .expendable(1)
+            .shown_if(reference_moved(comparison, other)),
     ];
-    columns.extend(relative.then(|| Column::right("/getppid").expendable(1)));
-    let row = |row: &&ComparedRow| -> Vec<Cell> {
-        let (scale, verdict) = (words::scale(comparison, row), &row.verdicts[other]);
-        let costs = [comparison.baseline, other].map(|column| words::cost(row, column, scale));
-        let said = [words::ratio(verdict), words::interval(verdict), words::mark(verdict)];
-        let relative =
-            relative.then(|| verdict.relative().map_or(Cell::default(), |r| Cell::number(words::number(r), r)));
-        std::iter::once(Cell::from(names.row(row))).chain(costs).chain(said).chain(relative).collect()
-    };
-    let derived = |row: &&ComparedDerived| -> Vec<Cell> {
-        let values = [comparison.baseline, other].map(|column| words::derived(row, column));
-        let empty = std::iter::repeat_n(Cell::default(), 3 + usize::from(relative));
-        std::iter::once(Cell::styled(names.derived(row), Style::Heading)).chain(values).chain(empty).collect()
-    };
-    let rows = rows.rows.iter().map(row).chain(rows.derived.iter().map(derived)).collect();
-    Table { title: unit(group), columns, rows, notes: vec![] }
+    Table::of(&specs, lines).titled(unit(group))
 }
 
 /// Whether the reference call surely costs something else in `column` than in the baseline.
@@ -176,15 +175,12 @@ const MANY: usize = 5;
 
 fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
     let short = comparison.columns.len() >= MANY;
-    let mut columns = vec![Column::left("operation")];
-    columns.extend(others(comparison).map(|column| Column::right(label(comparison, column))));
-    let row = |row: &ComparedRow| -> Vec<Cell> {
-        let cells = others(comparison).map(|column| match short {
-            true => words::short_verdict(&row.verdicts[column]),
-            false => words::verdict(&row.verdicts[column]),
-        });
-        std::iter::once(Cell::from(names.row(row))).chain(cells).collect()
-    };
+    let cell = if short { words::short_verdict } else { words::verdict };
+    let mut specs = vec![Spec::left("operation", |row: &ComparedRow| names.row(row).into())];
+    specs
+        .extend(others(comparison).map(|column| {
+            Spec::right(label(comparison, column), move |row: &ComparedRow| cell(&row.verdicts[column]))
+        }));
     let known = comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.low_high().is_some());
     let what = match (known, short) {
         (false, _) => "",
@@ -192,20 +188,21 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
         (true, false) => ", with 95% interval",
     };
     let title = format!("ratio to {}{what}", label(comparison, comparison.baseline));
-    Table { title, columns, rows: comparison.rows.iter().map(row).collect(), notes: vec![] }
+    Table::of(&specs, &comparison.rows).titled(title)
 }
 
 fn mean_table(comparison: &Comparison) -> Table {
-    let mut columns = vec![Column::left("area"), Column::right("rows")];
-    columns.extend(others(comparison).map(|column| Column::right(label(comparison, column))));
-    let rows = comparison.areas.iter().map(|area| {
-        let name = Cell::from(area.area.clone().unwrap_or("all".to_string()));
-        let ratios = others(comparison).map(|column| area.ratios[column]);
-        let ratios = ratios.map(|ratio| ratio.map_or(Cell::default(), |r| Cell::number(words::number(r), r)));
-        [name, Cell::number(area.rows.to_string(), area.rows as f64)].into_iter().chain(ratios).collect()
-    });
+    let number = |ratio: f64| Cell::number(words::number(ratio), ratio);
+    let mut specs = vec![
+        Spec::left("area", |area: &AreaMean| area.area.clone().unwrap_or("all".to_string()).into()),
+        Spec::right("rows", |area: &AreaMean| Cell::number(area.rows.to_string(), area.rows as f64)),
+    ];
+    specs.extend(others(comparison).map(|column| {
+        let cell = move |area: &AreaMean| area.ratios[column].map_or(Cell::default(), number);
+        Spec::right(label(comparison, column), cell)
+    }));
     let title = format!("geometric mean of the ratios to {}", label(comparison, comparison.baseline));
-    Table { title, columns, rows: rows.collect(), notes: vec![] }
+    Table::of(&specs, &comparison.areas).titled(title)
 }
 
 #[cfg(test)]

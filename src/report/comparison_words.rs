@@ -110,7 +110,7 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     let word = if matches!(verdict, Verdict::OneFigure { .. }) { String::new() } else { mark.text };
     let parts = [ratio(verdict).text, interval, word];
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, raw: None }
+    Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, value: None }
 }
 
 /// Ratio and mark only: `1.104 slower`, `~` before what is unresolved.
@@ -122,7 +122,7 @@ pub fn short_verdict(verdict: &Verdict) -> Cell {
         Verdict::OneFigure { .. } => ratio,
         _ => mark.text,
     };
-    Cell { text, style: mark.style, raw: None }
+    Cell { text, style: mark.style, value: None }
 }
 
 /// `1%`, `2.5%`

@@ -1,15 +1,16 @@
-//! Comma-separated values: a header line, then exact numbers, and texts that no spreadsheet takes for formulas. Notes are left to the other formats.
+//! Comma-separated values: a line of names, then a line a record with one exact number or one text in each field; no text
+//! is one that spreadsheets take for a formula. Titles and notes are left to the other formats.
 
-use super::Table;
+use super::Records;
 use crate::clean;
 use anyhow::Result;
 use std::io::Write;
 
-pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
+pub fn write(records: &Records, out: &mut dyn Write) -> Result<()> {
     let mut csv = ::csv::Writer::from_writer(out);
-    csv.write_record(table.columns.iter().map(|c| clean::csv(&c.title)))?;
-    for row in &table.rows {
-        csv.write_record(row.iter().map(|cell| clean::csv(cell.value())))?;
+    csv.write_record(records.names())?;
+    for row in records.rows() {
+        csv.write_record(row.iter().map(|value| clean::csv(value)))?;
     }
     Ok(csv.flush()?)
 }

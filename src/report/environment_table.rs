@@ -1,13 +1,12 @@
 //! The table of a run in several environments: a row a case, a column each for what the environments cost.
 
-use super::numbers::{entries, nanoseconds, percent};
+use super::numbers::{entries, nanoseconds};
+use super::run_columns::{Line, precision_cell};
 use super::study_words::{self, Scaled};
-use super::{Cell, Column, Style, Table};
-use crate::derive::DerivedRow;
-use crate::model::{Case, Entries};
+use super::{Cell, Spec, Style, Table};
+use crate::model::Case;
 use crate::summary::{Row, Summary};
 use indexmap::{IndexMap, IndexSet};
-use std::hash::Hash;
 
 /// Environments that stand side by side; of more, each record has a row of its own.
 pub const MOST_ENVIRONMENTS: usize = 32;
@@ -18,90 +17,80 @@ pub fn environments(summary: &Summary) -> Vec<&str> {
     environments.into_iter().collect()
 }
 
-/// The table, without title and notes; `rows` in the order to be shown.
-pub fn environment_table(summary: &Summary, rows: &[&Row]) -> Table {
-    let environments = environments(summary);
+/// The lines of one case, or of what is derived, whatever they run in.
+type Group<'a> = Vec<Line<'a>>;
+
+/// The table for people, without title and notes; `lines` in the order to be shown.
+pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
-    let mut columns = vec![Column::left("operation")];
-    for environment in &environments {
-        columns.push(Column::right(&format!("{environment} ns/op")));
-        columns.push(Column::right("±").expendable(2));
-        let heading = |scaled: &Scaled| Column::right(&format!("{environment} {}", scaled.heading())).expendable(1);
-        columns.extend(scaled.as_ref().map(heading));
+    let mut specs = vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), Line::name))];
+    for environment in environments(summary) {
+        let there = move |group: &Group, cell: &dyn Fn(&Line) -> Cell| {
+            group.iter().find(|line| line.environment() == environment).map_or(Cell::default(), cell)
+        };
+        specs.push(Spec::right(&format!("{environment} ns/op"), move |group| there(group, &cost)));
+        specs.push(Spec::right("±", move |group| there(group, &precision)).expendable(2));
+        specs.extend(scaled.as_ref().map(|scaled| {
+            let heading = format!("{environment} {}", scaled.heading());
+            Spec::right(&heading, move |group| there(group, &|line| scaled.line(line))).expendable(1)
+        }));
     }
-    columns.push(Column::left("kernel entries").wrapping());
-    let groups = grouped(rows, |row| named(&row.case));
-    let mut lines: Vec<Vec<Cell>> = groups.iter().map(|group| line(group, &environments, scaled.as_ref())).collect();
-    let derived: Vec<&DerivedRow> = summary.derived.iter().collect();
-    let groups = grouped(&derived, |row| (row.name.clone(), row.params.clone(), row.combination as u8));
-    lines.extend(groups.iter().map(|group| derived_line(group, &environments, scaled.as_ref())));
-    Table { title: String::new(), columns, rows: lines, notes: Vec::new() }
+    specs.push(Spec::left("kernel entries", entries_cell).wrapping());
+    Table::of(&specs, &grouped(lines))
 }
 
-/// What is one row: the case whatever it runs in.
-fn named(case: &Case) -> Case {
-    Case { environment: String::new(), ..case.clone() }
-}
-
-/// Neighbours or not, those with one key together, in the order of the first of each.
-fn grouped<'a, T, K: Eq + Hash>(items: &[&'a T], key: impl Fn(&T) -> K) -> Vec<Vec<&'a T>> {
-    let mut groups: IndexMap<K, Vec<&'a T>> = IndexMap::new();
-    items.iter().for_each(|item| groups.entry(key(item)).or_default().push(item));
+/// Neighbours or not, those of one case together, in the order of the first of each.
+fn grouped<'a>(lines: &[Line<'a>]) -> Vec<Group<'a>> {
+    let mut groups: IndexMap<_, Group> = IndexMap::new();
+    lines.iter().for_each(|line| groups.entry(key(line)).or_default().push(*line));
     groups.into_values().collect()
 }
 
-fn line(group: &[&Row], environments: &[&str], scaled: Option<&Scaled>) -> Vec<Cell> {
-    let mut cells = vec![Cell::from(group[0].case.to_string())];
-    for environment in environments {
-        let row = group.iter().find(|row| row.case.environment == *environment);
-        cells.extend(figures(row.copied()));
-        cells.extend(scaled.map(|scaled| row.map_or(Cell::default(), |row| scaled.row(row))));
+/// What is equal of lines that differ in their environment alone.
+fn key(line: &Line) -> (Option<u8>, Case) {
+    match line {
+        Line::Record(row) => (None, Case { environment: String::new(), ..row.case.clone() }),
+        Line::Derived(row) => (Some(row.combination as u8), study_words::derived_case(row)),
     }
-    cells.push(entries_cell(group));
-    cells
 }
 
-fn figures(row: Option<&Row>) -> [Cell; 2] {
-    match row.map(|row| &row.figure) {
-        None => [Cell::default(), Cell::default()],
-        Some(Err(_)) => [Cell::styled("failed", Style::Bad), Cell::default()],
-        Some(Ok(figure)) => [
-            Cell::number(nanoseconds(figure.median.0), figure.median.0),
-            figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p)),
-        ],
+fn cost(line: &Line) -> Cell {
+    match line {
+        Line::Record(row) => match &row.figure {
+            Ok(figure) => Cell::number(nanoseconds(figure.median.0), figure.median.0),
+            Err(_) => Cell::styled("failed", Style::Bad),
+        },
+        Line::Derived(row) => study_words::derived_value(row),
+    }
+}
+
+fn precision(line: &Line) -> Cell {
+    match line {
+        Line::Record(row) => row.figure.as_ref().map_or(Cell::default(), precision_cell),
+        Line::Derived(row) => study_words::derived_precision(row),
     }
 }
 
 /// The entries once where all environments agree, else those of each.
-fn entries_cell(group: &[&Row]) -> Cell {
-    let text = |counted: Option<&Entries>| counted.map_or("unverified".to_string(), entries);
-    let measured: Vec<&&Row> = group.iter().filter(|row| row.figure.is_ok()).collect();
-    let texts: Vec<String> = measured.iter().map(|row| text(row.entries.as_ref())).collect();
-    match texts.first() {
+fn entries_cell(group: &Group) -> Cell {
+    let cells: Vec<(&str, Cell)> =
+        group.iter().filter_map(|line| Some((line.environment(), entries_of(line)?))).collect();
+    match cells.first() {
         None => Cell::default(),
-        Some(first) if texts.iter().all(|text| text == first) => {
-            Cell::styled(first.clone(), if first == "none" { Style::Good } else { Style::Plain })
-        }
+        Some((_, first)) if cells.iter().all(|(_, cell)| cell == first) => first.clone(),
         Some(_) => {
-            let each = measured.iter().zip(&texts).map(|(row, text)| format!("{}: {text}", row.case.environment));
+            let each = cells.iter().map(|(environment, cell)| format!("{environment}: {}", cell.text));
             Cell::from(each.collect::<Vec<_>>().join("; "))
         }
     }
 }
 
-fn derived_line(group: &[&DerivedRow], environments: &[&str], scaled: Option<&Scaled>) -> Vec<Cell> {
-    let mut cells = vec![study_words::derived_name(group[0])];
-    for environment in environments {
-        let row = group.iter().find(|row| row.environment == *environment);
-        let [value, _, half] = row.map_or_else(Default::default, |row| study_words::derived_figures(row));
-        cells.extend([value, half]);
-        cells.extend(scaled.map(|scaled| row.map_or(Cell::default(), |row| scaled.derived(row))));
-    }
-    let texts: Vec<Cell> = group.iter().map(|row| study_words::derived_entries(row)).collect();
-    let same = texts.iter().all(|cell| *cell == texts[0]);
-    let each = || group.iter().zip(&texts).map(|(row, cell)| format!("{}: {}", row.environment, cell.text));
-    cells.push(if same { texts[0].clone() } else { Cell::from(each().collect::<Vec<_>>().join("; ")) });
-    cells
+/// `None` for a record that failed.
+fn entries_of(line: &Line) -> Option<Cell> {
+    let Line::Record(row) = line else { return Some(line.entries()) };
+    row.figure.as_ref().ok()?;
+    let text = row.entries.as_ref().map_or("unverified".to_string(), entries);
+    Some(Cell::styled(text.clone(), if text == "none" { Style::Good } else { Style::Plain }))
 }
 
 /// Why cases failed, by environment: the cells have no room for it.
@@ -112,6 +101,7 @@ pub fn failures(rows: &[&Row]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::run_columns::lines;
     use super::*;
     use crate::model::{Block, EntriesStatus, Failure, FailureKind, Measurement, Outcome, Record, Role};
     use crate::summary::{summarize, tests::run};
@@ -137,14 +127,14 @@ mod tests {
         let native = record("native", &[("getpid", 1.0)]);
         let summary = summarize(&run(vec![native, record("static", &[("getpid", 2.0)]), failed]));
         let rows: Vec<&Row> = summary.rows.iter().collect();
-        let table = environment_table(&summary, &rows);
-        let text: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
+        let table = environment_table(&summary, &lines(&summary, &rows));
+        let text: Vec<&str> = table.rows()[0].iter().map(|cell| cell.text.as_str()).collect();
         let entries = "native: getpid x1; static: getpid x2";
         assert_eq!(text, ["call.getpid", "100.0", "0.0%", "100.0", "0.0%", "failed", "", entries]);
-        assert_eq!(table.columns[5].title, "m32 ns/op");
+        assert_eq!(table.columns()[5].title, "m32 ns/op");
         assert_eq!(failures(&rows), ["call.getpid in m32: no compiler"]);
         let same = summarize(&run(vec![record("native", &[]), record("static", &[])]));
         let rows: Vec<&Row> = same.rows.iter().collect();
-        assert_eq!(environment_table(&same, &rows).rows[0][5].text, "none");
+        assert_eq!(environment_table(&same, &lines(&same, &rows)).rows()[0][5].text, "none");
     }
 }

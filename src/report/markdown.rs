@@ -9,9 +9,9 @@ pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
     if !table.title.is_empty() {
         writeln!(out, "{}\n", markdown_line(&table.title))?;
     }
-    line(out, table.columns.iter().map(|c| markdown(&c.title)))?;
-    line(out, table.columns.iter().map(|c| rule(c.align).to_string()))?;
-    for row in &table.rows {
+    line(out, table.columns().iter().map(|c| markdown(&c.title)))?;
+    line(out, table.columns().iter().map(|c| rule(c.align).to_string()))?;
+    for row in table.rows() {
         line(out, row.iter().map(|cell| markdown(&cell.text)))?;
     }
     if !table.notes.is_empty() {

@@ -42,7 +42,9 @@ mod plot;
 pub mod portrait;
 mod profile_table;
 mod profile_words;
+mod run_columns;
 mod screen;
+mod spec;
 mod study_words;
 mod summary_table;
 pub mod svg;
@@ -65,6 +67,7 @@ pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
 pub use profile_table::{profile_table, write_profile};
 pub use screen::{Format, Screen};
+pub use spec::{Records, Spec};
 pub use summary_table::{Sort, summary_table};
 pub use table::{Align, Cell, Column, Style, Table};
 pub use terminal_figures::{write_bars, write_distributions};
@@ -79,7 +82,7 @@ use std::io::Write;
 pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Markdown => markdown::write(table, out),
-        Format::Csv => csv::write(table, out),
+        Format::Csv => csv::write(table.records(), out),
         Format::Text | Format::Json => text::write(table, screen, out),
     }
 }

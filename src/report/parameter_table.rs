@@ -2,7 +2,7 @@
 
 use super::fit_words::{crossovers, model, warning};
 use super::numbers::nanoseconds;
-use super::{Cell, Column, Style, Table};
+use super::{Cell, Spec, Style, Table};
 use crate::fit::{Family, Member};
 use crate::model::Size;
 use std::collections::BTreeSet;
@@ -13,17 +13,13 @@ const MOST_COLUMNS: usize = 50;
 /// The table of `family`.
 pub fn parameter_table(family: &Family) -> Table {
     let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
-    let mut columns = vec![Column::right(&family.parameter)];
-    columns.extend(members.iter().map(|member| Column::right(&member.series.label())));
+    let mut specs =
+        vec![Spec::right(&family.parameter, |value: &u64| Cell::number(Size(*value).to_string(), *value as f64))];
+    specs.extend(members.iter().map(|m| Spec::right(&m.series.label(), move |value: &u64| cost(m, *value))));
     let points = members.iter().flat_map(|member| &member.series.points);
     let values: BTreeSet<u64> = points.map(|point| point.value).collect();
-    let rows = values.into_iter().map(|value| row(members, value)).collect();
-    Table { title: format!("by {}, ns/op", family.parameter), columns, rows, notes: notes(family) }
-}
-
-fn row(members: &[Member], value: u64) -> Vec<Cell> {
-    let first = Cell { text: Size(value).to_string(), raw: Some(value.to_string()), style: Style::Plain };
-    std::iter::once(first).chain(members.iter().map(|member| cost(member, value))).collect()
+    let values: Vec<u64> = values.into_iter().collect();
+    Table::of(&specs, &values).titled(format!("by {}, ns/op", family.parameter)).noted(notes(family))
 }
 
 /// Empty where it was not measured, a dash where it has no cost.
@@ -57,7 +53,7 @@ pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     let first = column_width(table, 0);
     let mut parts: Vec<Vec<usize>> = Vec::new();
     let mut used = usize::MAX;
-    for column in 1..table.columns.len() {
+    for column in 1..table.columns().len() {
         let needs = column_width(table, column) + 2;
         if used.saturating_add(needs) > limit || parts.is_empty() {
             parts.push(vec![0]);
@@ -69,14 +65,14 @@ pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     let last = parts.len().saturating_sub(1);
     let page = |(i, part): (usize, &Vec<usize>)| {
         let page = table.select(part);
-        if i == last { page } else { Table { notes: vec![], ..page } }
+        if i == last { page } else { page.noted(vec![]) }
     };
     parts.iter().enumerate().map(page).collect()
 }
 
 fn column_width(table: &Table, column: usize) -> usize {
-    let cells = table.rows.iter().map(|row| row[column].text.chars().count());
-    cells.chain([table.columns[column].title.chars().count()]).max().unwrap_or(0)
+    let cells = table.rows().iter().map(|row| row[column].text.chars().count());
+    cells.chain([table.columns()[column].title.chars().count()]).max().unwrap_or(0)
 }
 
 #[cfg(test)]

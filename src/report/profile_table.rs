@@ -2,7 +2,7 @@
 //! accounting below. `cli::show` and `cli::trace` call it by `write_profile`.
 
 use super::numbers::{significant, thousands};
-use super::{Cell, Column, Format, Screen, Style, Table, class_words, profile_words, write_table};
+use super::{Cell, Format, Records, Screen, Spec, Table, class_words, profile_words, write_table};
 use crate::model::{By, CallCount, Profile, Total};
 use anyhow::Result;
 use std::io::Write;
@@ -18,57 +18,58 @@ pub fn write_profile(profile: &Profile, by: By, format: Format, screen: Screen, 
     }
 }
 
-/// One row a call (or class, or process and call), the dearest first, and a line of totals.
+/// One row a call (or class, or process and call), the dearest first, and for people a line of totals.
 pub fn profile_table(profile: &Profile, by: By) -> Table {
-    let totals = profile.totals(by);
-    let mut rows: Vec<Vec<Cell>> = totals.iter().map(|total| row(profile, by, total)).collect();
-    if !rows.is_empty() {
-        let all = Total { process: String::new(), count: CallCount { call: "total".into(), ..profile.all_calls() } };
-        let heading = |cell: Cell| Cell { style: Style::Heading, ..cell };
-        rows.push(row(profile, by, &all).into_iter().map(heading).collect());
+    let (columns, mut totals) = (columns(profile, by), profile.totals(by));
+    let records = Records::of(&columns, &totals);
+    let rows = totals.len();
+    if rows > 0 {
+        let count = CallCount { call: "total".into(), ..profile.all_calls() };
+        totals.push(Total { process: String::new(), count });
     }
-    let table = Table { title: profile_words::title(profile), columns: columns(by), rows, notes: vec![] };
-    Table { notes: profile_words::notes(profile), ..table }
+    let table = Table::of(&columns, &totals).with_headings(|row| row == rows).with_records(records);
+    table.titled(profile_words::title(profile)).noted(profile_words::notes(profile))
 }
 
-fn columns(by: By) -> Vec<Column> {
+fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
+    let call = || Spec::left("call", |t: &Total| t.count.call.clone().into()).text("call", |t| t.count.call.clone());
+    let class = |t: &Total| class_words::class(&t.count.class);
+    let quantile = move |t: &Total, share| (by == By::Call).then(|| profile.duration_ns(&t.count.call, share))?;
+    let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
     let mut columns = match by {
-        By::Call => vec![Column::left("call")],
-        By::Class => vec![Column::left("call"), Column::left("class")],
-        By::Process => vec![Column::left("process"), Column::left("call")],
+        By::Call => vec![call()],
+        By::Class => vec![call(), Spec::left("class", move |t| class(t).into()).text("class", class)],
+        By::Process => {
+            let process = |t: &Total| t.process.clone();
+            vec![Spec::left("process", move |t| process(t).into()).text("process", process), call()]
+        }
     };
+    let micro = |ns: f64| ns / 1e3;
     columns.extend([
-        Column::right("calls"),
-        Column::right("errors").expendable(1),
-        Column::right("on CPU s"),
-        Column::right("blocked s"),
-        Column::right("mean us").expendable(3),
-        Column::right("p50 us").expendable(4),
-        Column::right("p99 us").expendable(5),
-        Column::right("% wall"),
+        Spec::right("calls", |t: &Total| Cell::number(thousands(t.count.calls as f64), t.count.calls as f64))
+            .count("calls", |t| t.count.calls),
+        Spec::right("errors", |t: &Total| failures(t.count.failures()))
+            .expendable(1)
+            .count("errors", |t| t.count.failures()),
+        Spec::right("on CPU s", |t: &Total| seconds(t.count.on_cpu_ns))
+            .number("on_cpu_s", |t| Some(t.count.on_cpu_ns? as f64 / 1e9)),
+        Spec::right("blocked s", |t: &Total| seconds(t.count.blocked_ns))
+            .number("blocked_s", |t| Some(t.count.blocked_ns? as f64 / 1e9)),
+        Spec::right("mean us", |t: &Total| micros(t.count.mean_ns()))
+            .expendable(3)
+            .number("mean_us", move |t| t.count.mean_ns().map(micro)),
+        Spec::right("p50 us", move |t: &Total| micros(quantile(t, 0.5)))
+            .expendable(4)
+            .number("p50_us", move |t| quantile(t, 0.5).map(micro)),
+        Spec::right("p99 us", move |t: &Total| micros(quantile(t, 0.99)))
+            .expendable(5)
+            .number("p99_us", move |t| quantile(t, 0.99).map(micro)),
+        Spec::right("% wall", move |t: &Total| {
+            percent(t).map_or(Cell::default(), |p| Cell::number(format!("{p:.1}"), p))
+        })
+        .number("wall_percent", percent),
     ]);
     columns
-}
-
-fn row(profile: &Profile, by: By, total: &Total) -> Vec<Cell> {
-    let count = &total.count;
-    let mut cells: Vec<Cell> = match by {
-        By::Call => vec![count.call.as_str().into()],
-        By::Class => vec![count.call.as_str().into(), class_words::class(&count.class).into()],
-        By::Process => vec![total.process.as_str().into(), count.call.as_str().into()],
-    };
-    let quantile = |share| (by == By::Call).then(|| profile.duration_ns(&count.call, share))?;
-    cells.extend([
-        Cell::number(thousands(count.calls as f64), count.calls as f64),
-        failures(count.failures()),
-        seconds(count.on_cpu_ns),
-        seconds(count.blocked_ns),
-        micros(count.mean_ns()),
-        micros(quantile(0.5)),
-        micros(quantile(0.99)),
-        share(count.elapsed_ns(), profile.usage.wall_ns),
-    ]);
-    cells
 }
 
 fn failures(count: u64) -> Cell {
@@ -84,8 +85,6 @@ fn micros(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(significant(ns / 1e3), ns / 1e3))
 }
 
-fn share(elapsed_ns: Option<u64>, wall_ns: Option<u64>) -> Cell {
-    let (Some(elapsed), Some(wall)) = (elapsed_ns, wall_ns.filter(|wall| *wall > 0)) else { return Cell::default() };
-    let percent = 100.0 * elapsed as f64 / wall as f64;
-    Cell::number(format!("{percent:.1}"), percent)
+fn percent_of_wall(elapsed_ns: Option<u64>, wall_ns: Option<u64>) -> Option<f64> {
+    Some(100.0 * elapsed_ns? as f64 / wall_ns.filter(|wall| *wall > 0)? as f64)
 }

@@ -1,9 +1,10 @@
 //! What a study adds to a table: its title, question and answer, the column of scaled costs, and the cells of derived rows.
 
 use super::numbers::{nanoseconds, percent, thousands, three_figures};
+use super::run_columns::Line;
 use super::{Cell, Style};
 use crate::derive::{DerivedRow, Value};
-use crate::model::{Combination, Scale, StudyView};
+use crate::model::{Case, Combination, Scale, StudyView};
 use crate::summary::{Row, Summary};
 use std::collections::BTreeSet;
 
@@ -30,13 +31,20 @@ impl<'a> Scaled<'a> {
             .map_or("scaled".to_string(), |scale| format!("{} per {}", scale.unit, thousands(scale.calls as f64)))
     }
 
-    pub fn row(&self, row: &Row) -> Cell {
+    pub fn line(&self, line: &Line) -> Cell {
+        match line {
+            Line::Record(row) => self.row(row),
+            Line::Derived(row) => self.derived(row),
+        }
+    }
+
+    fn row(&self, row: &Row) -> Cell {
         let scale = self.study.and_then(|study| study.scale(row.case.label()));
         let figure = row.figure.as_ref().ok();
         scale.zip(figure).map_or(Cell::default(), |(scale, figure)| self.cell(scale, figure.median.0))
     }
 
-    pub fn derived(&self, row: &DerivedRow) -> Cell {
+    fn derived(&self, row: &DerivedRow) -> Cell {
         let value = row.value.as_ref().ok();
         row.scale.as_ref().zip(value).map_or(Cell::default(), |(scale, value)| self.cell(scale, value.value))
     }
@@ -70,14 +78,14 @@ pub fn notes(summary: &Summary) -> Vec<String> {
     texts.iter().filter(|(_, text)| !text.is_empty()).map(|(what, text)| format!("{what}: {}", flat(text))).collect()
 }
 
+/// What a derived row is called by, as a case without an environment.
+pub fn derived_case(row: &DerivedRow) -> Case {
+    Case { name: Some(row.name.clone()), params: row.params.clone(), environment: String::new(), ..Case::native("") }
+}
+
 /// `lstat - fstat depth=4 = difference`
 pub fn derived_name(row: &DerivedRow) -> Cell {
-    let case = crate::model::Case {
-        name: Some(row.name.clone()),
-        params: row.params.clone(),
-        ..crate::model::Case::native("")
-    };
-    Cell::styled(format!("{case} ({})", kind(row)), Style::Heading)
+    Cell::styled(format!("{} ({})", derived_case(row), kind(row)), Style::Heading)
 }
 
 pub fn kind(row: &DerivedRow) -> &'static str {
@@ -87,28 +95,33 @@ pub fn kind(row: &DerivedRow) -> &'static str {
     }
 }
 
-/// The value, its interval, and half the interval's width.
-pub fn derived_figures(row: &DerivedRow) -> [Cell; 3] {
-    let value = match &row.value {
-        Ok(value) => value,
-        Err(_) => return [Cell::styled("-", Style::Faint), Cell::default(), Cell::default()],
-    };
-    let number = |v: f64| match row.combination {
-        Combination::Difference => nanoseconds(v),
-        Combination::Ratio => format!("{v:.3}"),
-    };
+fn number(row: &DerivedRow, value: f64) -> String {
+    match row.combination {
+        Combination::Difference => nanoseconds(value),
+        Combination::Ratio => format!("{value:.3}"),
+    }
+}
+
+/// The value; a dash where there is none.
+pub fn derived_value(row: &DerivedRow) -> Cell {
+    let Ok(Value { value, .. }) = row.value else { return Cell::styled("-", Style::Faint) };
     let unit = if row.combination == Combination::Ratio { "x " } else { "" };
-    let interval = value.low_high.map(|(low, high)| format!("{} .. {}", number(low), number(high)));
-    let half = half_width(value).map(|p| Cell::number(format!("{}%", percent(p)), p));
-    [
-        Cell::number(format!("{unit}{}", number(value.value)), value.value),
-        Cell::from(interval.unwrap_or_default()),
-        half.unwrap_or_default(),
-    ]
+    Cell::number(format!("{unit}{}", number(row, value)), value)
+}
+
+pub fn derived_interval(row: &DerivedRow) -> Cell {
+    let interval = row.value.as_ref().ok().and_then(|value| value.low_high);
+    let text = interval.map(|(low, high)| format!("{} .. {}", number(row, low), number(row, high)));
+    Cell::from(text.unwrap_or_default())
+}
+
+pub fn derived_precision(row: &DerivedRow) -> Cell {
+    half_width_percent(row).map_or(Cell::default(), |p| Cell::number(format!("{}%", percent(p)), p))
 }
 
 /// Half the interval's width in percent of the value; `None` where the value is too near to 0 to be a measure.
-fn half_width(value: &Value) -> Option<f64> {
+pub fn half_width_percent(row: &DerivedRow) -> Option<f64> {
+    let value = row.value.as_ref().ok()?;
     let (low, high) = value.low_high?;
     Some(50.0 * (high - low) / value.value.abs()).filter(|percent| *percent < 100.0)
 }

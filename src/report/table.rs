@@ -1,4 +1,6 @@
-//! A table without a format: columns, rows of cells, and notes below.
+//! A table without a format: columns, rows of cells, notes below, and the records behind it.
+
+use super::spec::{self, Records, Spec};
 
 /// On which side a column's cells stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,65 +51,106 @@ pub enum Style {
     Faint,
 }
 
-/// What stands in one row under one column.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What people read in one row under one column.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// For people: rounded, with units.
+    /// Rounded, with units.
     pub text: String,
-    /// For machines: the full number; `None` where the text is the value.
-    pub raw: Option<String>,
+    /// The number behind it, which pages sort by.
+    pub value: Option<f64>,
     pub style: Style,
 }
 
 impl Cell {
-    /// Text that reads well to people, and the exact number behind it. What is none (a ratio to nothing) is not shown.
-    pub fn number(text: impl Into<String>, raw: f64) -> Cell {
-        if !raw.is_finite() {
+    /// Text that reads well, and the exact number behind it. What is none (a ratio to nothing) is not shown.
+    pub fn number(text: impl Into<String>, value: f64) -> Cell {
+        if !value.is_finite() {
             return Cell::default();
         }
-        Cell { text: text.into(), raw: Some(raw.to_string()), style: Style::Plain }
+        Cell { text: text.into(), value: Some(value), style: Style::Plain }
     }
 
     pub fn styled(text: impl Into<String>, style: Style) -> Cell {
-        Cell { text: text.into(), raw: None, style }
-    }
-
-    /// What CSV shows.
-    pub fn value(&self) -> &str {
-        self.raw.as_deref().unwrap_or(&self.text)
+        Cell { text: text.into(), value: None, style }
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Cell {
-        Cell { text: text.into(), raw: None, style: Style::Plain }
+        Cell { text: text.into(), value: None, style: Style::Plain }
     }
 }
 
-/// Columns, rows of as many cells, and lines below.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Columns, rows of as many cells, and lines below; and the records that programs get in their place. All of them are made
+/// from specifications, so that no row can be wider than another.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// A line above; empty for none.
     pub title: String,
-    pub columns: Vec<Column>,
-    pub rows: Vec<Vec<Cell>>,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+    records: Records,
     /// Lines below, in words.
     pub notes: Vec<String>,
 }
 
 impl Table {
-    /// The table without the columns in which no row says anything.
+    /// A row and a record for each of `rows`.
+    pub fn of<R>(specs: &[Spec<'_, R>], rows: &[R]) -> Table {
+        Table {
+            columns: spec::columns(specs),
+            rows: rows.iter().map(|row| spec::cells(specs, row)).collect(),
+            records: Records::of(specs, rows),
+            ..Table::default()
+        }
+    }
+
+    /// The same with other records: where programs get rows that differ from those for people.
+    pub fn with_records(self, records: Records) -> Table {
+        Table { records, ..self }
+    }
+
+    pub fn titled(self, title: impl Into<String>) -> Table {
+        Table { title: title.into(), ..self }
+    }
+
+    pub fn noted(self, notes: Vec<String>) -> Table {
+        Table { notes, ..self }
+    }
+
+    /// The same with the cells of some rows, by index, as headings: sums.
+    pub fn with_headings(mut self, is_heading: impl Fn(usize) -> bool) -> Table {
+        let rows = self.rows.iter_mut().enumerate().filter(|(i, _)| is_heading(*i));
+        rows.flat_map(|(_, row)| row).for_each(|cell| cell.style = Style::Heading);
+        self
+    }
+
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// As many cells each as there are columns.
+    pub fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
+    }
+
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The table for people without the columns in which no row says anything.
     pub fn without_empty(&self) -> Table {
         let says = |i: &usize| self.rows.iter().any(|row| !row[*i].text.is_empty());
         self.select(&(0..self.columns.len()).filter(says).collect::<Vec<_>>())
     }
 
-    /// A table that shows `keep` only, by index, in that order.
+    /// A table for people that shows `keep` only, by index, in that order.
     pub fn select(&self, keep: &[usize]) -> Table {
         Table {
             title: self.title.clone(),
             columns: keep.iter().map(|i| self.columns[*i].clone()).collect(),
             rows: self.rows.iter().map(|row| keep.iter().map(|i| row[*i].clone()).collect()).collect(),
+            records: Records::default(),
             notes: self.notes.clone(),
         }
     }

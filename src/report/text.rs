@@ -17,7 +17,7 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
         write_note(&table.title, screen.width, out)?;
         writeln!(out)?;
     }
-    if !table.rows.is_empty() {
+    if !table.rows().is_empty() {
         let drawn = draw(table, screen).to_string();
         for line in drawn.lines() {
             writeln!(out, "{}", line.trim_end())?;
@@ -41,12 +41,12 @@ pub fn write_lines(lines: impl IntoIterator<Item = impl AsRef<str>>, out: &mut d
 
 /// The table without the columns that must go for its rows to fit `width` unwrapped.
 fn fit(table: &Table, width: Option<u16>) -> Table {
-    let mut keep: Vec<usize> = (0..table.columns.len()).collect();
+    let mut keep: Vec<usize> = (0..table.columns().len()).collect();
     let Some(width) = width else { return table.select(&keep) };
     while natural_width(table, &keep) > usize::from(width) {
-        let most = keep.iter().copied().max_by_key(|i| (table.columns[*i].expendable, *i));
+        let most = keep.iter().copied().max_by_key(|i| (table.columns()[*i].expendable, *i));
         match most {
-            Some(i) if table.columns[i].expendable > 0 => keep.retain(|k| *k != i),
+            Some(i) if table.columns()[i].expendable > 0 => keep.retain(|k| *k != i),
             _ => break,
         }
     }
@@ -59,9 +59,9 @@ const NARROWEST: usize = 18;
 /// Columns that the chosen cells take, two spaces between them, where wrapping ones are broken.
 fn natural_width(table: &Table, keep: &[usize]) -> usize {
     let widest = |i: usize| {
-        let cells = table.rows.iter().map(|row| row[i].text.chars().count().min(LONGEST_CELL));
-        let width = cells.chain([table.columns[i].title.chars().count()]).max().unwrap_or(0);
-        if table.columns[i].wraps { width.min(NARROWEST) } else { width }
+        let cells = table.rows().iter().map(|row| row[i].text.chars().count().min(LONGEST_CELL));
+        let width = cells.chain([table.columns()[i].title.chars().count()]).max().unwrap_or(0);
+        if table.columns()[i].wraps { width.min(NARROWEST) } else { width }
     };
     keep.iter().map(|i| widest(*i) + 2).sum::<usize>().saturating_sub(2)
 }
@@ -81,13 +81,13 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
         true => drawn.enforce_styling(),
         false => drawn.force_no_tty(),
     };
-    drawn.set_header(table.columns.iter().map(|c| cell(&c.title, Style::Heading, c.align)));
-    for row in &table.rows {
-        drawn.add_row(row.iter().zip(&table.columns).map(|(c, column)| cell(&c.text, c.style, column.align)));
+    drawn.set_header(table.columns().iter().map(|c| cell(&c.title, Style::Heading, c.align)));
+    for row in table.rows() {
+        drawn.add_row(row.iter().zip(table.columns()).map(|(c, column)| cell(&c.text, c.style, column.align)));
     }
-    let last = table.columns.len().saturating_sub(1);
+    let last = table.columns().len().saturating_sub(1);
     for (i, column) in drawn.column_iter_mut().enumerate() {
-        if !table.columns[i].wraps {
+        if !table.columns()[i].wraps {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
         column.set_padding((0, if i == last { 0 } else { 2 }));

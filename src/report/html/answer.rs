@@ -83,7 +83,7 @@ fn derived(html: &mut Markup, detail: &Detail) {
     html.raw("<ul class=\"derived\">");
     let several = rows.iter().any(|row| row.environment != rows[0].environment);
     for row in rows {
-        let [value, interval, _] = study_words::derived_figures(row);
+        let (value, interval) = (study_words::derived_value(row), study_words::derived_interval(row));
         let unit = if row.combination == crate::model::Combination::Difference { " ns" } else { "" };
         let place = if several { format!(" in {}", row.environment) } else { String::new() };
         html.raw("<li><span>").text(&cut(&study_words::derived_name(row).text, NAME)).text(&cut(&place, NAME));

@@ -35,12 +35,11 @@ pub fn cell(html: &mut Markup, content: &Cell, align: Align) {
 pub fn column_cell(html: &mut Markup, cell: &Cell, column: &Column) {
     html.raw("<td");
     classes(html, cell.style, column);
-    let value = cell.raw.as_ref().and_then(|raw| raw.parse::<f64>().ok());
-    if let Some(value) = value.filter(|value| value.is_finite()) {
+    if let Some(value) = cell.value.filter(|value| value.is_finite()) {
         html.attribute("data-v", &compact(value));
     }
     // What is divided by a cost of 0 is no number.
-    let text = if value.is_some_and(|value| !value.is_finite()) { "?" } else { &cell.text };
+    let text = if cell.value.is_some_and(|value| !value.is_finite()) { "?" } else { &cell.text };
     html.raw(">").text(&cut(text, MOST)).raw("</td>");
 }
 
@@ -77,14 +76,21 @@ pub fn compact(value: f64) -> String {
     short.parse::<f64>().map_or(short, |value| value.to_string())
 }
 
+/// The cells of a row, of which the first names it.
+pub fn row(html: &mut Markup, cells: &[Cell], columns: &[Column]) {
+    for (i, (content, column)) in cells.iter().zip(columns).enumerate() {
+        if i == 0 { name(html, &content.text) } else { column_cell(html, content, column) }
+    }
+}
+
 /// A whole table without anything to sort.
 pub fn plain(html: &mut Markup, table: &Table, caption: &str) {
     open(html, caption, "plain");
     let align = |i: usize, column: &Column| if i == 0 { Align::Left } else { column.align };
-    head(html, table.columns.iter().enumerate().map(|(i, column)| (column.title.as_str(), align(i, column))));
-    for row in &table.rows {
+    head(html, table.columns().iter().enumerate().map(|(i, column)| (column.title.as_str(), align(i, column))));
+    for row in table.rows() {
         html.raw("<tr>");
-        for (i, (content, column)) in row.iter().zip(&table.columns).enumerate() {
+        for (i, (content, column)) in row.iter().zip(table.columns()).enumerate() {
             if i == 0 { name(html, &content.text) } else { cell(html, content, column.align) }
         }
         html.raw("</tr>");
@@ -108,6 +114,7 @@ pub fn notes<'a>(html: &mut Markup, notes: impl Iterator<Item = &'a String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Spec;
 
     #[test]
     fn numbers_for_sorting_are_short_and_exact_enough() {
@@ -116,10 +123,9 @@ mod tests {
 
     #[test]
     fn a_table_has_a_caption_and_scopes() {
-        let columns = vec![Column::left("a"), Column::right("<b>")];
-        let rows = vec![vec![Cell::from("x & y"), Cell::number("1.0", 1.0)]];
+        let specs = [Spec::left("a", |_| "x & y".into()), Spec::right("<b>", |v: &f64| Cell::number("1.0", *v))];
         let mut html = Markup::new();
-        plain(&mut html, &Table { columns, rows, ..Table::default() }, "What");
+        plain(&mut html, &Table::of(&specs, &[1.0]), "What");
         assert_eq!(
             html.as_str(),
             "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-label=\"What\"><table class=\"plain\"><caption>What\

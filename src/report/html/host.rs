@@ -7,7 +7,7 @@ use crate::model::Host;
 use crate::report::markup::{Markup, cut};
 use crate::report::numbers::{date, three_figures};
 use crate::report::portrait::Portrait;
-use crate::report::{Cell, Column, Table};
+use crate::report::{Cell, Spec, Table};
 
 /// `AMD EPYC, Linux 6.18, kvm`
 pub fn one_line(info: &ColumnInfo) -> String {
@@ -109,18 +109,16 @@ fn measured_by(info: &ColumnInfo) -> String {
 
 /// Facts as rows and files as columns; what no file tells is named below.
 fn facts_table(files: &[Portrait]) -> Table {
-    let mut columns = vec![Column::left("fact")];
-    columns.extend(files.iter().map(|file| Column::left(file.label())));
-    let (mut rows, mut unknown) = (Vec::new(), Vec::new());
-    for (name, fact) in FACTS {
-        let values: Vec<Option<String>> = files.iter().map(fact).collect();
-        if values.iter().all(Option::is_none) {
-            unknown.push(name);
-            continue;
-        }
-        let cells = values.into_iter().map(|value| Cell::from(value.unwrap_or("unknown".to_string())));
-        rows.push(std::iter::once(Cell::from(name)).chain(cells).collect());
-    }
+    let values = |fact: &Fact| -> Vec<Option<String>> { files.iter().map(fact.1).collect() };
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        FACTS.iter().map(|fact| (fact.0, values(fact))).partition(|(_, values)| values.iter().any(Option::is_some));
+    let mut specs = vec![Spec::left("fact", |(name, _): &(&str, Vec<Option<String>>)| (*name).into())];
+    specs.extend(files.iter().enumerate().map(|(i, file)| {
+        Spec::left(file.label(), move |(_, values): &(&str, Vec<Option<String>>)| {
+            Cell::from(values[i].clone().unwrap_or("unknown".to_string()))
+        })
+    }));
+    let unknown: Vec<&str> = unknown.into_iter().map(|(name, _)| name).collect();
     let notes = if unknown.is_empty() { vec![] } else { vec![format!("Not known: {}.", unknown.join(", "))] };
-    Table { title: String::new(), columns, rows, notes }
+    Table::of(&specs, &known).noted(notes)
 }

@@ -6,15 +6,14 @@ use super::page::Page;
 use crate::compare::area;
 use crate::report::detail::Detail;
 use crate::report::distribution::BINS_RULE;
-use crate::report::environment_table::environments;
 use crate::report::figure::{Distribution, Kernel};
 use crate::report::figures::{kernel, modes_in_words, name};
 use crate::report::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
 use crate::report::portrait::Portrait;
-use crate::report::summary_table::plain_table;
+use crate::report::run_columns;
 use crate::report::svg::spark;
-use crate::report::{Align, Cell, Style};
+use crate::report::{Align, Table};
 use crate::stats::TWO_MODES_RULE;
 use crate::summary::{Row, Summary};
 use indexmap::IndexSet;
@@ -87,43 +86,21 @@ pub fn close_controls(html: &mut Markup) {
 fn table(html: &mut Markup, detail: &Detail, caption: &str) {
     let summary = &detail.summary;
     let rows: Vec<&Row> = summary.rows.iter().collect();
-    let table = plain_table(summary, &rows);
-    let several = environments(summary).len() > 1;
+    let lines = run_columns::lines(summary, &rows);
+    let table = Table::of(&run_columns::columns(summary), &lines);
     cells::open(html, caption, "ops");
-    let titles = table.columns.iter().map(|column| (column.title.as_str(), column.align));
-    let (first, rest): (Vec<_>, Vec<_>) = titles.enumerate().partition(|(i, _)| *i == 0);
-    let environment = several.then_some(("environment", Align::Left));
-    let more = [("samples", Align::Left), ("notes", Align::Left)];
-    cells::head(html, unnumbered(first).chain(environment).chain(unnumbered(rest)).chain(more));
+    let titles = table.columns().iter().map(|column| (column.title.as_str(), column.align));
+    cells::head(html, titles.chain([("samples", Align::Left), ("notes", Align::Left)]));
     let texts = note_texts(summary);
-    for (i, line) in table.rows.iter().enumerate() {
-        // Behind the rows of records stand those that a study derives.
-        let row = rows.get(i).copied();
-        open_row(html, row, detail.distributions.get(i).and_then(Option::as_ref));
-        for (j, (content, column)) in line.iter().zip(&table.columns).enumerate() {
-            if j == 0 {
-                cells::name(html, &content.text);
-                several.then(|| cells::cell(html, &environment_cell(summary, i), Align::Left));
-            } else {
-                cells::column_cell(html, content, column);
-            }
-        }
-        samples(html, detail.distributions.get(i).and_then(Option::as_ref));
-        notes(html, row, &texts);
+    for (i, (line, cells)) in lines.iter().zip(table.rows()).enumerate() {
+        let distribution = detail.distributions.get(i).and_then(Option::as_ref);
+        open_row(html, line.row(), distribution);
+        cells::row(html, cells, table.columns());
+        samples(html, distribution);
+        notes(html, line.row(), &texts);
         html.raw("</tr>");
     }
     cells::close(html);
-}
-
-fn unnumbered(titles: Vec<(usize, (&str, Align))>) -> impl Iterator<Item = (&str, Align)> {
-    titles.into_iter().map(|(_, title)| title)
-}
-
-/// The environment of a row, be it of a record or derived.
-fn environment_cell(summary: &Summary, index: usize) -> Cell {
-    let derived = || summary.derived.get(index - summary.rows.len()).map(|row| row.environment.as_str());
-    let of_record = summary.rows.get(index).map(|row| row.case.environment.as_str());
-    Cell::styled(of_record.or_else(derived).unwrap_or_default(), Style::Faint)
 }
 
 /// A row, with its area and what the controls choose by.
