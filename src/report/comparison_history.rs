@@ -1,6 +1,7 @@
 //! Machines over time: a table of changes for each machine, below it what else must be known; and the same as CSV.
 
 use super::comparison_words::{number, share};
+use super::condition_words::host_change;
 use super::numbers::{date, nanoseconds};
 use super::{Cell, Column, Format, Screen, Style, Table, write_notes, write_table};
 use crate::compare::history::{Change, Machine, Series};
@@ -63,7 +64,7 @@ fn row(machine: &Machine, series: &Series, change: &Change) -> Vec<Cell> {
     let style = if change.ratio() > 1.0 { Style::Bad } else { Style::Good };
     let what = match change.host_changes.is_empty() {
         true => "nothing that is known".to_string(),
-        false => change.host_changes.join("; "),
+        false => host_changes(change),
     };
     vec![
         Cell::from(date(machine.runs[change.run].started_unix_s)),
@@ -73,6 +74,10 @@ fn row(machine: &Machine, series: &Series, change: &Change) -> Vec<Cell> {
         Cell::styled(number(change.ratio()), style),
         Cell::from(what),
     ]
+}
+
+fn host_changes(change: &Change) -> String {
+    change.host_changes.iter().map(host_change).collect::<Vec<_>>().join("; ")
 }
 
 /// With its environment where the machine has several.
@@ -136,7 +141,7 @@ pub fn write_history_csv(machines: &[Machine], out: &mut dyn Write) -> Result<()
             run.label.clone(),
             run.started_unix_s.to_string(),
         ];
-        let last = change.host_changes.join("; ");
+        let last = host_changes(change);
         texts.into_iter().chain(numbers).chain([last]).map(Cell::from).collect()
     };
     let mut rows = Vec::new();
