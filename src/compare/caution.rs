@@ -3,6 +3,7 @@
 
 use super::conditions::Known;
 use super::verdict::Ratio;
+use crate::summary::StateChange;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +16,8 @@ pub enum Caution {
     TaxesDiffer { kinds: Vec<BTreeSet<String>> },
     /// The reference call itself costs something else than in the baseline.
     ReferenceMoved { moved: Vec<Moved> },
-    /// The kernel's state changed during these runs.
-    StateChanged { columns: Vec<usize> },
+    /// The kernel's state changed during these runs, and how.
+    StateChanged { changes: Vec<(usize, StateChange)> },
     /// A condition that is not the same in all columns; `None` where it is unknown.
     FactDiffers { fact: &'static str, values: Vec<Option<Known>> },
     /// Mitigations that not all have, by column; published runs are left out.

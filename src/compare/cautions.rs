@@ -16,10 +16,10 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     let infos: Vec<&ColumnInfo> = columns.iter().map(|column| &column.info).collect();
     let mut found = Vec::new();
     found.extend(same_run(&infos));
-    found.extend(of_columns(&infos, |info| !info.complete).map(|columns| Caution::Incomplete { columns }));
+    found.extend(incomplete(&infos));
     found.extend(taxes(&infos));
     found.extend(reference_moved(columns, baseline, reference));
-    found.extend(of_columns(&infos, state_changed).map(|columns| Caution::StateChanged { columns }));
+    found.extend(state_changed(&infos));
     found.extend(facts(&infos));
     found.extend(mitigations(&infos));
     found.extend(unproven(infos.len(), rows, baseline));
@@ -29,11 +29,7 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     found
 }
 
-/// The columns that something holds of; `None` where it holds of none.
-fn of_columns(infos: &[&ColumnInfo], holds: impl Fn(&ColumnInfo) -> bool) -> Option<Vec<usize>> {
-    some((0..infos.len()).filter(|column| holds(infos[*column])).collect())
-}
-
+/// `None` where there are none.
 fn some<T>(found: Vec<T>) -> Option<Vec<T>> {
     (!found.is_empty()).then_some(found)
 }
@@ -47,9 +43,20 @@ fn same_run(infos: &[&ColumnInfo]) -> Option<Caution> {
     Some(Caution::SameRun { copies })
 }
 
-/// The state that the samples show, not what a file says of it.
-fn state_changed(info: &ColumnInfo) -> bool {
-    info.warnings.iter().any(|warning| matches!(warning, RunWarning::StateChanged(_)))
+fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let columns = (0..infos.len()).filter(|column| !infos[*column].complete);
+    some(columns.collect()).map(|columns| Caution::Incomplete { columns })
+}
+
+/// The changes that the samples show, not what a file says of them.
+fn state_changed(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let change = |warning: &RunWarning| match warning {
+        RunWarning::StateChanged(change) => Some(change.clone()),
+        _ => None,
+    };
+    let changes = infos.iter().enumerate();
+    let changes = changes.filter_map(|(column, info)| Some((column, info.warnings.iter().find_map(change)?)));
+    some(changes.collect()).map(|changes| Caution::StateChanged { changes })
 }
 
 fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {
@@ -176,7 +183,8 @@ mod tests {
         };
         let changed = |runs: &[Run]| found(runs).into_iter().find(|one| matches!(one, Caution::StateChanged { .. }));
         assert_eq!(changed(&[of(0), of(0)]), None);
-        assert_eq!(changed(&[of(0), of(80)]), Some(Caution::StateChanged { columns: vec![1] }));
+        let change = summary::StateChange { share: 0.8, kept: 0..7, blocks: 12 };
+        assert_eq!(changed(&[of(0), of(80)]), Some(Caution::StateChanged { changes: vec![(1, change)] }));
     }
 
     #[test]

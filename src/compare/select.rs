@@ -27,7 +27,7 @@ pub enum Order {
     /// As in the study, else as in the first file.
     #[default]
     Asked,
-    /// What became slower most first; rows without a ratio last.
+    /// What slowed down most first; rows without a ratio last.
     Ratio,
     /// By name.
     Name,

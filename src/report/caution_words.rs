@@ -3,6 +3,7 @@
 use super::comparison_notes::some;
 use super::condition_words::{known, shortened};
 use crate::compare::{Caution, Comparison, Moved};
+use crate::summary::StateChange;
 use indexmap::IndexMap;
 
 /// A line for each caution, for output that has the ratios relative to the reference call.
@@ -31,9 +32,7 @@ pub fn line(comparison: &Comparison, caution: &Caution) -> String {
             format!("taxes on every system call differ: {}", by_file(texts))
         }
         Caution::ReferenceMoved { moved } => reference_moved(comparison, moved),
-        Caution::StateChanged { columns } => {
-            in_files("the kernel's state changed during the run, of which the longer stretch counts", columns)
-        }
+        Caution::StateChanged { changes } => state_changed(comparison, changes),
         Caution::FactDiffers { fact, values } => {
             let texts = values.iter().map(|value| known(value.as_ref())).enumerate().collect();
             format!("{fact}: {}", by_file(texts))
@@ -51,6 +50,14 @@ pub fn line(comparison: &Comparison, caution: &Caution) -> String {
         }
         Caution::Unsought { records, most } => unsought(*records, *most),
     }
+}
+
+fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> String {
+    let one = |(column, change): &(usize, StateChange)| {
+        format!("{} (getppid {:+.0}%)", comparison.columns[*column].label, change.share * 100.0)
+    };
+    let files: Vec<String> = changes.iter().map(one).collect();
+    format!("the kernel's state changed during the run, of which the longer stretch counts: {}", some(&files))
 }
 
 /// How to read the ratios where the reference call moved.
@@ -112,7 +119,7 @@ mod tests {
     use super::*;
     use crate::compare::synthetic::{entering, named, published, record, run};
     use crate::compare::{Column, Options, compare};
-    use crate::model::{Host, Run, Source, Tax};
+    use crate::model::{Host, Role, Run, Source, Tax};
 
     fn told(runs: &[(&str, Run)]) -> Vec<String> {
         let columns: Vec<Column> = runs.iter().map(|(label, run)| Column::new(label, run)).collect();
@@ -158,6 +165,17 @@ mod tests {
         let moved = "the reference call id.getppid itself costs x1.500 (1.44 .. 1.56), work in user mode x1.00, in b";
         assert!(told[2].starts_with(moved) && told[2].ends_with(RELATIVE), "{told:?}");
         assert!(told[3].starts_with("kernel entries are not known for 3 rows (a, b)"), "{told:?}");
+    }
+
+    #[test]
+    fn a_change_of_state_is_told_with_its_size() {
+        let of = |operation: &str, by: u64| {
+            crate::summary::tests::record(operation, Role::Asked, move |i| if i < 7 { 100 } else { 100 + by })
+        };
+        let changed = run(vec![of("id.getppid", 80), of("call.spin", 0)]);
+        let told = told(&[("a", counted(Host::default())), ("b", changed)]);
+        let line = "the kernel's state changed during the run, of which the longer stretch counts: b (getppid +80%)";
+        assert!(told.iter().any(|own| own == line), "{told:?}");
     }
 
     #[test]
