@@ -1,32 +1,44 @@
 //! Several runs side by side: which costs differ, by how much, and what makes the comparison unfair. Pure: a run goes in as
 //! a [`Column`], which holds figures and no samples, so that many files fit into memory; out comes a [`Comparison`].
 //!
+//! Its files are layers, each of which imports only those before it: what a run is condensed to (`column`, `conditions`),
+//! what a comparison holds (`verdict`, `row`, `caution`), which records are one row (`select`, `index`, `matching`), whether
+//! they did the same work (`same_work`), what that means (`judge`), and what follows from it (`areas`, `derived`, `growth`,
+//! `cautions`, `history`). All of it is values; the words for them are in `report`.
+//!
 //! The `compare` command calls it, and the HTML report for its ratios. Not here: reading files and exit status
 //! (`cli::compare`), tables (`report`), the statistics themselves (`stats`).
 
 mod areas;
+mod caution;
 mod cautions;
 mod column;
+mod conditions;
 mod derived;
-mod facts;
+mod growth;
 pub mod history;
 mod index;
-mod rows;
+mod judge;
+mod matching;
+mod row;
+mod same_work;
 mod select;
 #[cfg(test)]
 pub mod synthetic;
 mod verdict;
-mod work;
 
 pub use areas::AreaMean;
+pub use caution::{Caution, Moved};
 pub use column::{Column, ColumnInfo, ColumnRow};
+pub use conditions::Known;
 pub use derived::ComparedDerived;
-pub use rows::{Cell, ComparedRow, Key, area};
+pub use growth::{Grown, Growth};
+pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
-pub use verdict::{Mark, Ratio, Verdict};
+pub use verdict::{Difference, Mark, Ratio, Verdict};
 
 use crate::model::StudyView;
-use rows::Standing;
+use judge::{Standing, standing};
 
 /// What is asked of a comparison.
 #[derive(Clone, Debug)]
@@ -63,8 +75,10 @@ pub struct Comparison {
     pub areas: Vec<AreaMean>,
     /// The reference system call (id.getppid) against the baseline's.
     pub reference: Vec<Verdict>,
-    /// What makes the comparison unfair or must be known to read it; one line each, of little weight last.
-    pub cautions: Vec<String>,
+    /// What makes the comparison unfair or must be known to read it; of little weight last.
+    pub cautions: Vec<Caution>,
+    /// What [`Comparison::limit_growth`] found; `None` where no limit was set.
+    pub growth: Option<Growth>,
     /// The study that selected the rows, with its scales; `None` without one.
     pub study: Option<StudyView>,
     /// Rows that [`Comparison::keep_differing`] left out.
@@ -81,12 +95,17 @@ pub struct LeftOut {
 }
 
 impl Comparison {
+    /// Finds the rows that surely grew by more than `limit`, a share, among those that are not left out.
+    pub fn limit_growth(&mut self, limit: f64) {
+        self.growth = Some(growth::beyond(&self.rows, limit));
+    }
+
     /// Leaves out the rows that do not surely differ by more than the margin in any column. Rows without any ratio stay, and
     /// those whose work differs. Means and cautions stay those of all rows.
     pub fn keep_differing(&mut self) {
         let margin = self.margin;
         let left_out = &mut self.left_out;
-        self.rows.retain(|row| match row.standing(margin) {
+        self.rows.retain(|row| match standing(row, margin) {
             Standing::Same => {
                 left_out.same += 1;
                 false
@@ -103,12 +122,12 @@ impl Comparison {
 /// Compares `columns`. Of no column the comparison is empty.
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let baseline = if options.baseline < columns.len() { options.baseline } else { 0 };
-    let rows::Matched { mut rows, unsought } = rows::matched(columns, &options.selection);
-    let reference = verdict::reference(columns, baseline, options.margin);
-    verdict::judge(&mut rows, columns, baseline, options.margin);
+    let matching::Matched { mut rows, unsought } = matching::matched(columns, &options.selection);
+    let reference = judge::reference(columns, baseline, options.margin);
+    judge::judge(&mut rows, columns, baseline, options.margin);
     let areas = areas::means(&rows, columns.len(), baseline);
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
-    cautions.extend(cautions::unsought(unsought));
+    cautions.extend((unsought > 0).then_some(Caution::Unsought { records: unsought, most: index::MOST_CANDIDATES }));
     select::sort(&mut rows, options.order, baseline);
     Comparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
@@ -119,7 +138,55 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         areas,
         reference,
         cautions,
+        growth: None,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),
         left_out: LeftOut::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::path::Path;
+
+    /// The code of each file of this module, without its tests.
+    fn files() -> BTreeMap<String, String> {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compare");
+        let read = |path: &Path| {
+            let text = std::fs::read_to_string(path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default().to_string();
+            (path.file_stem().unwrap().to_str().unwrap().to_string(), code)
+        };
+        let paths = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+        paths.map(|path| read(&path)).filter(|(name, _)| name != "synthetic").collect()
+    }
+
+    /// What a file imports of this module: the word behind each `super::`.
+    fn imports(code: &str) -> BTreeSet<String> {
+        let word = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        code.split("super::").skip(1).map(word).collect()
+    }
+
+    #[test]
+    fn no_file_imports_another_that_imports_it() {
+        let mut left: BTreeMap<String, BTreeSet<String>> =
+            files().into_iter().map(|(name, code)| (name, imports(&code))).collect();
+        assert!(left.len() > 10 && left["judge"].contains("verdict"), "{left:?}");
+        while !left.is_empty() {
+            let names: BTreeSet<String> = left.keys().cloned().collect();
+            let before = left.len();
+            left.retain(|_, imports| !imports.is_disjoint(&names));
+            assert!(left.len() < before, "in a circle, or upon one: {left:?}");
+        }
+    }
+
+    /// A name that is no file stands in the module itself, which imports all of its files.
+    #[test]
+    fn files_import_files_and_nothing_of_the_report() {
+        let files = files();
+        for (name, code) in &files {
+            assert!(imports(code).iter().all(|import| files.contains_key(import)), "{name}: {:?}", imports(code));
+            assert!(!code.contains("crate::report") && !code.contains("crate::compare"), "{name}");
+        }
     }
 }

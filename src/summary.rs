@@ -1,6 +1,10 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod warning;
+
+pub use warning::{RunWarning, StateChange, Warning};
+
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
     self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, REFERENCE,
@@ -8,7 +12,6 @@ use crate::model::{
 };
 use crate::stats::{self, Estimate, Interval, UserShare};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 
 /// A run in figures.
@@ -23,7 +26,7 @@ pub struct Summary {
     /// The study that the run was for.
     pub study: Option<StudyView>,
     /// What concerns all rows.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<RunWarning>,
 }
 
 /// One record in figures.
@@ -34,27 +37,6 @@ pub struct Row {
     pub entries: Option<Entries>,
     pub entries_status: EntriesStatus,
     pub warnings: Vec<Warning>,
-}
-
-/// What is doubtful about a row. Rows with the same doubt can be named together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    pub text: String,
-    /// What differs from row to row, e.g. `2.3%`; empty where nothing does.
-    pub detail: String,
-}
-
-impl Warning {
-    fn new(text: impl Into<String>) -> Warning {
-        Warning { text: text.into(), detail: String::new() }
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let colon = if self.detail.is_empty() { "" } else { ": " };
-        write!(f, "{}{colon}{}", self.text, self.detail)
-    }
 }
 
 /// The cost of a case.
@@ -86,8 +68,8 @@ impl Figure {
 pub fn summarize(run: &Run) -> Summary {
     let (range, change) = steady_range(run);
     let derived = derive(run, &range);
-    let more_derived = (derived.len() >= MOST_ROWS)
-        .then(|| format!("a study makes {MOST_ROWS} derived rows at most: there may be more"));
+    let recorded = run.warnings.iter().cloned().map(RunWarning::Recorded);
+    let more_derived = (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let yardsticks = Yardsticks::of(run, range);
     let row = |record: &Record| row(record, &yardsticks);
     Summary {
@@ -95,7 +77,7 @@ pub fn summarize(run: &Run) -> Summary {
         derived,
         study: run.study.clone(),
         baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
-        warnings: run.warnings.iter().cloned().chain(change).chain(more_derived).collect(),
+        warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
     }
 }
 
@@ -155,24 +137,17 @@ fn measurement(record: &Record) -> Option<&Measurement> {
     }
 }
 
-/// All blocks, or the longer stretch where the kernel's state changed within the run; and how to say so.
-pub fn steady_range(run: &Run) -> (Range<usize>, Option<String>) {
+/// All blocks, or the longer stretch where the kernel's state changed within the run; and the change.
+pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
     let find = |operation: &str| run.records.iter().find(|r| r.case.is_plain(operation));
     let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
     let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
     let Some(((range, share), blocks)) = change else { return (0..usize::MAX, None) };
-    let text = format!(
-        "the kernel's state changed during the run: getppid moved by {:+.0}% while user-mode work did not (somebody \
-         else's tracing, perhaps); figures are from time blocks {} to {} of {blocks}",
-        share * 100.0,
-        range.start + 1,
-        range.end
-    );
-    (range, Some(text))
+    (range.clone(), Some(StateChange { share, kept: range, blocks }))
 }
 
 fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
-    let mut warnings: Vec<Warning> = record.warnings.iter().map(Warning::new).collect();
+    let mut warnings: Vec<Warning> = record.warnings.iter().cloned().map(Warning::Recorded).collect();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
         Outcome::Measured(measurement) => figure(record, measurement, yardsticks, &mut warnings),
@@ -180,7 +155,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     };
     warnings.extend(not_entered(record));
     if let EntriesStatus::Unverified(reason) = &record.entries_status {
-        warnings.push(Warning::new(format!("kernel entries unverified: {reason}")));
+        warnings.push(Warning::Unverified { reason: reason.clone() });
     }
     Row {
         case: record.case.clone(),
@@ -231,39 +206,24 @@ fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsti
 /// The share of batches that may be left out without a word.
 const PREEMPTED: f64 = 0.05;
 /// The share of the wall time below which the worker did not have its CPU.
-const CPU_SHARE: f64 = 0.95;
+pub const CPU_SHARE: f64 = 0.95;
 /// CPU time below which accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
 fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
     let mut doubts = Vec::new();
     match estimate.half_width_percent() {
-        None if estimate.interval.is_none() => {
-            let text = format!("no interval: {} of the 10 time blocks that one needs", estimate.blocks);
-            doubts.push(Warning::new(text));
-        }
-        Some(percent) if percent > yardsticks.precision_percent => {
-            let text = format!("target {}% not met", yardsticks.precision_percent);
-            doubts.push(Warning { text, detail: format!("{percent:.1}%") });
+        None if estimate.interval.is_none() => doubts.push(Warning::TooFewBlocks { blocks: estimate.blocks }),
+        Some(reached_percent) if reached_percent > yardsticks.precision_percent => {
+            doubts.push(Warning::TargetNotMet { target_percent: yardsticks.precision_percent, reached_percent });
         }
         _ => {}
     }
     let left_out = m.preempted_ns.len() as f64;
     let share = left_out / (left_out + estimate.samples as f64);
-    if share > PREEMPTED {
-        let text = "batches that were preempted and are left out".to_string();
-        doubts.push(Warning { text, detail: format!("{:.0}%", share * 100.0) });
-    }
-    if let Some(share) = lost_cpu(m, language) {
-        let text = "did not have its CPU all the time".to_string();
-        doubts.push(Warning { text, detail: whole_percent(share) });
-    }
+    doubts.extend((share > PREEMPTED).then_some(Warning::Preempted { share }));
+    doubts.extend(lost_cpu(m, language).map(|share| Warning::LostCpu { share }));
     doubts
-}
-
-/// `93%`; of a share that is not 0 but would be shown so, `under 1%`.
-fn whole_percent(share: f64) -> String {
-    if share < 0.005 { "under 1%".to_string() } else { format!("{:.0}%", share * 100.0) }
 }
 
 /// The share of the wall time that the worker had its CPU, where that is too little. What languages report of their CPU
@@ -284,11 +244,7 @@ fn too_cheap(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warni
     if is_empty_loop(case) || (estimate.median - empty.median).0 >= 3.0 * standard_error {
         return None;
     }
-    let text = match case.language {
-        None => "net cost is below resolution: it cannot be told from the empty loop",
-        Some(_) => "costs no more than the empty loop: the compiler may have dropped or folded the body",
-    };
-    Some(Warning::new(text))
+    Some(if case.language.is_some() { Warning::FoldedBody } else { Warning::BelowResolution })
 }
 
 /// A snippet that names a system call and enters the kernel not even once.
@@ -297,8 +253,7 @@ fn not_entered(record: &Record) -> Option<Warning> {
     record.entries.as_ref().filter(|entries| entries.total() == 0.0)?;
     let words = record.case.operation.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let named = words.into_iter().find(|word: &&str| crate::syscall_names::is_known(word))?;
-    let text = "names a system call but never enters the kernel: answered in user space (vDSO, a cache), or dropped";
-    Some(Warning { text: text.to_string(), detail: named.to_string() })
+    Some(Warning::NotEntered { name: named.to_string() })
 }
 
 #[cfg(test)]
@@ -343,12 +298,12 @@ pub mod tests {
     fn a_lost_cpu_is_told_only_where_the_accounting_tells_of_any() {
         let with = |user_ns, system_ns| {
             let cpu = CpuTime { user_ns, system_ns, wall_ns: 1_000_000_000 };
-            lost_cpu(&Measurement { cpu, ..Measurement::default() }, false).map(whole_percent)
+            lost_cpu(&Measurement { cpu, ..Measurement::default() }, false)
         };
         assert_eq!(with(0, 0), None);
         assert_eq!(with(u64::MAX, u64::MAX), None);
-        assert_eq!(with(1_000_000, 0), Some("under 1%".to_string()));
-        assert_eq!(with(250_000_000, 250_000_000), Some("50%".to_string()));
+        assert_eq!(with(1_000_000, 0), Some(0.001));
+        assert_eq!(with(250_000_000, 250_000_000), Some(0.5));
     }
 
     #[test]
@@ -371,7 +326,8 @@ pub mod tests {
         let summary = summarize(&run(records));
         let figure = summary.rows[0].figure.clone().unwrap();
         assert_eq!((figure.median, figure.samples), (Nanos(100.0), 7 * 4));
-        assert!(summary.warnings[0].contains("time blocks 1 to 7 of 12"), "{:?}", summary.warnings);
+        let change = StateChange { share: 0.8, kept: 0..7, blocks: 12 };
+        assert_eq!(summary.warnings, [RunWarning::StateChanged(change)]);
     }
 
     #[test]
@@ -381,9 +337,12 @@ pub mod tests {
         let mut failed = record("file.stat", Role::Asked, |_| 1);
         failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
         let summary = summarize(&run(vec![noisy, failed]));
-        let warnings: Vec<String> = summary.rows[0].warnings.iter().map(Warning::to_string).collect();
-        assert!(warnings[0].starts_with("target 1% not met: "), "{warnings:?}");
-        assert_eq!(warnings[1], "kernel entries unverified: ptrace was refused: EPERM");
+        let [Warning::TargetNotMet { target_percent, reached_percent }, unverified] = &summary.rows[0].warnings[..]
+        else {
+            panic!("{:?}", summary.rows[0].warnings)
+        };
+        assert!(*target_percent == 1.0 && *reached_percent > 1.0, "{reached_percent}");
+        assert_eq!(*unverified, Warning::Unverified { reason: "ptrace was refused: EPERM".into() });
         assert!(summary.rows[1].figure.is_err());
     }
 }

@@ -152,6 +152,18 @@ fn growth_over_the_limit_is_exit_status_1_and_named() {
     assert_eq!(output(&place, "80", &hidden).status.code(), Some(1));
 }
 
+#[test]
+fn a_markdown_page_says_whether_costs_grew() {
+    let place = place();
+    let page = |limit: &str| {
+        stdout(&output(&place, "80", &["before.json", "after.json", "--fail-over", limit, "--format", "markdown"]))
+    };
+    let failed = page("10%");
+    assert!(failed.starts_with("- failed: 3 rows surely grew by more than 10% (--fail-over)\n"), "{failed}");
+    assert!(failed.contains("- id.umask costs x1.456 (1.396 .. 1.518) in after, over --fail-over 10%\n"), "{failed}");
+    assert!(page("50%").starts_with("- passed: no row surely grew by more than 50% (--fail-over)\n\n- caution: "));
+}
+
 fn articles(place: &Place) {
     for (column, name) in ["macosx-10.7.json", "linux-2.6.32.json", "solaris-oi151.json"].iter().enumerate() {
         write(&place.path(), name, &os_calls(column));
@@ -204,7 +216,7 @@ fn the_published_files_give_the_articles_tables() {
     assert_eq!(cells(&text, "execve "), ["157.19", "22.02", "39.41"]);
 }
 
-/// Sixteen days; after the ninth the kernel is another and one operation dearer.
+/// Sixteen days; after the ninth the kernel is another and one operation slower.
 fn days(place: &Place) {
     for day in 0..16u64 {
         let new = day >= 9;

@@ -148,8 +148,8 @@ fn answers_name_what_they_rest_on() {
     let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
     for text in [
         "named after clock_gettime, and makes no system call",
-        "The dearest",
-        "surely dearer",
+        "The slowest",
+        " slower (95% confidence), ",
         "≠ other work",
         "call.getpid: ",
         "data-k=\"never",

@@ -8,7 +8,7 @@ use super::error::usage;
 use super::{Exit, messages, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
-use crate::report::{Format, write_comparison, write_comparison_csv, write_comparison_json};
+use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_comparison_json};
 use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
@@ -85,7 +85,9 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
-    let grown = args.fail_over.map(|limit| grown(&comparison, limit)).unwrap_or_default();
+    if let Some(limit) = args.fail_over {
+        comparison.limit_growth(limit);
+    }
     if args.threshold.is_some() {
         comparison.keep_differing();
     }
@@ -95,6 +97,7 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
     }
     out.flush()?;
+    let grown = growth_lines(&comparison);
     grown.iter().for_each(|line| messages::tell(line));
     Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
 }
@@ -130,23 +133,4 @@ fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
         )),
     };
     usage(result)
-}
-
-/// A line for each row whose cost has surely grown by more than `limit`, a share.
-fn grown(comparison: &Comparison, limit: f64) -> Vec<String> {
-    let mut lines = Vec::new();
-    for row in &comparison.rows {
-        for (column, verdict) in row.verdicts.iter().enumerate() {
-            let Some((low, high)) = verdict.low_high().filter(|(low, _)| *low > 1.0 + limit) else { continue };
-            let line = format!(
-                "{} costs x{:.3} ({low:.3} .. {high:.3}) in {}, over --fail-over {}%",
-                row.key,
-                verdict.ratio().unwrap_or(low),
-                comparison.columns[column].label,
-                (limit * 1e4).round() / 100.0
-            );
-            lines.push(line);
-        }
-    }
-    lines
 }

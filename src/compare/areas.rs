@@ -1,7 +1,7 @@
 //! Geometric means of ratios by area. Only rows that have a ratio in every column that has figures at all are in them, so
 //! that the columns of one mean are over the same rows.
 
-use super::ComparedRow;
+use super::row::ComparedRow;
 use indexmap::IndexMap;
 
 /// The mean ratios of one area.

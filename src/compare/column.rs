@@ -3,7 +3,7 @@
 use crate::derive::DerivedRow;
 use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
 use crate::stats::{self, Launches};
-use crate::summary::{self, Figure, Row, Summary};
+use crate::summary::{self, Figure, Row, RunWarning, Summary};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ pub struct ColumnInfo {
     pub precision_percent: f64,
     pub complete: bool,
     /// What concerns the run as a whole.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<RunWarning>,
 }
 
 /// One record of a run.
@@ -89,7 +89,7 @@ impl Column {
 }
 
 impl ColumnInfo {
-    fn new(label: &str, run: &Run, warnings: Vec<String>) -> ColumnInfo {
+    fn new(label: &str, run: &Run, warnings: Vec<RunWarning>) -> ColumnInfo {
         ColumnInfo {
             label: label.to_string(),
             host: run.host.clone(),
@@ -102,6 +102,11 @@ impl ColumnInfo {
             complete: run.complete,
             warnings,
         }
+    }
+
+    /// Whether this tool measured the run: articles leave open what they do not tell.
+    pub fn is_measured(&self) -> bool {
+        self.source.is_none()
     }
 }
 

@@ -2,9 +2,12 @@
 //! Called by `compare --history`. The method is in `stats::change_points`; here it meets logarithms of medians, one a run.
 
 use super::column::{Column, ColumnInfo};
-use super::rows::{ComparedRow, Key, matched};
+use super::conditions::{CONDITIONS, Condition, Known};
+use super::matching::matched;
+use super::row::{ComparedRow, Key};
+use super::same_work::{Work, work};
 use super::select::Selection;
-use super::{facts, work};
+use crate::model::Entries;
 use crate::stats::{FEWEST_RUNS, change_points, median};
 use indexmap::IndexMap;
 use std::collections::{BTreeSet, HashSet};
@@ -43,8 +46,34 @@ pub struct Change {
     /// Medians over the runs of both states.
     pub before_ns: f64,
     pub after_ns: f64,
-    /// What changed from the run before to this one, in words; empty where nothing known did.
-    pub host_changes: Vec<String>,
+    /// What changed from the run before to this one; empty where nothing known did.
+    pub host_changes: Vec<HostChange>,
+}
+
+/// What is not the same in two runs that follow each other.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostChange {
+    /// The operation does other work.
+    OtherWork {
+        before: Entries,
+        after: Entries,
+    },
+    /// A condition, and what is known of it in both runs.
+    Fact {
+        fact: &'static str,
+        before: Option<Known>,
+        after: Option<Known>,
+    },
+    Mitigations(SetChange),
+    /// Kinds of taxes on every system call.
+    Taxes(SetChange),
+}
+
+/// What came and what went, in alphabetical order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetChange {
+    pub come: Vec<String>,
+    pub gone: Vec<String>,
 }
 
 impl Change {
@@ -127,29 +156,30 @@ fn level(points: &[Point]) -> Option<f64> {
     median(points.iter().map(|point| point.cost_ns).collect())
 }
 
-/// What changed between two runs: of the machine, of the tool, and of the work itself.
-fn host_changes(row: &ComparedRow, runs: &[ColumnInfo], (old, new): (usize, usize)) -> Vec<String> {
-    let mut changes = Vec::new();
-    if let (Some(before), Some(after)) = (&row.cells[old], &row.cells[new])
-        && let work::Work::Different(_) = work::work(after, "", before, "")
-        && let (Some(before), Some(after)) = (&before.entries, &after.entries)
-    {
-        changes.push(format!("not the same operation any more: kernel entries {before} -> {after}"));
-    }
-    changes.extend(facts::changed_facts(&runs[old], &runs[new]));
-    changes.extend(changed_sets("mitigations", &runs[old].host.mitigations, &runs[new].host.mitigations));
+/// What changed between two runs: of the work itself, of the machine, of the tool.
+fn host_changes(row: &ComparedRow, runs: &[ColumnInfo], (old, new): (usize, usize)) -> Vec<HostChange> {
+    let (before, after) = (&runs[old], &runs[new]);
     let kinds = |info: &ColumnInfo| info.host.taxes.iter().map(|tax| tax.kind.clone()).collect::<Vec<_>>();
-    changes.extend(changed_sets("costs added to every call", &kinds(&runs[old]), &kinds(&runs[new])));
-    changes
+    let fact = |(fact, of): &Condition| {
+        let (before, after) = (of(before), of(after));
+        (before != after).then_some(HostChange::Fact { fact, before, after })
+    };
+    let mitigations = changed_set(&before.host.mitigations, &after.host.mitigations).map(HostChange::Mitigations);
+    let taxes = changed_set(&kinds(before), &kinds(after)).map(HostChange::Taxes);
+    let facts = CONDITIONS.iter().filter_map(fact);
+    other_work(row, (old, new)).into_iter().chain(facts).chain(mitigations).chain(taxes).collect()
 }
 
-/// `mitigations: + retbleed: IBPB, - retbleed: none`
-fn changed_sets(name: &str, old: &[String], new: &[String]) -> Option<String> {
+fn other_work(row: &ComparedRow, (old, new): (usize, usize)) -> Option<HostChange> {
+    let (before, after) = (row.cells[old].as_ref()?, row.cells[new].as_ref()?);
+    let Work::Different(_) = work(after, before) else { return None };
+    Some(HostChange::OtherWork { before: before.entries.clone()?, after: after.entries.clone()? })
+}
+
+fn changed_set(old: &[String], new: &[String]) -> Option<SetChange> {
     let (old, new): (BTreeSet<&String>, BTreeSet<&String>) = (old.iter().collect(), new.iter().collect());
-    let gone = old.difference(&new).map(|text| format!("- {text}"));
-    let come = new.difference(&old).map(|text| format!("+ {text}"));
-    let all: Vec<String> = come.chain(gone).collect();
-    (!all.is_empty()).then(|| format!("{name}: {}", all.join(", ")))
+    let without = |a: &BTreeSet<&String>, b: &BTreeSet<&String>| a.difference(b).map(ToString::to_string).collect();
+    (old != new).then(|| SetChange { come: without(&new, &old), gone: without(&old, &new) })
 }
 
 #[cfg(test)]
@@ -190,7 +220,12 @@ mod tests {
         let change = &series[0].changes[0];
         assert_eq!(machines[1].runs[change.run].started_unix_s, 1009);
         assert!((change.ratio() - 1.2).abs() < 0.002, "{change:?}");
-        assert_eq!(change.host_changes, ["kernel: 6.1 -> 6.18", "mitigations: + retbleed: IBPB"]);
+        let kernel = |version: &str| Some(Known::Text(version.to_string()));
+        let expected = [
+            HostChange::Fact { fact: "kernel", before: kernel("6.1"), after: kernel("6.18") },
+            HostChange::Mitigations(SetChange { come: vec!["retbleed: IBPB".into()], gone: vec![] }),
+        ];
+        assert_eq!(change.host_changes, expected);
         assert!(!machines[0].series[0].is_long_enough() && machines[0].series[0].changes.is_empty());
     }
 
@@ -217,6 +252,7 @@ mod tests {
         let machines = histories((0..16).map(one).collect(), &Selection::default(), 0.01);
         let changes = &machines[0].series[0].changes;
         assert_eq!(machines[0].host, "unknown");
-        assert_eq!(changes[0].host_changes, ["not the same operation any more: kernel entries getpid x1 -> none"]);
+        let before = Entries::from_iter([("getpid".to_string(), 1.0)]);
+        assert_eq!(changes[0].host_changes, [HostChange::OtherWork { before, after: Entries::default() }]);
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the rows that a record may belong to without looking at all rows of its name. Called by `rows`.
+//! Finds the rows that a record may belong to without looking at all rows of its name. Called by `matching`.
 
 use crate::model::Case;
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,6 @@
 //! Which rows a comparison shows, and in which order.
 
-use super::ComparedRow;
-use super::rows::area;
+use super::row::{ComparedRow, area};
 use crate::model::{Case, Run, StudyView};
 use crate::plan::Pattern;
 
@@ -28,7 +27,7 @@ pub enum Order {
     /// As in the study, else as in the first file.
     #[default]
     Asked,
-    /// What became dearer most first; rows without a ratio last.
+    /// What slowed down most first; rows without a ratio last.
     Ratio,
     /// By name.
     Name,

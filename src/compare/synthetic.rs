@@ -1,7 +1,7 @@
 //! Runs for tests: known costs, three launches, a little scatter.
 
-use super::rows::Cell;
-use super::{Column, ComparedRow};
+use super::column::Column;
+use super::row::{Cell, ComparedRow};
 use crate::model::{Block, Case, EntriesStatus, Figure, Measurement, Nanos, Outcome, Record, Role, Run};
 
 /// A run of these records.
@@ -53,6 +53,6 @@ pub fn cell(ns: f64, entries: Option<&[(&str, f64)]>) -> Cell {
         Some(entries) => entering("file.any", ns as u64, entries),
         None => record("file.any", ns as u64),
     };
-    let rows: Vec<ComparedRow> = super::rows::matched(&[column("any", vec![record])], &Default::default()).rows;
+    let rows: Vec<ComparedRow> = super::matching::matched(&[column("any", vec![record])], &Default::default()).rows;
     *rows[0].cells[0].clone().unwrap()
 }

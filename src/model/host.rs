@@ -70,7 +70,7 @@ pub struct Host {
     pub driver_cpus: Vec<u32>,
     /// Resource limits that operations may meet: `name soft hard`.
     pub limits: Vec<String>,
-    /// What makes every system call dearer here.
+    /// Taxes on every system call here.
     pub taxes: Vec<Tax>,
 }
 

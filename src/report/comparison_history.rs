@@ -1,6 +1,7 @@
 //! Machines over time: a table of changes for each machine, below it what else must be known; and the same as CSV.
 
 use super::comparison_words::{number, share};
+use super::condition_words::host_change;
 use super::numbers::{date, nanoseconds};
 use super::spec::params;
 use super::{Cell, Format, Records, Screen, Spec, Style, Table, write_notes, write_table};
@@ -85,8 +86,12 @@ fn ratio(change: &Change) -> Cell {
 fn what_changed(change: &Change) -> String {
     match change.host_changes.is_empty() {
         true => "nothing that is known".to_string(),
-        false => change.host_changes.join("; "),
+        false => host_changes(change),
     }
+}
+
+fn host_changes(change: &Change) -> String {
+    change.host_changes.iter().map(host_change).collect::<Vec<_>>().join("; ")
 }
 
 /// With its environment where the machine has several.
@@ -136,7 +141,7 @@ pub fn write_history_csv(machines: &[Machine], out: &mut dyn Write) -> Result<()
             .number("before_ns", |c: &Found| c.change.before_ns)
             .number("after_ns", |c| c.change.after_ns)
             .number("ratio", |c| c.change.ratio())
-            .text("host_changes", |c| c.change.host_changes.join("; ")),
+            .text("host_changes", |c| host_changes(c.change)),
     ];
     let found: Vec<Found> = machines.iter().flat_map(Found::all).collect();
     super::csv::write(&Records::of(&specs, &found), out)

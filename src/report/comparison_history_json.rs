@@ -1,5 +1,6 @@
 //! Machines over time as one JSON document, schema `syscost.history/1`. FORMAT.md documents it; fields are only ever added.
 
+use super::condition_words::host_change;
 use crate::compare::history::{Change, Machine, Series};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -123,6 +124,6 @@ fn change(change: &Change) -> ChangeDocument {
         before_ns: change.before_ns,
         after_ns: change.after_ns,
         ratio: change.ratio(),
-        host_changes: change.host_changes.clone(),
+        host_changes: change.host_changes.iter().map(host_change).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! A comparison as one JSON document, schema `syscost.comparison/1`. FORMAT.md documents it; fields are only ever added.
 
-use super::comparison_words::{scale, word};
+use super::caution_words;
+use super::comparison_words::{different_work, scale, word};
 use super::json_study::{self, ScaledDocument, StudyDocument};
 use crate::compare::{AreaMean, Cell, ColumnInfo, ComparedDerived, ComparedRow, Comparison, Verdict};
 use crate::derive::Value;
@@ -182,8 +183,8 @@ fn document(comparison: &Comparison) -> ComparisonDocument {
         baseline: comparison.baseline,
         margin: comparison.margin,
         study: comparison.study.as_ref().map(json_study::study),
-        cautions: comparison.cautions.clone(),
-        reference: comparison.reference.iter().map(verdict).collect(),
+        cautions: caution_words::lines(comparison),
+        reference: verdicts(comparison, &comparison.reference),
         rows: comparison.rows.iter().map(|one| row(comparison, one)).collect(),
         derived: comparison.derived.iter().map(derived).collect(),
         means: comparison.areas.iter().map(mean).collect(),
@@ -203,7 +204,7 @@ fn column(info: &ColumnInfo) -> ColumnDocument {
         budget_s: info.budget_s,
         precision_percent: info.precision_percent,
         complete: info.complete,
-        warnings: info.warnings.clone(),
+        warnings: info.warnings.iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -217,7 +218,7 @@ fn row(comparison: &Comparison, row: &ComparedRow) -> RowDocument {
         environment: row.key.environment.clone(),
         params: row.key.params.clone(),
         costs: row.cells.iter().map(|cell| Some(cost(cell.as_ref()?, scale))).collect(),
-        verdicts: row.verdicts.iter().map(verdict).collect(),
+        verdicts: verdicts(comparison, &row.verdicts),
     }
 }
 
@@ -235,7 +236,11 @@ fn cost(cell: &Cell, scale: Option<&Scale>) -> CostDocument {
     }
 }
 
-fn verdict(verdict: &Verdict) -> VerdictDocument {
+fn verdicts(comparison: &Comparison, verdicts: &[Verdict]) -> Vec<VerdictDocument> {
+    verdicts.iter().enumerate().map(|(column, one)| verdict(comparison, column, one)).collect()
+}
+
+fn verdict(comparison: &Comparison, column: usize, verdict: &Verdict) -> VerdictDocument {
     VerdictDocument {
         verdict: word(verdict),
         ratio: verdict.ratio(),
@@ -243,7 +248,7 @@ fn verdict(verdict: &Verdict) -> VerdictDocument {
         high: verdict.low_high().map(|(_, high)| high),
         relative_to_reference: verdict.relative(),
         explanation: match verdict {
-            Verdict::DifferentWork(how) => Some(how.clone()),
+            Verdict::DifferentWork(how) => Some(different_work(comparison, column, how)),
             _ => None,
         },
     }

@@ -1,7 +1,8 @@
 //! The tables of a comparison. Of two files a row holds both costs and the ratio; of more, costs and ratios are two tables,
 //! which are split where the screen is narrow. A study's scales make a table each, as its article has them.
 
-use super::comparison_notes::notes;
+use super::caution_words;
+use super::comparison_notes::{growth, notes};
 use super::comparison_words::{self as words, Names};
 use super::numbers::thousands;
 use super::{Cell, Format, Screen, Spec, Style, Table, pages, write_notes, write_table};
@@ -16,6 +17,10 @@ use std::io::Write;
 /// # Errors
 /// When `out` cannot be written.
 pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    // On a terminal the verdict is a message; a Markdown page is kept and read without it.
+    if format == Format::Markdown {
+        write_notes(&growth(comparison), format, screen, out)?;
+    }
     write_notes(&cautions(comparison), format, screen, out)?;
     let width = screen.width.filter(|_| format == Format::Text);
     let tables = tables(comparison);
@@ -39,7 +44,7 @@ pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen,
 
 /// The cautions, and an empty line where there are any.
 fn cautions(comparison: &Comparison) -> Vec<String> {
-    let lines = comparison.cautions.iter().map(|caution| format!("caution: {caution}"));
+    let lines = caution_words::lines(comparison).into_iter().map(|caution| format!("caution: {caution}"));
     let end = (!comparison.cautions.is_empty()).then(String::new);
     lines.chain(end).collect()
 }

@@ -1,8 +1,8 @@
 //! The cells of a comparison: names, costs, ratios and what is said of them.
 
-use super::numbers::{nanoseconds, significant};
+use super::numbers::{self, nanoseconds, significant};
 use super::{Cell, Style};
-use crate::compare::{self, ComparedDerived, ComparedRow, Comparison, Mark, Verdict};
+use crate::compare::{self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Verdict};
 use crate::model::{Combination, Scale};
 use std::collections::BTreeSet;
 
@@ -99,6 +99,13 @@ pub fn mark(verdict: &Verdict) -> Cell {
             Mark::Slower => Cell::styled("slower", Style::Bad),
         },
     }
+}
+
+/// `not the same operation: getpid x1 in new, none in old`
+pub fn different_work(comparison: &Comparison, column: usize, difference: &Difference) -> String {
+    let (own, base) = (numbers::entries(&difference.own), numbers::entries(&difference.base));
+    let label = |column: usize| &comparison.columns[column].label;
+    format!("not the same operation: {own} in {}, {base} in {}", label(column), label(comparison.baseline))
 }
 
 /// Ratio, interval and mark in one cell: `1.104 (1.06 .. 1.15) slower`.

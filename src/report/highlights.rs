@@ -29,7 +29,7 @@ pub struct Highlight {
 }
 
 /// The rule of the surprises, for the page.
-pub const SURPRISES_RULE: &str = "in turn, the dearest of each kind first: bears the name of a system call and makes \
+pub const SURPRISES_RULE: &str = "in turn, the slowest of each kind first: bears the name of a system call and makes \
                                   none; makes no system call and yet costs more than the reference system call \
                                   id.getppid (a page fault, another trap, or work in user mode); has two modes; costs over ten times the median of its area \
                                   per kernel entry";

@@ -134,7 +134,7 @@ fn document(run: &Run, summary: &Summary) -> SummaryDocument {
         elapsed_s: run.elapsed_s,
         seed: run.seed,
         complete: run.complete,
-        warnings: summary.warnings.clone(),
+        warnings: summary.warnings.iter().map(ToString::to_string).collect(),
         records: summary.rows.iter().map(|row| record(row, summary.study.as_ref())).collect(),
         derived: summary.derived.iter().map(json_study::derived).collect(),
         baselines: summary.baselines.iter().map(|row| record(row, None)).collect(),

@@ -2,10 +2,12 @@
 
 use super::environment_table::{MOST_ENVIRONMENTS, environment_table, environments, failures};
 use super::numbers::nanoseconds;
+use super::warning_words;
 use super::{Records, Table, run_columns, study_words};
 use crate::model::Host;
 use crate::summary::{Row, Summary};
 use indexmap::IndexMap;
+use std::borrow::Cow;
 
 /// In which order rows stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -64,10 +66,11 @@ fn title(host: &Host) -> String {
 
 fn notes(summary: &Summary, environments: usize) -> Vec<String> {
     let mut notes: Vec<String> = summary.warnings.iter().map(|w| format!("warning: {w}")).collect();
-    let mut by_text: IndexMap<&str, Vec<String>> = IndexMap::new();
+    let mut by_text: IndexMap<Cow<str>, Vec<String>> = IndexMap::new();
     for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
-        let detail = if warning.detail.is_empty() { String::new() } else { format!(" ({})", warning.detail) };
-        by_text.entry(&warning.text).or_default().push(format!(
+        let detail = warning_words::detail(warning);
+        let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
+        by_text.entry(warning_words::text(warning)).or_default().push(format!(
             "{}{place}{detail}",
             row.case,
             place = place(environments, row)

@@ -25,7 +25,7 @@ impl Interval {
 }
 
 /// Fewer blocks give no interval that deserves the name.
-pub(super) const FEWEST_BLOCKS: usize = 10;
+pub const FEWEST_BLOCKS: usize = 10;
 const LEVEL: f64 = 0.95;
 
 /// The interval [x(j), x(B+1-j)] of B block medians, with the largest j whose level is at least 95%. Its level is

@@ -16,7 +16,7 @@ pub use change_points::{FEWEST_RUNS, change_points};
 pub use differ::{holm, least_p_value, paired_p_value};
 pub use difference::{Difference, paired_difference};
 pub use drift::state_change;
-pub use interval::{Interval, block_interval};
+pub use interval::{FEWEST_BLOCKS, Interval, block_interval};
 pub use modes::{UserShare, user_share};
 pub use ratio::{Ratio, log_ratios, paired_ratio};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};

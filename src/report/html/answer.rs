@@ -98,9 +98,9 @@ fn lists(html: &mut Markup, page: &Page, detail: &Detail) {
         html.raw("<p class=\"of\">Of ").text(main.label()).raw(", with which the others are compared:</p>");
     }
     html.raw("<div class=\"cards\">");
-    card(html, "The dearest", "the highest cost per operation", &highlights::dearest(&detail.summary));
+    card(html, "The slowest", "the highest cost per operation", &highlights::dearest(&detail.summary));
     let none = highlights::no_system_calls(&detail.summary);
-    card(html, "No system calls at all", "system calls counted: none; the dearest of them", &none);
+    card(html, "No system calls at all", "system calls counted: none; the slowest of them", &none);
     card(html, "The most surprising", SURPRISES_RULE, &highlights::surprises(detail));
     html.raw("</div>");
     failures(html, detail);

@@ -3,7 +3,8 @@
 use super::cells;
 use super::page::Page;
 use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
-use crate::report::comparison_words::{self, Names, number};
+use crate::report::caution_words;
+use crate::report::comparison_words::{self, Names, different_work, number};
 use crate::report::figures::other_columns;
 use crate::report::markup::{Markup, cut};
 use crate::report::numbers::three_figures;
@@ -53,36 +54,42 @@ fn base_label(comparison: &Comparison) -> &str {
     comparison.columns.get(comparison.baseline).map_or("", |column| &column.label)
 }
 
-/// How many rows are surely dearer, cheaper, the same; and the most extreme of them.
+/// How many rows are slower, faster, unchanged; and the most extreme of them.
 fn tally(html: &mut Markup, comparison: &Comparison, column: usize) {
     let single = |row: &ComparedRow| matches!(row.verdicts[column], Verdict::OneFigure { .. });
     if comparison.rows.iter().any(single) && comparison.rows.iter().all(|row| row.verdicts[column].mark().is_none()) {
         html.raw("These are figures without samples: nothing is sure.");
         return;
     }
-    let of = |mark: Mark| {
-        let rows = comparison.rows.iter().filter(|row| row.verdicts[column].mark() == Some(mark));
-        let mut rows: Vec<(f64, &ComparedRow)> = rows.filter_map(|r| Some((r.verdicts[column].ratio()?, r))).collect();
-        rows.sort_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
-        rows
-    };
-    let names = Names::of(comparison);
-    for (mark, word) in [(Mark::Slower, "surely dearer"), (Mark::Faster, "surely cheaper")] {
-        let rows = of(mark);
-        let shown: Vec<String> = rows
-            .iter()
-            .take(MOST_ROWS)
-            .map(|(r, row)| format!("{} ×{}", cut(&names.row(row), 40), number(*r)))
-            .collect();
-        let list = if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) };
-        html.text(&format!("{} {word}{list}; ", rows.len()));
-    }
-    let other = comparison.rows.iter().filter(|row| matches!(row.verdicts[column], Verdict::DifferentWork(_))).count();
-    html.text(&format!("{} surely the same, {} undecided", of(Mark::Same).len(), of(Mark::Unresolved).len()));
+    let count = |holds: fn(&Verdict) -> bool| comparison.rows.iter().filter(|row| holds(&row.verdicts[column])).count();
+    html.text(&format!(
+        "{} slower (95% confidence), {} faster, {} unchanged, {} inconclusive",
+        count(|verdict| verdict.mark() == Some(Mark::Slower)),
+        count(|verdict| verdict.mark() == Some(Mark::Faster)),
+        count(|verdict| verdict.mark() == Some(Mark::Same)),
+        count(|verdict| verdict.mark() == Some(Mark::Unresolved)),
+    ));
+    let other = count(|verdict| matches!(verdict, Verdict::DifferentWork(_)));
     if other > 0 {
         html.text(&format!("; {other} do other work there"));
     }
     html.raw(".");
+    for (mark, word) in [(Mark::Slower, "Slower"), (Mark::Faster, "Faster")] {
+        if let Some(list) = most_extreme(comparison, column, mark) {
+            html.text(&format!(" {word}: {list}."));
+        }
+    }
+}
+
+/// `file.stat ×1.200, file.lstat ×1.100`: the rows with this mark whose ratios are farthest from 1.
+fn most_extreme(comparison: &Comparison, column: usize, mark: Mark) -> Option<String> {
+    let marked = comparison.rows.iter().filter(|row| row.verdicts[column].mark() == Some(mark));
+    let mut rows: Vec<(f64, &ComparedRow)> = marked.filter_map(|r| Some((r.verdicts[column].ratio()?, r))).collect();
+    rows.sort_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
+    let names = Names::of(comparison);
+    let shown = rows.iter().take(MOST_ROWS).map(|(r, row)| format!("{} ×{}", cut(&names.row(row), 40), number(*r)));
+    let shown: Vec<String> = shown.collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 pub fn write(html: &mut Markup, page: &Page) {
@@ -90,7 +97,8 @@ pub fn write(html: &mut Markup, page: &Page) {
     html.raw("<section id=\"compared\" aria-labelledby=\"compared-h\"><h2 id=\"compared-h\">Side by side</h2>");
     if !comparison.cautions.is_empty() {
         html.raw("<h3>Before you compare</h3>");
-        let cautions: Vec<String> = comparison.cautions.iter().map(|text| without_column(text)).collect();
+        let cautions: Vec<String> =
+            comparison.cautions.iter().map(|one| caution_words::line(comparison, one)).collect();
         cells::notes(html, cautions.iter());
     }
     table(html, comparison);
@@ -101,19 +109,12 @@ pub fn write(html: &mut Markup, page: &Page) {
     html.raw("</section>");
 }
 
-/// Without the hint at a column that this page does not have.
-fn without_column(caution: &str) -> String {
-    caution.replace(" ('/getppid', and a column of CSV and JSON, have the ratios relative to it)", "")
-}
-
 fn table(html: &mut Markup, comparison: &Comparison) {
     html.raw("<div class=\"sortable\">");
     let areas: IndexSet<&str> = comparison.rows.iter().map(|row| row.area.as_str()).collect();
     super::operations::open_controls(html, areas.into_iter());
-    html.raw(
-        "<label>Show <select class=\"kind\"><option value=\"\">all</option><option value=\"slower\">surely dearer",
-    );
-    html.raw("</option><option value=\"faster\">surely cheaper</option><option value=\"other\">other work</option>");
+    html.raw("<label>Show <select class=\"kind\"><option value=\"\">all</option><option value=\"slower\">slower");
+    html.raw("</option><option value=\"faster\">faster</option><option value=\"other\">other work</option>");
     html.raw("</select></label>");
     super::operations::close_controls(html);
     cells::open(html, &format!("Costs in ns/op and ratios to {}", base_label(comparison)), "side");
@@ -195,15 +196,16 @@ fn derived(html: &mut Markup, comparison: &Comparison) {
 
 /// The signs, and how work differs where it does.
 fn explain(html: &mut Markup, comparison: &Comparison) {
-    html.raw("<p class=\"rule\">▲ surely dearer, ▼ surely cheaper, = surely the same within ");
+    html.raw("<p class=\"rule\">▲ slower, ▼ faster, = unchanged within ");
     html.text(&three_figures(comparison.margin * 100.0))
-        .raw("%, ~ undecided, no sign where there are no samples: with 95% confidence for all signs of the table ");
+        .raw("%, ~ inconclusive, no sign where there are no samples: with 95% confidence for all signs of a file ");
     html.raw("together. Beside each ratio its own interval of 95%.</p>");
     let names = Names::of(comparison);
     let mut differing: IndexSet<String> = IndexSet::new();
     for row in &comparison.rows {
-        for verdict in &row.verdicts {
-            if let Verdict::DifferentWork(words) = verdict {
+        for (column, verdict) in row.verdicts.iter().enumerate() {
+            if let Verdict::DifferentWork(how) = verdict {
+                let words = different_work(comparison, column, how);
                 differing.insert(format!("{}: {words}", cut(&names.row(row), 80)));
             }
         }

@@ -37,10 +37,9 @@ fn warnings(html: &mut Markup, page: &Page) {
         let info = &file.column.info;
         let of = if page.files.len() == 1 { String::new() } else { format!("{}: ", info.label) };
         let incomplete = (!info.complete).then(|| "the run was interrupted: what is missing says so".to_string());
-        let taxes =
-            info.host.taxes.iter().map(|tax| format!("every system call is dearer by {}: {}", tax.kind, tax.detail));
+        let taxes = info.host.taxes.iter().map(|tax| format!("tax on every system call: {}: {}", tax.kind, tax.detail));
         let note = info.source.iter().map(|source| source.note.clone()).filter(|note| !note.is_empty());
-        let all = info.warnings.iter().cloned().chain(incomplete).chain(taxes).chain(note);
+        let all = info.warnings.iter().map(ToString::to_string).chain(incomplete).chain(taxes).chain(note);
         lines.extend(all.map(|line| format!("{of}{line}")));
     }
     if !lines.is_empty() {

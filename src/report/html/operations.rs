@@ -13,10 +13,12 @@ use crate::report::numbers::nanoseconds;
 use crate::report::portrait::Portrait;
 use crate::report::run_columns;
 use crate::report::svg::spark;
+use crate::report::warning_words;
 use crate::report::{Align, Table};
 use crate::stats::TWO_MODES_RULE;
 use crate::summary::{Row, Summary};
 use indexmap::IndexSet;
+use std::borrow::Cow;
 
 pub fn write(html: &mut Markup, page: &Page) {
     html.raw("<section id=\"operations\" aria-labelledby=\"operations-h\"><h2 id=\"operations-h\">Operations</h2>");
@@ -137,20 +139,21 @@ fn samples(html: &mut Markup, distribution: Option<&Distribution>) {
 }
 
 /// The different texts of all warnings, numbered by their place.
-fn note_texts(summary: &Summary) -> IndexSet<&str> {
-    summary.rows.iter().flat_map(|row| row.warnings.iter().map(|warning| warning.text.as_str())).collect()
+fn note_texts(summary: &Summary) -> IndexSet<Cow<'_, str>> {
+    summary.rows.iter().flat_map(|row| row.warnings.iter().map(warning_words::text)).collect()
 }
 
 /// The numbers of the row's warnings, with what differs from row to row.
-fn notes(html: &mut Markup, row: Option<&Row>, texts: &IndexSet<&str>) {
+fn notes(html: &mut Markup, row: Option<&Row>, texts: &IndexSet<Cow<'_, str>>) {
     let warnings = row.map_or(&[][..], |row| &row.warnings);
     html.raw("<td class=\"nt\"").set("data-v", warnings.len()).raw(">");
     for (i, warning) in warnings.iter().enumerate() {
-        let number = texts.get_index_of(warning.text.as_str()).map_or(0, |index| index + 1);
-        html.raw(if i > 0 { ", <abbr" } else { "<abbr" }).attribute("title", &cut(&warning.text, 200)).raw(">");
+        let (text, detail) = (warning_words::text(warning), warning_words::detail(warning));
+        let number = texts.get_index_of(&text).map_or(0, |index| index + 1);
+        html.raw(if i > 0 { ", <abbr" } else { "<abbr" }).attribute("title", &cut(&text, 200)).raw(">");
         html.text(&number.to_string()).raw("</abbr>");
-        if !warning.detail.is_empty() {
-            html.raw(" (").text(&cut(&warning.detail, 40)).raw(")");
+        if !detail.is_empty() {
+            html.raw(" (").text(&cut(&detail, 40)).raw(")");
         }
     }
     html.raw("</td>");
@@ -163,7 +166,7 @@ fn legend(html: &mut Markup, detail: &Detail) {
     if !texts.is_empty() {
         html.raw("<h3>Notes</h3><ol class=\"notes\">");
         for text in texts {
-            html.element("li", &cut(text, 1000));
+            html.element("li", &cut(&text, 1000));
         }
         html.raw("</ol>");
     }

@@ -2,116 +2,10 @@
 
 use super::column::{Column, ColumnRow};
 use super::index::{Found, Index, TooMany};
+use super::row::{Cell, ComparedRow, Key, OTHER, area};
 use super::select::Selection;
-use super::verdict::{Mark, Verdict};
-use crate::model::{Case, Entries, Failure, Size};
-use crate::stats::Launches;
-use crate::summary::Figure;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-
-/// What a row is known by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
-    /// The name that a study gives it, else the operation.
-    pub label: String,
-    /// The label as tables show it; that of an unnamed snippet has its language before it.
-    pub title: String,
-    pub language: Option<String>,
-    pub environment: String,
-    /// All parameters that any of its columns names, defaults included.
-    pub params: BTreeMap<String, u64>,
-    /// Those that were asked for; they stand beside the label.
-    pub asked: BTreeMap<String, u64>,
-    /// Those that some column has by default.
-    pub(super) by_default: BTreeSet<String>,
-}
-
-/// One row over all columns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ComparedRow {
-    pub key: Key,
-    /// The operation of the first column that has the row; of a snippet its body.
-    pub operation: String,
-    /// The operation's area; of a snippet its language; `other` where no column tells.
-    pub area: String,
-    /// Whether the text of a snippet is another in some column, though it has the same name.
-    pub other_code: bool,
-    /// `None` where the run does not have the row. Boxed, so that what many runs do not have takes little.
-    pub cells: Vec<Option<Box<Cell>>>,
-    /// Each column against the baseline; none before they are judged.
-    pub verdicts: Vec<Verdict>,
-}
-
-/// What one run says of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
-    pub figure: Result<Figure, Failure>,
-    /// `None` where they are not known.
-    pub entries: Option<Entries>,
-    pub(super) launches: Option<Launches>,
-}
-
-impl Cell {
-    fn of(row: &ColumnRow) -> Box<Cell> {
-        Box::new(Cell { figure: row.figure.clone(), entries: row.entries.clone(), launches: row.launches.clone() })
-    }
-
-    /// Nanoseconds per iteration; `None` for failures, and for figures that are no costs.
-    pub fn cost_ns(&self) -> Option<f64> {
-        Some(self.figure.as_ref().ok()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
-    }
-}
-
-impl ComparedRow {
-    pub fn cost_ns(&self, column: usize) -> Option<f64> {
-        self.cells.get(column)?.as_ref()?.cost_ns()
-    }
-
-    /// Whether the row has something to show where only differences of more than `margin` are looked for.
-    pub(super) fn standing(&self, margin: f64) -> Standing {
-        let of_verdict = |verdict: &Verdict| match verdict {
-            Verdict::DifferentWork(_) => Some(Standing::Shown),
-            Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => Some(Standing::Shown),
-            Verdict::OneFigure { .. } => Some(Standing::Same),
-            Verdict::Ratio(ratio) => Some(match ratio.mark {
-                Mark::Faster | Mark::Slower => Standing::Shown,
-                Mark::Same => Standing::Same,
-                Mark::Unresolved => Standing::Unresolved,
-            }),
-            Verdict::Baseline | Verdict::Missing => None,
-        };
-        self.verdicts.iter().filter_map(of_verdict).max().unwrap_or(Standing::Shown)
-    }
-}
-
-/// What a row is where only differences are looked for; of several columns the last in this order counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Standing {
-    Same,
-    Unresolved,
-    Shown,
-}
-
-/// `file.lstat depth=4`, as a run's own table has it.
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.title)?;
-        self.asked.iter().try_for_each(|(name, value)| write!(f, " {name}={}", Size(*value)))
-    }
-}
-
-/// The area of what has none, as the operations of articles.
-const OTHER: &str = "other";
-
-/// `file` of `file.lstat`; of a snippet its language.
-pub fn area(case: &Case) -> &str {
-    match (&case.language, case.operation.split_once('.')) {
-        (Some(language), _) => language,
-        (None, Some((area, rest))) if !area.is_empty() && !rest.contains(' ') && !area.contains(' ') => area,
-        _ => OTHER,
-    }
-}
+use crate::model::Case;
+use std::collections::BTreeMap;
 
 /// The rows of all columns.
 pub struct Matched {
@@ -153,7 +47,7 @@ impl Rows {
         if self.fill(column, row) {
             return;
         }
-        let key = key(&row.case);
+        let key = Key::of(&row.case);
         self.index.add(self.rows.len(), &row.case, &key.params);
         let mut cells = vec![None; self.columns];
         cells[column] = Some(Cell::of(row));
@@ -202,18 +96,6 @@ impl Rows {
         };
         let mut near = candidates.iter().copied().filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
         near.next().filter(|_| near.next().is_none())
-    }
-}
-
-fn key(case: &Case) -> Key {
-    Key {
-        label: case.label().to_string(),
-        title: Case { params: BTreeMap::new(), ..case.clone() }.to_string(),
-        language: case.language.clone(),
-        environment: case.environment.clone(),
-        params: case.effective_params(),
-        asked: case.params.clone(),
-        by_default: case.defaults.keys().cloned().collect(),
     }
 }
 
@@ -290,7 +172,7 @@ mod tests {
     fn areas_are_those_of_operations_languages_and_articles() {
         let cases = [Case::native("file.lstat"), Case::snippet("perl", "time"), Case::native("two calls. of libc")];
         assert_eq!(cases.iter().map(area).collect::<Vec<_>>(), ["file", "perl", "other"]);
-        let names: Vec<String> = [named("x", "a\nb", 1)].iter().map(|r| key(&r.case).to_string()).collect();
+        let names: Vec<String> = [named("x", "a\nb", 1)].iter().map(|r| Key::of(&r.case).to_string()).collect();
         assert_eq!(names, ["x"]);
     }
 }

@@ -3,7 +3,8 @@
 //! Systems call the same work by other names (`lstat` is `newfstatat` where the C library wants it so), therefore counts
 //! decide, not names: as many entries, and as many of each kind, are the same work.
 
-use super::rows::Cell;
+use super::row::Cell;
+use super::verdict::Difference;
 use crate::model::Entries;
 
 /// Counts within this share of each other, or this number, are equal: partners and caches make them vary a little.
@@ -16,17 +17,17 @@ pub enum Work {
     Same,
     /// As many entries, by other names.
     Renamed,
-    /// Not the same operation, and why.
-    Different(String),
+    /// Not the same operation.
+    Different(Difference),
     /// The entries of one or both are not known.
     Unknown,
 }
 
-/// Compares the work of `cell`, in the column `label`, with that of the baseline.
-pub fn work(cell: &Cell, label: &str, base: &Cell, base_label: &str) -> Work {
+/// Compares the work of `cell` with that of `base`, the baseline's.
+pub fn work(cell: &Cell, base: &Cell) -> Work {
     let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else { return Work::Unknown };
     if !equal_counts(own, theirs) {
-        return Work::Different(difference(own, label, theirs, base_label));
+        return Work::Different(difference(own, theirs));
     }
     match own.names().chain(theirs.names()).all(|name| equal(own.get(name), theirs.get(name))) {
         true => Work::Same,
@@ -49,15 +50,13 @@ fn equal_counts(a: &Entries, b: &Entries) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| equal(*a, *b))
 }
 
-/// `not the same operation: getpid x1 in new, none in old`; entries that both have are left out.
-fn difference(own: &Entries, label: &str, theirs: &Entries, base_label: &str) -> String {
+/// The entries of both, without those that they have alike.
+fn difference(own: &Entries, base: &Entries) -> Difference {
     let unlike = |a: &Entries, b: &Entries| -> Entries {
         let kept = a.iter().filter(|(name, count)| *count > EQUAL && !equal(*count, b.get(name)));
         kept.map(|(name, count)| (name.to_string(), count)).collect()
     };
-    let shown = |entries: Entries| crate::report::numbers::entries(&entries);
-    let (ours, others) = (shown(unlike(own, theirs)), shown(unlike(theirs, own)));
-    format!("not the same operation: {ours} in {label}, {others} in {base_label}")
+    Difference { own: unlike(own, base), base: unlike(base, own) }
 }
 
 #[cfg(test)]
@@ -65,8 +64,8 @@ mod tests {
     use super::super::synthetic::cell;
     use super::*;
 
-    fn of(own: &[(&str, f64)], theirs: &[(&str, f64)]) -> Work {
-        work(&cell(100.0, Some(own)), "new", &cell(100.0, Some(theirs)), "old")
+    fn of(own: &[(&str, f64)], base: &[(&str, f64)]) -> Work {
+        work(&cell(100.0, Some(own)), &cell(100.0, Some(base)))
     }
 
     #[test]
@@ -75,16 +74,17 @@ mod tests {
         assert_eq!(of(&[("newfstatat", 1.0)], &[("lstat", 1.0)]), Work::Renamed);
         assert_eq!(of(&[("read", 1.01)], &[("read", 1.0)]), Work::Same);
         assert_eq!(of(&[("gettimeofday", 0.002)], &[]), Work::Same);
-        assert_eq!(work(&cell(1.0, None), "a", &cell(1.0, Some(&[])), "b"), Work::Unknown);
+        assert_eq!(work(&cell(1.0, None), &cell(1.0, Some(&[]))), Work::Unknown);
     }
 
     #[test]
-    fn other_work_is_explained() {
-        let text = "not the same operation: getpid x1 in new, none in old";
-        assert_eq!(of(&[("getpid", 1.0)], &[]), Work::Different(text.into()));
-        let text = "not the same operation: fstat x1 in new, none in old";
-        assert_eq!(of(&[("read", 1.0), ("fstat", 1.0)], &[("read", 1.0)]), Work::Different(text.into()));
-        let text = "not the same operation: read x2 in new, read x1 in old";
-        assert_eq!(of(&[("read", 2.0)], &[("read", 1.0)]), Work::Different(text.into()));
+    fn of_other_work_only_what_differs_is_kept() {
+        let entries = |pairs: &[(&str, f64)]| pairs.iter().map(|(name, count)| (name.to_string(), *count)).collect();
+        let differs = |own: &[(&str, f64)], base: &[(&str, f64)]| {
+            Work::Different(Difference { own: entries(own), base: entries(base) })
+        };
+        assert_eq!(of(&[("getpid", 1.0)], &[]), differs(&[("getpid", 1.0)], &[]));
+        assert_eq!(of(&[("read", 1.0), ("fstat", 1.0)], &[("read", 1.0)]), differs(&[("fstat", 1.0)], &[]));
+        assert_eq!(of(&[("read", 2.0)], &[("read", 1.0)]), differs(&[("read", 2.0)], &[("read", 1.0)]));
     }
 }

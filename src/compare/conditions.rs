@@ -1,0 +1,64 @@
+//! What is known of a run that bears on its costs, by name.
+
+use super::column::ColumnInfo;
+
+/// A fact of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    Text(String),
+    Count(u64),
+    Switch(bool),
+    Seconds(f64),
+    Percent(f64),
+    /// Others published the figures.
+    Published,
+}
+
+pub type Condition = (&'static str, fn(&ColumnInfo) -> Option<Known>);
+
+/// What is compared, from what weighs most to what weighs least. `None` is unknown.
+pub const CONDITIONS: [Condition; 22] = [
+    ("measured by", |info| Some(origin(info))),
+    ("kernel", |info| joined([&info.host.system, &info.host.kernel])),
+    ("distribution", |info| text(&info.host.distribution)),
+    ("kernel build", |info| text(&info.host.kernel_version)),
+    ("kernel options", |info| text_or_none(info, &info.host.command_line)),
+    ("CPU", |info| text(&info.host.cpu)),
+    ("CPU revision", |info| text(&info.host.cpu_revision)),
+    ("architecture", |info| text(&info.host.architecture)),
+    ("hypervisor", |info| text(&info.host.hypervisor)),
+    ("container", |info| text_or_none(info, &info.host.container)),
+    ("clock", |info| text(&info.host.clock_source)),
+    ("C library", |info| text(&info.host.libc)),
+    ("compiler of the probe", |info| Some(Known::Text(info.tool.compiler.clone())).filter(|_| info.is_measured())),
+    ("file system", |info| text(&info.host.file_system)),
+    ("user", |info| text(&info.host.user)),
+    ("processors", |info| info.host.cpus.map(|cpus| Known::Count(cpus.into()))),
+    ("governor", |info| text(&info.host.governor)),
+    ("turbo", |info| info.host.turbo.map(Known::Switch)),
+    ("SMT", |info| info.host.smt.map(Known::Switch)),
+    ("autogroup", |info| info.host.autogroup.map(Known::Switch)),
+    ("time for measuring", |info| Some(Known::Seconds(info.budget_s)).filter(|_| info.is_measured())),
+    ("target precision", |info| Some(Known::Percent(info.precision_percent)).filter(|_| info.is_measured())),
+];
+
+fn origin(info: &ColumnInfo) -> Known {
+    match info.is_measured() {
+        true => Known::Text(format!("{} {}", info.tool.name, info.tool.version)),
+        false => Known::Published,
+    }
+}
+
+fn text(value: &Option<String>) -> Option<Known> {
+    value.clone().map(Known::Text)
+}
+
+/// What a measured run does not have it would have told: no text, rather than unknown.
+fn text_or_none(info: &ColumnInfo, value: &Option<String>) -> Option<Known> {
+    info.is_measured().then(|| Known::Text(value.clone().unwrap_or_default()))
+}
+
+fn joined(parts: [&Option<String>; 2]) -> Option<Known> {
+    let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
+    (!parts.is_empty()).then(|| Known::Text(parts.join(" ")))
+}

@@ -1,0 +1,33 @@
+//! Costs that surely grew by more than a limit.
+
+use super::row::{ComparedRow, Key};
+
+/// What was held against a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// As a share: 0.1 for 10%.
+    pub limit: f64,
+    pub grown: Vec<Grown>,
+}
+
+/// A row whose interval lies above the limit in one column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grown {
+    pub key: Key,
+    pub column: usize,
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The rows whose cost grew by more than `limit`: where the lower end of the interval is above it.
+pub fn beyond(rows: &[ComparedRow], limit: f64) -> Growth {
+    let mut grown = Vec::new();
+    for row in rows {
+        for (column, verdict) in row.verdicts.iter().enumerate() {
+            let Some((low, high)) = verdict.low_high().filter(|(low, _)| *low > 1.0 + limit) else { continue };
+            grown.push(Grown { key: row.key.clone(), column, ratio: verdict.ratio().unwrap_or(low), low, high });
+        }
+    }
+    Growth { limit, grown }
+}

@@ -1,0 +1,204 @@
+//! Fills in what can be said of each row: a verdict for each column against the baseline.
+
+use super::column::Column;
+use super::row::{Cell, ComparedRow};
+use super::same_work::{Work, work};
+use super::verdict::{Mark, Ratio, Verdict};
+use crate::stats::{self, BetweenRuns};
+
+/// The error that all marks of a column together may have.
+const LEVEL: f64 = 0.05;
+
+/// Fills in the verdicts. Each column is one family of questions: its marks are corrected for the number of rows by Holm's
+/// method, so that what is said of a file does not depend on which others stand beside it. Intervals are not corrected.
+pub fn judge(rows: &mut [ComparedRow], columns: &[Column], baseline: usize, margin: f64) {
+    rows.iter_mut().for_each(|row| row.verdicts = vec![Verdict::Missing; columns.len()]);
+    for (column, yardstick) in yardsticks(columns, baseline).into_iter().enumerate() {
+        if column == baseline {
+            rows.iter_mut().for_each(|row| row.verdicts[column] = Verdict::Baseline);
+        } else {
+            judge_column(rows, (column, baseline), yardstick, margin);
+        }
+    }
+}
+
+fn judge_column(rows: &mut [ComparedRow], (column, baseline): (usize, usize), yardstick: Option<f64>, margin: f64) {
+    let mut claims: Vec<(usize, Claim)> = Vec::new();
+    for (index, row) in rows.iter_mut().enumerate() {
+        let (verdict, found) = verdict(row, (column, baseline), yardstick);
+        row.verdicts[column] = verdict;
+        claims.extend(found.map(|found| (index, Claim::of(&found, margin))));
+    }
+    let p_values: Vec<f64> = claims.iter().map(|(_, claim)| claim.p).collect();
+    let holds = stats::holm(&p_values, LEVEL);
+    for ((row, claim), _) in claims.iter().zip(holds).filter(|(_, holds)| *holds) {
+        if let Verdict::Ratio(ratio) = &mut rows[*row].verdicts[column] {
+            ratio.mark = claim.mark;
+        }
+    }
+}
+
+/// The mark that one ratio speaks for, and how likely it looks so by chance.
+struct Claim {
+    mark: Mark,
+    p: f64,
+}
+
+impl Claim {
+    fn of(found: &BetweenRuns, margin: f64) -> Claim {
+        let (mark, p) = match found.log_ratio {
+            log if log.abs() <= margin.ln_1p() => (Mark::Same, found.p_same(margin)),
+            log if log < 0.0 => (Mark::Faster, found.p_differs(margin)),
+            _ => (Mark::Slower, found.p_differs(margin)),
+        };
+        Claim { mark, p }
+    }
+}
+
+fn verdict(
+    row: &ComparedRow,
+    (column, baseline): (usize, usize),
+    yardstick: Option<f64>,
+) -> (Verdict, Option<BetweenRuns>) {
+    let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else { return (Verdict::Missing, None) };
+    let (Some(cost), Some(base_cost)) = (cell.cost_ns(), base.cost_ns()) else { return (Verdict::Missing, None) };
+    if let Work::Different(difference) = work(cell, base) {
+        return (Verdict::DifferentWork(difference), None);
+    }
+    let ratio = cost / base_cost;
+    let relative = yardstick.map(|yardstick| ratio / yardstick);
+    match between(cell, base) {
+        Some(found) => (Verdict::Ratio(unmarked(&found, relative)), Some(found)),
+        None => (Verdict::OneFigure { ratio, relative }, None),
+    }
+}
+
+fn between(cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
+    stats::between_runs(cell.launches.as_ref()?, base.launches.as_ref()?)
+}
+
+fn unmarked(found: &BetweenRuns, relative: Option<f64>) -> Ratio {
+    let (low, high) = found.low_high();
+    Ratio { ratio: found.ratio(), low, high, relative, mark: Mark::Unresolved }
+}
+
+/// The ratio of the reference call in each column; `None` where one of the two does not have it.
+fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
+    let cost = |column: &Column| column.reference().and_then(|row| row.cost_ns());
+    let base = columns.get(baseline).and_then(cost);
+    columns.iter().map(|column| Some(cost(column)? / base?)).collect()
+}
+
+/// The reference call against the baseline's, marked by itself: it is one question, asked first.
+pub fn reference(columns: &[Column], baseline: usize, margin: f64) -> Vec<Verdict> {
+    let judged = |index: usize| {
+        let (Some(own), Some(base)) = (columns[index].reference(), columns[baseline].reference()) else {
+            return Verdict::Missing;
+        };
+        let found = own.launches.as_ref().zip(base.launches.as_ref()).and_then(|(a, b)| stats::between_runs(a, b));
+        match (found, own.cost_ns(), base.cost_ns()) {
+            (Some(found), ..) => {
+                let claim = Claim::of(&found, margin);
+                let mark = if claim.p <= LEVEL { claim.mark } else { Mark::Unresolved };
+                Verdict::Ratio(Ratio { mark, ..unmarked(&found, None) })
+            }
+            (None, Some(own), Some(base)) => Verdict::OneFigure { ratio: own / base, relative: None },
+            _ => Verdict::Missing,
+        }
+    };
+    let all = 0..columns.len();
+    all.map(|index| if index == baseline { Verdict::Baseline } else { judged(index) }).collect()
+}
+
+/// What a row is where only differences are looked for; of several columns the last in this order counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    Same,
+    Unresolved,
+    Shown,
+}
+
+/// Whether `row` has something to show where only differences of more than `margin` are looked for.
+pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
+    let of_verdict = |verdict: &Verdict| match verdict {
+        Verdict::DifferentWork(_) => Some(Standing::Shown),
+        Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => Some(Standing::Shown),
+        Verdict::OneFigure { .. } => Some(Standing::Same),
+        Verdict::Ratio(ratio) => Some(match ratio.mark {
+            Mark::Faster | Mark::Slower => Standing::Shown,
+            Mark::Same => Standing::Same,
+            Mark::Unresolved => Standing::Unresolved,
+        }),
+        Verdict::Baseline | Verdict::Missing => None,
+    };
+    row.verdicts.iter().filter_map(of_verdict).max().unwrap_or(Standing::Shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{column, published, record};
+    use super::super::{Options, compare};
+    use super::*;
+    use crate::model::{Failure, FailureKind, Outcome};
+
+    fn marks(old: u64, new: u64, margin: f64) -> Option<Mark> {
+        let columns = [column("old", vec![record("file.lstat", old)]), column("new", vec![record("file.lstat", new)])];
+        compare(&columns, &Options { margin, ..Options::default() }).rows[0].verdicts[1].mark()
+    }
+
+    #[test]
+    fn marks_say_no_more_than_is_known() {
+        assert_eq!(marks(100_000, 110_000, 0.01), Some(Mark::Slower));
+        assert_eq!(marks(110_000, 100_000, 0.01), Some(Mark::Faster));
+        assert_eq!(marks(100_000, 102_000, 0.01), Some(Mark::Unresolved));
+        assert_eq!(marks(100_000, 100_000, 0.01), Some(Mark::Unresolved), "two runs cannot show sameness within 1%");
+        assert_eq!(marks(100_000, 100_500, 0.05), Some(Mark::Same));
+        assert_eq!(marks(100_000, 110_000, 0.10), Some(Mark::Unresolved));
+    }
+
+    #[test]
+    fn what_cannot_be_divided_is_not() {
+        let mut failed = record("file.stat", 100);
+        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        let old = column("old", vec![record("file.stat", 1), published("id.umask", 50.0), published("id.zero", 0.0)]);
+        let new = column("new", vec![failed, record("id.umask", 100), record("id.zero", 10)]);
+        let comparison = compare(&[old, new], &Options::default());
+        let verdicts: Vec<&Verdict> = comparison.rows.iter().map(|row| &row.verdicts[1]).collect();
+        let one = Verdict::OneFigure { ratio: 2.0, relative: None };
+        assert_eq!(verdicts, [&Verdict::Missing, &one, &Verdict::Missing]);
+        assert!(comparison.rows.iter().all(|row| row.verdicts[0] == Verdict::Baseline));
+    }
+
+    #[test]
+    fn ratios_are_also_told_relative_to_the_reference_call() {
+        let old = column("old", vec![record("file.stat", 1000), record("id.getppid", 100)]);
+        let new = column("new", vec![record("file.stat", 3000), record("id.getppid", 150)]);
+        let comparison = compare(&[old, new], &Options::default());
+        let verdict = &comparison.rows[0].verdicts[1];
+        assert!((verdict.relative().unwrap() - 2.0).abs() < 1e-9 && (verdict.ratio().unwrap() - 3.0).abs() < 1e-9);
+        assert_eq!(comparison.reference[1].mark(), Some(Mark::Slower));
+    }
+
+    #[test]
+    fn many_rows_need_more_evidence_for_each() {
+        let rows = |count: usize, ns: u64| (0..count).map(|i| record(&format!("file.op{i}"), ns)).collect::<Vec<_>>();
+        let marked = |count: usize| {
+            let columns = [column("old", rows(count, 100_000)), column("new", rows(count, 108_000))];
+            compare(&columns, &Options::default()).rows[0].verdicts[1].mark()
+        };
+        assert_eq!((marked(1), marked(100)), (Some(Mark::Slower), Some(Mark::Unresolved)));
+    }
+
+    #[test]
+    fn what_is_said_of_a_file_does_not_depend_on_the_others() {
+        let rows = |ns: u64| (0..8).map(|i| record(&format!("file.op{i}"), ns)).collect::<Vec<_>>();
+        let marked = |others: usize| {
+            let mut columns = vec![column("old", rows(100_000)), column("new", rows(108_000))];
+            columns.extend((0..others).map(|i| column(&format!("same{i}"), rows(100_000))));
+            let rows = compare(&columns, &Options::default()).rows;
+            rows.iter().map(|row| row.verdicts[1].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(marked(0)[0].mark(), Some(Mark::Slower));
+        assert_eq!(marked(0), marked(30));
+    }
+}

@@ -1,0 +1,49 @@
+//! What is doubtful about a run or a row, as values. The words are in `report::warning_words`.
+
+use std::ops::Range;
+
+/// What is doubtful about a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// What the file says, in its words.
+    Recorded(String),
+    /// Too few time blocks for an interval.
+    TooFewBlocks { blocks: usize },
+    /// Half the interval's width is over the target; both in percent of the median.
+    TargetNotMet { target_percent: f64, reached_percent: f64 },
+    /// The share of batches that were preempted and are left out.
+    Preempted { share: f64 },
+    /// The share of the wall time that the worker was on a CPU.
+    LostCpu { share: f64 },
+    /// The net cost cannot be told from the empty loop.
+    BelowResolution,
+    /// A snippet costs no more than the empty loop: its body may not have run.
+    FoldedBody,
+    /// A snippet names this system call and makes none.
+    NotEntered { name: String },
+    /// The kernel entries are not proven, and why.
+    Unverified { reason: String },
+}
+
+/// What concerns a run as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunWarning {
+    /// What the file says, in its words.
+    Recorded(String),
+    StateChanged(StateChange),
+    /// The study makes as many derived rows as are made at most: there may be more.
+    ManyDerived {
+        most: usize,
+    },
+}
+
+/// Within the run the reference call moved and work in user mode did not: something taxed the kernel for a while.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateChange {
+    /// By how much the reference call moved, as a share: 0.2 for 20% more.
+    pub share: f64,
+    /// The time blocks that figures are from, counted from 0.
+    pub kept: Range<usize>,
+    /// All time blocks of the run.
+    pub blocks: usize,
+}
