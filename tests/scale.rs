@@ -89,7 +89,7 @@ fn what_grows_with_the_square_is_bounded_and_says_so() {
     let environments = (0..40).map(|i| record("file.lstat", &format!("e{i}"), json!({}), i)).collect();
     let long = text(&write(&place, "environments.json", environments), &[]);
     assert!(long.contains("40 environments are more than the 32 that stand side by side"), "{long}");
-    assert!(long.contains("file.lstat (e39)"), "{long}");
+    assert!(long.lines().any(|line| line.starts_with("file.lstat  e39 ")), "{long}");
 }
 
 #[test]
