@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-use super::layout::{Key, entry, state};
+use super::layout::state;
 use super::session::Session;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
@@ -51,10 +51,10 @@ pub fn calibrate(session: &mut Session) -> Result<Calibration> {
 /// The mean time of the null calls that the programs saw; `None` without times.
 fn measured_ns(session: &Session) -> Result<Option<f64>> {
     let (mut calls, mut ns) = (0, 0);
-    for (packed, values) in session.read()?.calls {
-        if i64::from(Key::unpack(packed).number) == libc::SYS_getppid {
-            calls += values[entry::CALLS as usize / 8 - 1];
-            ns += values[entry::ON_CPU as usize / 8 - 1];
+    for (key, counted) in session.read()?.calls {
+        if i64::from(key.number) == libc::SYS_getppid {
+            calls += counted.calls;
+            ns += counted.on_cpu_ns;
         }
     }
     Ok((ns > 0).then(|| ns as f64 / calls as f64))
