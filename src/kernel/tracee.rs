@@ -7,6 +7,10 @@ use nix::sys::ptrace;
 use nix::unistd::Pid;
 use std::io::{IoSliceMut, Read};
 
+/// libc::ptrace is variadic: a bare 0 would be passed as an int, whose upper half is undefined where a pointer is read.
+const NO_ADDRESS: *mut libc::c_void = std::ptr::null_mut();
+const NO_SIGNAL: libc::c_int = 0;
+
 /// What a tracee reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -160,14 +164,14 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
         Resume::Detach => libc::PTRACE_DETACH,
     };
     // SAFETY: these requests take no address, and a signal number as data; they touch no memory of ours.
-    Errno::result(unsafe { libc::ptrace(request, pid, 0, libc::c_long::from(signal)) }).map(drop)
+    Errno::result(unsafe { libc::ptrace(request, pid, NO_ADDRESS, libc::c_long::from(signal)) }).map(drop)
 }
 
 /// Lets a group-stopped tracee stay stopped but report what wakes it (ptrace(2), PTRACE_LISTEN).
 #[allow(unsafe_code)]
 pub fn listen(pid: i32) -> Result<(), Errno> {
     // SAFETY: PTRACE_LISTEN takes no address and no data, and touches no memory of ours.
-    Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, 0, 0) }).map(drop)
+    Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, NO_ADDRESS, NO_ADDRESS) }).map(drop)
 }
 
 /// Whether a group stop is what `signal` of a PTRACE_EVENT_STOP tells of.
@@ -179,7 +183,7 @@ pub fn stops_group(signal: i32) -> bool {
 #[allow(unsafe_code)]
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     // SAFETY: signal 0 is a question and sends nothing (kill(2)); tgkill(2) takes numbers only.
-    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, 0) == 0 }
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
 /// Bytes of `pid` from `address` up to the end of its page, at most as many as `buffer` has.

@@ -308,7 +308,7 @@ mod tests {
     }
 
     fn state(pid: u32) -> Option<char> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let stat = crate::kernel::proc_stat::text(pid);
         stat.rsplit_once(") ")?.1.chars().next()
     }
 

@@ -7,12 +7,13 @@
 
 use super::layout::state;
 use super::session::Session;
+use crate::kernel::pidfd;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe2, read, write};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 const BATCHES: usize = 41;
 const CALLS_PER_BATCH: u32 = 300;
@@ -40,7 +41,10 @@ pub fn calibrate(session: &mut Session) -> Result<Calibration> {
     let caller = Caller::start()?;
     let before = caller.measure()?;
     session.attach()?;
-    session.mark(pidfd(caller.child.as_raw())?.as_fd(), state::LIVE)?;
+    session.mark(
+        pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibrating child")?.as_fd(),
+        state::LIVE,
+    )?;
     let traced = caller.measure()?;
     drop(caller);
     let offset_ns = measured_ns(session)?.map(|measured| measured - before);
@@ -58,18 +62,6 @@ fn measured_ns(session: &Session) -> Result<Option<f64>> {
         }
     }
     Ok((ns > 0).then(|| ns as f64 / calls as f64))
-}
-
-/// A descriptor of a process's first thread.
-///
-/// # Errors
-/// ESRCH where there is none.
-pub fn pidfd(pid: i32) -> Result<OwnedFd> {
-    // SAFETY: the call takes no pointers, and returns a descriptor that nobody else owns.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    let fd = nix::errno::Errno::result(fd).with_context(|| format!("pidfd_open of process {pid}"))?;
-    // SAFETY: as above.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
 impl Caller {

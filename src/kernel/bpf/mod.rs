@@ -29,7 +29,7 @@ mod sys;
 pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, Kind as TypeKind};
-pub use calibrate::{Calibration, calibrate, pidfd};
+pub use calibrate::{Calibration, calibrate};
 pub use rows::{Counted, Durations, Globals, Raw, Used};
 pub use session::{Config, Session, What};
 

@@ -9,6 +9,7 @@ mod usage;
 use super::{Collected, Detail, Options, Root, Tracer, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, Calibration, Config, Session};
+use crate::kernel::pidfd;
 use crate::kernel::tree::{self, Accounts};
 use crate::model::{Ending, TracerFacts};
 use anyhow::{Context, Result, anyhow, bail};
@@ -62,7 +63,7 @@ impl Tracer for Bpf {
 
     fn attach(&mut self, root: Root) -> Result<()> {
         let pid = pid_of(root);
-        let pidfd = bpf::pidfd(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
+        let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
         let before = match root {
             Root::Held(_) => {
                 self.session.mark(pidfd.as_fd(), state::HELD)?;
@@ -166,10 +167,10 @@ fn adopt_tree(session: &Session, root: u32) -> Result<Accounts> {
 
 /// False if it is followed already, or has ended since it was listed.
 fn adopt(session: &Session, pid: u32) -> Result<bool> {
-    match bpf::pidfd(pid.cast_signed()) {
+    match pidfd::open(pid.cast_signed()) {
         Ok(pidfd) => session.add_root(pidfd.as_fd()),
-        Err(error) if error.downcast_ref() == Some(&Errno::ESRCH) => Ok(false),
-        Err(error) => Err(error),
+        Err(Errno::ESRCH) => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
     }
 }
 
