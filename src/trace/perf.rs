@@ -163,6 +163,7 @@ impl Tracer for PerfTracer {
             kind: "perf".to_string(),
             detail: format!("counters of {}", self.names.join(", ")),
             added_per_call_ns: self.added_ns,
+            adds_system_time: true,
             offset_per_call_ns: None,
             lost: 0,
         };

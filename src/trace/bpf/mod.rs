@@ -120,6 +120,7 @@ impl Bpf {
             kind: "bpf".to_string(),
             detail: how.to_string(),
             added_per_call_ns: Some(self.calibration.added_ns),
+            adds_system_time: true,
             offset_per_call_ns: self.calibration.offset_ns,
             lost,
         }

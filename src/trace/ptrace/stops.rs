@@ -233,6 +233,7 @@ impl Tracer for PtraceTracer {
             kind: kind.to_string(),
             detail: self.detail(),
             added_per_call_ns: Some(self.calibration.added_ns),
+            adds_system_time: false,
             offset_per_call_ns: None,
             lost: self.tree.lost,
         };
