@@ -3,7 +3,7 @@
 //! Waits are our own, because nix has no name for real-time signals and would lose the stop that reports one.
 
 use nix::errno::Errno;
-use nix::sys::ptrace;
+use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 use std::io::{IoSliceMut, Read};
 
@@ -13,7 +13,7 @@ const NO_SIGNAL: libc::c_int = 0;
 
 /// What a tracee reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum Report {
     /// It stands at the entry or the end of a system call.
     Call,
     /// One of PTRACE_EVENT_*, with the signal that came along.
@@ -50,6 +50,20 @@ pub enum Standing {
     Elsewhere,
 }
 
+/// Seizes `tid` and all that it will start, so that system call stops are told from signals, and interrupts it once.
+///
+/// # Errors
+/// `EPERM` where it may not be traced or is traced already, `ESRCH` where it is gone.
+pub fn seize(tid: i32, more: Options) -> Result<(), Errno> {
+    let tree = Options::PTRACE_O_TRACESYSGOOD
+        | Options::PTRACE_O_TRACEFORK
+        | Options::PTRACE_O_TRACEVFORK
+        | Options::PTRACE_O_TRACECLONE
+        | Options::PTRACE_O_TRACEEXEC;
+    ptrace::seize(Pid::from_raw(tid), tree | more)?;
+    ptrace::interrupt(Pid::from_raw(tid))
+}
+
 /// Whose report is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
@@ -62,7 +76,7 @@ pub enum Whose {
 ///
 /// # Errors
 /// `ECHILD` where there is nobody to wait for, `EINTR` after a signal.
-pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Event)>, Errno> {
+pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
     wait_id(whose, libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags)
 }
 
@@ -70,7 +84,7 @@ pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Event)>, Errno> {
 ///
 /// # Errors
 /// As `wait`.
-pub fn take_stop(pid: i32) -> Result<Option<Event>, Errno> {
+pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
     let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
 }
@@ -79,7 +93,7 @@ pub fn take_stop(pid: i32) -> Result<Option<Event>, Errno> {
 ///
 /// # Errors
 /// `ECHILD` where it has been reaped.
-pub fn wait_for_end(pid: i32) -> Result<Option<Event>, Errno> {
+pub fn wait_for_end(pid: i32) -> Result<Option<Report>, Errno> {
     loop {
         match wait_id(Whose::One(pid), libc::WEXITED | libc::WNOWAIT) {
             Err(Errno::EINTR) => {}
@@ -89,7 +103,7 @@ pub fn wait_for_end(pid: i32) -> Result<Option<Event>, Errno> {
 }
 
 #[allow(unsafe_code)]
-fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Event)>, Errno> {
+fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Report)>, Errno> {
     let (kind, id) = match whose {
         Whose::Any => (libc::P_ALL, 0),
         Whose::One(pid) => (libc::P_PID, pid.unsigned_abs()),
@@ -100,16 +114,16 @@ fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Event)>, Errno> {
         Errno::result(libc::waitid(kind, id, &raw mut info, options))?;
         (info.si_pid(), info.si_code, info.si_status())
     };
-    Ok((pid != 0).then(|| (pid, event(code, status))))
+    Ok((pid != 0).then(|| (pid, report(code, status))))
 }
 
-fn event(code: i32, status: i32) -> Event {
+fn report(code: i32, status: i32) -> Report {
     match code {
-        libc::CLD_EXITED => Event::Exited(status),
-        libc::CLD_KILLED | libc::CLD_DUMPED => Event::Killed(status & 0x7f),
-        _ if status == libc::SIGTRAP | 0x80 => Event::Call,
-        _ if status >> 8 != 0 => Event::Ptrace { event: status >> 8, signal: status & 0x7f },
-        _ => Event::Signal(status),
+        libc::CLD_EXITED => Report::Exited(status),
+        libc::CLD_KILLED | libc::CLD_DUMPED => Report::Killed(status & 0x7f),
+        _ if status == libc::SIGTRAP | 0x80 => Report::Call,
+        _ if status >> 8 != 0 => Report::Ptrace { event: status >> 8, signal: status & 0x7f },
+        _ => Report::Signal(status),
     }
 }
 
@@ -213,14 +227,14 @@ mod tests {
 
     #[test]
     fn reports_are_told_apart() {
-        assert_eq!(event(libc::CLD_EXITED, 3), Event::Exited(3));
-        assert_eq!(event(libc::CLD_DUMPED, libc::SIGSEGV), Event::Killed(libc::SIGSEGV));
-        assert_eq!(event(libc::CLD_TRAPPED, libc::SIGTRAP | 0x80), Event::Call);
+        assert_eq!(report(libc::CLD_EXITED, 3), Report::Exited(3));
+        assert_eq!(report(libc::CLD_DUMPED, libc::SIGSEGV), Report::Killed(libc::SIGSEGV));
+        assert_eq!(report(libc::CLD_TRAPPED, libc::SIGTRAP | 0x80), Report::Call);
         let exec = libc::SIGTRAP | (libc::PTRACE_EVENT_EXEC << 8);
-        let expected = Event::Ptrace { event: libc::PTRACE_EVENT_EXEC, signal: libc::SIGTRAP };
-        assert_eq!(event(libc::CLD_TRAPPED, exec), expected);
+        let expected = Report::Ptrace { event: libc::PTRACE_EVENT_EXEC, signal: libc::SIGTRAP };
+        assert_eq!(report(libc::CLD_TRAPPED, exec), expected);
         // A real-time signal.
-        assert_eq!(event(libc::CLD_TRAPPED, 40), Event::Signal(40));
+        assert_eq!(report(libc::CLD_TRAPPED, 40), Report::Signal(40));
     }
 
     #[test]

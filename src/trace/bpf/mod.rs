@@ -133,10 +133,10 @@ impl Bpf {
 }
 
 impl Followed {
-    /// Waits up to `patience` for the end of the first process.
-    fn root_has_ended(&self, patience: Duration) -> Result<bool> {
+    /// Waits up to `timeout` for the end of the first process.
+    fn root_has_ended(&self, timeout: Duration) -> Result<bool> {
         let mut fds = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
-        let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::ZERO);
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
         match poll(&mut fds, timeout) {
             Ok(ready) => Ok(ready > 0),
             Err(Errno::EINTR) => Ok(false),
