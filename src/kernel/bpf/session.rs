@@ -61,7 +61,7 @@ impl Session {
     /// Makes maps, loads the programs; attaches nothing yet.
     ///
     /// # Errors
-    /// What the kernel refuses; of a program, with the verifier's last words.
+    /// What the kernel refuses; of a program, with the end of the verifier's log.
     pub fn load(config: &Config) -> Result<Session> {
         let types = KernelTypes::read().map_err(|why| anyhow!("{why}; use --tracer ptrace"))?;
         Session::load_for(&types, config)
@@ -230,7 +230,7 @@ fn storage_btf() -> Vec<u8> {
     words.chain(names.iter().copied()).collect()
 }
 
-/// Loads one program; where the verifier refuses it, once more for its words.
+/// Loads one program; if the verifier rejects it, once more to get its log.
 fn load(name: &str, code: &[u64], tracepoint: u32) -> Result<OwnedFd> {
     let error = match sys::load_program(name, code, tracepoint, &mut []) {
         Ok(program) => return Ok(program),

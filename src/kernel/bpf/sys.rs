@@ -83,7 +83,7 @@ struct GetInfo {
     info: u64,
 }
 
-/// Loads a tracing program for the tracepoint of type `tracepoint`; the verifier's words go to `log`.
+/// Loads a tracing program for the tracepoint of type `tracepoint`; the verifier writes to `log`.
 ///
 /// # Errors
 /// EACCES or EINVAL where the verifier refuses it, EPERM without privilege.
