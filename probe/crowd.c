@@ -6,9 +6,10 @@
  *             kernel
  *   shared    companions are threads of the leader's process: they share its objects, descriptors and memory map
  *
- * A companion that fails is a failure of the operation: it says so on the standard output that all share.
+ * A companion that fails is a failure of the operation: it says so on the standard output that all share. Calls
+ * support.c and ground.c.
  */
-#include "areas.h"
+#include "crowd.h"
 
 #include <pthread.h>
 #include <sched.h>

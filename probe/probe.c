@@ -15,8 +15,15 @@
  *       end of input: tear down and exit
  *
  * Replies are written after the last batch, so that the protocol's own calls never fall inside one.
+ *
+ * Layers, each calling only those before it: ground.c (failure, parameters), support.c (files, partners), sampler.c and
+ * crowd.c, the operations in ops/, and on top the protocol here.
  */
-#include "probe.h"
+#include "areas.h"
+#include "crowd.h"
+#include "ground.h"
+#include "sampler.h"
+#include "support.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,7 +40,6 @@
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif
-#include "areas.h"
 
 #ifdef RUSAGE_THREAD
 #define USAGE_OF_PROBE RUSAGE_THREAD
@@ -41,95 +47,15 @@
 #define USAGE_OF_PROBE RUSAGE_SELF
 #endif
 
-enum { MOST_BATCHES = 4096, MOST_PARAMS = 16 };
-
-struct setting {
-    char name[32];
-    uint64_t value;
-};
+enum { MOST_BATCHES = 4096 };
 
 static const struct operation *operation;
-static struct setting settings[MOST_PARAMS];
-static size_t settings_used;
 static struct { uint64_t ns; long switches; } batches[MOST_BATCHES];
-static int ready; /* setup has ended: teardown is due */
 
 static uint64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-_Noreturn void fail(int error, const char *call) {
-    char line[512];
-    int length = error ? snprintf(line, sizeof line, "error %s %s: %s\n", errno_name(error), call, strerror(error))
-                       : snprintf(line, sizeof line, "error - %s\n", call);
-    if (length > (int)sizeof line - 1) length = sizeof line - 1;
-    if (write(STDOUT_FILENO, line, (size_t)length) < 0) _exit(2);
-    if (ready && operation->teardown) {
-        ready = 0;
-        operation->teardown();
-    }
-    _exit(1);
-}
-
-/* ---- parameters ---- */
-
-/* A whole number, with K, M or G for powers of 1024. Whether it is one, and fits. */
-static int parse_size(const char *text, uint64_t *value) {
-    static const char units[] = "KMG";
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || errno != 0) return 0;
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (unit) end++;
-    if (*value > UINT64_MAX >> shift) return 0;
-    *value <<= shift;
-    return *end == '\0' || *end == ':'; /* a default ends with the colon before its text */
-}
-
-/* The declared default of `name` in "name=default:text; ...", or NULL where it is not declared. */
-static const char *declared(const char *name) {
-    size_t length = strlen(name);
-    const char *at = operation->params;
-    while (at && *at) {
-        if (strncmp(at, name, length) == 0 && at[length] == '=') return at + length + 1;
-        at = strchr(at, ';');
-        if (at) at += strspn(at, "; ");
-    }
-    return NULL;
-}
-
-/* Whether the parameter is one that every operation has: how many do it at once, and whether on the same objects. */
-static int crowds(const char *name) { return strcmp(name, "threads") == 0 || strcmp(name, "shared") == 0; }
-
-uint64_t param(const char *name) {
-    for (size_t i = 0; i < settings_used; i++)
-        if (strcmp(settings[i].name, name) == 0) return settings[i].value;
-    if (crowds(name)) return 0;
-    const char *value = declared(name);
-    if (!value) fail(0, "an operation asked for a parameter that it does not declare");
-    uint64_t number;
-    if (!parse_size(value, &number)) fail(0, "an operation declares a default that is no number");
-    return number;
-}
-
-static void set_param(char *word) {
-    char *value = strchr(word, '=');
-    if (!value || settings_used == MOST_PARAMS || (size_t)(value - word) >= sizeof settings[0].name)
-        fail(0, "a parameter is not of the form name=value");
-    *value++ = '\0';
-    if (!declared(word) && !crowds(word)) fail(0, "the operation has no such parameter");
-    struct setting *setting = &settings[settings_used];
-    if (!parse_size(value, &setting->value)) {
-        char line[64];
-        snprintf(line, sizeof line, "parameter %.31s: no whole number of 64 bits", word);
-        fail(EINVAL, line);
-    }
-    strcpy(setting->name, word);
-    settings_used++;
 }
 
 /* ---- batches ---- */
@@ -335,11 +261,12 @@ static void begin(char *line) {
     if (strncmp(line, "op ", 3) != 0) fail(0, "the first line is not 'op ID [name=value ...]'");
     char *word = strtok(line + 3, " ");
     choose_operation(word ? word : "");
+    declare_params(operation->params);
     while ((word = strtok(NULL, " "))) set_param(word);
     if (!operation->run) fail(ENOSYS, "this system does not have it");
     uint64_t threads = param("threads"), shared = param("shared");
     if (threads > 1 && !shared) crowd_of_processes(operation, threads);
-    ready = 1;
+    at_failure(operation->teardown);
     if (operation->setup) operation->setup();
     if (threads > 1 && shared) crowd_of_threads(operation, threads);
     announce();
@@ -353,7 +280,7 @@ static int serve(void) {
     if (!read_line(line, sizeof line)) return 0;
     begin(line);
     while (read_line(line, sizeof line)) serve_line(line);
-    ready = 0;
+    at_failure(NULL);
     crowd_end();
     if (operation->teardown) operation->teardown();
     return 0;

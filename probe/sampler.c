@@ -1,5 +1,5 @@
 /*
- * sampler.c: how much of an operation's time is user mode's, by looking at where a timer interrupts it. For probe.c.
+ * sampler.c: how much of an operation's time is user mode's, by looking at where a timer interrupts it. Calls ground.c alone.
  *
  * A signal that comes while the kernel works is delivered when the kernel returns, so its handler finds the program
  * counter just behind the system call instruction, or at it where the call is made again (SA_RESTART); one that comes
@@ -22,14 +22,12 @@
  *   kernel mode, since it cannot be told from a call to be made again.
  * - A tick leaves cold caches and, in a guest, takes up to 20 us: the interval must be longer than that by far.
  */
-#include "areas.h"
+#include "sampler.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-
-volatile sig_atomic_t sampled;
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && defined(SIGEV_THREAD_ID)
 #include <sys/syscall.h>

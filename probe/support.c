@@ -1,5 +1,5 @@
-/* support.c: what several operations need and none of them measures: files, partners, names of errors. */
-#include "areas.h"
+/* support.c: what several operations need and none of them measures: files, partners, kernel objects. Calls ground.c. */
+#include "support.h"
 #include "objects.h"
 
 #include <fcntl.h>
@@ -19,25 +19,6 @@
 
 static char executable_directory[PATH_MAX];
 
-const char *errno_name(int error) {
-    static char unknown[24];
-    switch (error) {
-#define NAME(e)                                                                                                        \
-    case e: return #e;
-        NAME(E2BIG) NAME(EACCES) NAME(EADDRINUSE) NAME(EADDRNOTAVAIL) NAME(EAFNOSUPPORT) NAME(EAGAIN) NAME(EBADF)
-        NAME(EBADMSG) NAME(EBUSY) NAME(ECHILD) NAME(ECONNREFUSED) NAME(ECONNRESET) NAME(EDEADLK) NAME(EDOM)
-        NAME(EEXIST) NAME(EFAULT) NAME(EFBIG) NAME(EINTR) NAME(EINVAL) NAME(EIO) NAME(EISDIR) NAME(ELOOP)
-        NAME(EMFILE) NAME(EMLINK) NAME(EMSGSIZE) NAME(ENAMETOOLONG) NAME(ENFILE) NAME(ENOBUFS) NAME(ENODATA)
-        NAME(ENODEV) NAME(ENOENT) NAME(ENOEXEC) NAME(ENOLCK) NAME(ENOMEM) NAME(ENOSPC) NAME(ENOSYS) NAME(ENOTCONN)
-        NAME(ENOTDIR) NAME(ENOTEMPTY) NAME(ENOTSOCK) NAME(ENOTSUP) NAME(ENOTTY) NAME(ENXIO) NAME(EOVERFLOW)
-        NAME(EPERM) NAME(EPIPE) NAME(EPROTO) NAME(EPROTONOSUPPORT) NAME(ERANGE) NAME(EROFS) NAME(ESPIPE)
-        NAME(ESRCH) NAME(ETIMEDOUT) NAME(ETXTBSY) NAME(EXDEV)
-#undef NAME
-    }
-    snprintf(unknown, sizeof unknown, "errno%d", error);
-    return unknown;
-}
-
 void remember_executable(const char *path) {
     char resolved[PATH_MAX];
     if (!realpath(path, resolved)) return;
@@ -50,40 +31,6 @@ const char *beside_probe(const char *name) {
     static char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/%s", executable_directory, name);
     return path;
-}
-
-/* ---- parameters within bounds ---- */
-
-/* Short where it can be: 1M for 1048576. */
-static const char *size_text(uint64_t size, char text[24]) {
-    const char *units = "\0KMG";
-    while (units[1] && size >= 1024 && size % 1024 == 0) size /= 1024, units++;
-    snprintf(text, 24, "%llu%.1s", (unsigned long long)size, units);
-    return text;
-}
-
-static _Noreturn void refuse(const char *name, uint64_t least, uint64_t most, const char *why) {
-    char line[160], from[24], to[24];
-    snprintf(line, sizeof line, "parameter %s: from %s to %s%s", name, size_text(least, from), size_text(most, to), why);
-    fail(EINVAL, line);
-}
-
-uint64_t param_within(const char *name, uint64_t least, uint64_t most) {
-    uint64_t value = param(name);
-    if (value < least || value > most) refuse(name, least, most, "");
-    return value;
-}
-
-static uint64_t half_of_memory(void) {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t half = pages > 0 && page > 0 ? (uint64_t)pages / 2 * (uint64_t)page : UINT64_C(1) << 30;
-    return half < SIZE_MAX / 2 ? half : SIZE_MAX / 2;
-}
-
-size_t param_memory(const char *name, uint64_t unit, uint64_t copies) {
-    uint64_t most = half_of_memory() / unit / copies;
-    if (param(name) > most) refuse(name, 0, most, ", half of this machine's memory");
-    return (size_t)(param(name) * unit);
 }
 
 uint64_t param_entries(void) {

@@ -61,13 +61,13 @@ pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
 
 fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let child = workers.start(&planned.case, 0)?;
-    let watchdog = Watchdog::start(child.pid(), workers.patience * 4, &workers.interrupt);
+    let watchdog = Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt);
     let tracer = match Tracer::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
     let fewest = if planned.case.language.is_some() { BACKGROUND } else { 1 };
-    let mut pass = Pass { watchdog, child, tracer, patience: workers.patience, fewest };
+    let mut pass = Pass { watchdog, child, tracer, timeout: workers.timeout, fewest };
     let total = pass.count(planned).map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
     Ok(judge(total, planned))
 }
@@ -81,7 +81,7 @@ struct Pass {
     watchdog: Watchdog,
     child: Child,
     tracer: Tracer,
-    patience: Duration,
+    timeout: Duration,
     /// Calls that are fewer than this in the difference of two requests are not the case's own.
     fewest: i64,
 }
@@ -95,7 +95,7 @@ impl Pass {
     fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
         self.child.send(greeting)?;
         let counts = self.tracer.until_reply();
-        self.child.ready(self.patience)?;
+        self.child.ready(self.timeout)?;
         counts.map(drop).map_err(|errno| ended(&errno))
     }
 
@@ -139,7 +139,7 @@ impl Pass {
     fn request(&mut self, n: u64) -> Result<Counts, Failure> {
         self.child.send(&format!("{n} 1"))?;
         let counts = self.tracer.until_reply();
-        self.child.reply(self.patience)?;
+        self.child.reply(self.timeout)?;
         counts.map_err(|errno| ended(&errno))
     }
 }
@@ -208,16 +208,16 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(crate) fn start(group: u32, patience: Duration, interrupt: &Interrupt) -> Watchdog {
+    pub(crate) fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> Watchdog {
         let (done, waiting) = mpsc::channel();
         let interrupt = interrupt.clone();
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         let reason = Arc::new(OnceLock::new());
         let said = Arc::clone(&reason);
         let watch = move || {
             while waiting.recv_timeout(Duration::from_millis(50)) == Err(mpsc::RecvTimeoutError::Timeout) {
                 if interrupt.is_set() || Instant::now() > deadline {
-                    said.get_or_init(|| if interrupt.is_set() { interrupted() } else { hangs(patience) });
+                    said.get_or_init(|| if interrupt.is_set() { interrupted() } else { hangs(timeout) });
                     return kill_group(group);
                 }
             }
@@ -234,8 +234,8 @@ fn interrupted() -> Failure {
     Failure::new(FailureKind::Interrupted, "the run was interrupted")
 }
 
-fn hangs(patience: Duration) -> Failure {
-    let seconds = patience.as_secs_f64();
+fn hangs(timeout: Duration) -> Failure {
+    let seconds = timeout.as_secs_f64();
     let text =
         format!("no end of counting its entries within {seconds:.0} s: ended (a larger --timeout gives it more)");
     Failure::new(FailureKind::Timeout, text)

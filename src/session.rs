@@ -177,7 +177,7 @@ impl Session {
         let frame = Frame { planned: &planned, passes: &passes, run: self.empty_run(&config) };
         self.workers.make_room(sound.len() as u64);
         watch.stage(Stage::Measuring);
-        let mut scribe = Scribe {
+        let mut recorder = Recorder {
             steal: self.steal,
             frame,
             out,
@@ -191,8 +191,8 @@ impl Session {
         // No interval is as narrow as 0: then all of the budget is spent.
         let target = if self.wishes.per_case.is_some() { 0.0 } else { config.precision_percent };
         let config = Config { precision_percent: target, ..config };
-        let measured = engine::measure(&sound, &mut self.workers, &clock, &config, &mut scribe);
-        scribe.finish(&measured)
+        let measured = engine::measure(&sound, &mut self.workers, &clock, &config, &mut recorder);
+        recorder.finish(&measured)
     }
 
     fn config(&self, cases: usize) -> Config {
@@ -330,7 +330,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
 }
 
 /// Watches the engine: passes progress on and keeps the result file up to date.
-struct Scribe<'a> {
+struct Recorder<'a> {
     frame: Frame<'a>,
     out: Option<&'a Path>,
     watch: &'a dyn Watch,
@@ -342,7 +342,7 @@ struct Scribe<'a> {
     began: Instant,
 }
 
-impl Scribe<'_> {
+impl Recorder<'_> {
     fn write(&self, run: &Run) -> Result<(), StoreError> {
         let written = self.out.map_or(Ok(()), |path| store::write(run, path));
         written.map_err(|error| if self.looked { error.after_a_look() } else { error })
@@ -366,7 +366,7 @@ impl Scribe<'_> {
     }
 }
 
-impl Observer for Scribe<'_> {
+impl Observer for Recorder<'_> {
     fn progress(&mut self, share: f64, doing: &str) {
         self.watch.at(share, doing);
     }

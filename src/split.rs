@@ -25,6 +25,6 @@ fn can_be_sampled(planned: &Planned) -> bool {
 fn sample(workers: &Workers, planned: &Planned) -> Result<ModeSamples, Failure> {
     let mut child = workers.start(&planned.case, 0)?;
     child.send(&Workers::greeting(&planned.case))?;
-    child.ready(workers.patience)?;
-    child.sample(TIME, workers.patience)
+    child.ready(workers.timeout)?;
+    child.sample(TIME, workers.timeout)
 }

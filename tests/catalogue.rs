@@ -7,7 +7,7 @@ use common::{Place, json, skip, stderr};
 use nix::unistd::geteuid;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Output;
+use std::process::{Command, Output};
 use std::sync::LazyLock;
 use syscost::model::{Count, Expectation};
 
@@ -25,6 +25,10 @@ const FIXED: [&str; 8] = [
     "file.open_close",
     "time.clock_gettime",
 ];
+
+/// The probe's layers below the operations: each is whole with those that it may call.
+const LAYERS: [&[&str]; 4] =
+    [&["ground.c"], &["ground.c", "support.c"], &["ground.c", "sampler.c"], &["ground.c", "support.c", "crowd.c"]];
 
 const WHOLE: [&str; 6] = ["run", "--all", "--time", "0.2", "--format", "json"];
 
@@ -70,6 +74,18 @@ fn expect_entries(test: &str, id: &str, expected: &[(&str, f64)]) {
     if let Some(counted) = entries(test, id) {
         let expected = expected.iter().map(|(name, count)| (name.to_string(), *count)).collect();
         assert_eq!(counted, expected, "{id}");
+    }
+}
+
+#[test]
+fn each_layer_of_the_probe_calls_only_those_below() {
+    let directory = tempfile::tempdir().unwrap();
+    for layer in LAYERS {
+        let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
+        compiler.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/probe"));
+        compiler.args(["-std=c11", "-Wall", "-Werror", "-fPIC", "-shared", "-Wl,-z,defs"]).args(layer);
+        let output = compiler.args(["-pthread", "-lrt", "-o"]).arg(directory.path().join("layer.so")).output().unwrap();
+        assert!(output.status.success(), "{layer:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
 

@@ -148,7 +148,13 @@ fn profile() -> impl Strategy<Value = Profile> {
         let [added_per_call_ns, offset_per_call_ns] = added;
         let latencies = [("read".to_string(), Histogram([(0, 1), (255, 1)].into()))].into();
         Profile {
-            tracer: TracerFacts { kind: kind.into(), added_per_call_ns, offset_per_call_ns, ..TracerFacts::default() },
+            tracer: TracerFacts {
+                kind: kind.into(),
+                adds_system_time: kind == "bpf",
+                added_per_call_ns,
+                offset_per_call_ns,
+                ..TracerFacts::default()
+            },
             usage: Usage {
                 wall_ns,
                 user_ns,

@@ -117,7 +117,7 @@ prop_compose! {
             voluntary_switches: n(6), involuntary_switches: n(7), processes: n(8), threads: n(9), peak_concurrency: n(10),
             cpus: n(11),
         };
-        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), lost };
+        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), lost };
         let tool = Some(Tool { name: "syscost".into(), version: "1".into(), compiler: String::new() });
         let source = (!complete).then(|| Source { title: "a log".into(), note: "n".into() });
         Profile { tool, host: Host::default(), started_unix_s: 7, command, tracer, source, complete, ending, usage, groups, latencies, warnings }
@@ -195,6 +195,19 @@ fn a_profile_by_hand_needs_names_and_counts_only() {
     let total = &profile.totals(By::Call)[0].count;
     assert_eq!((total.call.as_str(), total.calls, total.on_cpu_ns), ("read", 15, None));
     valid(&profile::schema(), &hand_written());
+}
+
+#[test]
+fn where_a_tracer_works_is_known_of_files_that_do_not_say() {
+    let adds = |tracer: &str| {
+        let text = format!(r#"{{"schema": "syscost.profile/1", "tracer": {{{tracer}}}, "calls": []}}"#);
+        read_bytes(text.as_bytes()).unwrap().tracer.adds_system_time
+    };
+    let kinds = ["bpf", "perf", "ptrace", "seccomp", "strace -c", ""];
+    let by_kind = kinds.map(|kind| adds(&format!(r#""kind": "{kind}""#)));
+    assert_eq!(by_kind, [true, true, false, false, false, false]);
+    assert!(adds(r#""kind": "new", "adds_system_time": true"#));
+    assert!(!adds(r#""kind": "bpf", "adds_system_time": false"#));
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub fn stat(bytes: &[u8]) {
     let text = text(bytes);
     let mut parts = text.splitn(3, '\0');
     let stat = parts.next().unwrap_or_default();
-    for ticks in [0, 1, 100, u64::MAX] {
-        usage::parse(stat, ticks);
+    for tick_ns in [0, 1, 10_000_000, u64::MAX] {
+        usage::parse(stat, tick_ns);
     }
     tree::parse(1, stat, parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), 10_000_000);
 }

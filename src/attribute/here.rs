@@ -153,10 +153,9 @@ fn calls(profile: &Profile, null: Option<Cost>) -> Calls {
     }
 }
 
-/// What the tracer took of the workload's own system time: eBPF programs run in the calls. A tracer that stops the
-/// calls works in a process of its own.
+/// What the tracer took of the workload's own system time.
 fn tracing(profile: &Profile) -> f64 {
-    let added = profile.tracer.added_per_call_ns.filter(|_| profile.tracer.kind == "bpf");
+    let added = profile.tracer.added_per_call_ns.filter(|_| profile.tracer.adds_system_time);
     added.unwrap_or(0.0) * profile.all_calls().calls as f64 / 1e9
 }
 

@@ -44,15 +44,15 @@ fn record_within(
 ) -> Result<Result<Recording, String>, Failure> {
     let mut child = workers.start(case, 0)?;
     child.send(&Workers::greeting(case))?;
-    let facts = child.ready(workers.patience)?;
+    let facts = child.ready(workers.timeout)?;
     let run = facts.get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
     let Some(run) = run else {
         return Err(Failure::new(FailureKind::Crashed, "the probe does not say where its code is (fact 'run')"));
     };
     // The first request resolves names that are bound lazily.
-    child.request(1, 1, workers.patience)?;
+    child.request(1, 1, workers.timeout)?;
     let mut session = Session { workers, child, run, bounds };
-    let _watchdog = Watchdog::start(session.child.pid(), workers.patience + 3 * bounds.time, &workers.interrupt);
+    let _watchdog = Watchdog::start(session.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt);
     // Handing over on one CPU takes a microsecond or two; waking another that is idle, tens of them in a virtual machine.
     match workers.placement.on_measuring_cpu(|| session.recording(operation)) {
         Ok(recording) => Ok(Ok(recording)),
@@ -108,8 +108,8 @@ impl Session<'_> {
     /// Page faults of twice as many iterations less those of once as many: what a batch causes once cancels.
     fn faults(&mut self, limit: u64) -> Result<f64, Problem> {
         let n = (limit / 2).clamp(1, 16);
-        let few = self.child.request(n, 1, self.workers.patience)?.minor_faults;
-        let many = self.child.request(2 * n, 1, self.workers.patience)?.minor_faults;
+        let few = self.child.request(n, 1, self.workers.timeout)?.minor_faults;
+        let many = self.child.request(2 * n, 1, self.workers.timeout)?.minor_faults;
         Ok(many.saturating_sub(few) as f64 / n as f64)
     }
 
@@ -141,7 +141,7 @@ impl Session<'_> {
         let addresses: BTreeSet<u64> = trace.iter().copied().collect();
         memory.read(self.child.pid(), addresses.into_iter()).map_err(unreadable)?;
         stepper.release()?;
-        self.child.reply(self.workers.patience)?;
+        self.child.reply(self.workers.timeout)?;
         Ok(trace)
     }
 }

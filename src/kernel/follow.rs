@@ -7,7 +7,7 @@
 mod leave;
 
 use super::clock::process_cpu_ns;
-use super::tracee::{self, Call, Event, Resume, Standing, Whose};
+use super::tracee::{self, Call, Report, Resume, Standing, Whose};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 /// What happened to a tracee.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub enum Event {
     Entered(Call),
     /// A call is about to be entered, and its end will not be reported.
     Filtered(Call),
@@ -55,7 +55,7 @@ pub struct Notice {
     pub at: Instant,
     /// How often it has stood still so far: after each time it takes a turn on a CPU.
     pub stops: u64,
-    pub what: Happening,
+    pub what: Event,
 }
 
 /// How calls are noticed.
@@ -106,16 +106,11 @@ impl Follower {
     /// # Errors
     /// `EPERM` where it may not be traced or is traced already, `ESRCH` where it is gone.
     pub fn attach(&mut self, tid: i32) -> Result<(), Errno> {
-        let mut options = Options::PTRACE_O_TRACESYSGOOD
-            | Options::PTRACE_O_TRACEFORK
-            | Options::PTRACE_O_TRACEVFORK
-            | Options::PTRACE_O_TRACECLONE
-            | Options::PTRACE_O_TRACEEXEC;
-        if self.stops == Stops::Filter {
-            options |= Options::PTRACE_O_TRACESECCOMP | Options::PTRACE_O_EXITKILL;
-        }
-        ptrace::seize(Pid::from_raw(tid), options)?;
-        ptrace::interrupt(Pid::from_raw(tid))?;
+        let more = match self.stops {
+            Stops::Calls => Options::empty(),
+            Stops::Filter => Options::PTRACE_O_TRACESECCOMP | Options::PTRACE_O_EXITKILL,
+        };
+        tracee::seize(tid, more)?;
         self.tracees.insert(tid, 0);
         Ok(())
     }
@@ -164,7 +159,7 @@ impl Follower {
 
     /// The next report, which stays with the kernel until its tracee is resumed or reaped: so the CPU clock of a process
     /// that has ended can still be read.
-    fn report(&mut self) -> Result<(i32, Event), Errno> {
+    fn report(&mut self) -> Result<(i32, Report), Errno> {
         while let Some(tid) = self.round.pop_front() {
             match tracee::wait(Whose::One(tid), libc::WNOHANG | libc::WNOWAIT) {
                 Ok(Some(report)) => return Ok(report),
@@ -181,13 +176,13 @@ impl Follower {
         tracee::wait(Whose::Any, libc::WNOWAIT | self.flags)?.ok_or(Errno::EAGAIN)
     }
 
-    fn handle(&mut self, tid: i32, event: Event) -> Result<Option<Happening>, Errno> {
+    fn handle(&mut self, tid: i32, event: Report) -> Result<Option<Event>, Errno> {
         let done = match event {
-            Event::Call => self.at_call(tid),
-            Event::Ptrace { event: libc::PTRACE_EVENT_STOP, signal } => self.at_stop(tid, signal),
-            Event::Ptrace { event, .. } => self.at_event(tid, event),
-            Event::Signal(signal) => self.go_on(tid, signal).map(|()| None),
-            Event::Exited(_) | Event::Killed(_) => return self.at_end(tid, event).map(Some),
+            Report::Call => self.at_call(tid),
+            Report::Ptrace { event: libc::PTRACE_EVENT_STOP, signal } => self.at_stop(tid, signal),
+            Report::Ptrace { event, .. } => self.at_event(tid, event),
+            Report::Signal(signal) => self.go_on(tid, signal).map(|()| None),
+            Report::Exited(_) | Report::Killed(_) => return self.at_end(tid, event).map(Some),
         };
         match done {
             // Killed while it stood: the next report is its end.
@@ -196,25 +191,25 @@ impl Follower {
         }
     }
 
-    fn at_call(&mut self, tid: i32) -> Result<Option<Happening>, Errno> {
+    fn at_call(&mut self, tid: i32) -> Result<Option<Event>, Errno> {
         match tracee::standing(tid)? {
-            Standing::Entry(call) => Ok(self.stands(tid, Happening::Entered(call))),
-            Standing::Exit { result, failed } => Ok(self.stands(tid, Happening::Left { result, failed })),
+            Standing::Entry(call) => Ok(self.stands(tid, Event::Entered(call))),
+            Standing::Exit { result, failed } => Ok(self.stands(tid, Event::Left { result, failed })),
             Standing::Filter(_) | Standing::Elsewhere => self.go_on(tid, 0).map(|()| None),
         }
     }
 
-    fn stands(&mut self, tid: i32, what: Happening) -> Option<Happening> {
+    fn stands(&mut self, tid: i32, what: Event) -> Option<Event> {
         self.standing = Some((tid, 0));
         Some(what)
     }
 
     /// The first stop of a new tracee, a group stop, or the end of one.
-    fn at_stop(&mut self, tid: i32, signal: i32) -> Result<Option<Happening>, Errno> {
+    fn at_stop(&mut self, tid: i32, signal: i32) -> Result<Option<Event>, Errno> {
         if let Entry::Vacant(new) = self.tracees.entry(tid) {
             new.insert(1);
             self.unannounced.insert(tid);
-            return Ok(self.stands(tid, Happening::Started { tid, by: None }));
+            return Ok(self.stands(tid, Event::Started { tid, by: None }));
         }
         if tracee::stops_group(signal) {
             // Taken from the kernel, or it would be reported again at once: the tracee stays where it is.
@@ -224,13 +219,13 @@ impl Follower {
         self.go_on(tid, 0).map(|()| None)
     }
 
-    fn at_event(&mut self, tid: i32, event: i32) -> Result<Option<Happening>, Errno> {
+    fn at_event(&mut self, tid: i32, event: i32) -> Result<Option<Event>, Errno> {
         let number = || ptrace::getevent(Pid::from_raw(tid)).map(|number| number as i32);
         match event {
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
                 let child = number()?;
                 self.go_on(tid, 0)?;
-                Ok(self.announced(child).then_some(Happening::Started { tid: child, by: Some(tid) }))
+                Ok(self.announced(child).then_some(Event::Started { tid: child, by: Some(tid) }))
             }
             libc::PTRACE_EVENT_EXEC => {
                 // Until it is taken, the kernel refuses requests to a tracee that changed its number by this.
@@ -239,10 +234,10 @@ impl Follower {
                 if let Some(stops) = self.tracees.remove(&former) {
                     self.tracees.insert(tid, stops + u64::from(former != tid));
                 }
-                Ok(self.stands(tid, Happening::Executed { former }))
+                Ok(self.stands(tid, Event::Executed { former }))
             }
             libc::PTRACE_EVENT_SECCOMP => match tracee::standing(tid)? {
-                Standing::Filter(call) => Ok(self.stands(tid, Happening::Filtered(call))),
+                Standing::Filter(call) => Ok(self.stands(tid, Event::Filtered(call))),
                 _ => self.go_on(tid, 0).map(|()| None),
             },
             _ => self.go_on(tid, 0).map(|()| None),
@@ -254,17 +249,17 @@ impl Follower {
         !self.unannounced.remove(&child) && self.tracees.insert(child, 0).is_none()
     }
 
-    fn at_end(&mut self, tid: i32, event: Event) -> Result<Happening, Errno> {
+    fn at_end(&mut self, tid: i32, event: Report) -> Result<Event, Errno> {
         // Of a process that has ended only the last thread is reported, under the process's number.
         let cpu_ns = process_cpu_ns(tid).ok();
         let usage = tracee::reap(tid)?;
         self.tracees.remove(&tid);
         let (exited, killed_by) = match event {
-            Event::Exited(code) => (Some(code), None),
-            Event::Killed(signal) => (None, Some(signal)),
+            Report::Exited(code) => (Some(code), None),
+            Report::Killed(signal) => (None, Some(signal)),
             _ => (None, None),
         };
-        Ok(Happening::Ended(End { exited, killed_by, cpu_ns, usage }))
+        Ok(Event::Ended(End { exited, killed_by, cpu_ns, usage }))
     }
 
     fn go_on(&self, tid: i32, signal: i32) -> Result<(), Errno> {

@@ -5,14 +5,15 @@
 //! our process group, on our terminal, with our descriptors: job control is as `time` has it. What it is called with is
 //! made by `trace::run`.
 
+use super::pidfd;
 use super::process::is_ignored;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::unistd::{ForkResult, Pid, fork, pipe2};
+use nix::unistd::{ForkResult, fork, pipe2};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// A command ready to be started: everything that the child needs, made before the fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +109,7 @@ unsafe fn fork_held(life: &dyn Life) -> Result<Held, Errno> {
             life.live(Ends { waiting: waiting.as_raw_fd(), go: go.as_raw_fd(), failing: failing.as_raw_fd() })
         }
         ForkResult::Parent { child } => {
-            let descriptor = process_descriptor(child)?;
+            let descriptor = pidfd::open(child.as_raw())?;
             Ok(Held { pid: child.as_raw().unsigned_abs(), descriptor, go: go.into(), failure: failure.into() })
         }
     }
@@ -160,16 +161,6 @@ impl Life for NullCalls {
     }
 }
 
-/// Refers to a process even when its number is used again (pidfd_open(2), Linux 5.3).
-#[allow(unsafe_code)]
-fn process_descriptor(pid: Pid) -> Result<OwnedFd, Errno> {
-    // SAFETY: pidfd_open takes two numbers; a result that is not negative is a new descriptor, which nobody else owns.
-    unsafe {
-        let descriptor = Errno::result(libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0))?;
-        Ok(OwnedFd::from_raw_fd(descriptor as i32))
-    }
-}
-
 impl Held {
     /// Lets the child go on to its execve; with `filter`, through a seccomp filter first that has every call traced.
     ///
@@ -183,10 +174,8 @@ impl Held {
 
 impl Started {
     /// Passes a signal on. One that has ended gets none.
-    #[allow(unsafe_code)]
     pub fn signal(&self, signal: i32) {
-        // SAFETY: pidfd_send_signal with no siginfo reads no memory of ours; the descriptor is open while `self` lives.
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.descriptor.as_raw_fd(), signal, 0, 0) };
+        let _ = pidfd::send_signal(&self.descriptor, signal);
     }
 
     /// Whether it has ended.

@@ -16,6 +16,8 @@ pub mod lock;
 pub mod neighbour;
 pub mod owner;
 pub mod perf;
+pub mod pidfd;
+pub(crate) mod proc_stat;
 pub mod process;
 pub mod ptrace;
 pub mod seccomp;
@@ -26,6 +28,8 @@ pub mod taxes;
 pub mod tracee;
 pub mod tree;
 pub mod usage;
+#[cfg(test)]
+mod variadic;
 pub mod wake;
 
 pub use sources::Sources;

@@ -30,6 +30,8 @@ const INHERIT: u64 = 1 << 1;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
 /// PERF_FLAG_FD_CLOEXEC.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
+const ANY_CPU: libc::c_int = -1;
+const NO_GROUP: libc::c_int = -1;
 
 /// Calls whose tracepoints have other names: they follow the kernel's functions.
 const RENAMED: &[(&str, &str)] = &[
@@ -104,7 +106,14 @@ fn open(attributes: &Attributes, tid: i32) -> Result<File, Errno> {
     // SAFETY: the kernel reads as many bytes as `size` says, which is the structure's size; a result that is not
     // negative is a new descriptor, which nobody else owns.
     unsafe {
-        let fd = libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attributes), tid, -1, -1, CLOSE_ON_EXEC);
+        let fd = libc::syscall(
+            libc::SYS_perf_event_open,
+            std::ptr::from_ref(attributes),
+            tid,
+            ANY_CPU,
+            NO_GROUP,
+            CLOSE_ON_EXEC,
+        );
         Ok(File::from_raw_fd(Errno::result(fd)? as i32))
     }
 }

@@ -1,6 +1,6 @@
 //! Processes and descriptors: small safe wrappers.
 
-use super::tracee::Event;
+use super::tracee::Report;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
@@ -25,16 +25,16 @@ pub fn kill_group(group: u32) {
 pub fn wait_for_end(child: u32) -> Option<ExitStatus> {
     match super::tracee::wait_for_end(i32::try_from(child).ok()?) {
         // As wait(2) lays the status out.
-        Ok(Some(Event::Exited(code))) => Some(ExitStatus::from_raw(code << 8)),
-        Ok(Some(Event::Killed(signal))) => Some(ExitStatus::from_raw(signal)),
+        Ok(Some(Report::Exited(code))) => Some(ExitStatus::from_raw(code << 8)),
+        Ok(Some(Report::Killed(signal))) => Some(ExitStatus::from_raw(signal)),
         _ => None,
     }
 }
 
-/// Waits for `fd` to have input or to end; false after `patience` or a signal.
-pub fn wait_readable(fd: &impl AsFd, patience: Duration) -> bool {
+/// Waits for `fd` to have input or to end; false after `timeout` or a signal.
+pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
-    let milliseconds = u16::try_from(patience.as_millis()).unwrap_or(u16::MAX).max(1);
+    let milliseconds = u16::try_from(timeout.as_millis()).unwrap_or(u16::MAX).max(1);
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
 }
 

@@ -3,13 +3,15 @@
 //!
 //! The process is followed from one reply to the next: a reply is a write to the pipe for it, and the count is cut
 //! while the writer still stands at the end of that write. Called by `proof`.
+//!
+//! Not `follow`, though both make the requests of `tracee`: that one reaps every tracee, whereas the leader here stays
+//! for its starter to reap, as its process group is killed by that number.
 
-use super::tracee::{self, Event, Resume, Standing, Whose, executable_architecture};
+use super::tracee::{self, Report, Resume, Standing, Whose, executable_architecture};
 use crate::syscall_names;
 use indexmap::IndexMap;
 use nix::errno::Errno;
-use nix::sys::ptrace::{self, Options};
-use nix::unistd::Pid;
+use nix::sys::ptrace::Options;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,14 +46,7 @@ impl Tracer {
     /// The errno with which the kernel refuses, e.g. EPERM in a sandbox.
     pub fn attach(pid: u32, reply_pipe: PathBuf) -> Result<Tracer, Errno> {
         let leader = i32::try_from(pid).map_err(|_| Errno::ESRCH)?;
-        let options = Options::PTRACE_O_TRACESYSGOOD
-            | Options::PTRACE_O_TRACEFORK
-            | Options::PTRACE_O_TRACEVFORK
-            | Options::PTRACE_O_TRACECLONE
-            | Options::PTRACE_O_TRACEEXEC
-            | Options::PTRACE_O_EXITKILL;
-        ptrace::seize(Pid::from_raw(leader), options)?;
-        ptrace::interrupt(Pid::from_raw(leader))?;
+        tracee::seize(leader, Options::PTRACE_O_EXITKILL)?;
         let replying = HashMap::from([(leader, false)]);
         let own_architecture = executable_architecture(leader);
         Ok(Tracer { leader, own_architecture, replying, reply_pipe, standing: None, counts: Counts::new() })
@@ -95,20 +90,20 @@ impl Tracer {
             Ok(None) => return Ok(None),
             other => other?.ok_or(Errno::ECHILD)?,
         };
-        if !matches!(event, Event::Exited(_) | Event::Killed(_)) && tracee::take_stop(pid)?.is_none() {
+        if !matches!(event, Report::Exited(_) | Report::Killed(_)) && tracee::take_stop(pid)?.is_none() {
             return Ok(Some(Stop::GoOn));
         }
         let stop = match event {
-            Event::Call => self.syscall_stop(pid),
-            Event::Ptrace { event: libc::PTRACE_EVENT_STOP, signal } => self.event_stop(pid, signal),
-            Event::Ptrace { event, .. } => {
+            Report::Call => self.syscall_stop(pid),
+            Report::Ptrace { event: libc::PTRACE_EVENT_STOP, signal } => self.event_stop(pid, signal),
+            Report::Ptrace { event, .. } => {
                 if event == libc::PTRACE_EVENT_EXEC && pid == self.leader {
                     self.own_architecture = executable_architecture(pid);
                 }
                 go_on(pid, 0)
             }
-            Event::Signal(signal) => go_on(pid, signal),
-            Event::Exited(_) | Event::Killed(_) => self.ended(pid),
+            Report::Signal(signal) => go_on(pid, signal),
+            Report::Exited(_) | Report::Killed(_) => self.ended(pid),
         };
         match stop {
             // A tracee that was killed while it stood is reported as ended by the next wait.

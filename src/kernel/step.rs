@@ -5,7 +5,7 @@
 //! calls (`ptrace` does) and decodes nothing (`explain` does). Called by `explain`.
 
 use super::process::signal_name;
-use super::tracee::{self, Event, Whose};
+use super::tracee::{self, Report, Whose};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -179,14 +179,14 @@ impl Stepper {
         loop {
             match tracee::wait(Whose::One(pid), libc::WNOWAIT) {
                 Err(Errno::EINTR) => {}
-                Ok(Some((_, Event::Exited(code)))) => return Err(StepError::Ended(format!("exit status {code}"))),
-                Ok(Some((_, Event::Killed(signal)))) => {
+                Ok(Some((_, Report::Exited(code)))) => return Err(StepError::Ended(format!("exit status {code}"))),
+                Ok(Some((_, Report::Killed(signal)))) => {
                     return Err(StepError::Ended(format!("killed by {}", signal_name(signal))));
                 }
                 other => other.map(drop)?,
             }
             match tracee::take_stop(pid)? {
-                Some(Event::Signal(signal)) => return Ok(Some(Signal::try_from(signal)?)),
+                Some(Report::Signal(signal)) => return Ok(Some(Signal::try_from(signal)?)),
                 Some(_) => return Ok(None),
                 // Killed while it stood: the next look finds its end.
                 None => {}

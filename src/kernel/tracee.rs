@@ -3,13 +3,17 @@
 //! Waits are our own, because nix has no name for real-time signals and would lose the stop that reports one.
 
 use nix::errno::Errno;
-use nix::sys::ptrace;
+use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 use std::io::{IoSliceMut, Read};
 
+/// libc::ptrace is variadic: a bare 0 would be passed as an int, whose upper half is undefined where a pointer is read.
+const NO_ADDRESS: *mut libc::c_void = std::ptr::null_mut();
+const NO_SIGNAL: libc::c_int = 0;
+
 /// What a tracee reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum Report {
     /// It stands at the entry or the end of a system call.
     Call,
     /// One of PTRACE_EVENT_*, with the signal that came along.
@@ -46,6 +50,20 @@ pub enum Standing {
     Elsewhere,
 }
 
+/// Seizes `tid` and all that it will start, so that system call stops are told from signals, and interrupts it once.
+///
+/// # Errors
+/// `EPERM` where it may not be traced or is traced already, `ESRCH` where it is gone.
+pub fn seize(tid: i32, more: Options) -> Result<(), Errno> {
+    let tree = Options::PTRACE_O_TRACESYSGOOD
+        | Options::PTRACE_O_TRACEFORK
+        | Options::PTRACE_O_TRACEVFORK
+        | Options::PTRACE_O_TRACECLONE
+        | Options::PTRACE_O_TRACEEXEC;
+    ptrace::seize(Pid::from_raw(tid), tree | more)?;
+    ptrace::interrupt(Pid::from_raw(tid))
+}
+
 /// Whose report is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
@@ -58,7 +76,7 @@ pub enum Whose {
 ///
 /// # Errors
 /// `ECHILD` where there is nobody to wait for, `EINTR` after a signal.
-pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Event)>, Errno> {
+pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
     wait_id(whose, libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags)
 }
 
@@ -66,7 +84,7 @@ pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Event)>, Errno> {
 ///
 /// # Errors
 /// As `wait`.
-pub fn take_stop(pid: i32) -> Result<Option<Event>, Errno> {
+pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
     let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
 }
@@ -75,7 +93,7 @@ pub fn take_stop(pid: i32) -> Result<Option<Event>, Errno> {
 ///
 /// # Errors
 /// `ECHILD` where it has been reaped.
-pub fn wait_for_end(pid: i32) -> Result<Option<Event>, Errno> {
+pub fn wait_for_end(pid: i32) -> Result<Option<Report>, Errno> {
     loop {
         match wait_id(Whose::One(pid), libc::WEXITED | libc::WNOWAIT) {
             Err(Errno::EINTR) => {}
@@ -85,7 +103,7 @@ pub fn wait_for_end(pid: i32) -> Result<Option<Event>, Errno> {
 }
 
 #[allow(unsafe_code)]
-fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Event)>, Errno> {
+fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Report)>, Errno> {
     let (kind, id) = match whose {
         Whose::Any => (libc::P_ALL, 0),
         Whose::One(pid) => (libc::P_PID, pid.unsigned_abs()),
@@ -96,16 +114,16 @@ fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Event)>, Errno> {
         Errno::result(libc::waitid(kind, id, &raw mut info, options))?;
         (info.si_pid(), info.si_code, info.si_status())
     };
-    Ok((pid != 0).then(|| (pid, event(code, status))))
+    Ok((pid != 0).then(|| (pid, report(code, status))))
 }
 
-fn event(code: i32, status: i32) -> Event {
+fn report(code: i32, status: i32) -> Report {
     match code {
-        libc::CLD_EXITED => Event::Exited(status),
-        libc::CLD_KILLED | libc::CLD_DUMPED => Event::Killed(status & 0x7f),
-        _ if status == libc::SIGTRAP | 0x80 => Event::Call,
-        _ if status >> 8 != 0 => Event::Ptrace { event: status >> 8, signal: status & 0x7f },
-        _ => Event::Signal(status),
+        libc::CLD_EXITED => Report::Exited(status),
+        libc::CLD_KILLED | libc::CLD_DUMPED => Report::Killed(status & 0x7f),
+        _ if status == libc::SIGTRAP | 0x80 => Report::Call,
+        _ if status >> 8 != 0 => Report::Ptrace { event: status >> 8, signal: status & 0x7f },
+        _ => Report::Signal(status),
     }
 }
 
@@ -160,14 +178,14 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
         Resume::Detach => libc::PTRACE_DETACH,
     };
     // SAFETY: these requests take no address, and a signal number as data; they touch no memory of ours.
-    Errno::result(unsafe { libc::ptrace(request, pid, 0, libc::c_long::from(signal)) }).map(drop)
+    Errno::result(unsafe { libc::ptrace(request, pid, NO_ADDRESS, libc::c_long::from(signal)) }).map(drop)
 }
 
 /// Lets a group-stopped tracee stay stopped but report what wakes it (ptrace(2), PTRACE_LISTEN).
 #[allow(unsafe_code)]
 pub fn listen(pid: i32) -> Result<(), Errno> {
     // SAFETY: PTRACE_LISTEN takes no address and no data, and touches no memory of ours.
-    Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, 0, 0) }).map(drop)
+    Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, NO_ADDRESS, NO_ADDRESS) }).map(drop)
 }
 
 /// Whether a group stop is what `signal` of a PTRACE_EVENT_STOP tells of.
@@ -179,7 +197,7 @@ pub fn stops_group(signal: i32) -> bool {
 #[allow(unsafe_code)]
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     // SAFETY: signal 0 is a question and sends nothing (kill(2)); tgkill(2) takes numbers only.
-    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, 0) == 0 }
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
 /// Bytes of `pid` from `address` up to the end of its page, at most as many as `buffer` has.
@@ -209,14 +227,14 @@ mod tests {
 
     #[test]
     fn reports_are_told_apart() {
-        assert_eq!(event(libc::CLD_EXITED, 3), Event::Exited(3));
-        assert_eq!(event(libc::CLD_DUMPED, libc::SIGSEGV), Event::Killed(libc::SIGSEGV));
-        assert_eq!(event(libc::CLD_TRAPPED, libc::SIGTRAP | 0x80), Event::Call);
+        assert_eq!(report(libc::CLD_EXITED, 3), Report::Exited(3));
+        assert_eq!(report(libc::CLD_DUMPED, libc::SIGSEGV), Report::Killed(libc::SIGSEGV));
+        assert_eq!(report(libc::CLD_TRAPPED, libc::SIGTRAP | 0x80), Report::Call);
         let exec = libc::SIGTRAP | (libc::PTRACE_EVENT_EXEC << 8);
-        let expected = Event::Ptrace { event: libc::PTRACE_EVENT_EXEC, signal: libc::SIGTRAP };
-        assert_eq!(event(libc::CLD_TRAPPED, exec), expected);
+        let expected = Report::Ptrace { event: libc::PTRACE_EVENT_EXEC, signal: libc::SIGTRAP };
+        assert_eq!(report(libc::CLD_TRAPPED, exec), expected);
         // A real-time signal.
-        assert_eq!(event(libc::CLD_TRAPPED, 40), Event::Signal(40));
+        assert_eq!(report(libc::CLD_TRAPPED, 40), Report::Signal(40));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Not here: what has ended; a tracer knows that. Called by `trace::bpf`.
 
+use super::proc_stat::{self, ProcStat};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -86,25 +87,19 @@ fn numbers(directory: &str) -> Vec<u32> {
 }
 
 fn parent(pid: u32) -> Option<u32> {
-    fields(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?.get(1)?.parse().ok()
-}
-
-/// The fields of a stat file behind the name, which may hold spaces and parentheses. The first is the state.
-fn fields(stat: &str) -> Option<Vec<&str>> {
-    Some(stat.rsplit_once(')')?.1.split_whitespace().collect())
+    ProcStat::parse(&proc_stat::text(pid))?.parent()
 }
 
 fn account(process: u32, task: u32) -> Option<Account> {
     let read = |file: &str| fs::read_to_string(format!("/proc/{process}/task/{task}/{file}")).ok();
     let schedstat = read("schedstat").unwrap_or_default();
-    parse(process, &read("stat")?, &read("status")?, &schedstat, tick_ns())
+    parse(process, &read("stat")?, &read("status")?, &schedstat, proc_stat::tick_ns())
 }
 
-/// From stat, status and schedstat; fields by proc_pid_stat(5).
+/// From stat, status and schedstat.
 #[doc(hidden)]
 pub fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<Account> {
-    let fields = fields(stat)?;
-    let field = |number: usize| fields.get(number - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let stat = ProcStat::parse(stat)?;
     let line = |name: &str| {
         let rest = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
@@ -113,19 +108,14 @@ pub fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u
         process,
         process_name: String::new(),
         ran_ns: schedstat.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0),
-        user_ns: field(14).saturating_mul(tick_ns),
-        system_ns: field(15).saturating_mul(tick_ns),
-        minor_faults: field(10),
-        major_faults: field(12),
+        user_ns: stat.user_ns(tick_ns).unwrap_or(0),
+        system_ns: stat.system_ns(tick_ns).unwrap_or(0),
+        minor_faults: stat.minor_faults().unwrap_or(0),
+        major_faults: stat.major_faults().unwrap_or(0),
         voluntary_switches: line("voluntary_ctxt_switches"),
         involuntary_switches: line("nonvoluntary_ctxt_switches"),
         peak_rss_kib: line("VmHWM"),
     })
-}
-
-fn tick_ns() -> u64 {
-    let hertz = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
-    1_000_000_000 / u64::try_from(hertz).unwrap_or(100).max(1)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The kernel's accounting of others: children that were waited for (getrusage(2)), and a process that runs. Called by
 //! `trace`.
 
+use super::proc_stat::{self, ProcStat};
 use crate::model::Usage;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
@@ -27,22 +28,17 @@ fn nanoseconds(time: TimeVal) -> u64 {
 /// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times are in hundredths of a second
 /// as a rule. Nothing is known of one that is gone.
 pub fn of_process(pid: u32) -> Usage {
-    let ticks = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok().flatten().map_or(100, i64::unsigned_abs);
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    parse(&text, ticks).unwrap_or_default()
+    parse(&proc_stat::text(pid), proc_stat::tick_ns()).unwrap_or_default()
 }
 
 #[doc(hidden)]
-pub fn parse(stat: &str, ticks_per_second: u64) -> Option<Usage> {
-    // The second field is the name, which may hold anything; the third stands behind its last parenthesis.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let time = |number| Some(field(number)?.saturating_mul(1_000_000_000 / ticks_per_second.max(1)));
+pub fn parse(stat: &str, tick_ns: u64) -> Option<Usage> {
+    let stat = ProcStat::parse(stat)?;
     Some(Usage {
-        minor_faults: field(10),
-        major_faults: field(12),
-        user_ns: time(14),
-        system_ns: time(15),
+        minor_faults: stat.minor_faults(),
+        major_faults: stat.major_faults(),
+        user_ns: stat.user_ns(tick_ns),
+        system_ns: stat.system_ns(tick_ns),
         ..Usage::default()
     })
 }
@@ -54,10 +50,10 @@ mod tests {
     #[test]
     fn a_stat_file_is_read_behind_the_name() {
         let text = "7 (a) b) S 1 7 7 0 -1 4194560 120 0 3 0 25 50 0 0 20 0 1 0 100 4096 10\n";
-        let usage = parse(text, 100).unwrap();
+        let usage = parse(text, 10_000_000).unwrap();
         assert_eq!((usage.minor_faults, usage.major_faults), (Some(120), Some(3)));
         assert_eq!((usage.user_ns, usage.system_ns), (Some(250_000_000), Some(500_000_000)));
-        assert_eq!(parse("", 100), None);
+        assert_eq!(parse("", 10_000_000), None);
         assert!(of_process(std::process::id()).minor_faults.is_some_and(|faults| faults > 0));
     }
 }

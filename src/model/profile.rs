@@ -36,6 +36,9 @@ pub struct TracerFacts {
     pub detail: String,
     /// What it adds to each call, calibrated on this machine just before; in nanoseconds.
     pub added_per_call_ns: Option<f64>,
+    /// Whether what it adds is system time of the workload itself: it works within the calls, in the kernel. A tracer that
+    /// stops the calls works in a process of its own.
+    pub adds_system_time: bool,
     /// By how much the tracer took a null call for longer than it is untraced: already taken off each call's time on the
     /// CPU, not off the durations in `latencies`. Negative where it looks at less than the whole crossing.
     pub offset_per_call_ns: Option<f64>,

@@ -1,4 +1,4 @@
-//! One worker process: lines to its input, lines from its output with patience that ends, and its end.
+//! One worker process: lines to its input, lines from its output within a timeout, and its end.
 
 use super::RunDirectory;
 use super::directory::RUN_VARIABLE;
@@ -42,12 +42,12 @@ const MOST_OF_ERRORS: u64 = 64 << 10;
 #[derive(Clone, Copy)]
 struct Deadline {
     at: Instant,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Deadline {
-    fn after(patience: Duration) -> Deadline {
-        Deadline { at: Instant::now() + patience, patience }
+    fn after(timeout: Duration) -> Deadline {
+        Deadline { at: Instant::now() + timeout, timeout }
     }
 }
 
@@ -101,26 +101,26 @@ impl Child {
     /// Reads the `ready` line and its facts.
     ///
     /// # Errors
-    /// What the probe said instead, that it ended, or that it took longer than `patience`.
-    pub fn ready(&mut self, patience: Duration) -> Result<Facts, Failure> {
-        parse_ready(&self.line(Deadline::after(patience))?)
+    /// What the probe said instead, that it ended, or that it took longer than `timeout`.
+    pub fn ready(&mut self, timeout: Duration) -> Result<Facts, Failure> {
+        parse_ready(&self.line(Deadline::after(timeout))?)
     }
 
     /// Sends the request for k batches of n iterations and reads the reply.
     ///
     /// # Errors
-    /// What the probe said instead, that it ended, or that it took longer than `patience`.
-    pub fn request(&mut self, n: u64, k: u32, patience: Duration) -> Result<Reply, Failure> {
+    /// What the probe said instead, that it ended, or that it took longer than `timeout`.
+    pub fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
-        self.reply(patience)
+        self.reply(timeout)
     }
 
     /// Reads the reply to a request that was sent.
     ///
     /// # Errors
     /// As `request`.
-    pub fn reply(&mut self, patience: Duration) -> Result<Reply, Failure> {
-        let deadline = Deadline::after(patience);
+    pub fn reply(&mut self, timeout: Duration) -> Result<Reply, Failure> {
+        let deadline = Deadline::after(timeout);
         let mut reply = Reply::default();
         while !add_line(&mut reply, &self.line(deadline)?)? {
             if reply.batches.len() > MOST_BATCHES {
@@ -134,9 +134,9 @@ impl Child {
     ///
     /// # Errors
     /// As `request`.
-    pub fn sample(&mut self, time: Duration, patience: Duration) -> Result<ModeSamples, Failure> {
+    pub fn sample(&mut self, time: Duration, timeout: Duration) -> Result<ModeSamples, Failure> {
         self.send(&format!("sample {}", time.as_millis()))?;
-        parse_sampled(&self.line(Deadline::after(patience))?)
+        parse_sampled(&self.line(Deadline::after(timeout))?)
     }
 
     fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
@@ -171,7 +171,7 @@ impl Child {
             let left = deadline.at.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 self.orderly = false;
-                let waited = deadline.patience.as_secs_f64();
+                let waited = deadline.timeout.as_secs_f64();
                 let text = format!("no answer within {waited:.0} s: ended (a larger --timeout gives it more)");
                 return Err(Failure::new(FailureKind::Timeout, text));
             }
@@ -265,8 +265,8 @@ impl Drop for Child {
 
 impl Child {
     /// Output ends when the worker does, which waits without polling for its exit.
-    fn exits_within(&mut self, patience: Duration) {
-        let deadline = Instant::now() + patience;
+    fn exits_within(&mut self, timeout: Duration) {
+        let deadline = Instant::now() + timeout;
         let Some(mut output) = self.process.stdout.take() else { return };
         let mut buffer = [0; 4096];
         while Instant::now() < deadline {
@@ -292,12 +292,12 @@ mod tests {
         Child::start(command, &run, &Interrupt::default(), None).unwrap()
     }
 
-    fn reply_of(script: &str, patience: Duration) -> Failure {
-        shell(script).reply(patience).unwrap_err()
+    fn reply_of(script: &str, timeout: Duration) -> Failure {
+        shell(script).reply(timeout).unwrap_err()
     }
 
     fn state(pid: u32) -> Option<char> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let stat = crate::kernel::proc_stat::text(pid);
         stat.rsplit_once(") ")?.1.chars().next()
     }
 
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_names_the_whole_patience() {
+    fn a_timeout_names_the_whole_wait() {
         let trickle = reply_of("while :; do echo 1 0; sleep 0.05; done", Duration::from_secs(1));
         assert_eq!(trickle.kind, FailureKind::Timeout);
         assert!(trickle.message.starts_with("no answer within 1 s"), "{}", trickle.message);

@@ -18,7 +18,7 @@ pub struct Workers {
     pub placement: Placement,
     pub interrupt: Interrupt,
     /// How long a worker may take for its set-up.
-    pub patience: Duration,
+    pub timeout: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
     /// Where many workers at once need it: what they are not to notice.
@@ -32,10 +32,10 @@ const DESCRIPTORS_PER_WORKER: u64 = 2;
 const SPARE_DESCRIPTORS: u64 = 32;
 
 impl Workers {
-    pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, patience: Duration) -> Workers {
+    pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, timeout: Duration) -> Workers {
         let builds = RefCell::new(Builds::new(directory.path()));
         let directory = Rc::new(RefCell::new(directory));
-        Workers { placement, interrupt, patience, directory, builds, raised: None, strayed: Rc::default() }
+        Workers { placement, interrupt, timeout, directory, builds, raised: None, strayed: Rc::default() }
     }
 
     /// The descriptors that so many workers at once need in this process.
@@ -106,7 +106,7 @@ impl Workers {
     pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
         let mut child = self.start(case, padding)?;
         child.send(&Workers::greeting(case))?;
-        let mut facts = child.ready(self.patience)?;
+        let mut facts = child.ready(self.timeout)?;
         if let Some(built) = self.built(case)? {
             facts.add_defaults(built.clock());
         }

@@ -7,7 +7,7 @@
 use super::{Collected, Options, Root, Tracer, Until};
 use crate::kernel::perf::{Begin, Counter};
 use crate::kernel::process::adopt_orphans;
-use crate::kernel::tracee::{self, Event, Whose};
+use crate::kernel::tracee::{self, Report, Whose};
 use crate::kernel::wake::Waker;
 use crate::model::{CallCount, Ending, ProcessGroup, TracerFacts, Usage};
 use anyhow::{Context, Result, bail};
@@ -113,10 +113,10 @@ impl PerfTracer {
     }
 }
 
-fn ending(event: Event) -> Option<Ending> {
+fn ending(event: Report) -> Option<Ending> {
     match event {
-        Event::Exited(code) => Some(Ending::Exited(code)),
-        Event::Killed(signal) => Some(Ending::Signalled(signal)),
+        Report::Exited(code) => Some(Ending::Exited(code)),
+        Report::Killed(signal) => Some(Ending::Signalled(signal)),
         _ => None,
     }
 }
@@ -163,6 +163,7 @@ impl Tracer for PerfTracer {
             kind: "perf".to_string(),
             detail: format!("counters of {}", self.names.join(", ")),
             added_per_call_ns: self.added_ns,
+            adds_system_time: true,
             offset_per_call_ns: None,
             lost: 0,
         };

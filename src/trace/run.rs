@@ -8,7 +8,7 @@ use super::target::{Command, LaunchError, Target};
 use super::{Collected, Detail, Root, Tracer, Until};
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
-use crate::kernel::launch::Started;
+use crate::kernel::launch::{Launch, Started};
 use crate::kernel::tree::check_numbers;
 use crate::kernel::usage::{of_children, of_process};
 use crate::model::{Host, Profile, Usage};
@@ -34,23 +34,28 @@ pub fn run(wishes: &Wishes, say: &mut dyn FnMut(&str)) -> Result<Profile> {
     check_numbers().map_err(|why| anyhow!("trace: {why}"))?;
     // Before anything is attached, which the facts would show as a tax of the machine.
     let host = facts(&Sources::default(), None);
-    let prepared = match &wishes.target {
-        Target::Command(command) => Some((command, command.prepare()?)),
-        Target::Process { .. } => None,
+    let start = match &wishes.target {
+        Target::Command(command) => Start::Command(command, command.prepare()?),
+        Target::Process { pid, time } => Start::Process(*pid, *time),
     };
     let options = Options { detail: wishes.detail, calls: wishes.calls.clone(), held };
     let Chosen { mut tracer, mut line } = choose(wishes.tracer, &options)?;
-    if let Some(user) = prepared.as_ref().and_then(|(_, launch)| launch.user.as_ref()) {
+    if let Start::Command(_, Launch { user: Some(user), .. }) = &start {
         line = format!("{line}; the command runs as {}", user.name);
     }
     say(&line);
     let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let followed = match (&wishes.target, prepared) {
-        (Target::Process { pid, time }, _) => follow_process(tracer.as_mut(), *pid, *time)?,
-        (_, Some((command, launch))) => follow_command(tracer.as_mut(), command, &launch)?,
-        (_, None) => unreachable!("a command is prepared"),
+    let followed = match &start {
+        Start::Command(command, launch) => follow_command(tracer.as_mut(), command, launch)?,
+        Start::Process(pid, time) => follow_process(tracer.as_mut(), *pid, *time)?,
     };
     Ok(profile(wishes, host, started_unix_s, followed))
+}
+
+/// A target that is ready to be followed.
+enum Start<'a> {
+    Command(&'a Command, Launch),
+    Process(u32, Option<Duration>),
 }
 
 /// What came of following, and what the run saw from outside.
@@ -61,11 +66,7 @@ struct Followed {
     stopped: bool,
 }
 
-fn follow_command(
-    tracer: &mut dyn Tracer,
-    command: &Command,
-    launch: &crate::kernel::launch::Launch,
-) -> Result<Followed> {
+fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch) -> Result<Followed> {
     let before = of_children();
     let held = launch.hold().context("trace: cannot start a process")?;
     tracer.attach(Root::Held(held.pid))?;

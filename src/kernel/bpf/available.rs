@@ -1,7 +1,7 @@
 //! Whether BPF tracing can be had here, in one line if not.
 
 use super::kernel_types::FILE;
-use super::sys::{self, MapSpec, MapType};
+use super::maps;
 use nix::errno::Errno;
 use std::path::Path;
 
@@ -48,16 +48,7 @@ fn check_capabilities(status: &str) -> Result<(), String> {
 
 /// What counts in the end: a sandbox may refuse what the capabilities promise.
 fn try_map() -> Result<(), String> {
-    let spec = MapSpec {
-        name: "syscost_try",
-        kind: MapType::Array,
-        key_size: 4,
-        value_size: 8,
-        max_entries: 1,
-        flags: 0,
-        types: None,
-    };
-    match sys::create_map(&spec) {
+    match maps::try_create() {
         Ok(_) => Ok(()),
         Err(Errno::EPERM) => Err("bpf(2) is refused here (EPERM): a container or sandbox without it".to_string()),
         Err(Errno::ENOSYS) => Err("this kernel has no bpf(2) (ENOSYS)".to_string()),

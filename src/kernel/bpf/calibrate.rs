@@ -5,14 +5,15 @@
 
 #![allow(unsafe_code)]
 
-use super::layout::{Key, entry, state};
+use super::layout::state;
 use super::session::Session;
+use crate::kernel::pidfd;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe2, read, write};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 const BATCHES: usize = 41;
 const CALLS_PER_BATCH: u32 = 300;
@@ -40,7 +41,10 @@ pub fn calibrate(session: &mut Session) -> Result<Calibration> {
     let caller = Caller::start()?;
     let before = caller.measure()?;
     session.attach()?;
-    session.mark(pidfd(caller.child.as_raw())?.as_fd(), state::LIVE)?;
+    session.mark(
+        pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibrating child")?.as_fd(),
+        state::LIVE,
+    )?;
     let traced = caller.measure()?;
     drop(caller);
     let offset_ns = measured_ns(session)?.map(|measured| measured - before);
@@ -51,25 +55,13 @@ pub fn calibrate(session: &mut Session) -> Result<Calibration> {
 /// The mean time of the null calls that the programs saw; `None` without times.
 fn measured_ns(session: &Session) -> Result<Option<f64>> {
     let (mut calls, mut ns) = (0, 0);
-    for (packed, values) in session.read()?.calls {
-        if i64::from(Key::unpack(packed).number) == libc::SYS_getppid {
-            calls += values[entry::CALLS as usize / 8 - 1];
-            ns += values[entry::ON_CPU as usize / 8 - 1];
+    for (key, counted) in session.read()?.calls {
+        if i64::from(key.number) == libc::SYS_getppid {
+            calls += counted.calls;
+            ns += counted.on_cpu_ns;
         }
     }
     Ok((ns > 0).then(|| ns as f64 / calls as f64))
-}
-
-/// A descriptor of a process's first thread.
-///
-/// # Errors
-/// ESRCH where there is none.
-pub fn pidfd(pid: i32) -> Result<OwnedFd> {
-    // SAFETY: the call takes no pointers, and returns a descriptor that nobody else owns.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    let fd = nix::errno::Errno::result(fd).with_context(|| format!("pidfd_open of process {pid}"))?;
-    // SAFETY: as above.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
 impl Caller {

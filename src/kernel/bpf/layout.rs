@@ -7,8 +7,8 @@
 //! and calls were then counted for nobody. As it is, a switch that is not seen spoils the times of one call, no count.
 //!
 //! **Window.** Each processor has one value in map `cpu` with two tables, addressed by a hash of a key: calls by key, and
-//! durations. An entry whose place is wanted by another key is added to the hash map `calls` or `durations` and begins
-//! anew: nothing is dropped, and the common path costs no look-up in a hash map.
+//! durations. On a collision, the old entry is flushed to the hash map `calls` or `durations` and the slot is reset:
+//! nothing is dropped, and the common path costs no hash map lookup.
 
 /// A task's state, as byte offsets in its storage.
 pub mod task {

@@ -1,26 +1,95 @@
-//! Maps with values of 64-bit words: what programs and we share.
+//! Maps: what the programs and we share. Key and value types fix the lengths that the kernel copies, so that no buffer
+//! passed to it can be too short. Source: bpf(2), kernel/bpf/syscall.c.
 
-use super::sys::{self, MapSpec, MapType};
+#![allow(unsafe_code)]
+
+use super::sys;
 use anyhow::{Context, Result};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use nix::errno::Errno;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// A map whose lengths are known here, so that nothing too short is ever passed to the kernel.
-pub struct Map {
-    fd: OwnedFd,
-    name: String,
-    key_size: usize,
-    /// Bytes that a lookup fills: of all processors together.
-    filled: usize,
+const MAP_CREATE: i32 = 0;
+const MAP_LOOKUP_ELEM: i32 = 1;
+const MAP_UPDATE_ELEM: i32 = 2;
+const MAP_DELETE_ELEM: i32 = 3;
+const MAP_GET_NEXT_KEY: i32 = 4;
+
+/// Update flags: create or overwrite; create only.
+const ANY: u64 = 0;
+const NOEXIST: u64 = 1;
+
+/// Plain bytes: no padding, no pointers, every bit pattern valid.
+pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}
+impl<T: FromBytes + IntoBytes + Immutable + Copy> Plain for T {}
+
+/// Kinds of maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapType {
+    Hash = 1,
+    Array = 2,
+    PerCpuArray = 6,
+    TaskStorage = 29,
 }
 
-impl Map {
+/// What a map is made of, besides the lengths of key and value.
+#[derive(Clone, Copy, Debug)]
+pub struct MapSpec<'a> {
+    pub name: &'static str,
+    pub kind: MapType,
+    pub max_entries: u32,
+    pub flags: u32,
+    /// BTF with the type ids of key and value, for the kinds that require it.
+    pub types: Option<(BorrowedFd<'a>, u32, u32)>,
+}
+
+/// A map with keys `K` and values `V`. Only `create` makes one, with exactly these lengths.
+pub struct Map<K, V> {
+    fd: OwnedFd,
+    name: &'static str,
+    /// Values per key: one for each possible CPU in a per-CPU map, otherwise one.
+    copies: usize,
+    types: PhantomData<(K, V)>,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Create {
+    map_type: u32,
+    key_size: u32,
+    value_size: u32,
+    max_entries: u32,
+    map_flags: u32,
+    inner_map_fd: u32,
+    numa_node: u32,
+    map_name: [u8; 16],
+    map_ifindex: u32,
+    btf_fd: u32,
+    btf_key_type_id: u32,
+    btf_value_type_id: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Element {
+    map_fd: u64,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+impl<K: Plain, V: Plain> Map<K, V> {
     /// # Errors
-    /// What the kernel refuses.
-    pub fn create(spec: &MapSpec) -> Result<Map> {
-        let fd = sys::create_map(spec).with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))?;
+    /// What the kernel refuses: EPERM without privilege, EINVAL for a kind of map that it does not have.
+    pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
+        // The kernel rounds per-CPU values up to 8 bytes when it copies them.
+        const { assert!(size_of::<V>().is_multiple_of(8)) };
         let copies = if spec.kind == MapType::PerCpuArray { possible_cpus()? } else { 1 };
-        let filled = spec.value_size as usize * copies;
-        Ok(Map { fd, name: spec.name.to_string(), key_size: spec.key_size as usize, filled })
+        let fd = create(spec, size_of::<K>() as u32, size_of::<V>() as u32)
+            .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))?;
+        Ok(Map { fd, name: spec.name, copies, types: PhantomData })
     }
 
     /// For instructions that name the map.
@@ -28,73 +97,96 @@ impl Map {
         self.fd.as_raw_fd()
     }
 
-    /// The value of `key` as words; of all processors, one after the other, where each has its own.
+    /// The value of `key`; in a per-CPU map, that of the first CPU.
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn read(&self, key: &[u8]) -> Result<Option<Vec<u64>>> {
-        self.check(key, None)?;
-        let mut value = vec![0; self.filled];
-        let found = sys::lookup(self.fd.as_fd(), key, &mut value).with_context(|| self.failed("read"))?;
-        Ok(found.then(|| words(&value)))
+    pub fn get(&self, key: &K) -> Result<Option<V>> {
+        Ok(self.get_all(key)?.map(|values| values[0]))
     }
 
+    /// The values of `key`: one per possible CPU in a per-CPU map.
+    ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn write(&self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.check(key, Some(value))?;
-        sys::update(self.fd.as_fd(), key, value).with_context(|| self.failed("written"))
+    pub fn get_all(&self, key: &K) -> Result<Option<Vec<V>>> {
+        let mut values = vec![V::new_zeroed(); self.copies];
+        // SAFETY: the kernel fills `copies` values of the map's length, which is V's; any bytes are a valid V.
+        let found = unsafe { self.command(MAP_LOOKUP_ELEM, Some(key), values.as_mut_ptr() as u64, ANY) };
+        match found {
+            Err(Errno::ENOENT) => Ok(None),
+            found => found.map(|()| Some(values)).with_context(|| self.failed("read")),
+        }
     }
 
-    /// Writes the value of a key that has none; false, and nothing written, where it has one or what the key
+    /// Writes the value of `key`; in a per-CPU map, for every CPU.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn set(&self, key: &K, value: &V) -> Result<()> {
+        self.update(key, value, ANY).with_context(|| self.failed("written"))
+    }
+
+    /// Writes the value of a key that has none, atomically; false, and nothing written, where it has one or what the key
     /// names has ended.
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn insert(&self, key: &[u8], value: &[u8]) -> Result<bool> {
-        self.check(key, Some(value))?;
-        sys::insert(self.fd.as_fd(), key, value).with_context(|| self.failed("written"))
-    }
-
-    /// Writes zero as the value of `key`.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
-    pub fn zero(&self, key: &[u8]) -> Result<()> {
-        self.write(key, &vec![0; self.filled])
+    pub fn insert(&self, key: &K, value: &V) -> Result<bool> {
+        match self.update(key, value, NOEXIST) {
+            Err(Errno::EEXIST | Errno::ENOENT) => Ok(false),
+            done => done.map(|()| true).with_context(|| self.failed("written")),
+        }
     }
 
     /// All keys with their values, in the kernel's order. Nothing may write to the map meanwhile.
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn entries(&self) -> Result<Vec<(Vec<u8>, Vec<u64>)>> {
-        let mut entries: Vec<(Vec<u8>, Vec<u64>)> = Vec::new();
-        let mut key = vec![0; self.key_size];
-        while sys::next_key(self.fd.as_fd(), entries.last().map(|(key, _)| key.as_slice()), &mut key)
-            .with_context(|| self.failed("listed"))?
-        {
-            let value = self.read(&key)?.with_context(|| self.failed("read: it changes meanwhile"))?;
-            entries.push((key.clone(), value));
+    pub fn entries(&self) -> Result<Vec<(K, V)>> {
+        let mut entries: Vec<(K, V)> = Vec::new();
+        while let Some(key) = self.next_key(entries.last().map(|(key, _)| key))? {
+            let value = self.get(&key)?.with_context(|| self.failed("read: it changes meanwhile"))?;
+            entries.push((key, value));
         }
         Ok(entries)
     }
 
-    /// Takes everything out of a hash.
+    /// Deletes all entries of a hash.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn clear(&self) -> Result<()> {
-        for (key, _) in self.entries()? {
-            sys::delete(self.fd.as_fd(), &key).with_context(|| self.failed("cleared"))?;
+        while let Some(key) = self.next_key(None)? {
+            // SAFETY: a deletion reads the key and ignores the value.
+            unsafe { self.command(MAP_DELETE_ELEM, Some(&key), 0, ANY) }.with_context(|| self.failed("cleared"))?;
         }
         Ok(())
     }
 
-    fn check(&self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
-        let fits = key.len() == self.key_size && value.is_none_or(|value| value.len() == self.filled);
-        anyhow::ensure!(fits, "BPF map '{}' is used with lengths that are not its own", self.name);
-        Ok(())
+    fn update(&self, key: &K, value: &V, flags: u64) -> Result<(), Errno> {
+        let values = vec![*value; self.copies];
+        // SAFETY: the kernel reads `copies` values of the map's length, which is V's.
+        unsafe { self.command(MAP_UPDATE_ELEM, Some(key), values.as_ptr() as u64, flags) }
+    }
+
+    /// The key after `key`, or the first one; `None` at the end.
+    fn next_key(&self, key: Option<&K>) -> Result<Option<K>> {
+        let mut next = K::new_zeroed();
+        // SAFETY: the kernel writes one key of the map's length, which is K's; any bytes are a valid K.
+        match unsafe { self.command(MAP_GET_NEXT_KEY, key, (&raw mut next) as u64, ANY) } {
+            Err(Errno::ENOENT) => Ok(None),
+            done => done.map(|()| Some(next)).with_context(|| self.failed("listed")),
+        }
+    }
+
+    /// # Safety
+    /// `value` points to what the command reads or writes there: `copies` values, one key, or nothing.
+    unsafe fn command(&self, command: i32, key: Option<&K>, value: u64, flags: u64) -> Result<(), Errno> {
+        let key = key.map_or(0, |key| std::ptr::from_ref(key) as u64);
+        let mut request = Element { map_fd: self.fd.as_raw_fd() as u64, key, value, flags };
+        // SAFETY: the key is as long as the map's, and only read; the value is as the caller guarantees.
+        unsafe { sys::call(command, &mut request) }.map(|_| ())
     }
 
     fn failed(&self, what: &str) -> String {
@@ -102,21 +194,37 @@ impl Map {
     }
 }
 
-impl AsFd for Map {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-}
-
-fn words(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks(8).map(|chunk| chunk.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))).collect()
-}
-
-/// How many processors the kernel keeps values for: those that could ever be plugged in.
+/// Makes a small map and closes it again: whether this process may use bpf(2) at all.
 ///
 /// # Errors
-/// A file that cannot be read or says something else than ranges.
-pub fn possible_cpus() -> Result<usize> {
+/// What the kernel refuses with.
+pub fn try_create() -> Result<(), Errno> {
+    let spec = MapSpec { name: "syscost_try", kind: MapType::Array, max_entries: 1, flags: 0, types: None };
+    create(&spec, 4, 8).map(drop)
+}
+
+fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Errno> {
+    let (btf, key_type, value_type) =
+        spec.types.map_or((0, 0, 0), |(fd, key, value)| (fd.as_raw_fd().cast_unsigned(), key, value));
+    let mut request = Create {
+        map_type: spec.kind as u32,
+        key_size,
+        value_size,
+        max_entries: spec.max_entries,
+        map_flags: spec.flags,
+        map_name: sys::object_name(spec.name),
+        btf_fd: btf,
+        btf_key_type_id: key_type,
+        btf_value_type_id: value_type,
+        ..Create::default()
+    };
+    // SAFETY: the request holds no pointers, and the command returns a descriptor.
+    unsafe { sys::call_for_fd(MAP_CREATE, &mut request) }
+}
+
+/// How many CPUs the kernel keeps values for: those that could ever be plugged in. At least as many as it copies, which
+/// are the possible ones without the gaps between their numbers.
+fn possible_cpus() -> Result<usize> {
     const FILE: &str = "/sys/devices/system/cpu/possible";
     let text = std::fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
     count(text.trim()).with_context(|| format!("{FILE} says '{}', which is no list of ranges", text.trim()))
@@ -125,7 +233,7 @@ pub fn possible_cpus() -> Result<usize> {
 /// One more than the highest number in `0-3,8-11`.
 fn count(ranges: &str) -> Option<usize> {
     let last = ranges.rsplit([',', '-']).next()?;
-    last.parse::<usize>().ok().map(|last| last + 1)
+    last.parse::<usize>().ok().and_then(|last| last.checked_add(1))
 }
 
 #[cfg(test)]
@@ -135,11 +243,43 @@ mod tests {
     #[test]
     fn processors_are_counted_to_the_highest() {
         assert_eq!(["0", "0-1", "0-3,8-11", "0,2"].map(count), [Some(1), Some(2), Some(12), Some(3)]);
-        assert_eq!((count(""), count("all")), (None, None));
+        assert_eq!([count(""), count("all"), count(&usize::MAX.to_string())], [None; 3]);
+    }
+
+    fn hash() -> MapSpec<'static> {
+        MapSpec { name: "test", kind: MapType::Hash, max_entries: 4, flags: 0, types: None }
     }
 
     #[test]
-    fn words_are_little_endian_whole_or_not() {
-        assert_eq!(words(&[1, 0, 0, 0, 0, 0, 0, 1, 7]), [0x0100_0000_0000_0001, 7]);
+    fn typed_entries_come_back_as_they_were_written() {
+        if let Err(why) = crate::kernel::bpf::available() {
+            eprintln!("SKIPPED: {why}");
+            return;
+        }
+        let map = Map::<[u8; 16], [u64; 2]>::create(&hash()).unwrap();
+        let (key, other) = ([7; 16], [8; 16]);
+        map.set(&key, &[1, u64::MAX]).unwrap();
+        assert_eq!((map.insert(&key, &[0; 2]).unwrap(), map.insert(&other, &[3, 4]).unwrap()), (false, true));
+        assert_eq!(map.get(&key).unwrap(), Some([1, u64::MAX]));
+        let mut entries = map.entries().unwrap();
+        entries.sort_unstable();
+        assert_eq!(entries, [(key, [1, u64::MAX]), (other, [3, 4])]);
+        map.clear().unwrap();
+        assert_eq!((map.entries().unwrap(), map.get(&key).unwrap()), (Vec::new(), None));
+    }
+
+    #[test]
+    fn a_per_cpu_value_is_one_per_possible_cpu() {
+        if let Err(why) = crate::kernel::bpf::available() {
+            eprintln!("SKIPPED: {why}");
+            return;
+        }
+        let spec = MapSpec { kind: MapType::PerCpuArray, max_entries: 1, ..hash() };
+        let map = Map::<u32, [u8; 4104]>::create(&spec).unwrap();
+        map.set(&0, &[5; 4104]).unwrap();
+        let values = map.get_all(&0).unwrap().unwrap();
+        assert_eq!(values.len(), possible_cpus().unwrap());
+        assert!(values[0].iter().all(|byte| *byte == 5));
+        assert_eq!(map.get_all(&1).unwrap(), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Tracing by eBPF: programs at the kernel's tracepoints count system calls of a tree of processes.
 //!
 //! The parts: `asm` writes instructions, `btf` and `kernel_types` find where the kernel keeps what they read, `programs`
-//! is the text of the six programs, `layout` what they share with us, `sys` and `maps` talk to bpf(2), `session` puts it
-//! together, `calibrate` measures what it adds to a call. Called by `trace::bpf`, which turns the counts into a profile.
+//! is the text of the six programs, `layout` what they share with us, `sys` and `maps` talk to bpf(2), `rows` types what the
+//! maps hold, `session` puts it together, `calibrate` measures what it adds to a call. Called by `trace::bpf`, which turns the counts into a profile.
 //!
 //! Why own code: `cargo install` is to work without clang, libelf or kernel headers, which rules out compiling C; an
 //! object compiled beforehand would need a loader with relocations, and the one in Rust that is alive, aya 0.13, has no
@@ -22,14 +22,16 @@ mod kernel_types;
 pub mod layout;
 mod maps;
 mod programs;
+mod rows;
 pub mod session;
 mod sys;
 
 pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, Kind as TypeKind};
-pub use calibrate::{Calibration, calibrate, pidfd};
-pub use session::{Config, Globals, Raw, Session};
+pub use calibrate::{Calibration, calibrate};
+pub use rows::{Counted, Durations, Globals, Raw, Used};
+pub use session::{Config, Session, What};
 
 /// Whether a BPF program of that number is loaded, by whomever.
 pub fn is_loaded(id: u32) -> bool {

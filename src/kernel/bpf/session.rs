@@ -2,13 +2,15 @@
 //! as nothing is pinned and each attachment is a descriptor.
 
 use super::kernel_types::KernelTypes;
-use super::layout::{NUMBERS, PATH_MAX, entry, global, task, usage, window};
-use super::maps::Map;
+use super::layout::{NUMBERS, PATH_MAX, global, task};
+use super::maps::{Map, MapSpec, MapType, Plain};
 use super::programs::{self, Maps, Target};
-use super::sys::{self, MapSpec, MapType};
+use super::rows::{self, CallWords, GlobalWords, Globals, NameBytes, Raw, UsageWords, Used, Window};
+use super::sys;
 use anyhow::{Context, Result, anyhow, bail};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use zerocopy::FromZeros;
 
 /// What a session is made for.
 #[derive(Clone, Debug)]
@@ -17,17 +19,23 @@ pub struct Config {
     /// Whether processes are followed that run already.
     pub adopts: bool,
     /// What is to do for each call (`layout::what`): the own gate's numbers first, then those of 32-bit calls.
-    pub what: Vec<u8>,
+    pub what: What,
 }
+
+/// One byte per call number and gate: the whole of map `what`.
+pub type What = [u8; 2 * NUMBERS as usize];
+/// What is kept of a task, as words of `layout::task`.
+type TaskWords = [u64; task::STORED as usize / 8];
+/// Eight bytes longer than a path: `programs::depth` writes behind its end.
+type PathBytes = [u8; PATH_MAX as usize + 8];
 
 /// Distinct keys beyond those in the caches. More are lost, and said to be.
 const CALLS: u32 = 32768;
 const DURATIONS: u32 = 16384;
 const NAMES: u32 = 8192;
 const NO_PREALLOC: u32 = 1;
-const ZERO: [u8; 4] = [0; 4];
-/// Where `recursion_misses` stands in struct bpf_prog_info.
-const MISSES: usize = 208;
+/// The one key of an array.
+const ONLY: u32 = 0;
 
 /// Programs that are attached, and their maps. Programs go first when it is dropped.
 pub struct Session {
@@ -37,48 +45,23 @@ pub struct Session {
 }
 
 struct Tables {
-    cpu: Map,
-    tasks: Map,
-    calls: Map,
-    durations: Map,
-    names: Map,
-    usage: Map,
-    what: Map,
-    globals: Map,
-    paths: Map,
-}
-
-/// What the maps hold, as it is there.
-#[derive(Clone, Debug, Default)]
-pub struct Raw {
-    /// Packed keys with the values of `layout::entry`; a key may stand more than once.
-    pub calls: Vec<(u64, [u64; entry::VALUES as usize])>,
-    /// Packed call and bucket, with a count; a key may stand more than once.
-    pub durations: Vec<(u64, u64)>,
-    /// Names by number.
-    pub names: Vec<(u32, Vec<u8>)>,
-    /// Sums of `layout::usage` by number of name.
-    pub usage: Vec<(u32, Vec<u64>)>,
-    pub peak_pages: u64,
-    pub globals: Globals,
-}
-
-/// Counters of `layout::global`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Globals {
-    pub lost: u64,
-    pub live: u64,
-    pub processes: u64,
-    pub threads: u64,
-    pub nameless: u64,
-    pub unseen: u64,
+    cpu: Map<u32, Window>,
+    /// By descriptor of a process.
+    tasks: Map<i32, TaskWords>,
+    calls: Map<u64, CallWords>,
+    durations: Map<u64, u64>,
+    names: Map<NameBytes, u64>,
+    usage: Map<u64, UsageWords>,
+    what: Map<u32, What>,
+    globals: Map<u32, GlobalWords>,
+    paths: Map<u32, PathBytes>,
 }
 
 impl Session {
     /// Makes maps, loads the programs; attaches nothing yet.
     ///
     /// # Errors
-    /// What the kernel refuses; of a program, with the verifier's last words.
+    /// What the kernel refuses; of a program, with the end of the verifier's log.
     pub fn load(config: &Config) -> Result<Session> {
         let types = KernelTypes::read().map_err(|why| anyhow!("{why}; use --tracer ptrace"))?;
         Session::load_for(&types, config)
@@ -86,7 +69,7 @@ impl Session {
 
     fn load_for(types: &KernelTypes, config: &Config) -> Result<Session> {
         let maps = Tables::create()?;
-        maps.what.write(&ZERO, &config.what)?;
+        maps.what.set(&ONLY, &config.what)?;
         let target = Target {
             types,
             maps: maps.descriptors(),
@@ -117,9 +100,9 @@ impl Session {
     /// # Errors
     /// A process that has ended.
     pub fn mark(&self, pidfd: BorrowedFd, mark: i32) -> Result<()> {
-        let mut value = vec![0; task::STORED as usize];
-        value[..4].copy_from_slice(&mark.to_le_bytes());
-        self.maps.tasks.write(&pidfd.as_raw_fd().to_ne_bytes(), &value)?;
+        let mut value = TaskWords::new_zeroed();
+        value[task::STATE as usize / 8] = u64::from(mark.cast_unsigned());
+        self.maps.tasks.set(&pidfd.as_raw_fd(), &value)?;
         self.count_live(1)
     }
 
@@ -129,31 +112,22 @@ impl Session {
     /// # Errors
     /// What the kernel refuses.
     pub fn add_root(&self, pidfd: BorrowedFd) -> Result<bool> {
-        let mut value = vec![0; task::STORED as usize];
-        value[task::ROOT as usize] = 1;
-        self.maps.tasks.insert(&pidfd.as_raw_fd().to_ne_bytes(), &value)
+        let mut value = TaskWords::new_zeroed();
+        value[task::ROOT as usize / 8] = 1;
+        self.maps.tasks.insert(&pidfd.as_raw_fd(), &value)
     }
 
     fn count_live(&self, live: u64) -> Result<()> {
-        let mut value = vec![0; global::BYTES as usize];
-        let at = global::LIVE as usize;
-        value[at..at + 8].copy_from_slice(&live.to_ne_bytes());
-        self.maps.globals.write(&ZERO, &value)
+        let mut value = GlobalWords::new_zeroed();
+        value[global::LIVE as usize / 8] = live;
+        self.maps.globals.set(&ONLY, &value)
     }
 
     /// # Errors
     /// What the kernel refuses.
     pub fn globals(&self) -> Result<Globals> {
-        let words = self.maps.globals.read(&ZERO)?.context("BPF map 'globals' is empty")?;
-        let word = |offset: i16| words[offset as usize / 8];
-        Ok(Globals {
-            lost: word(global::LOST),
-            live: word(global::LIVE),
-            processes: word(global::PROCESSES),
-            threads: word(global::THREADS),
-            nameless: word(global::NAMELESS),
-            unseen: word(global::UNSEEN),
-        })
+        let words = self.maps.globals.get(&ONLY)?.context("BPF map 'globals' is empty")?;
+        Ok(Globals::from(&words))
     }
 
     /// Forgets all that was counted. Nothing may be traced meanwhile.
@@ -161,11 +135,12 @@ impl Session {
     /// # Errors
     /// What the kernel refuses.
     pub fn reset(&self) -> Result<()> {
-        self.maps.cpu.zero(&ZERO)?;
-        self.maps.globals.zero(&ZERO)?;
-        [&self.maps.calls, &self.maps.durations, &self.maps.names, &self.maps.usage]
-            .into_iter()
-            .try_for_each(Map::clear)
+        self.maps.cpu.set(&ONLY, &Window::new_zeroed())?;
+        self.maps.globals.set(&ONLY, &GlobalWords::new_zeroed())?;
+        self.maps.calls.clear()?;
+        self.maps.durations.clear()?;
+        self.maps.names.clear()?;
+        self.maps.usage.clear()
     }
 
     /// Everything that was counted. To be called when detached.
@@ -175,55 +150,40 @@ impl Session {
     pub fn read(&self) -> Result<Raw> {
         let mut raw = Raw { globals: self.globals()?, ..Raw::default() };
         raw.globals.lost += self.missed()?;
-        for (key, value) in self.maps.calls.entries()? {
-            raw.calls.push((number(&key), std::array::from_fn(|index| value[index])));
+        for (packed, words) in self.maps.calls.entries()? {
+            raw.add_call(packed, &words);
         }
-        raw.durations = self.maps.durations.entries()?.iter().map(|(key, value)| (number(key), value[0])).collect();
-        raw.names = self.maps.names.entries()?.into_iter().map(|(name, number)| (number[0] as u32, name)).collect();
-        raw.usage = self.maps.usage.entries()?.into_iter().map(|(key, sums)| (number(&key) as u32, sums)).collect();
-        let windows = self.maps.cpu.read(&ZERO)?.context("BPF map 'cpu' is empty")?;
-        windows.chunks(window::BYTES as usize / 8).for_each(|window| raw.add_window(window));
+        for (packed, calls) in self.maps.durations.entries()? {
+            raw.add_durations(packed, calls);
+        }
+        let names = self.maps.names.entries()?.into_iter();
+        raw.names = names.map(|(name, number)| (number as u32, rows::process_name(&name))).collect();
+        let usage = self.maps.usage.entries()?.into_iter();
+        raw.usage = usage.map(|(number, words)| (number as u32, Used::from(&words))).collect();
+        let windows = self.maps.cpu.get_all(&ONLY)?.context("BPF map 'cpu' is empty")?;
+        windows.iter().for_each(|window| raw.add_window(window));
         Ok(raw)
     }
 
-    /// Events at which a program was passed over because it ran on that processor already.
+    /// Events that a program missed because it was running on that CPU already.
     fn missed(&self) -> Result<u64> {
-        let mut missed = 0;
-        for program in &self.programs {
-            let mut info = [0; MISSES + 8];
-            sys::program_info(program.as_fd(), &mut info).context("the kernel refuses facts of a BPF program")?;
-            missed += number(&info[MISSES..]);
-        }
-        Ok(missed)
-    }
-}
-
-impl Raw {
-    /// Adds one processor's window.
-    fn add_window(&mut self, window: &[u64]) {
-        let part = |from: i16, bytes: usize| &window[from as usize / 8..][..bytes / 8];
-        let cache = part(window::CACHE, (entry::BYTES as usize) << window::CACHE_BITS);
-        let entries = cache.chunks(entry::BYTES as usize / 8).filter(|entry| entry[0] != 0);
-        self.calls.extend(entries.map(|entry| (entry[0], std::array::from_fn(|index| entry[index + 1]))));
-        let durations = part(window::DURATIONS, 16 << window::DURATION_BITS);
-        self.durations.extend(durations.chunks(2).filter(|pair| pair[0] != 0).map(|pair| (pair[0], pair[1])));
-        self.peak_pages = self.peak_pages.max(window[window::PEAK_PAGES as usize / 8]);
+        let misses = self.programs.iter().map(|program| sys::recursion_misses(program.as_fd()));
+        misses.sum::<Result<u64, Errno>>().context("the kernel refuses facts of a BPF program")
     }
 }
 
 impl Tables {
     fn create() -> Result<Tables> {
         Ok(Tables {
-            cpu: array("cpu", MapType::PerCpuArray, window::BYTES)?,
+            cpu: array("cpu", MapType::PerCpuArray)?,
             tasks: task_storage()?,
-            calls: hash("calls", 8, 8 * entry::VALUES as u32, CALLS)?,
-            durations: hash("durations", 8, 8, DURATIONS)?,
-            names: hash("names", 16, 8, NAMES)?,
-            usage: hash("usage", 8, usage::BYTES, NAMES)?,
-            what: array("what", MapType::Array, 2 * NUMBERS as u32)?,
-            globals: array("globals", MapType::Array, global::BYTES)?,
-            // Eight bytes more than a path: `programs::depth` writes behind its end.
-            paths: array("paths", MapType::PerCpuArray, PATH_MAX as u32 + 8)?,
+            calls: hash("calls", CALLS)?,
+            durations: hash("durations", DURATIONS)?,
+            names: hash("names", NAMES)?,
+            usage: hash("usage", NAMES)?,
+            what: array("what", MapType::Array)?,
+            globals: array("globals", MapType::Array)?,
+            paths: array("paths", MapType::PerCpuArray)?,
         })
     }
 
@@ -242,27 +202,20 @@ impl Tables {
     }
 }
 
-fn array(name: &str, kind: MapType, value_size: u32) -> Result<Map> {
-    Map::create(&MapSpec { name, kind, key_size: 4, value_size, max_entries: 1, flags: 0, types: None })
+fn array<V: Plain>(name: &'static str, kind: MapType) -> Result<Map<u32, V>> {
+    Map::create(&MapSpec { name, kind, max_entries: 1, flags: 0, types: None })
 }
 
-/// Its elements are made beforehand: adding one at a tracepoint never asks for memory.
-fn hash(name: &str, key_size: u32, value_size: u32, max_entries: u32) -> Result<Map> {
-    Map::create(&MapSpec { name, kind: MapType::Hash, key_size, value_size, max_entries, flags: 0, types: None })
+/// Preallocated: inserting an entry at a tracepoint never allocates memory.
+fn hash<K: Plain, V: Plain>(name: &'static str, max_entries: u32) -> Result<Map<K, V>> {
+    Map::create(&MapSpec { name, kind: MapType::Hash, max_entries, flags: 0, types: None })
 }
 
-/// Storage in tasks wants the types of key and value: an int, and an array of 64-bit ones.
-fn task_storage() -> Result<Map> {
+/// Task storage requires BTF of key and value: an int, and an array of 64-bit integers.
+fn task_storage() -> Result<Map<i32, TaskWords>> {
     let types = sys::load_btf(&storage_btf()).context("the kernel refuses the types of task storage")?;
-    Map::create(&MapSpec {
-        name: "tasks",
-        kind: MapType::TaskStorage,
-        key_size: 4,
-        value_size: task::STORED,
-        max_entries: 0,
-        flags: NO_PREALLOC,
-        types: Some((types.as_fd(), 1, 3)),
-    })
+    let types = Some((types.as_fd(), 1, 3));
+    Map::create(&MapSpec { name: "tasks", kind: MapType::TaskStorage, max_entries: 0, flags: NO_PREALLOC, types })
 }
 
 /// Types in the kernel's format: 1 a signed int, 2 a 64-bit int, 3 an array of type 2.
@@ -277,7 +230,7 @@ fn storage_btf() -> Vec<u8> {
     words.chain(names.iter().copied()).collect()
 }
 
-/// Loads one program; where the verifier refuses it, once more for its words.
+/// Loads one program; if the verifier rejects it, once more to get its log.
 fn load(name: &str, code: &[u64], tracepoint: u32) -> Result<OwnedFd> {
     let error = match sys::load_program(name, code, tracepoint, &mut []) {
         Ok(program) => return Ok(program),
@@ -298,11 +251,6 @@ fn last_words(log: &[u8]) -> String {
     if lines.is_empty() { "no reason given".to_string() } else { lines[lines.len().saturating_sub(4)..].join(" | ") }
 }
 
-/// A number in up to 8 bytes of this machine's order, which is little-endian (`available` sees to that).
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,26 +268,11 @@ mod tests {
             return;
         }
         let mut types = KernelTypes::read().unwrap();
-        let what = vec![0; 2 * NUMBERS as usize];
+        let what = What::new_zeroed();
         let casts = [types.cast, None];
         for (times, adopts, cast) in [(true, true, casts[0]), (false, false, casts[0]), (true, true, casts[1])] {
             types.cast = cast;
-            Session::load_for(&types, &Config { times, adopts, what: what.clone() }).unwrap();
+            Session::load_for(&types, &Config { times, adopts, what }).unwrap();
         }
-    }
-
-    #[test]
-    fn windows_of_all_processors_are_added() {
-        let mut window = vec![0; window::BYTES as usize / 8];
-        let entry = window::CACHE as usize / 8 + 8 * 3;
-        window[entry..entry + 3].copy_from_slice(&[77, 5, 1]);
-        let duration = window::DURATIONS as usize / 8 + 2 * 9;
-        window[duration..duration + 2].copy_from_slice(&[88, 4]);
-        window[window::PEAK_PAGES as usize / 8] = 12;
-        let mut raw = Raw::default();
-        raw.add_window(&window);
-        raw.add_window(&window);
-        assert_eq!(raw.calls, [(77, [5, 1, 0, 0, 0, 0]); 2]);
-        assert_eq!((raw.durations, raw.peak_pages), (vec![(88, 4); 2], 12));
     }
 }

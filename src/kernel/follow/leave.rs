@@ -1,7 +1,7 @@
 //! The end of following before the tree has ended: tracees are let go, or ended where they cannot go on alone.
 
 use super::{Follower, Stops};
-use crate::kernel::tracee::{self, Event, Resume, Whose};
+use crate::kernel::tracee::{self, Report, Resume, Whose};
 use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
@@ -33,8 +33,8 @@ impl Follower {
         }
         while !self.tracees.is_empty() && Instant::now() < deadline {
             match tracee::wait(Whose::Any, libc::WNOHANG) {
-                Ok(Some((tid, Event::Signal(signal)))) => self.let_go(tid, signal),
-                Ok(Some((tid, Event::Exited(_) | Event::Killed(_)))) => drop(self.tracees.remove(&tid)),
+                Ok(Some((tid, Report::Signal(signal)))) => self.let_go(tid, signal),
+                Ok(Some((tid, Report::Exited(_) | Report::Killed(_)))) => drop(self.tracees.remove(&tid)),
                 Ok(Some((tid, _))) => self.let_go(tid, 0),
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
                 Err(Errno::EINTR) => {}
@@ -56,7 +56,7 @@ impl Follower {
         let deadline = Instant::now() + LEAVING;
         while !self.tracees.is_empty() && Instant::now() < deadline {
             match tracee::wait(Whose::Any, libc::WNOHANG) {
-                Ok(Some((tid, Event::Exited(_) | Event::Killed(_)))) => drop(self.tracees.remove(&tid)),
+                Ok(Some((tid, Report::Exited(_) | Report::Killed(_)))) => drop(self.tracees.remove(&tid)),
                 Ok(Some((tid, _))) => drop(tracee::resume(tid, Resume::ToEvent, libc::SIGKILL)),
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
                 Err(Errno::EINTR) => {}

@@ -38,13 +38,7 @@ impl From<ProfileFile> for Profile {
             host: file.host,
             started_unix_s: file.started_unix_s,
             command: file.command,
-            tracer: model::TracerFacts {
-                kind: file.tracer.kind,
-                detail: file.tracer.detail,
-                added_per_call_ns: file.tracer.added_per_call_ns,
-                offset_per_call_ns: file.tracer.offset_per_call_ns,
-                lost: file.tracer.lost,
-            },
+            tracer: file.tracer.into(),
             source: file.source.map(|s| model::Source { title: s.title, note: s.note }),
             complete: file.complete,
             ending: file.ending.map(Into::into),
@@ -83,8 +77,24 @@ fn tracer(facts: &model::TracerFacts) -> Tracer {
         kind: facts.kind.clone(),
         detail: facts.detail.clone(),
         added_per_call_ns: facts.added_per_call_ns,
+        adds_system_time: Some(facts.adds_system_time),
         offset_per_call_ns: facts.offset_per_call_ns,
         lost: facts.lost,
+    }
+}
+
+impl From<Tracer> for model::TracerFacts {
+    fn from(file: Tracer) -> model::TracerFacts {
+        // Files from before the field was there.
+        let known = matches!(file.kind.as_str(), "bpf" | "perf");
+        model::TracerFacts {
+            adds_system_time: file.adds_system_time.unwrap_or(known),
+            kind: file.kind,
+            detail: file.detail,
+            added_per_call_ns: file.added_per_call_ns,
+            offset_per_call_ns: file.offset_per_call_ns,
+            lost: file.lost,
+        }
     }
 }
 

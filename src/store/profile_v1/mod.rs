@@ -102,6 +102,10 @@ struct Tracer {
     /// What it adds to each call, in nanoseconds; null where that is not known.
     #[schemars(range(min = 0))]
     added_per_call_ns: Option<f64>,
+    /// Whether what it adds is system time of the workload itself. Where it is left out, the kind tells: so for `bpf` and
+    /// `perf`, not for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adds_system_time: Option<bool>,
     /// What of a null call's measured time is not its own: taken off `on_cpu_ns`, not off the durations.
     offset_per_call_ns: Option<f64>,
     /// Events that were seen and could not be counted.

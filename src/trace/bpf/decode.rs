@@ -1,8 +1,8 @@
 //! What the programs counted, as groups of calls. Pure.
 
 use super::names;
-use crate::kernel::bpf::Raw;
-use crate::kernel::bpf::layout::{Key, entry, gate, key, kind};
+use crate::kernel::bpf::layout::{Key, gate, key, kind};
+use crate::kernel::bpf::{Counted, Raw};
 use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup};
 use crate::trace::{Collected, Detail, errno};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,31 +17,21 @@ type Calls = BTreeMap<(String, Class), CallCount>;
 
 /// Fills groups, latencies and warnings.
 pub fn decode(raw: &Raw, detail: Detail, into: &mut Collected) {
-    let names = process_names(raw);
     let plain = wholly_compat(raw);
     let mut groups: BTreeMap<String, Calls> = BTreeMap::new();
-    for (packed, values) in &raw.calls {
-        let key = Key::unpack(*packed);
-        let calls = groups.entry(process_name(&names, key.name)).or_default();
-        let call = call_name(&key, plain.contains(&key.name));
-        let class = class(&key, values);
-        let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, &key, detail));
-        add(count, &key, values);
+    for (key, counted) in &raw.calls {
+        let calls = groups.entry(process_name(&raw.names, key.name)).or_default();
+        let call = call_name(key, plain.contains(&key.name));
+        let class = class(key, counted);
+        let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, key, detail));
+        add(count, key, counted);
     }
     into.groups = groups.into_iter().map(|(name, calls)| group(name, calls)).collect();
     into.latencies = latencies(raw, &plain);
-    warn(raw, &plain, &names, into);
+    warn(raw, &plain, into);
 }
 
-/// Names by number.
-pub fn process_names(raw: &Raw) -> BTreeMap<u32, String> {
-    let text = |name: &[u8]| {
-        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-        String::from_utf8_lossy(&name[..end]).into_owned()
-    };
-    raw.names.iter().map(|(number, name)| (*number, text(name))).collect()
-}
-
+/// The name with that number.
 pub fn process_name(names: &BTreeMap<u32, String>, number: u32) -> String {
     names.get(&number).cloned().unwrap_or_else(|| NAMELESS.to_string())
 }
@@ -49,8 +39,8 @@ pub fn process_name(names: &BTreeMap<u32, String>, number: u32) -> String {
 /// Names whose processes made 32-bit calls alone: those are their own, and carry no gate. The execve that started them
 /// was made by another program.
 fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
-    let keys = || raw.calls.iter().map(|(packed, _)| Key::unpack(*packed));
-    let own = |key: &Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
+    let keys = || raw.calls.iter().map(|(key, _)| key);
+    let own = |key: &&Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
     let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.name).collect();
     keys().filter(|key| key.gate == gate::COMPAT && !mixed.contains(&key.name)).map(|key| key.name).collect()
 }
@@ -63,12 +53,12 @@ fn call_name(key: &Key, plain: bool) -> String {
     }
 }
 
-fn class(key: &Key, values: &[u64]) -> Class {
+fn class(key: &Key, counted: &Counted) -> Class {
     let Some(drives) = names::drives_of(key.number, key.gate) else { return Class::default() };
     let bytes = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log as u32).unwrap_or(0));
     let known = key.value != u64::from(key::UNKNOWN.cast_unsigned());
     // What a call moved that never returned is not known.
-    let returned = values[0] > values[entry::UNFINISHED as usize / 8 - 1];
+    let returned = counted.calls > counted.unfinished;
     let number = match drives {
         Drives::Bytes { .. } => returned.then(bytes),
         Drives::Length { .. } | Drives::Set { .. } => Some(bytes()),
@@ -100,18 +90,17 @@ fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
     CallCount { call, class, on_cpu_ns, blocked_ns, preempted_ns, bytes: moves.then_some(0), ..CallCount::default() }
 }
 
-fn add(count: &mut CallCount, key: &Key, values: &[u64]) {
-    let value = |offset: i16| values[offset as usize / 8 - 1];
-    let calls = value(entry::CALLS);
-    count.calls += calls;
-    count.unfinished += value(entry::UNFINISHED);
+fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
+    count.calls += counted.calls;
+    count.unfinished += counted.unfinished;
     if key.errno != 0 {
-        *count.errors.entry(errno::name(key.errno.into())).or_insert(0) += calls;
+        *count.errors.entry(errno::name(key.errno.into())).or_insert(0) += counted.calls;
     }
-    let sums = [&mut count.on_cpu_ns, &mut count.blocked_ns, &mut count.preempted_ns, &mut count.bytes];
-    for (sum, offset) in sums.into_iter().zip([entry::ON_CPU, entry::BLOCKED, entry::PREEMPTED, entry::MOVED]) {
-        *sum = sum.map(|sum| sum + value(offset));
-    }
+    let add = |sum: &mut Option<u64>, more: u64| *sum = sum.map(|sum| sum + more);
+    add(&mut count.on_cpu_ns, counted.on_cpu_ns);
+    add(&mut count.blocked_ns, counted.blocked_ns);
+    add(&mut count.preempted_ns, counted.preempted_ns);
+    add(&mut count.bytes, counted.bytes);
 }
 
 /// Takes what the tracer sees of its own in each call, `ns`, off the calls' time on the CPU.
@@ -128,20 +117,18 @@ fn group(name: String, calls: Calls) -> ProcessGroup {
 
 /// Buckets by call. They are not kept by process: a 32-bit call is named plainly if all that made 32-bit calls are.
 fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
-    let keys = raw.calls.iter().map(|(packed, _)| Key::unpack(*packed));
-    let plain = keys.filter(|key| key.gate == gate::COMPAT).all(|key| plain.contains(&key.name));
+    let mut compat = raw.calls.iter().filter(|(key, _)| key.gate == gate::COMPAT);
+    let plain = compat.all(|(key, _)| plain.contains(&key.name));
     let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
-    for (packed, count) in &raw.durations {
-        let bucket = (packed & 0xff) as u16;
-        let call = Key::unpack((packed & !key::SET) >> key::BUCKET_BITS);
-        latencies.entry(call_name(&call, plain)).or_default().add(bucket, *count);
+    for row in &raw.durations {
+        latencies.entry(call_name(&row.call, plain)).or_default().add(row.bucket, row.calls);
     }
     latencies
 }
 
-fn warn(raw: &Raw, plain: &BTreeSet<u32>, names: &BTreeMap<u32, String>, into: &mut Collected) {
+fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
     let gate = names::COMPAT.trim_matches(['(', ')']);
-    let list: Vec<String> = plain.iter().map(|number| process_name(names, *number)).collect();
+    let list: Vec<String> = plain.iter().map(|number| process_name(&raw.names, *number)).collect();
     if !list.is_empty() {
         into.warnings
             .push(format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", ")));
@@ -168,11 +155,14 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, names: &BTreeMap<u32, String>, into: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::bpf::Durations;
 
-    fn packed(number: i64, by: u64, errno: i32, kind: u64, value: u64, name: u64) -> u64 {
-        let class = value << key::KIND_BITS | kind;
-        let call = number.cast_unsigned() | by << key::NUMBER_BITS | u64::from(errno.cast_unsigned()) << key::ERRNO;
-        call | class << key::CLASS | name << key::NAME | key::SET
+    fn key(number: i64, gate: u64, errno: i32, kind: u64, value: u64, name: u32) -> Key {
+        Key { name, number: number as u16, gate, errno: errno as u16, kind, value }
+    }
+
+    fn counted(calls: u64, on_cpu_ns: u64, bytes: u64) -> Counted {
+        Counted { calls, on_cpu_ns, bytes, ..Counted::default() }
     }
 
     fn decoded(raw: &Raw, detail: Detail) -> Collected {
@@ -181,16 +171,15 @@ mod tests {
         into
     }
 
-    fn named(names: &[(u32, &str)]) -> Vec<(u32, Vec<u8>)> {
-        let padded = |name: &str| [name.as_bytes(), &[0; 16]].concat()[..16].to_vec();
-        names.iter().map(|(number, name)| (*number, padded(name))).collect()
+    fn named(names: &[(u32, &str)]) -> BTreeMap<u32, String> {
+        names.iter().map(|(number, name)| (*number, name.to_string())).collect()
     }
 
     #[test]
     fn what_is_the_tracers_is_taken_off_and_no_time_is_negative() {
         let calls = vec![
-            (packed(libc::SYS_getpid, gate::OWN, 0, 0, 0, 7), [10, 0, 2000, 0, 0, 0]),
-            (packed(libc::SYS_getuid, gate::OWN, 0, 0, 0, 7), [1, 0, 30, 0, 0, 0]),
+            (key(libc::SYS_getpid, gate::OWN, 0, 0, 0, 7), counted(10, 2000, 0)),
+            (key(libc::SYS_getuid, gate::OWN, 0, 0, 0, 7), counted(1, 30, 0)),
         ];
         let mut collected = decoded(&Raw { calls, ..Raw::default() }, Detail::Times);
         take_off(50.0, &mut collected);
@@ -200,14 +189,14 @@ mod tests {
 
     #[test]
     fn a_key_that_stands_twice_is_one_row_and_errors_are_apart() {
-        let ok = packed(libc::SYS_read, gate::OWN, 0, kind::FIFO, 1 + 12, 7);
-        let none = packed(libc::SYS_read, gate::OWN, 0, kind::FIFO, 0, 7);
-        let failed = packed(libc::SYS_read, gate::OWN, libc::EAGAIN, kind::FIFO, 0, 7);
+        let ok = key(libc::SYS_read, gate::OWN, 0, kind::FIFO, 1 + 12, 7);
+        let none = key(libc::SYS_read, gate::OWN, 0, kind::FIFO, 0, 7);
+        let failed = key(libc::SYS_read, gate::OWN, libc::EAGAIN, kind::FIFO, 0, 7);
         let calls = vec![
-            (ok, [2, 0, 10, 5, 1, 9000]),
-            (ok, [1, 0, 3, 0, 0, 4096]),
-            (none, [1, 0, 1, 0, 0, 0]),
-            (failed, [4, 0, 8, 0, 0, 0]),
+            (ok, counted(2, 10, 9000)),
+            (ok, counted(1, 3, 4096)),
+            (none, counted(1, 1, 0)),
+            (failed, counted(4, 8, 0)),
         ];
         let raw = Raw { calls, names: named(&[(7, "cat")]), ..Raw::default() };
         let groups = decoded(&raw, Detail::Times).groups;
@@ -224,7 +213,7 @@ mod tests {
 
     #[test]
     fn classes_are_those_of_the_call() {
-        let class_of = |number, kind, value| class(&Key::unpack(packed(number, gate::OWN, 0, kind, value, 1)), &[1, 0]);
+        let class_of = |number, kind, value| class(&key(number, gate::OWN, 0, kind, value, 1), &counted(1, 0, 0));
         assert_eq!(class_of(libc::SYS_openat, 0, 3).depth, Some(3));
         assert_eq!(class_of(libc::SYS_openat, 0, 127).depth, None);
         assert_eq!(class_of(libc::SYS_futex, 0, 1).operation.as_deref(), Some("wake"));
@@ -240,12 +229,12 @@ mod tests {
             eprintln!("SKIPPED: numbers of x86_64");
             return;
         }
-        let once = [1, 0, 0, 0, 0, 0];
+        let once = counted(1, 0, 0);
         let calls = vec![
-            (packed(20, gate::COMPAT, 0, 0, 0, 1), once),
-            (packed(libc::SYS_execve, gate::OWN, 0, 0, 2, 1), once),
-            (packed(20, gate::COMPAT, 0, 0, 0, 2), once),
-            (packed(libc::SYS_getppid, gate::OWN, 0, 0, 0, 2), once),
+            (key(20, gate::COMPAT, 0, 0, 0, 1), once),
+            (key(libc::SYS_execve, gate::OWN, 0, 0, 2, 1), once),
+            (key(20, gate::COMPAT, 0, 0, 0, 2), once),
+            (key(libc::SYS_getppid, gate::OWN, 0, 0, 0, 2), once),
         ];
         let raw = Raw { calls, names: named(&[(1, "old"), (2, "mixed")]), ..Raw::default() };
         let collected = decoded(&raw, Detail::Times);
@@ -261,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        let ring = (packed(425, gate::OWN, 0, 0, 0, 0), [1, 0, 0, 0, 0, 0]);
+        let ring = (key(425, gate::OWN, 0, 0, 0, 0), counted(1, 0, 0));
         let mut raw = Raw { calls: vec![ring], ..Raw::default() };
         (raw.globals.lost, raw.globals.nameless) = (3, 1);
         let warnings = decoded(&raw, Detail::Times).warnings.join("\n");
@@ -272,8 +261,11 @@ mod tests {
 
     #[test]
     fn durations_are_by_call() {
-        let key = |bucket: u64| key::SET | libc::SYS_read.cast_unsigned() << key::BUCKET_BITS | bucket;
-        let raw = Raw { durations: vec![(key(26), 4), (key(26), 1), (key(40), 2)], ..Raw::default() };
+        let row = |bucket, calls| {
+            let call = key(libc::SYS_read, gate::OWN, 0, 0, 0, 0);
+            Durations { call, bucket, calls }
+        };
+        let raw = Raw { durations: vec![row(26, 4), row(26, 1), row(40, 2)], ..Raw::default() };
         let latencies = decoded(&raw, Detail::Times).latencies;
         assert_eq!(latencies["read"], Histogram(BTreeMap::from([(26, 5), (40, 2)])));
     }

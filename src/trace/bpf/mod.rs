@@ -9,6 +9,7 @@ mod usage;
 use super::{Collected, Detail, Options, Root, Tracer, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, Calibration, Config, Session};
+use crate::kernel::pidfd;
 use crate::kernel::tree::{self, Accounts};
 use crate::model::{Ending, TracerFacts};
 use anyhow::{Context, Result, anyhow, bail};
@@ -62,7 +63,7 @@ impl Tracer for Bpf {
 
     fn attach(&mut self, root: Root) -> Result<()> {
         let pid = pid_of(root);
-        let pidfd = bpf::pidfd(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
+        let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
         let before = match root {
             Root::Held(_) => {
                 self.session.mark(pidfd.as_fd(), state::HELD)?;
@@ -119,6 +120,7 @@ impl Bpf {
             kind: "bpf".to_string(),
             detail: how.to_string(),
             added_per_call_ns: Some(self.calibration.added_ns),
+            adds_system_time: true,
             offset_per_call_ns: self.calibration.offset_ns,
             lost,
         }
@@ -131,10 +133,10 @@ impl Bpf {
 }
 
 impl Followed {
-    /// Waits up to `patience` for the end of the first process.
-    fn root_has_ended(&self, patience: Duration) -> Result<bool> {
+    /// Waits up to `timeout` for the end of the first process.
+    fn root_has_ended(&self, timeout: Duration) -> Result<bool> {
         let mut fds = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
-        let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::ZERO);
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
         match poll(&mut fds, timeout) {
             Ok(ready) => Ok(ready > 0),
             Err(Errno::EINTR) => Ok(false),
@@ -166,10 +168,10 @@ fn adopt_tree(session: &Session, root: u32) -> Result<Accounts> {
 
 /// False if it is followed already, or has ended since it was listed.
 fn adopt(session: &Session, pid: u32) -> Result<bool> {
-    match bpf::pidfd(pid.cast_signed()) {
+    match pidfd::open(pid.cast_signed()) {
         Ok(pidfd) => session.add_root(pidfd.as_fd()),
-        Err(error) if error.downcast_ref() == Some(&Errno::ESRCH) => Ok(false),
-        Err(error) => Err(error),
+        Err(Errno::ESRCH) => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
     }
 }
 

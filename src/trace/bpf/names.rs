@@ -1,5 +1,6 @@
 //! Names of calls by number and gate, and what the programs are to do for each. Pure.
 
+use crate::kernel::bpf::What;
 use crate::kernel::bpf::layout::{NUMBERS, gate, what};
 use crate::model::{Drives, drives};
 use crate::syscall_names;
@@ -36,9 +37,10 @@ pub fn bare(name: &str) -> &str {
 }
 
 /// The table of the programs.
-pub fn what_to_do() -> Vec<u8> {
+pub fn what_to_do() -> What {
     let gates = [gate::OWN, gate::COMPAT];
-    gates.into_iter().flat_map(|by| (0..NUMBERS as u16).map(move |number| what_for(&name(number, by)))).collect()
+    let numbers = NUMBERS as usize;
+    std::array::from_fn(|index| what_for(&name((index % numbers) as u16, gates[index / numbers])))
 }
 
 fn what_for(name: &str) -> u8 {

@@ -4,31 +4,18 @@
 //! know how long each task stood on a processor to the nanosecond: per process name, that time is divided as the ticks
 //! are, as the kernel does for getrusage of each process. A name without a tick has no division, and none is made up.
 
-use super::decode::{process_name, process_names};
-use crate::kernel::bpf::Raw;
-use crate::kernel::bpf::layout::usage;
+use super::decode::process_name;
+use crate::kernel::bpf::{Raw, Used};
 use crate::kernel::tree::{Account, Accounts};
 use crate::model::Usage;
 use crate::trace::Collected;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the tasks of one name used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sums {
-    user_ns: u64,
-    system_ns: u64,
-    minor: u64,
-    major: u64,
-    voluntary: u64,
-    involuntary: u64,
-    ran_ns: u64,
-}
-
 /// Fills `usage` and the times of the groups.
 pub fn fill(raw: &Raw, alive: &Accounts, before: &Accounts, into: &mut Collected) {
     let by_name = by_name(raw, alive, before);
     for group in &mut into.groups {
-        let split = by_name.get(&group.name).and_then(Sums::split);
+        let split = by_name.get(&group.name).and_then(Used::split);
         (group.user_ns, group.system_ns) = (split.map(|(user, _)| user), split.map(|(_, system)| system));
     }
     into.usage = totals(raw, alive, before, &by_name);
@@ -40,21 +27,20 @@ pub fn fill(raw: &Raw, alive: &Accounts, before: &Accounts, into: &mut Collected
     }
 }
 
-fn by_name(raw: &Raw, alive: &Accounts, before: &Accounts) -> BTreeMap<String, Sums> {
-    let names = process_names(raw);
-    let mut by_name: BTreeMap<String, Sums> = BTreeMap::new();
-    for (number, words) in &raw.usage {
-        by_name.entry(process_name(&names, *number)).or_default().add(&Sums::of_words(words));
+fn by_name(raw: &Raw, alive: &Accounts, before: &Accounts) -> BTreeMap<String, Used> {
+    let mut by_name: BTreeMap<String, Used> = BTreeMap::new();
+    for (number, used) in &raw.usage {
+        by_name.entry(process_name(&raw.names, *number)).or_default().add(used);
     }
     for (task, account) in alive {
-        let used = Sums::since(account, before.get(task));
+        let used = Used::since(account, before.get(task));
         by_name.entry(account.process_name.clone()).or_default().add(&used);
     }
     by_name
 }
 
-fn totals(raw: &Raw, alive: &Accounts, before: &Accounts, by_name: &BTreeMap<String, Sums>) -> Usage {
-    let mut sum = Sums::default();
+fn totals(raw: &Raw, alive: &Accounts, before: &Accounts, by_name: &BTreeMap<String, Used>) -> Usage {
+    let mut sum = Used::default();
     by_name.values().for_each(|used| sum.add(used));
     let split = sum.split();
     let peak = alive.values().map(|account| account.peak_rss_kib).max().unwrap_or(0);
@@ -76,25 +62,12 @@ fn totals(raw: &Raw, alive: &Accounts, before: &Accounts, by_name: &BTreeMap<Str
     }
 }
 
-impl Sums {
-    fn of_words(words: &[u64]) -> Sums {
-        let word = |offset: i16| words[offset as usize / 8];
-        Sums {
-            user_ns: word(usage::USER),
-            system_ns: word(usage::SYSTEM),
-            minor: word(usage::MINOR),
-            major: word(usage::MAJOR),
-            voluntary: word(usage::VOLUNTARY),
-            involuntary: word(usage::INVOLUNTARY),
-            ran_ns: word(usage::RAN),
-        }
-    }
-
+impl Used {
     /// What a running task used since `before`.
-    fn since(now: &Account, before: Option<&Account>) -> Sums {
+    fn since(now: &Account, before: Option<&Account>) -> Used {
         let none = Account::default();
         let then = before.unwrap_or(&none);
-        Sums {
+        Used {
             user_ns: now.user_ns.saturating_sub(then.user_ns),
             system_ns: now.system_ns.saturating_sub(then.system_ns),
             minor: now.minor_faults.saturating_sub(then.minor_faults),
@@ -105,7 +78,7 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, other: &Sums) {
+    fn add(&mut self, other: &Used) {
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
         self.minor += other.minor;
@@ -137,19 +110,18 @@ mod tests {
 
     #[test]
     fn time_is_divided_as_the_ticks_are() {
-        let sums = Sums { user_ns: 4_000_000, system_ns: 12_000_000, ran_ns: 10_000_001, ..Sums::default() };
+        let sums = Used { user_ns: 4_000_000, system_ns: 12_000_000, ran_ns: 10_000_001, ..Used::default() };
         assert_eq!(sums.split(), Some((2_500_001, 7_500_000)));
-        assert_eq!(Sums { ran_ns: 5, ..Sums::default() }.split(), None);
+        assert_eq!(Used { ran_ns: 5, ..Used::default() }.split(), None);
     }
 
     #[test]
     fn ended_and_running_tasks_are_added() {
-        let mut name = b"sh".to_vec();
-        name.resize(16, 0);
         let globals = Globals { live: 3, processes: 2, threads: 1, ..Globals::default() };
+        let used = Used { user_ns: 8, system_ns: 8, minor: 10, major: 1, voluntary: 5, involuntary: 2, ran_ns: 100 };
         let raw = Raw {
-            names: vec![(4097, name)],
-            usage: vec![(4097, vec![8, 8, 10, 1, 5, 2, 100])],
+            names: BTreeMap::from([(4097, "sh".to_string())]),
+            usage: vec![(4097, used)],
             peak_pages: 10,
             globals,
             ..Raw::default()

@@ -3,7 +3,7 @@
 use super::calibration::{Calibration, NullCall};
 use super::tally::{Outcome, Took};
 use super::tree::{Inside, Tree};
-use crate::kernel::follow::{End, Follower, Happening, Notice, Stops};
+use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
 use crate::kernel::tracee::Call;
 use crate::kernel::wake::Waker;
 use crate::model::{Ending, TracerFacts};
@@ -54,18 +54,18 @@ impl PtraceTracer {
     fn take(&mut self, notice: &Notice) {
         let tid = notice.tid;
         match &notice.what {
-            Happening::Entered(call) => self.entered(notice, call),
-            Happening::Filtered(call) => self.filtered(tid, call),
-            Happening::Left { result, failed } => {
+            Event::Entered(call) => self.entered(notice, call),
+            Event::Filtered(call) => self.filtered(tid, call),
+            Event::Left { result, failed } => {
                 let outcome = if *failed { Outcome::Failed((-result) as i32) } else { Outcome::Returned(*result) };
                 self.left(notice, outcome);
             }
-            Happening::Started { tid, by } => self.tree.started(*tid, *by),
-            Happening::Executed { former } => {
+            Event::Started { tid, by } => self.tree.started(*tid, *by),
+            Event::Executed { former } => {
                 let strays = self.tree.executed(tid, *former, &mut self.warnings);
                 strays.into_iter().for_each(|inside| self.unfinished(&inside, Took::Unknown));
             }
-            Happening::Ended(end) => self.ended(notice, end),
+            Event::Ended(end) => self.ended(notice, end),
         }
     }
 
@@ -233,6 +233,7 @@ impl Tracer for PtraceTracer {
             kind: kind.to_string(),
             detail: self.detail(),
             added_per_call_ns: Some(self.calibration.added_ns),
+            adds_system_time: false,
             offset_per_call_ns: None,
             lost: self.tree.lost,
         };

@@ -13,7 +13,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 const ONES: u64 = 0x0101_0101_0101_0101;
 
 impl Writer<'_> {
-    /// R1 = names in the path at the user's address R8; `key::UNKNOWN` where it cannot be read now. Loses R0 to R5 and R8.
+    /// R1 = names in the path at the user's address R8; `key::UNKNOWN` where it cannot be read now. Clobbers R0-R5 and R8.
     pub fn path_depth(&mut self) {
         let (unknown, done, counted) = (self.label(), self.label(), self.label());
         let paths = self.target.maps.paths;
@@ -71,7 +71,7 @@ impl Writer<'_> {
         self.place(end);
     }
 
-    /// R4 = the top bit of each byte of R4 that is no slash. Loses R5 and the frame's value.
+    /// R4 = the top bit of each byte of R4 that is no slash. Clobbers R5 and the frame's value.
     fn mark_no_slash(&mut self) {
         self.mov_wide(R5, SLASHES);
         self.op(Xor, R4, R5);
@@ -85,7 +85,7 @@ impl Writer<'_> {
         self.op(And, R4, R5);
     }
 
-    /// R4 = how many of the marks in R4 have none in R5, where those of the bytes before stand. Loses R5.
+    /// R4 = how many of the marks in R4 have none in R5, where those of the bytes before stand. Clobbers R5.
     fn begin_names(&mut self) {
         self.op(Xor, R5, -1);
         self.op(And, R4, R5);

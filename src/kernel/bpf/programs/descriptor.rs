@@ -18,7 +18,7 @@ const MINOR_BITS: i32 = 20;
 const ANONYMOUS_FLAG: i32 = 1 << 19;
 
 impl Writer<'_> {
-    /// R1 = the kind of descriptor R8 of the task in R9. Loses R0 to R5 and R8.
+    /// R1 = the kind of descriptor R8 of the task in R9. Clobbers R0-R5 and R8.
     pub fn descriptor_kind(&mut self) {
         let (closed, done) = (self.label(), self.label());
         let types = self.target.types;

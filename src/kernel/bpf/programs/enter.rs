@@ -90,7 +90,7 @@ fn adopt(w: &mut Writer) {
     w.count(global::LIVE, 1);
 }
 
-/// Begins the call in the task's state. Loses R1.
+/// Begins the call in the task's state. Clobbers R1.
 fn open(w: &mut Writer) {
     w.mov_wide(R1, key::OPEN);
     w.op(Or, R1, R8);

@@ -129,7 +129,7 @@ fn class_of_result(w: &mut Writer, classed: Label) {
 }
 
 impl Writer<'_> {
-    /// A thread may have changed its name: that of its process changes if it is the first one. Loses R0 to R5.
+    /// A thread may have changed its name: that of its process changes if it is the first one. Clobbers R0-R5.
     fn number_name_of_leader(&mut self) {
         let other = self.label();
         let (pid, tgid) = (self.target.types.task.pid, self.target.types.task.tgid);

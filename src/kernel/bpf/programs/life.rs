@@ -119,7 +119,7 @@ fn account(w: &mut Writer) {
     w.place(smaller);
 }
 
-/// It is not traced any more, though it runs on for a moment.
+/// Stops tracing the task, which still runs for a moment.
 fn forget(w: &mut Writer) {
     w.store(B64, At(R7, task::STATE), 0);
     w.count(global::LIVE, -1);

@@ -21,7 +21,7 @@ use writer::Writer;
 /// A program's name, its tracepoint (an index of `kernel_types::TRACEPOINTS`), and its instructions.
 pub type Program = (&'static str, usize, Vec<u64>);
 
-/// All programs, in the order in which they are to be attached: those that keep the books first.
+/// All programs, in the order in which they are to be attached: those that track task state first.
 ///
 /// # Errors
 /// A mistake in a program's text.

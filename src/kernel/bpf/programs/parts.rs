@@ -8,7 +8,7 @@ use super::super::layout::{NAME_BYTES, gate, global, key, task, usage, window};
 use super::writer::{Writer, slot};
 
 impl Writer<'_> {
-    /// R9 = the running task, R7 = its state; goes to `stranger` where it is not traced. Loses R0 to R5.
+    /// R9 = the running task, R7 = its state; goes to `stranger` where it is not traced. Clobbers R0-R5.
     pub fn find_task(&mut self, stranger: Label) {
         self.call(Helper::GetCurrentTaskBtf);
         self.mov(R9, R0);
@@ -20,7 +20,7 @@ impl Writer<'_> {
         self.jump_if(If::Equal, R1, 0, stranger);
     }
 
-    /// R0 = this processor's window, and into the frame. Loses R1 to R5 and `slot::KEY`.
+    /// R0 = this CPU's window, also stored on the stack. Clobbers R1-R5 and `slot::KEY`.
     pub fn find_window(&mut self) {
         let (cpu, out) = (self.target.maps.cpu, self.out);
         self.store(B32, At(R10, slot::KEY), 0);
@@ -35,14 +35,14 @@ impl Writer<'_> {
         self.op(Add, to, i32::from(place));
     }
 
-    /// R0 = the value in `map` of the key at a place in the frame, or 0. Loses R1 to R5.
+    /// R0 = pointer to the value in `map` of the key at a stack offset, or 0. Clobbers R1-R5.
     pub fn look_up(&mut self, map: i32, place: i16) {
         self.frame(R2, place);
         self.load_map(R1, map);
         self.call(Helper::MapLookup);
     }
 
-    /// Puts key and value, places in the frame, into `map` where the key is not there yet. Loses R0 to R5.
+    /// Inserts key and value, given as stack offsets, into `map` unless the key exists. Clobbers R0-R5.
     pub fn insert(&mut self, map: i32, key: i16, value: i16) {
         const NOEXIST: i32 = 1;
         self.frame(R2, key);
@@ -52,8 +52,8 @@ impl Writer<'_> {
         self.call(Helper::MapUpdate);
     }
 
-    /// R0 = the value in `map` of the 8-byte key at `slot::KEY`, made of zeros where it was not there; 0 where the map
-    /// is full. Loses R1 to R5.
+    /// R0 = pointer to the value in `map` of the 8-byte key at `slot::KEY`, inserted as zeros if missing; 0 if the map
+    /// is full. Clobbers R1-R5.
     pub fn look_up_or_make(&mut self, map: i32, value_bytes: i16) {
         let found = self.label();
         self.look_up(map, slot::KEY);
@@ -66,7 +66,7 @@ impl Writer<'_> {
         self.place(found);
     }
 
-    /// Adds a register or constant to a shared counter. Loses R1 and R2.
+    /// Adds a register or constant to a shared counter. Clobbers R1 and R2.
     pub fn count(&mut self, counter: i16, amount: i32) {
         let globals = self.target.maps.globals;
         self.load_map_value(R1, globals, 0);
@@ -74,12 +74,12 @@ impl Writer<'_> {
         self.atomic_add(At(R1, counter), R2);
     }
 
-    /// Something could not be counted. Loses R1 and R2.
+    /// Counts a lost event. Clobbers R1 and R2.
     pub fn lose(&mut self) {
         self.count(global::LOST, 1);
     }
 
-    /// R0 = the storage of the task in R2, made where `make`; 0 if there is none. Loses R1 to R5.
+    /// R0 = the storage of the task in R2, created if `make`; 0 if there is none. Clobbers R1-R5.
     pub fn storage(&mut self, make: bool) {
         let tasks = self.target.maps.tasks;
         self.load_map(R1, tasks);
@@ -88,7 +88,7 @@ impl Writer<'_> {
         self.call(Helper::TaskStorageGet);
     }
 
-    /// Stores the accounting of the task in `of` as it is now into the state. Loses R1.
+    /// Stores the accounting of the task in `of` as it is now into the state. Clobbers R1.
     pub fn note_base(&mut self, of: Reg) {
         for (index, field) in self.target.types.task.accounting.into_iter().enumerate() {
             self.load(B64, R1, At(of, field));
@@ -96,7 +96,7 @@ impl Writer<'_> {
         }
     }
 
-    /// `to = floor(log2(from))`, 0 of 0. Loses `from` and `with`.
+    /// `to = floor(log2(from))`, 0 of 0. Clobbers `from` and `with`.
     pub fn log2(&mut self, to: Reg, from: Reg, with: Reg) {
         let small = self.label();
         self.mov(to, 0);
@@ -120,7 +120,7 @@ impl Writer<'_> {
         self.place(smaller);
     }
 
-    /// `to = 0 for 0, else 1 + floor(log2(from))`: a size as a class has it. Loses `from` and `with`.
+    /// `to = 0 for 0, else 1 + floor(log2(from))`: a size as a class has it. Clobbers `from` and `with`.
     pub fn size_class(&mut self, to: Reg, from: Reg, with: Reg) {
         let (zero, done) = (self.label(), self.label());
         self.jump_if(If::Equal, from, 0, zero);
@@ -132,7 +132,7 @@ impl Writer<'_> {
         self.place(done);
     }
 
-    /// `number` becomes a packed call: 16 bits of number and the gate, by the flags of the task in `of`. Loses `with`.
+    /// `number` becomes a packed call: 16 bits of number and the gate, by the flags of the task in `of`. Clobbers `with`.
     pub fn pack_call(&mut self, number: Reg, of: Reg, with: Reg) {
         const X32_BIT: i32 = 0x4000_0000;
         let (native, fits, done) = (self.label(), self.label(), self.label());
@@ -156,7 +156,7 @@ impl Writer<'_> {
         self.op(super::super::asm::Op::Or, number, with);
     }
 
-    /// The number of the running process's name, into its state. Loses R0 to R5 and `slot::KEY`.
+    /// The number of the running process's name, into its state. Clobbers R0-R5 and `slot::KEY`.
     pub fn number_name(&mut self) {
         let names = self.target.maps.names;
         let (found, done, none) = (self.label(), self.label(), self.label());
@@ -198,7 +198,7 @@ impl Writer<'_> {
     }
 
     /// The place of the key in `key` in a table of the window of 2^`bits` entries of 2^`log_bytes` bytes: `to` = the
-    /// window plus that. Loses `with`.
+    /// window plus that. Clobbers `with`.
     pub fn place_of(&mut self, to: Reg, key: Reg, with: Reg, bits: i32, log_bytes: i32) {
         self.mov(to, key);
         self.mov_wide(with, key::SPREAD);
@@ -210,7 +210,7 @@ impl Writer<'_> {
         self.mov(to, with);
     }
 
-    /// Adds what the task in `of` used since its base, and what it ran, to the sums at R0. Loses R1 and R2.
+    /// Adds what the task in `of` used since its base, and what it ran, to the sums at R0. Clobbers R1 and R2.
     pub fn add_usage(&mut self, of: Reg) {
         for (index, field) in self.target.types.task.accounting.into_iter().enumerate() {
             let offset = 8 * index as i16;

@@ -9,7 +9,7 @@ use super::writer::{Writer, slot};
 
 impl Writer<'_> {
     /// Counts the call of the task's state. R9 is its call and errno; class and name come from the state, the time of the
-    /// end, bytes moved and whether it is unfinished (1) from the frame. Loses R0 to R5, R8 and R9.
+    /// end, bytes moved and whether it is unfinished (1) from the frame. Clobbers R0-R5, R8 and R9.
     pub fn record(&mut self) {
         self.complete_key();
         if self.target.times {
@@ -23,7 +23,7 @@ impl Writer<'_> {
     }
 
     /// The last call of the task, whose call and errno are in R9, was to be made again, but never will: it counts as
-    /// unfinished. Loses R0 to R5, R8 and R9.
+    /// unfinished. Clobbers R0-R5, R8 and R9.
     pub fn record_never_again(&mut self) {
         self.complete_key();
         self.find_entry();
@@ -56,7 +56,7 @@ impl Writer<'_> {
         self.store(B64, At(R10, slot::ON_CPU), R1);
     }
 
-    /// R8 = the window plus the place of the entry of R9, which is made room for.
+    /// R8 = the window's slot for the key in R9. On a collision, flushes the old entry and resets the slot.
     fn find_entry(&mut self) {
         let (hit, empty) = (self.label(), self.label());
         self.find_window();
@@ -74,7 +74,7 @@ impl Writer<'_> {
         self.place(hit);
     }
 
-    /// Adds the entry at R8, whose key is in the frame, to the hash map.
+    /// Flushes the entry at R8, whose key is on the stack, to the hash map.
     fn spill_entry(&mut self) {
         let (found, done) = (self.label(), self.label());
         let calls = self.target.maps.calls;
@@ -137,7 +137,7 @@ impl Writer<'_> {
         self.place(none);
     }
 
-    /// R2 = the bucket of R1 nanoseconds, as `Histogram::bucket`. Loses R1, R3 and R4.
+    /// R2 = the bucket of R1 nanoseconds, as `Histogram::bucket`. Clobbers R1, R3 and R4.
     fn bucket(&mut self) {
         let whole = self.label();
         self.mov(R4, R1);

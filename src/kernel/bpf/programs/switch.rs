@@ -48,7 +48,7 @@ fn traced(w: &mut Writer, argument: i16, not: crate::kernel::bpf::asm::Label) {
     w.jump_if(If::Equal, R1, 0, not);
 }
 
-/// The task of R7 leaves at R8.
+/// The task of R7 is switched out at time R8.
 fn leave(w: &mut Writer) {
     let (outside, off) = (w.label(), w.label());
     w.load(B64, R1, At(R7, task::ON_SINCE));
@@ -99,7 +99,7 @@ impl Writer<'_> {
     }
 
     /// The task of R7 is on a processor again, since the time in the frame: what it was off within a call is added up.
-    /// Loses R0 to R2.
+    /// Clobbers R0-R2.
     fn settle_off(&mut self) {
         let (preempted, on) = (self.label(), self.label());
         self.load(B64, R1, At(R7, task::OFF_SINCE));
