@@ -80,6 +80,51 @@ fn list_in_each_format() {
 }
 
 #[test]
+fn the_list_is_one_line_an_operation() {
+    for width in [40, 80, 120] {
+        let list = printed(&width.to_string(), &["list"]);
+        let lines: Vec<&str> = list.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+        assert!(lines.len() > 100 && lines.iter().all(|line| line.contains('.')), "{width}:\n{list}");
+        let ids = json(&Place::new().run(&["list", "--format", "json"]));
+        let ids = ids["operations"].as_array().unwrap().iter().map(|o| o["id"].as_str().unwrap());
+        assert!(lines.iter().map(|line| line.split(' ').next().unwrap()).eq(ids), "{width}:\n{list}");
+        assert!(list.lines().all(|line| line.chars().count() <= width), "{width}:\n{list}");
+    }
+}
+
+#[test]
+fn a_list_without_a_screen_is_not_padded() {
+    for arguments in [&["list"][..], &["list", "--long"]] {
+        let list = stdout(&Place::new().run(arguments));
+        assert!(list.lines().all(|line| line.trim_end() == line && line.chars().count() <= 240), "{list}");
+        assert!(!list.lines().any(|line| line.trim_start().contains(&" ".repeat(60))), "{list}");
+    }
+}
+
+#[test]
+fn the_long_list_says_everything_and_breaks_no_word() {
+    expect_golden("list-long.txt", &printed("60", &["list", "-l", "file.lstat", "call.getpid"]));
+}
+
+#[test]
+fn numbers_agree_with_their_words() {
+    let end = |patterns: &[&str]| printed("80", &[&["list"], patterns].concat());
+    assert!(end(&["file.lstat"]).contains("\n1 operation in 1 area\n"));
+    assert!(end(&["file.lstat", "call.getpid"]).contains("\n2 operations in 2 areas\n"));
+}
+
+#[test]
+fn the_last_part_of_an_id_is_enough() {
+    let listed = |part: &str| printed("80", &["list", part, "--format", "csv"]);
+    assert!(listed("getppid").contains("\nid.getppid,"), "{}", listed("getppid"));
+    assert!(listed("stat").lines().nth(1).unwrap().starts_with("file.stat,"), "{}", listed("stat"));
+    let run = Place::new().run(&["run", "getpid", "--time", "0.3", "--no-verify", "--format", "json"]);
+    assert_eq!(json(&run)["records"][0]["operation"], "call.getpid", "{}", stderr(&run));
+    let explained = Place::new().run(&["explain", "gettimeofday", "--time", "0.05", "--format", "json"]);
+    assert!(stdout(&explained).contains("time.gettimeofday"), "{}", stderr(&explained));
+}
+
+#[test]
 fn show_in_each_format() {
     for width in ["80", "120"] {
         expect_golden(&format!("show-{width}.txt"), &printed(width, &["show", &kept()]));
@@ -117,6 +162,10 @@ fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
 fn what_the_user_can_mend_has_exit_status_2() {
     let ours = "syscost: ";
     expect_usage_error(&["run", "id.gettppid"], ours, "did you mean id.getppid");
+    expect_usage_error(&["run", "id.getpid"], ours, "did you mean call.getpid,");
+    expect_usage_error(&["run", "fs.stat"], ours, "did you mean file.stat,");
+    expect_usage_error(&["explain", "stats"], ours, "did you mean file.stat,");
+    expect_usage_error(&["run", "kill_self"], ours, "'kill_self' may be ");
     expect_usage_error(&["run", "nonsense"], ours, "no operation matches 'nonsense'");
     expect_usage_error(&["list", "nonsense"], ours, "no operation matches 'nonsense'");
     expect_usage_error(&["run", "file.lstat", "--param", "size=1"], ours, "--param size");

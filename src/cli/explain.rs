@@ -99,7 +99,7 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
     if let Some(operation) = catalogue.iter().find(|o| o.id == id) {
         return Ok(operation);
     }
-    match plan::matching(catalogue, &[id.to_string()])?[..] {
+    match plan::named(catalogue, &[id.to_string()])?[..] {
         [one] => Ok(one),
         [first, ..] => bail!("'{id}' names several operations; explain takes one, e.g. {}", first.id),
         [] => bail!("no operation is named '{id}'; 'syscost list' shows all"),

@@ -1,23 +1,30 @@
 //! `syscost list`: the catalogue.
 
+mod long;
+
 use super::error::usage;
 use super::{Exit, terminal};
+use crate::clean;
 use crate::model::Operation;
-use crate::plan::{Study, matching};
-use crate::report::{Cell, Column, Format, Style, Table, write_table};
+use crate::plan::{Study, like};
+use crate::report::{Cell, Column, Format, Screen, Style, Table, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Show the operations: id, what one iteration is, expected kernel entries, parameters.
+/// List the operations: id and what one iteration does; with --long also kernel entries and parameters.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  syscost list\n  syscost list file 'time.clock_*'\n  syscost list --format json")]
+#[command(after_help = EXAMPLES)]
 pub struct ListArgs {
-    /// Ids, areas or globs; all where there is none.
+    /// Ids, areas, globs, or any part of an id; everything if omitted.
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
+    /// Show full descriptions, expected kernel entries and parameters (other formats than text always do).
+    #[arg(short, long)]
+    long: bool,
     /// The languages of snippets instead: name, version found, path.
     #[arg(long, conflicts_with = "patterns")]
     languages: bool,
@@ -29,6 +36,13 @@ pub struct ListArgs {
     format: Format,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  syscost list
+  syscost list getpid
+  syscost list --long file 'time.clock_*'
+  syscost list --format json";
+
 pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.languages {
         return languages(args.format, out);
@@ -38,12 +52,49 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     }
     let directory = RunDirectory::create()?;
     let catalogue = read_catalogue(&directory.probe())?;
-    let chosen = usage(matching(&catalogue, &args.patterns))?;
+    let chosen = usage(like(&catalogue, &args.patterns))?;
     match args.format {
         Format::Json => write_json(&chosen, out)?,
+        Format::Text if args.long => long::write(&chosen, terminal::screen(), out)?,
+        Format::Text => write_short(&chosen, terminal::screen(), out)?,
         format => write_table(&table(&chosen), format, terminal::screen(), out)?,
     }
     Ok(Exit::Success)
+}
+
+/// Characters of a description below which it is left out.
+const FEWEST: usize = 10;
+
+/// A line for each operation, whatever the width: an id is never broken, a description cut where the screen ends.
+fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let longest = operations.iter().map(|o| o.id.chars().count()).max().unwrap_or_default();
+    let room = screen.width.map(|width| usize::from(width).saturating_sub(longest + 2));
+    let row = |o: &&Operation| match room {
+        Some(room) if room < FEWEST => vec![Cell::from(o.id.clone())],
+        Some(room) => vec![Cell::from(o.id.clone()), Cell { text: clean::cut(&what(o).text, room), ..what(o) }],
+        None => vec![Cell::from(o.id.clone()), what(o)],
+    };
+    let columns = [Column::left("operation"), Column::left("what one iteration is")];
+    let shown = if room.is_some_and(|room| room < FEWEST) { 1 } else { 2 };
+    let notes = vec![count(operations), "-l shows kernel entries and parameters".to_string()];
+    let columns = columns.into_iter().take(shown).collect();
+    let table = Table { title: String::new(), columns, rows: operations.iter().map(row).collect(), notes };
+    write_table(&table, Format::Text, Screen { width: None, ..screen }, out)
+}
+
+/// What one iteration is, or which systems have it.
+fn what(operation: &Operation) -> Cell {
+    match operation.available {
+        true => Cell::from(operation.what.clone()),
+        false => Cell::styled(format!("not on this system ({})", operation.systems), Style::Faint),
+    }
+}
+
+/// `7 operations in 1 area`.
+fn count(operations: &[&Operation]) -> String {
+    let areas: BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
+    let of = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    format!("{} in {}", of(operations.len(), "operation"), of(areas.len(), "area"))
 }
 
 /// Name, version found and path of each language; of those that lack it, what is missing.
@@ -107,18 +158,9 @@ fn table(operations: &[&Operation]) -> Table {
         Column::left("kernel entries").wrapping(),
         Column::left("parameters").wrapping(),
     ];
-    let row = |o: &&Operation| {
-        let lacking = format!("not on this system ({})", o.systems);
-        vec![
-            Cell::from(o.id.clone()),
-            if o.available { Cell::from(o.what.clone()) } else { Cell::styled(lacking, Style::Faint) },
-            Cell::from(entries(o)),
-            Cell::from(params(o)),
-        ]
-    };
-    let areas: std::collections::BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
-    let note = format!("{} operations in {} areas", operations.len(), areas.len());
-    Table { title: String::new(), columns, rows: operations.iter().map(row).collect(), notes: vec![note] }
+    let row = |o: &&Operation| vec![Cell::from(o.id.clone()), what(o), Cell::from(entries(o)), Cell::from(params(o))];
+    let rows = operations.iter().map(row).collect();
+    Table { title: String::new(), columns, rows, notes: vec![count(operations)] }
 }
 
 fn entries(operation: &Operation) -> String {
