@@ -136,6 +136,51 @@ fn show_in_each_format() {
 }
 
 #[test]
+fn show_takes_the_rows_that_are_asked_for() {
+    let rows = |patterns: &[&str]| {
+        let only: Vec<&str> = patterns.iter().flat_map(|pattern| ["--only", pattern]).collect();
+        let document = json(&Place::new().run(&[&["show", &kept(), "--format", "json"], &only[..]].concat()));
+        let records = document["records"].as_array().unwrap().clone();
+        records.iter().map(|r| r["operation"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let all = rows(&[]);
+    assert!(all.iter().any(|id| id == "id.umask") && all.iter().any(|id| id.starts_with("io.")), "{all:?}");
+    assert_eq!(rows(&["*.umask"]), ["id.umask"]);
+    let of_area: Vec<String> = all.into_iter().filter(|id| id == "id.umask" || id.starts_with("io.")).collect();
+    assert_eq!(rows(&["io", "id.umask"]), of_area);
+    let ours = "syscost: ";
+    expect_usage_error(&["show", &kept(), "--only", "nonsense"], ours, "--only: no row matches nonsense");
+    expect_usage_error(&["show", &kept(), "--only", "[a"], ours, "pattern '[a'");
+    let profile = root().join("studies/mercurial.profile.json");
+    expect_usage_error(&["show", profile.to_str().unwrap(), "--only", "io"], ours, "--only");
+}
+
+#[test]
+fn quiet_is_silent_except_for_errors() {
+    let said = |arguments: &[&str]| stderr(&Place::new().run(arguments));
+    let trace = ["trace", "--tracer", "ptrace", "--format", "csv", "--report", "/dev/null", "true"];
+    if said(&trace).contains("ptrace: ") {
+        skip("quiet_is_silent_except_for_errors", "ptrace is refused");
+    } else {
+        assert!(!said(&trace).is_empty());
+        assert_eq!(said(&[&["-q"], &trace[..]].concat()), "");
+        assert_eq!(said(&[&["trace", "--quiet"], &trace[1..]].concat()), "");
+    }
+    assert_eq!(said(&["run", "id.umask", "--time", "0.3", "-q"]), "");
+    assert!(said(&["-q", "run", "nonsense"]).contains("no operation matches"));
+    let report = Place::new().run(&["report", &kept(), "-q"]);
+    assert_eq!((stdout(&report), stderr(&report)), (String::new(), String::new()));
+}
+
+#[test]
+fn every_command_can_be_quiet() {
+    for command in commands() {
+        let help = printed("100", &[&command, "--help"]);
+        assert!(help.contains("-q, --quiet"), "{command}: {help}");
+    }
+}
+
+#[test]
 fn a_table_fits_its_screen() {
     for width in [80, 120] {
         let table = printed(&width.to_string(), &["show", &kept()]);

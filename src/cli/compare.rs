@@ -5,7 +5,8 @@ mod history;
 pub(super) mod labels;
 
 use super::error::usage;
-use super::{Exit, messages, terminal};
+use super::messages::Notes;
+use super::{Exit, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, write_comparison, write_comparison_csv, write_comparison_json};
@@ -73,7 +74,7 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let selection = usage(selection(args))?;
     let margin = args.threshold.unwrap_or(MARGIN);
     if let Some(directory) = &args.history {
@@ -95,7 +96,7 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
     }
     out.flush()?;
-    grown.iter().for_each(|line| messages::tell(line));
+    grown.iter().for_each(|line| notes.tell(line));
     Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
 }
 

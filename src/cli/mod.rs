@@ -22,6 +22,7 @@ pub use error::UsageError;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+use messages::Notes;
 use output::Output;
 use std::io::Write;
 
@@ -56,6 +57,9 @@ impl Exit {
 #[derive(Parser)]
 #[command(name = "syscost", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Arguments {
+    /// No progress bar and no notes on standard error; errors are still printed.
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -70,6 +74,12 @@ Examples:
   syscost explain call.getpid --variants
 
 Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
+
+impl Arguments {
+    fn notes(&self) -> Notes {
+        Notes { quiet: self.quiet }
+    }
+}
 
 #[derive(Subcommand)]
 enum Command {
@@ -107,9 +117,10 @@ pub fn main() -> u8 {
 
 fn started(arguments: Arguments) -> Result<Exit> {
     crate::kernel::process::survive_file_size_limit();
+    let notes = arguments.notes();
     match &arguments.command {
         // Their standard output is another's, or nothing.
-        Some(Command::Trace(args)) => return trace::run(args),
+        Some(Command::Trace(args)) => return trace::run(args, notes),
         Some(Command::Import(args)) if args.has_file() => return import::run(args, &mut std::io::sink()),
         _ => {}
     }
@@ -149,17 +160,18 @@ fn cleaned_line(line: &str) -> String {
 /// # Errors
 /// [`UsageError`] where the user should ask differently; anything else where the tool failed.
 pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
+    let notes = arguments.notes();
     match arguments.command {
-        None => run::run(&run::RunArgs::tour()?, out),
-        Some(Command::Run(args)) => run::run(&args, out),
+        None => run::run(&run::RunArgs::tour()?, notes, out),
+        Some(Command::Run(args)) => run::run(&args, notes, out),
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
-        Some(Command::Report(args)) => report::run(&args, out),
-        Some(Command::Compare(args)) => compare::run(&args, out),
+        Some(Command::Report(args)) => report::run(&args, notes, out),
+        Some(Command::Compare(args)) => compare::run(&args, notes, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
-        Some(Command::Trace(args)) => trace::run(&args),
+        Some(Command::Trace(args)) => trace::run(&args, notes),
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
         Some(Command::Man(_)) => completions::man(&Arguments::command(), out),

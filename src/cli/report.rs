@@ -5,6 +5,7 @@ mod files;
 use super::Exit;
 use super::compare::labels;
 use super::error::usage;
+use super::messages::Notes;
 use crate::compare::{Column, Comparison, Options, Selection, compare};
 use crate::plan::Pattern;
 use crate::report::figure::Figure;
@@ -78,7 +79,7 @@ enum FigureKind {
     Ratios,
 }
 
-pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
@@ -98,7 +99,7 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
             svg::document(&figure).as_str().as_bytes().to_vec()
         }
     };
-    deliver(&destination(args), &made, out)?;
+    deliver(&destination(args), &made, notes, out)?;
     Ok(Exit::Success)
 }
 
@@ -175,10 +176,13 @@ fn destination(args: &ReportArgs) -> PathBuf {
 }
 
 /// Writes the document whole or not at all; says where, past a pipe.
-fn deliver(path: &Path, made: &[u8], out: &mut dyn Write) -> Result<()> {
+fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<()> {
     if path == Path::new("-") {
         return Ok(out.write_all(made)?);
     }
     crate::store::write_document(path, made)?;
-    write_lines([format!("wrote {}", path.display())], out)
+    match notes.quiet {
+        true => Ok(()),
+        false => write_lines([format!("wrote {}", path.display())], out),
+    }
 }

@@ -1,6 +1,7 @@
 //! `syscost run`: from patterns to a table, by way of plan, proof and engine.
 
 use super::error::usage;
+use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
 use super::{Exit, terminal};
@@ -84,9 +85,6 @@ pub struct RunArgs {
     /// Do not count kernel entries.
     #[arg(long)]
     no_verify: bool,
-    /// No progress bar.
-    #[arg(long)]
-    quiet: bool,
     #[command(flatten)]
     view: View,
 }
@@ -199,8 +197,8 @@ impl RunArgs {
     }
 }
 
-pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
-    let progress = Progress::new(args.quiet);
+pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let progress = Progress::new(notes.quiet);
     args.view.check()?;
     check_destination("--out", args.out.as_deref())?;
     let study = usage(args.study())?;

@@ -4,6 +4,7 @@
 //! the file of --report. The exit status is the command's.
 
 use super::error::usage;
+use super::messages::Notes;
 use super::run::check_destination;
 use super::{Exit, messages, terminal};
 use crate::model::{By, Ending, Profile};
@@ -77,16 +78,17 @@ Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run,
 ///
 /// # Errors
 /// `trace::LaunchError` where the command cannot be run; otherwise what the tracer was refused or cannot be written.
-pub fn run(args: &TraceArgs) -> Result<Exit> {
+pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     let wishes = usage(args.wishes())?;
     // Before the command runs: a long run must not end with a report that has no place.
     check_destination("-o", args.out.as_deref())?;
     let mut report = args.report.as_deref().map(create).transpose()?;
-    let profile = crate::trace::run(&wishes, &mut |line| messages::tell(&line))?;
+    let profile = crate::trace::run(&wishes, &mut |line| notes.tell(&line))?;
     // First of all, as what is printed may have no reader; and the table is printed even where the disk is full.
     let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::profile::write(&profile, path));
     let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
-    closing(&profile, told).iter().for_each(|line| messages::tell(line));
+    closing(&profile, told).iter().for_each(|line| notes.tell(line));
+    lost(&profile).iter().for_each(|line| messages::tell(line));
     match &mut report {
         Some((path, file)) => write_profile(&profile, args.by, args.format, Screen::PLAIN, file)
             .with_context(|| format!("--report {}", path.display()))?,
@@ -124,7 +126,7 @@ impl TraceArgs {
 }
 
 /// What is said when the command has ended and the table does not say it: on another screen or in a format that has no
-/// room for it. Lost data is told in any case.
+/// room for it.
 fn closing(profile: &Profile, told: bool) -> Vec<String> {
     let calls = profile.all_calls().calls;
     let added = profile.tracer.added_per_call_ns.map(|ns| {
@@ -132,9 +134,13 @@ fn closing(profile: &Profile, told: bool) -> Vec<String> {
         format!("{calls} calls; tracing added about {seconds:.3} s ({:.2} us each, calibrated)", ns / 1e3)
     });
     let warnings = profile.warnings.iter().map(|text| format!("warning: {text}"));
-    let lost = (profile.tracer.lost > 0)
-        .then(|| format!("trace: {} events were lost: the counts are incomplete", profile.tracer.lost));
-    added.into_iter().chain(warnings).filter(|_| !told).chain(lost).collect()
+    added.into_iter().chain(warnings).filter(|_| !told).collect()
+}
+
+/// Lost data is an error, which is told in any case.
+fn lost(profile: &Profile) -> Option<String> {
+    let lost = profile.tracer.lost;
+    (lost > 0).then(|| format!("trace: {lost} events were lost: the counts are incomplete"))
 }
 
 /// The command's own status, as time(1) passes it on. Lost data is a failure, unless the command's own is told already.
