@@ -6,7 +6,7 @@ pub(super) mod labels;
 
 use super::error::usage;
 use super::messages::Notes;
-use super::{Exit, terminal};
+use super::{Exit, complete, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, write_comparison, write_comparison_csv, write_comparison_json};
@@ -29,13 +29,13 @@ pub struct CompareArgs {
     baseline: Option<String>,
     /// A study: its cases are the rows, its derived rows and scales are applied to every file. A name (see 'syscost list
     /// --studies') or the path of a TOML file.
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", add = complete::studies())]
     study: Option<String>,
     /// The order of the rows.
     #[arg(long, value_enum, default_value = "asked", conflicts_with = "history")]
     sort: Order,
     /// Only rows whose name, operation or area matches; may be given more than once.
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
     only: Vec<String>,
     /// Only rows that surely differ by more than this; how many others there are, the same or unresolved, is said below.
     /// With --history, smaller changes are not shown [default: 1% decides what is called the same, all rows are shown].

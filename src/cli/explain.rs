@@ -2,6 +2,7 @@
 //!
 //! Flags to cases, then to `explain` (code), `engine` (time) and a format. Called by `main`.
 
+use super::complete;
 use super::error::usage;
 use super::progress::Progress;
 use crate::explain::{self, Cost, Explanation, Variant};
@@ -21,13 +22,13 @@ use std::time::Duration;
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
     /// An operation's id, e.g. call.getpid. See 'syscost list'.
-    #[arg(value_name = "OPERATION")]
+    #[arg(value_name = "OPERATION", add = complete::operations())]
     pub operation: String,
     /// All operations of the same family in one table.
     #[arg(long)]
     pub variants: bool,
     /// A parameter's value. May be given more than once.
-    #[arg(long = "param", value_name = "KEY=VALUE")]
+    #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
     /// How it is written; csv with --variants only.
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -3,7 +3,7 @@
 mod long;
 
 use super::error::usage;
-use super::{Exit, terminal};
+use super::{Exit, complete, terminal};
 use crate::clean;
 use crate::model::Operation;
 use crate::plan::{Study, like};
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub struct ListArgs {
     /// Ids, areas, globs, or any part of an id; everything if omitted.
-    #[arg(value_name = "PATTERN")]
+    #[arg(value_name = "PATTERN", add = complete::operations())]
     patterns: Vec<String>,
     /// Show full descriptions, expected kernel entries and parameters (other formats than text always do).
     #[arg(short, long)]

@@ -3,12 +3,14 @@
 
 mod attribute;
 mod compare;
+mod complete;
 mod completions;
 mod doctor;
 mod error;
 pub mod explain;
 mod import;
 mod list;
+mod manual;
 mod messages;
 mod output;
 mod progress;
@@ -94,13 +96,18 @@ enum Command {
     Trace(trace::TraceArgs),
     Import(import::ImportArgs),
     Completions(completions::CompletionsArgs),
-    Man(completions::ManArgs),
+    Man(manual::ManArgs),
     #[command(hide = true)]
     Schema(completions::SchemaArgs),
 }
 
 /// Parses, runs, says what went wrong; gives the exit status.
 pub fn main() -> u8 {
+    match complete::answer() {
+        Ok(true) => return 0,
+        Ok(false) => {}
+        Err(error) => return refused(&error),
+    }
     let done = match Arguments::try_parse() {
         Ok(arguments) => started(arguments),
         Err(asked) if !asked.use_stderr() => help(&asked),
@@ -173,8 +180,8 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Trace(args)) => trace::run(&args, notes),
         Some(Command::Import(args)) => import::run(&args, out),
-        Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
-        Some(Command::Man(_)) => completions::man(&Arguments::command(), out),
+        Some(Command::Completions(args)) => completions::run(&args, out),
+        Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),
         Some(Command::Schema(args)) => completions::schema(&args, out),
     }
 }

@@ -2,10 +2,10 @@
 
 mod files;
 
-use super::Exit;
 use super::compare::labels;
 use super::error::usage;
 use super::messages::Notes;
+use super::{Exit, complete};
 use crate::compare::{Column, Comparison, Options, Selection, compare};
 use crate::plan::Pattern;
 use crate::report::figure::Figure;
@@ -45,7 +45,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE|LABEL")]
     baseline: Option<String>,
     /// Only rows whose name, operation or area matches; may be given more than once.
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
     only: Vec<String>,
 }
 

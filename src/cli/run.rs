@@ -4,7 +4,7 @@ use super::error::usage;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
-use super::{Exit, terminal};
+use super::{Exit, complete, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
 use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
@@ -23,14 +23,14 @@ use std::time::Duration;
 pub struct RunArgs {
     /// Ids, areas or globs, e.g. id.getppid, file, 'time.clock_*' (see 'syscost list'); or snippets, e.g. 'perl:time()',
     /// 'c:getpid()', python:@body.py (see 'syscost list --languages').
-    #[arg(value_name = "PATTERN")]
+    #[arg(value_name = "PATTERN", add = complete::subjects())]
     patterns: Vec<String>,
     /// Every operation there is.
     #[arg(long, conflicts_with = "patterns")]
     all: bool,
     /// A study: a name (see 'syscost list --studies') or the path of a TOML file. Its parameters, environments and time
     /// can be replaced by --param, --env and --time.
-    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["patterns", "all", "setups", "preludes"])]
+    #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"])]
     study: Option<String>,
     /// Wall time for measuring; less is used where the precision is reached earlier [default: by the number of cases].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
@@ -51,7 +51,7 @@ pub struct RunArgs {
     cpu: Option<Wanted>,
     /// A parameter's values, one case each: a list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, both ends
     /// included. May be given more than once.
-    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
+    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]", add = complete::parameters())]
     params: Vec<Setting>,
     /// More cases than this are refused: each combination of values is one, and has a process of its own.
     #[arg(long, value_name = "N", default_value_t = MOST_CASES)]
@@ -64,17 +64,17 @@ pub struct RunArgs {
     #[arg(long, requires = "threads")]
     shared: bool,
     /// A snippet's untimed set-up, for all snippets of that language; @FILE reads it from a file.
-    #[arg(long = "setup", value_name = "LANG:CODE")]
+    #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages())]
     setups: Vec<Code>,
     /// A snippet's code at file scope (imports, functions), for all snippets of that language.
-    #[arg(long = "prelude", value_name = "LANG:CODE")]
+    #[arg(long = "prelude", value_name = "LANG:CODE", add = complete::languages())]
     preludes: Vec<Code>,
     /// Run a study or @FILE also where others may have written it: it does whatever it likes, as you. Without this flag only
     /// files run that belong to you or root and that nobody else may write.
     #[arg(long)]
     trust_files: bool,
     /// How the probe and C snippets are built: native, static, m32. A column each.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environment)]
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environment, add = complete::environments())]
     environments: Vec<String>,
     /// Seed of all random orders [default: by the clock; stored with the run].
     #[arg(long, value_name = "N")]

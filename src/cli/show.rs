@@ -1,7 +1,7 @@
 //! `syscost show`: the table again, from a result file alone.
 
 use super::error::usage;
-use super::{Exit, terminal};
+use super::{Exit, complete, terminal};
 use crate::compare::Selection;
 use crate::fit::{Family, families};
 use crate::model::{By, Role, Run};
@@ -24,7 +24,7 @@ pub struct ShowArgs {
     /// A file that `syscost run --out` or `syscost trace -o` wrote; - for standard input.
     file: PathBuf,
     /// Show only rows whose name, operation or area matches; may be given more than once.
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
     only: Vec<String>,
     /// The rows of a profile. [default: call]
     #[arg(long, value_enum)]

@@ -6,7 +6,7 @@
 use super::error::usage;
 use super::messages::Notes;
 use super::run::check_destination;
-use super::{Exit, messages, terminal};
+use super::{Exit, complete, messages, terminal};
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
 use crate::trace::{Command, Detail, Kind, Target, Wishes};
@@ -23,6 +23,7 @@ pub struct TraceArgs {
     /// The command and its arguments.
     #[arg(
         value_name = "COMMAND",
+        add = complete::files(),
         trailing_var_arg = true,
         allow_hyphen_values = true,
         required_unless_present = "pid",
