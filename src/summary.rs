@@ -235,6 +235,13 @@ const CPU_SHARE: f64 = 0.95;
 /// CPU time below which accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
+/// A percentage above `limit` with as many digits as show that it is.
+fn above(percent: f64, limit: f64) -> String {
+    let written = (1..=9).map(|digits| format!("{percent:.digits$}"));
+    let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);
+    format!("{}%", written.clone().find(shows).or(written.last()).unwrap_or_default())
+}
+
 fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
     let mut doubts = Vec::new();
     match estimate.half_width_percent() {
@@ -244,7 +251,7 @@ fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yar
         }
         Some(percent) if percent > yardsticks.precision_percent => {
             let text = format!("target {}% not met", yardsticks.precision_percent);
-            doubts.push(Warning { text, detail: format!("{percent:.1}%") });
+            doubts.push(Warning { text, detail: above(percent, yardsticks.precision_percent) });
         }
         _ => {}
     }
@@ -337,6 +344,14 @@ pub mod tests {
             source: None,
             study: None,
         }
+    }
+
+    #[test]
+    fn a_missed_target_is_not_rounded_to_it() {
+        assert_eq!(above(1.7, 1.0), "1.7%");
+        assert_eq!(above(1.04, 1.0), "1.04%");
+        assert_eq!(above(1.0003, 1.0), "1.0003%");
+        assert_eq!(above(0.56, 0.5), "0.6%");
     }
 
     #[test]

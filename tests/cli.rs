@@ -189,6 +189,34 @@ fn a_table_fits_its_screen() {
     }
 }
 
+/// The words of a table's rows.
+fn words(width: usize, file: &str) -> Vec<String> {
+    let table = printed(&width.to_string(), &["show", file]);
+    let rows = table.lines().skip_while(|line| !line.starts_with("operation")).take_while(|line| !line.is_empty());
+    rows.flat_map(str::split_whitespace).map(str::to_string).collect()
+}
+
+#[test]
+fn a_narrow_table_breaks_no_word() {
+    let whole = words(300, &kept());
+    for width in [40, 45, 50, 60, 70, 80] {
+        let narrow = words(width, &kept());
+        assert!(narrow.iter().all(|word| whole.contains(word)), "{width}: {narrow:?}");
+    }
+}
+
+#[test]
+fn costs_of_threads_say_that_they_are_of_one() {
+    let note = "threads=N: ns/op and calls/s are those of one thread";
+    assert!(!printed("300", &["show", &kept()]).contains(note));
+    let mut run: Value = serde_json::from_str(&fs::read_to_string(kept()).unwrap()).unwrap();
+    run["records"][0]["params"]["threads"] = 2.into();
+    let place = Place::new();
+    fs::write(place.path().join("run.json"), run.to_string()).unwrap();
+    let shown = stdout(&place.command(&["show", "run.json"]).env("COLUMNS", "300").output().unwrap());
+    assert!(shown.contains(note), "{shown}");
+}
+
 /// Exit status 2, nothing on standard output, and a first line that names what is wrong. Messages of our own are that
 /// line alone; those of the argument parser have its hints below.
 fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn text_opens_with_the_verdict() {
-        let expected = "1 thing spoils measurements here; 1 to know when reading figures.\n\n\
+        let expected = "1 thing spoils measurements here; 1 notice.\n\n\
                         what   state   found  advice\n\
                         load   spoils  seen   do this\n\
                         turbo  notice  seen   do this\n";

@@ -36,7 +36,7 @@ pub struct TraceArgs {
     /// Write the table to a file instead of standard error.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// How calls are counted [default: the first of bpf, ptrace that can be had].
+    /// How calls are counted [default: bpf if available, else ptrace].
     #[arg(long, value_enum)]
     tracer: Option<Kind>,
     /// Count only, without times: less overhead. With ptrace no errors and byte counts either.
@@ -45,7 +45,7 @@ pub struct TraceArgs {
     /// The calls that --tracer perf counts, at most 20.
     #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',')]
     calls: Vec<String>,
-    /// Whom the command runs as [default: who called sudo, else ourselves].
+    /// User to run the command as [default: the user who called sudo, else the current one].
     #[arg(long, value_name = "NAME", conflicts_with = "pid")]
     user: Option<String>,
     /// Trace a process that runs, until it ends, ^C, or --for.

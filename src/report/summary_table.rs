@@ -6,7 +6,7 @@ use super::numbers::{entries, nanoseconds, percent, rate, three_figures};
 use super::study_words::{self, Scaled};
 use super::{Cell, Column, Style, Table};
 use crate::derive::DerivedRow;
-use crate::model::{EntriesStatus, Host};
+use crate::model::{EntriesStatus, Host, THREADS};
 use crate::stats::UserShare;
 use crate::summary::{Figure, Row, Summary};
 use indexmap::IndexMap;
@@ -97,6 +97,13 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     rows
 }
 
+/// Costs and rates of several threads are those of the one that is timed.
+fn per_thread(summary: &Summary) -> Option<String> {
+    let threaded = |row: &Row| row.case.params.get(THREADS).is_some_and(|threads| *threads > 1);
+    let note = "threads=N: ns/op and calls/s are those of one thread while the others do the same";
+    summary.rows.iter().any(threaded).then(|| note.to_string())
+}
+
 /// `AMD EPYC, Linux 6.18, measured on CPU 1`
 fn title(host: &Host) -> String {
     let kernel = host.system.iter().chain(&host.kernel).cloned().collect::<Vec<_>>().join(" ");
@@ -176,6 +183,7 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
         ));
     }
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names))));
+    notes.extend(per_thread(summary));
     notes.extend(yardsticks(summary));
     notes
 }
