@@ -25,13 +25,13 @@ pub struct ListArgs {
     /// Show full descriptions, expected kernel entries and parameters (other formats than text always do).
     #[arg(short, long)]
     long: bool,
-    /// The languages of snippets instead: name, version found, path.
+    /// List snippet languages instead: name, version found, path.
     #[arg(long, conflicts_with = "patterns")]
     languages: bool,
-    /// The studies that are part of this tool instead: name, title, question.
+    /// List the built-in studies instead: name, title, question.
     #[arg(long, conflicts_with_all = ["patterns", "languages"])]
     studies: bool,
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

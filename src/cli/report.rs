@@ -18,7 +18,7 @@ use std::io::Write;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
-/// Make a page of result files that stands alone: it opens offline, in any browser, and loads nothing.
+/// Make a self-contained HTML page from result files: it opens offline in any browser and loads nothing.
 ///
 /// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
 /// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
@@ -29,7 +29,7 @@ pub struct ReportArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where to write it; '-' is standard output [default: report.html, or FIGURE.svg].
+    /// Output file; '-' is standard output [default: report.html, or FIGURE.svg].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// What to make: the whole page, or one figure of it.
@@ -38,13 +38,13 @@ pub struct ReportArgs {
     /// Which figure [default: bars].
     #[arg(long, value_enum)]
     figure: Option<FigureKind>,
-    /// What to call a file, in the order of the files [default: its host, or the file's name].
+    /// Label for each file, in order [default: its host name, else its file name].
     #[arg(long = "label", value_name = "TEXT")]
     labels: Vec<String>,
-    /// The file that the others are divided by, as a label or a file [default: the first].
+    /// File or label to divide the others by [default: the first file].
     #[arg(long, value_name = "FILE|LABEL")]
     baseline: Option<String>,
-    /// Only rows whose name, operation or area matches; may be given more than once.
+    /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
     only: Vec<String>,
 }

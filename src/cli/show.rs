@@ -21,9 +21,9 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
-    /// A file that `syscost run --out` or `syscost trace -o` wrote; - for standard input.
+    /// A file written by 'syscost run --out' or 'syscost trace -o'; '-' for standard input.
     file: PathBuf,
-    /// Show only rows whose name, operation or area matches; may be given more than once.
+    /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
     only: Vec<String>,
     /// The rows of a profile. [default: call]
@@ -49,16 +49,16 @@ const TEXT: RunFormat = RunFormat::Ours(Format::Text);
 /// How a run is shown.
 #[derive(clap::Args)]
 pub struct View {
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     pub format: RunFormat,
-    /// The order of the rows.
+    /// Row order.
     #[arg(long, value_enum, default_value = "asked")]
     pub sort: Sort,
-    /// No plot of costs over a parameter; it is drawn for text on a screen of 60 columns or more.
+    /// Do not plot cost over a parameter (text output draws one if the screen has 60 columns or more).
     #[arg(long)]
     pub no_plot: bool,
-    /// What is shown: the table, what Perl's Benchmark would print, or a plot.
+    /// What to show: the table, what Perl's Benchmark would print, or a plot.
     /// [default: those that the study names, else table]
     #[arg(long, value_enum, value_name = "KIND")]
     pub view: Option<ViewKind>,

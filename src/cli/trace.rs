@@ -16,7 +16,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Count a command's system calls, with all that it starts, and the time they take.
+/// Count and time the system calls of a command and all its children.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TraceArgs {
@@ -30,25 +30,25 @@ pub struct TraceArgs {
         conflicts_with = "pid"
     )]
     command: Vec<OsString>,
-    /// Also write the profile to a file, for 'syscost attribute'.
+    /// Write the profile to a file, for 'syscost attribute'.
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write the table to a file instead of standard error.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// How calls are counted [default: bpf if available, else ptrace].
+    /// How to count calls [default: bpf if available, else ptrace].
     #[arg(long, value_enum)]
     tracer: Option<Kind>,
-    /// Count only, without times: less overhead. With ptrace no errors and byte counts either.
+    /// Count only, do not time: less overhead. With ptrace, no errors or byte counts either.
     #[arg(long)]
     counts: bool,
-    /// The calls that --tracer perf counts, at most 20.
+    /// Calls for --tracer perf to count, at most 20.
     #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',')]
     calls: Vec<String>,
     /// User to run the command as [default: the user who called sudo, else the current one].
     #[arg(long, value_name = "NAME", conflicts_with = "pid")]
     user: Option<String>,
-    /// Trace a process that runs, until it ends, ^C, or --for.
+    /// Trace a running process until it exits, ^C, or the end of --for.
     #[arg(short, long, value_name = "PID")]
     pid: Option<u32>,
     /// How long to trace the process of --pid.
@@ -57,7 +57,7 @@ pub struct TraceArgs {
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "call")]
     by: By,
-    /// How to print the table.
+    /// Output format of the table.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
