@@ -66,7 +66,8 @@ pub fn verdict(findings: &[Finding]) -> String {
     };
     let notice = match count(State::Notice) {
         0 => "",
-        n => &format!("; {n} to know when reading figures"),
+        1 => "; 1 notice",
+        n => &format!("; {n} notices"),
     };
     format!("{spoils}{forbidden}{notice}.")
 }
@@ -106,6 +107,6 @@ mod tests {
         let finding = |state| Finding { subject: "x".into(), state, found: "y".into(), advice: "z".into() };
         let states = [State::Spoils, State::Spoils, State::Forbidden, State::Notice, State::Good];
         let said = verdict(&states.map(finding));
-        assert_eq!(said, "2 things spoil measurements here; 1 not permitted; 1 to know when reading figures.");
+        assert_eq!(said, "2 things spoil measurements here; 1 not permitted; 1 notice.");
     }
 }

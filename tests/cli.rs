@@ -9,6 +9,7 @@ use common::{Place, json, skip, stderr, stdout};
 use serde_json::Value;
 use snapbox::data::DataFormat;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -80,6 +81,51 @@ fn list_in_each_format() {
 }
 
 #[test]
+fn the_list_is_one_line_an_operation() {
+    for width in [40, 80, 120] {
+        let list = printed(&width.to_string(), &["list"]);
+        let lines: Vec<&str> = list.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+        assert!(lines.len() > 100 && lines.iter().all(|line| line.contains('.')), "{width}:\n{list}");
+        let ids = json(&Place::new().run(&["list", "--format", "json"]));
+        let ids = ids["operations"].as_array().unwrap().iter().map(|o| o["id"].as_str().unwrap());
+        assert!(lines.iter().map(|line| line.split(' ').next().unwrap()).eq(ids), "{width}:\n{list}");
+        assert!(list.lines().all(|line| line.chars().count() <= width), "{width}:\n{list}");
+    }
+}
+
+#[test]
+fn a_list_without_a_screen_is_not_padded() {
+    for arguments in [&["list"][..], &["list", "--long"]] {
+        let list = stdout(&Place::new().run(arguments));
+        assert!(list.lines().all(|line| line.trim_end() == line && line.chars().count() <= 240), "{list}");
+        assert!(!list.lines().any(|line| line.trim_start().contains(&" ".repeat(60))), "{list}");
+    }
+}
+
+#[test]
+fn the_long_list_says_everything_and_breaks_no_word() {
+    expect_golden("list-long.txt", &printed("60", &["list", "-l", "file.lstat", "call.getpid"]));
+}
+
+#[test]
+fn numbers_agree_with_their_words() {
+    let end = |patterns: &[&str]| printed("80", &[&["list"], patterns].concat());
+    assert!(end(&["file.lstat"]).contains("\n1 operation in 1 area\n"));
+    assert!(end(&["file.lstat", "call.getpid"]).contains("\n2 operations in 2 areas\n"));
+}
+
+#[test]
+fn the_last_part_of_an_id_is_enough() {
+    let listed = |part: &str| printed("80", &["list", part, "--format", "csv"]);
+    assert!(listed("getppid").contains("\nid.getppid,"), "{}", listed("getppid"));
+    assert!(listed("stat").lines().nth(1).unwrap().starts_with("file.stat,"), "{}", listed("stat"));
+    let run = Place::new().run(&["run", "getpid", "--time", "0.3", "--no-verify", "--format", "json"]);
+    assert_eq!(json(&run)["records"][0]["operation"], "call.getpid", "{}", stderr(&run));
+    let explained = Place::new().run(&["explain", "gettimeofday", "--time", "0.05", "--format", "json"]);
+    assert!(stdout(&explained).contains("time.gettimeofday"), "{}", stderr(&explained));
+}
+
+#[test]
 fn show_in_each_format() {
     for width in ["80", "120"] {
         expect_golden(&format!("show-{width}.txt"), &printed(width, &["show", &kept()]));
@@ -91,11 +137,84 @@ fn show_in_each_format() {
 }
 
 #[test]
+fn show_takes_the_rows_that_are_asked_for() {
+    let rows = |patterns: &[&str]| {
+        let only: Vec<&str> = patterns.iter().flat_map(|pattern| ["--only", pattern]).collect();
+        let document = json(&Place::new().run(&[&["show", &kept(), "--format", "json"], &only[..]].concat()));
+        let records = document["records"].as_array().unwrap().clone();
+        records.iter().map(|r| r["operation"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let all = rows(&[]);
+    assert!(all.iter().any(|id| id == "id.umask") && all.iter().any(|id| id.starts_with("io.")), "{all:?}");
+    assert_eq!(rows(&["*.umask"]), ["id.umask"]);
+    let of_area: Vec<String> = all.into_iter().filter(|id| id == "id.umask" || id.starts_with("io.")).collect();
+    assert_eq!(rows(&["io", "id.umask"]), of_area);
+    let ours = "syscost: ";
+    expect_usage_error(&["show", &kept(), "--only", "nonsense"], ours, "--only: no row matches nonsense");
+    expect_usage_error(&["show", &kept(), "--only", "[a"], ours, "pattern '[a'");
+    let profile = root().join("studies/mercurial.profile.json");
+    expect_usage_error(&["show", profile.to_str().unwrap(), "--only", "io"], ours, "--only");
+}
+
+#[test]
+fn quiet_is_silent_except_for_errors() {
+    let said = |arguments: &[&str]| stderr(&Place::new().run(arguments));
+    let trace = ["trace", "--tracer", "ptrace", "--format", "csv", "--report", "/dev/null", "true"];
+    if said(&trace).contains("ptrace: ") {
+        skip("quiet_is_silent_except_for_errors", "ptrace is refused");
+    } else {
+        assert!(!said(&trace).is_empty());
+        assert_eq!(said(&[&["-q"], &trace[..]].concat()), "");
+        assert_eq!(said(&[&["trace", "--quiet"], &trace[1..]].concat()), "");
+    }
+    assert_eq!(said(&["run", "id.umask", "--time", "0.3", "-q"]), "");
+    assert!(said(&["-q", "run", "nonsense"]).contains("no operation matches"));
+    let report = Place::new().run(&["report", &kept(), "-q"]);
+    assert_eq!((stdout(&report), stderr(&report)), (String::new(), String::new()));
+}
+
+#[test]
+fn every_command_can_be_quiet() {
+    for command in commands() {
+        let help = printed("100", &[&command, "--help"]);
+        assert!(help.contains("-q, --quiet"), "{command}: {help}");
+    }
+}
+
+#[test]
 fn a_table_fits_its_screen() {
     for width in [80, 120] {
         let table = printed(&width.to_string(), &["show", &kept()]);
         assert!(table.lines().all(|line| line.chars().count() <= width), "{width}:\n{table}");
     }
+}
+
+/// The words of a table's rows.
+fn words(width: usize, file: &str) -> Vec<String> {
+    let table = printed(&width.to_string(), &["show", file]);
+    let rows = table.lines().skip_while(|line| !line.starts_with("operation")).take_while(|line| !line.is_empty());
+    rows.flat_map(str::split_whitespace).map(str::to_string).collect()
+}
+
+#[test]
+fn a_narrow_table_breaks_no_word() {
+    let whole = words(300, &kept());
+    for width in [40, 45, 50, 60, 70, 80] {
+        let narrow = words(width, &kept());
+        assert!(narrow.iter().all(|word| whole.contains(word)), "{width}: {narrow:?}");
+    }
+}
+
+#[test]
+fn costs_of_threads_say_that_they_are_of_one() {
+    let note = "threads=N: ns/op and calls/s are those of one thread";
+    assert!(!printed("300", &["show", &kept()]).contains(note));
+    let mut run: Value = serde_json::from_str(&fs::read_to_string(kept()).unwrap()).unwrap();
+    run["records"][0]["params"]["threads"] = 2.into();
+    let place = Place::new();
+    fs::write(place.path().join("run.json"), run.to_string()).unwrap();
+    let shown = stdout(&place.command(&["show", "run.json"]).env("COLUMNS", "300").output().unwrap());
+    assert!(shown.contains(note), "{shown}");
 }
 
 /// Exit status 2, nothing on standard output, and a first line that names what is wrong. Messages of our own are that
@@ -117,6 +236,10 @@ fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
 fn what_the_user_can_mend_has_exit_status_2() {
     let ours = "syscost: ";
     expect_usage_error(&["run", "id.gettppid"], ours, "did you mean id.getppid");
+    expect_usage_error(&["run", "id.getpid"], ours, "did you mean call.getpid,");
+    expect_usage_error(&["run", "fs.stat"], ours, "did you mean file.stat,");
+    expect_usage_error(&["explain", "stats"], ours, "did you mean file.stat,");
+    expect_usage_error(&["run", "kill_self"], ours, "'kill_self' may be ");
     expect_usage_error(&["run", "nonsense"], ours, "no operation matches 'nonsense'");
     expect_usage_error(&["list", "nonsense"], ours, "no operation matches 'nonsense'");
     expect_usage_error(&["run", "file.lstat", "--param", "size=1"], ours, "--param size");
@@ -265,22 +388,174 @@ fn colour_is_for_terminals_without_no_color() {
     assert!(plain.contains("call.getpid") && !plain.contains("\x1b["), "{plain}");
 }
 
+/// What `shell` is offered for the last word of a command line.
+fn offered(shell: &str, words: &[&str]) -> String {
+    let place = Place::new();
+    let mut command = place.command(&[&["--", "syscost"], words].concat());
+    let index = words.len().to_string();
+    command.env("SYSCOST_COMPLETE", shell).env("_CLAP_COMPLETE_INDEX", index).env("_CLAP_IFS", "\n");
+    let output = command.output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{shell} {words:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
 #[test]
 fn completions_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
-        let script = printed("80", &["completions", shell]);
+        assert!(printed("80", &["completions", shell]).contains("SYSCOST_COMPLETE"));
         for command in commands() {
-            assert!(script.contains(&command), "{shell}: {command}");
+            assert!(offered(shell, &[""]).contains(&command), "{shell}: {command}");
         }
     }
 }
 
 #[test]
-fn the_manual_page_is_one() {
-    let page = printed("80", &["man"]);
-    assert!(page.contains(".TH syscost 1") && page.contains(".SH SYNOPSIS"), "{page}");
+fn completions_offer_what_only_the_program_knows() {
+    let expected: &[(&[&str], &str)] = &[
+        (&["run", "id.getp"], "id.getppid"),
+        (&["run", "per"], "perl:"),
+        (&["list", "fil"], "file"),
+        (&["explain", "call.getp"], "call.getpid"),
+        (&["compare", "--only", "id.getp"], "id.getppid"),
+        (&["run", "--study", "perl-"], "perl-ops"),
+        (&["run", "--env", "native,st"], "native,static"),
+        (&["run", "--setup", "pe"], "perl:"),
+        (&["run", "--param", "dep"], "depth="),
+        (&["man", "comp"], "compare"),
+    ];
+    for shell in ["bash", "zsh", "fish"] {
+        for (words, name) in expected {
+            let offered = offered(shell, words);
+            let first = |line: &str| line.starts_with(name) || line.replace("\\:", ":").starts_with(name);
+            assert!(offered.lines().any(first), "{shell} {words:?}: {offered}");
+        }
+    }
+}
+
+/// Keys as a user presses them in an interactive bash that has the completions; `None` where there is no script(1).
+fn typed_in_bash(keys: &str) -> Option<String> {
+    let place = Place::new();
+    fs::write(place.path().join("completions"), printed("80", &["completions", "bash"])).unwrap();
+    let directory = Path::new(env!("CARGO_BIN_EXE_syscost")).parent().unwrap().display();
+    let path = format!("{directory}:{}", std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("script");
+    command.args(["-qec", "bash --norc --noprofile -i", "/dev/null"]).current_dir(place.path());
+    command.env("PATH", path).env("TERM", "dumb").env("TMPDIR", place.tmp()).env("INPUTRC", "/dev/null");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(format!(". ./completions\n{keys}\nexit\n").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    drop(input);
+    Some(stdout(&output))
+}
+
+/// The line is printed instead of run: ^A goes to its start.
+#[test]
+fn bash_completes_an_operation() {
+    let Some(said) = typed_in_bash("syscost run id.getpp\t\x01echo done: ") else {
+        return skip("bash_completes_an_operation", "script(1) is not installed");
+    };
+    assert!(said.lines().any(|line| line.trim_end() == "done: syscost run id.getppid"), "{said}");
+    let said = typed_in_bash("syscost run id.getp\t\t\x01echo ").unwrap();
+    assert!(said.contains("id.getpgid") && said.contains("id.getppid"), "{said}");
+}
+
+/// The manual page of a command, or of syscost, without the escapes of roff.
+fn manual(command: Option<&str>) -> String {
+    let arguments: Vec<&str> = std::iter::once("man").chain(command).collect();
+    printed("80", &arguments).replace("\\-", "-").replace("\\&", "").replace("\\fB", "").replace("\\fR", "")
+}
+
+/// The names that a section of a page explains.
+fn explained(page: &str, section: &str) -> Vec<String> {
+    let start = format!(".SH {section}\n");
+    let Some(text) = page.split(&start).nth(1).and_then(|rest| rest.split("\n.SH ").next()) else { return Vec::new() };
+    let lines: Vec<&str> = text.lines().collect();
+    lines.windows(2).filter(|pair| pair[0].starts_with(".TP")).map(|pair| pair[1].trim().to_string()).collect()
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    let page = manual(None);
+    for section in ["SYNOPSIS", "SUBCOMMANDS", "FILES", "ENVIRONMENT", "\"EXIT STATUS\"", "EXAMPLES"] {
+        assert!(page.contains(&format!(".SH {section}\n")), "{section}: {page}");
+    }
     for command in commands() {
-        assert!(page.contains(&format!("syscost\\-{command}(1)")), "{command}: {page}");
+        assert!(page.contains(&format!("syscost-{command}(1)")), "{command}: {page}");
+        let own = manual(Some(&command));
+        assert!(own.contains(&format!(".TH syscost-{command} 1")), "{command}: {own}");
+        assert!(!explained(&own, "\"EXIT STATUS\"").is_empty(), "{command}: {own}");
+    }
+    assert!(!page.contains("syscost-help(1)"), "a page that there is not: {page}");
+    expect_usage_error(&["man", "nonsense"], "syscost: ", "'nonsense'");
+}
+
+/// The flags that the help of a command, or of syscost, defines: those that begin a line.
+fn flags(command: Option<&str>) -> Vec<String> {
+    let arguments: Vec<&str> = command.into_iter().chain(["--help"]).collect();
+    let defined = regex_lite::Regex::new(r"(?m)^ +(?:-[a-zA-Z], )?(--[a-z][a-z-]*)").unwrap();
+    defined.captures_iter(&printed("100", &arguments)).map(|found| found[1].to_string()).collect()
+}
+
+/// Flags of other programs that our pages name.
+const FOREIGN_FLAGS: [&str; 2] = ["--adapter", "--benchmark_format"];
+
+#[test]
+fn flags_in_manual_pages_exist() {
+    let named = regex_lite::Regex::new(r"--[a-z][a-z_-]*").unwrap();
+    let commands = commands();
+    let pages = || std::iter::once(None).chain(commands.iter().map(|name| Some(name.as_str())));
+    let defined: Vec<String> = pages().flat_map(flags).collect();
+    assert!(defined.len() > 50 && defined.iter().any(|flag| flag == "--fail-over"), "{defined:?}");
+    for command in pages() {
+        let page = manual(command);
+        let text = page.split(".SH EXAMPLES").next().unwrap();
+        let found: Vec<&str> =
+            named.find_iter(text).map(|found| found.as_str()).filter(|f| !FOREIGN_FLAGS.contains(f)).collect();
+        assert!(!found.is_empty(), "{command:?}: {page}");
+        for flag in found {
+            assert!(defined.iter().any(|known| known == flag), "{command:?}: {flag}");
+        }
+    }
+}
+
+/// All text of the sources below `directory`.
+fn sources(directory: &Path) -> String {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| path.file_name().unwrap() != "facts.rs");
+    files
+        .map(|path| if path.is_dir() { sources(&path) } else { fs::read_to_string(path).unwrap_or_default() })
+        .collect()
+}
+
+#[test]
+fn variables_in_manual_pages_are_those_that_are_read() {
+    let sources = sources(&root().join("src"));
+    let named = explained(&manual(None), "ENVIRONMENT");
+    assert!(named.len() > 5, "{named:?}");
+    for name in &named {
+        assert!(sources.contains(&format!("\"{name}\"")), "{name} is read nowhere");
+    }
+    let read = regex_lite::Regex::new(r#"env::var(?:_os)?\("([A-Za-z_]+)"\)"#).unwrap();
+    for name in read.captures_iter(&sources).map(|found| found[1].to_string()) {
+        assert!(named.contains(&name), "{name} is read, and on no page");
+    }
+}
+
+#[test]
+fn files_in_manual_pages_exist() {
+    let files = explained(&manual(None), "FILES");
+    assert!(files.len() >= 3, "{files:?}");
+    let sources = sources(&root().join("src")) + &sources(&root().join("probe"));
+    for file in files {
+        match file.starts_with("/proc") {
+            true if !Path::new(&file).exists() => skip("files_in_manual_pages_exist", &format!("there is no {file}")),
+            true => {}
+            false => {
+                let name = file.rsplit('/').next().unwrap().trim_end_matches('*');
+                assert!(sources.contains(&format!("\"{name}")), "nothing makes {file}");
+            }
+        }
     }
 }
 

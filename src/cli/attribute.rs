@@ -32,10 +32,10 @@ pub struct AttributeArgs {
     /// The rows.
     #[arg(long, value_enum, default_value = "call")]
     by: Rows,
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// Most rows of each table of text and Markdown. [default: 20 calls, 5 changes]
+    /// Maximum number of rows per table in text and Markdown. [default: 20 calls, 5 changes]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
 }

@@ -5,7 +5,8 @@ mod history;
 pub(super) mod labels;
 
 use super::error::usage;
-use super::{Exit, messages, terminal};
+use super::messages::Notes;
+use super::{Exit, complete, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_comparison_json};
@@ -20,34 +21,34 @@ pub struct CompareArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
     #[arg(value_name = "FILE", required_unless_present = "history")]
     files: Vec<PathBuf>,
-    /// What to call a file, in the order of the files [default: its host, or the file's name].
+    /// Label for each file, in order [default: its host name, else its file name].
     #[arg(long = "label", value_name = "TEXT")]
     labels: Vec<String>,
-    /// The file that the others are divided by, as a label or a file [default: the first].
+    /// File or label to divide the others by [default: the first file].
     #[arg(long, value_name = "FILE|LABEL", conflicts_with = "history")]
     baseline: Option<String>,
-    /// A study: its cases are the rows, its derived rows and scales are applied to every file. A name (see 'syscost list
-    /// --studies') or the path of a TOML file.
-    #[arg(long, value_name = "NAME|FILE")]
+    /// Use a study's cases as rows and apply its derived rows and scales to every file. A name (see 'syscost list
+    /// --studies') or a TOML file.
+    #[arg(long, value_name = "NAME|FILE", add = complete::studies())]
     study: Option<String>,
-    /// The order of the rows.
+    /// Row order.
     #[arg(long, value_enum, default_value = "asked", conflicts_with = "history")]
     sort: Order,
-    /// Only rows whose name, operation or area matches; may be given more than once.
-    #[arg(long, value_name = "PATTERN")]
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
     only: Vec<String>,
-    /// Only rows that surely differ by more than this; how many others there are, the same or unresolved, is said below.
-    /// With --history, smaller changes are not shown [default: 1% decides what is called the same, all rows are shown].
+    /// Show only rows that certainly differ by more than this, and count the others. With --history: hide smaller changes
+    /// [default: show all rows; differences under 1% are called the same].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
-    /// End with status 1 and name the rows where a cost has surely grown by more than this: where the lower end of the
-    /// interval is above it.
+    /// Exit with status 1 and name the rows if a cost has certainly grown by more than this, i.e. if the whole confidence
+    /// interval lies above it.
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "history")]
     fail_over: Option<f64>,
-    /// Instead of files: the points in time at which costs changed, by host, from all result files (*.json) in a directory.
+    /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
     history: Option<PathBuf>,
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -73,7 +74,7 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let selection = usage(selection(args))?;
     let margin = args.threshold.unwrap_or(MARGIN);
     if let Some(directory) = &args.history {
@@ -98,7 +99,7 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     }
     out.flush()?;
     let grown = growth_lines(&comparison);
-    grown.iter().for_each(|line| messages::tell(line));
+    grown.iter().for_each(|line| notes.tell(line));
     Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
 }
 

@@ -1,20 +1,24 @@
-//! `syscost completions` and `syscost man`: generated from the flags; `syscost schema` for the project's own checks.
+//! `syscost completions`: a script for a shell; `syscost schema` for the project's own checks.
 
-use super::Exit;
+use super::{Exit, complete};
 use anyhow::Result;
 use std::io::Write;
 
-/// Print completions for a shell.
+/// Print a shell script that completes flags, operations, areas, studies and parameters.
+///
+/// The script runs 'syscost', found by PATH, whenever a word is completed, so what it offers is always up to date.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  syscost completions bash > ~/.local/share/bash-completion/completions/syscost")]
+#[command(after_help = COMPLETION_EXAMPLES)]
 pub struct CompletionsArgs {
+    /// The shell to print the script for.
     shell: clap_complete::Shell,
 }
 
-/// Print the manual page.
-#[derive(clap::Args)]
-#[command(after_help = "Examples:\n  syscost man > syscost.1 && man ./syscost.1")]
-pub struct ManArgs {}
+const COMPLETION_EXAMPLES: &str = "\
+Examples:
+  syscost completions bash > ~/.local/share/bash-completion/completions/syscost
+  echo 'source <(syscost completions zsh)' >> ~/.zshrc
+  syscost completions fish > ~/.config/fish/completions/syscost.fish";
 
 /// Print a JSON Schema of what this tool writes.
 #[derive(clap::Args)]
@@ -34,16 +38,8 @@ enum SchemaKind {
     Attribution,
 }
 
-pub fn run(args: &CompletionsArgs, command: &mut clap::Command, out: &mut dyn Write) -> Result<Exit> {
-    // The generator panics where its output is closed early: it writes into memory.
-    let mut text = Vec::new();
-    clap_complete::generate(args.shell, command, "syscost", &mut text);
-    out.write_all(&text)?;
-    Ok(Exit::Success)
-}
-
-pub fn man(command: &clap::Command, out: &mut dyn Write) -> Result<Exit> {
-    clap_mangen::Man::new(command.clone()).render(out)?;
+pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit> {
+    complete::write_script(args.shell, out)?;
     Ok(Exit::Success)
 }
 

@@ -16,11 +16,11 @@ use std::io::Write;
 /// Names the document's layout, for whoever reads it by program.
 pub const SCHEMA: &str = "syscost.doctor/1";
 
-/// Show what on this machine spoils measuring or is not permitted, and what could be done.
+/// Check this machine for whatever spoils measurements or is not permitted, and suggest remedies.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format json")]
 pub struct DoctorArgs {
-    /// How findings are written
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn text_opens_with_the_verdict() {
-        let expected = "1 thing spoils measurements here; 1 to know when reading figures.\n\n\
+        let expected = "1 thing spoils measurements here; 1 notice.\n\n\
                         what   state   found  advice\n\
                         load   spoils  seen   do this\n\
                         turbo  notice  seen   do this\n";

@@ -2,6 +2,7 @@
 //!
 //! Flags to cases, then to `explain` (code), `engine` (time) and a format. Called by `main`.
 
+use super::complete;
 use super::error::usage;
 use super::progress::Progress;
 use crate::explain::{self, Cost, Explanation, Variant};
@@ -16,26 +17,26 @@ use serde::Serialize;
 use std::io::Write;
 use std::time::Duration;
 
-/// Show what really ran when an operation was called: who answered, and by which instructions.
+/// Show what really runs when an operation is called: which code answers, instruction by instruction.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
-    /// An operation's id, e.g. call.getpid. See 'syscost list'.
-    #[arg(value_name = "OPERATION")]
+    /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list').
+    #[arg(value_name = "OPERATION", add = complete::operations())]
     pub operation: String,
-    /// All operations of the same family in one table.
+    /// Compare all operations of the same family in one table.
     #[arg(long)]
     pub variants: bool,
-    /// A parameter's value. May be given more than once.
-    #[arg(long = "param", value_name = "KEY=VALUE")]
+    /// Value of a parameter; repeatable.
+    #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
-    /// How it is written; csv with --variants only.
+    /// Output format; csv with --variants only.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// The CPU to measure on: a number, or 'none' to leave it to the kernel [default: the last one allowed].
+    /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
     #[arg(long, value_name = "N|none")]
     pub cpu: Option<Wanted>,
-    /// Wall time for measuring [default: 0.6, with --variants 2].
+    /// Wall time to spend measuring [default: 0.6, with --variants 2].
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub time: Option<Duration>,
 }
@@ -99,7 +100,7 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
     if let Some(operation) = catalogue.iter().find(|o| o.id == id) {
         return Ok(operation);
     }
-    match plan::matching(catalogue, &[id.to_string()])?[..] {
+    match plan::named(catalogue, &[id.to_string()])?[..] {
         [one] => Ok(one),
         [first, ..] => bail!("'{id}' names several operations; explain takes one, e.g. {}", first.id),
         [] => bail!("no operation is named '{id}'; 'syscost list' shows all"),

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Make a result file of what another benchmark program printed, or a profile of what another tracer printed.
+/// Convert the output of another benchmark to a result file, or of another tracer to a profile.
 ///
 /// Its figures become unit costs without samples: nothing can be said about their spread, and their kernel entries are
 /// unverified. What is the same as an operation of ours gets its id; all else keeps its name.
@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
-    /// Which program's output it is.
+    /// The program that printed it.
     #[arg(value_name = "KIND", value_parser = kinds())]
     kind: String,
-    /// The file that holds it; '-' is standard input.
+    /// File with its output; '-' is standard input.
     file: PathBuf,
-    /// The file to write [default: standard output].
+    /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

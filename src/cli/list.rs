@@ -1,33 +1,47 @@
 //! `syscost list`: the catalogue.
 
+mod long;
+
 use super::error::usage;
-use super::{Exit, terminal};
+use super::{Exit, complete, terminal};
+use crate::clean;
 use crate::model::Operation;
-use crate::plan::{Study, matching};
-use crate::report::{Cell, Format, Spec, Style, Table, write_table};
+use crate::plan::{Study, like};
+use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Show the operations: id, what one iteration is, expected kernel entries, parameters.
+/// List the operations: id and what one iteration does; with --long also kernel entries and parameters.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  syscost list\n  syscost list file 'time.clock_*'\n  syscost list --format json")]
+#[command(after_help = EXAMPLES)]
 pub struct ListArgs {
-    /// Ids, areas or globs; all where there is none.
-    #[arg(value_name = "PATTERN")]
+    /// Ids, areas, globs, or any part of an id; everything if omitted.
+    #[arg(value_name = "PATTERN", add = complete::operations())]
     patterns: Vec<String>,
-    /// The languages of snippets instead: name, version found, path.
+    /// Show full descriptions, expected kernel entries and parameters (other formats than text always do).
+    #[arg(short, long)]
+    long: bool,
+    /// List snippet languages instead: name, version found, path.
     #[arg(long, conflicts_with = "patterns")]
     languages: bool,
-    /// The studies that are part of this tool instead: name, title, question.
+    /// List the built-in studies instead: name, title, question.
     #[arg(long, conflicts_with_all = ["patterns", "languages"])]
     studies: bool,
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost list
+  syscost list getpid
+  syscost list --long file 'time.clock_*'
+  syscost list --format json";
 
 pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.languages {
@@ -38,12 +52,45 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     }
     let directory = RunDirectory::create()?;
     let catalogue = read_catalogue(&directory.probe())?;
-    let chosen = usage(matching(&catalogue, &args.patterns))?;
+    let chosen = usage(like(&catalogue, &args.patterns))?;
     match args.format {
         Format::Json => write_json(&chosen, out)?,
+        Format::Text if args.long => long::write(&chosen, terminal::screen(), out)?,
+        Format::Text => write_short(&chosen, terminal::screen(), out)?,
         format => write_table(&table(&chosen), format, terminal::screen(), out)?,
     }
     Ok(Exit::Success)
+}
+
+/// Characters of a description below which it is left out.
+const FEWEST: usize = 10;
+
+/// A line for each operation, whatever the width: an id is never broken, a description cut where the screen ends.
+fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let longest = operations.iter().map(|o| o.id.chars().count()).max().unwrap_or_default();
+    let room = screen.width.map(|width| usize::from(width).saturating_sub(longest + 2));
+    let described = room.is_none_or(|room| room >= FEWEST);
+    let short = |o: &&Operation| Cell { text: clean::cut(&what(o).text, room.unwrap_or(usize::MAX)), ..what(o) };
+    let mut specs = vec![Spec::left("operation", |o: &&Operation| o.id.clone().into())];
+    specs.extend(described.then(|| Spec::left("what one iteration is", short)));
+    let notes = vec![count(operations), "-l shows kernel entries and parameters".to_string()];
+    let table = Table::of(&specs, operations).noted(notes);
+    write_table(&table, Format::Text, Screen { width: None, ..screen }, out)
+}
+
+/// What one iteration is, or which systems have it.
+fn what(operation: &Operation) -> Cell {
+    match operation.available {
+        true => Cell::from(operation.what.clone()),
+        false => Cell::styled(format!("not on this system ({})", operation.systems), Style::Faint),
+    }
+}
+
+/// `7 operations in 1 area`.
+fn count(operations: &[&Operation]) -> String {
+    let areas: BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
+    let of = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    format!("{} in {}", of(operations.len(), "operation"), of(areas.len(), "area"))
 }
 
 /// Name, version found and path of each language; of those that lack it, what is missing.
@@ -103,13 +150,9 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
 }
 
 fn table(operations: &[&Operation]) -> Table {
-    let what = |o: &&Operation| match o.available {
-        true => Cell::from(o.what.clone()),
-        false => Cell::styled(format!("not on this system ({})", o.systems), Style::Faint),
-    };
     let specs = [
         Spec::left("operation", |o: &&Operation| o.id.clone().into()).text("operation", |o| o.id.clone()),
-        Spec::left("what one iteration is", what).wrapping().text("what", |o| o.what.clone()),
+        Spec::left("what one iteration is", |o: &&Operation| what(o)).wrapping().text("what", |o| o.what.clone()),
         Spec::left("kernel entries", |o: &&Operation| entries(o).into())
             .wrapping()
             .text("enters", |o| o.enters.to_string())
@@ -121,9 +164,7 @@ fn table(operations: &[&Operation]) -> Table {
             .text("family", |o| o.family.clone())
             .text("available", |o| o.available.to_string()),
     ];
-    let areas: std::collections::BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
-    let note = format!("{} operations in {} areas", operations.len(), areas.len());
-    Table::of(&specs, operations).noted(vec![note])
+    Table::of(&specs, operations).noted(vec![count(operations)])
 }
 
 fn entries(operation: &Operation) -> String {

@@ -13,6 +13,21 @@ pub fn tell(line: &dyn Display) {
     show(format!("syscost: {}\n", clean::excerpt(&line.to_string(), LONGEST)).as_bytes());
 }
 
+/// Notes beside a result: what --quiet leaves out. Errors are none.
+#[derive(Clone, Copy, Debug)]
+pub struct Notes {
+    pub quiet: bool,
+}
+
+impl Notes {
+    /// Says one line, unless nobody wants to hear.
+    pub fn tell(self, line: &dyn Display) {
+        if !self.quiet {
+            tell(line);
+        }
+    }
+}
+
 /// Writes what is laid out already, and cleaned.
 pub fn show(text: &[u8]) {
     let _ = std::io::stderr().lock().write_all(text);

@@ -3,12 +3,14 @@
 
 mod attribute;
 mod compare;
+mod complete;
 mod completions;
 mod doctor;
 mod error;
 pub mod explain;
 mod import;
 mod list;
+mod manual;
 mod messages;
 mod output;
 mod progress;
@@ -22,6 +24,7 @@ pub use error::UsageError;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+use messages::Notes;
 use output::Output;
 use std::io::Write;
 
@@ -56,6 +59,9 @@ impl Exit {
 #[derive(Parser)]
 #[command(name = "syscost", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Arguments {
+    /// No progress bar and no notes on standard error; errors are still printed.
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -71,6 +77,12 @@ Examples:
 
 Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
 
+impl Arguments {
+    fn notes(&self) -> Notes {
+        Notes { quiet: self.quiet }
+    }
+}
+
 #[derive(Subcommand)]
 enum Command {
     Run(Box<run::RunArgs>),
@@ -84,13 +96,18 @@ enum Command {
     Trace(trace::TraceArgs),
     Import(import::ImportArgs),
     Completions(completions::CompletionsArgs),
-    Man(completions::ManArgs),
+    Man(manual::ManArgs),
     #[command(hide = true)]
     Schema(completions::SchemaArgs),
 }
 
 /// Parses, runs, says what went wrong; gives the exit status.
 pub fn main() -> u8 {
+    match complete::answer() {
+        Ok(true) => return 0,
+        Ok(false) => {}
+        Err(error) => return refused(&error),
+    }
     let done = match Arguments::try_parse() {
         Ok(arguments) => started(arguments),
         Err(asked) if !asked.use_stderr() => help(&asked),
@@ -107,9 +124,10 @@ pub fn main() -> u8 {
 
 fn started(arguments: Arguments) -> Result<Exit> {
     crate::kernel::process::survive_file_size_limit();
+    let notes = arguments.notes();
     match &arguments.command {
         // Their standard output is another's, or nothing.
-        Some(Command::Trace(args)) => return trace::run(args),
+        Some(Command::Trace(args)) => return trace::run(args, notes),
         Some(Command::Import(args)) if args.has_file() => return import::run(args, &mut std::io::sink()),
         _ => {}
     }
@@ -149,20 +167,21 @@ fn cleaned_line(line: &str) -> String {
 /// # Errors
 /// [`UsageError`] where the user should ask differently; anything else where the tool failed.
 pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
+    let notes = arguments.notes();
     match arguments.command {
-        None => run::run(&run::RunArgs::tour()?, out),
-        Some(Command::Run(args)) => run::run(&args, out),
+        None => run::run(&run::RunArgs::tour()?, notes, out),
+        Some(Command::Run(args)) => run::run(&args, notes, out),
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
-        Some(Command::Report(args)) => report::run(&args, out),
-        Some(Command::Compare(args)) => compare::run(&args, out),
+        Some(Command::Report(args)) => report::run(&args, notes, out),
+        Some(Command::Compare(args)) => compare::run(&args, notes, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
-        Some(Command::Trace(args)) => trace::run(&args),
+        Some(Command::Trace(args)) => trace::run(&args, notes),
         Some(Command::Import(args)) => import::run(&args, out),
-        Some(Command::Completions(args)) => completions::run(&args, &mut Arguments::command(), out),
-        Some(Command::Man(_)) => completions::man(&Arguments::command(), out),
+        Some(Command::Completions(args)) => completions::run(&args, out),
+        Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),
         Some(Command::Schema(args)) => completions::schema(&args, out),
     }
 }

@@ -2,9 +2,10 @@
 
 mod files;
 
-use super::Exit;
 use super::compare::labels;
 use super::error::usage;
+use super::messages::Notes;
+use super::{Exit, complete};
 use crate::compare::{Column, Comparison, Options, Selection, compare};
 use crate::plan::Pattern;
 use crate::report::figure::Figure;
@@ -17,7 +18,7 @@ use std::io::Write;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
-/// Make a page of result files that stands alone: it opens offline, in any browser, and loads nothing.
+/// Make a self-contained HTML page from result files: it opens offline in any browser and loads nothing.
 ///
 /// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
 /// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
@@ -28,7 +29,7 @@ pub struct ReportArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where to write it; '-' is standard output [default: report.html, or FIGURE.svg].
+    /// Output file; '-' is standard output [default: report.html, or FIGURE.svg].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// What to make: the whole page, or one figure of it.
@@ -37,14 +38,14 @@ pub struct ReportArgs {
     /// Which figure [default: bars].
     #[arg(long, value_enum)]
     figure: Option<FigureKind>,
-    /// What to call a file, in the order of the files [default: its host, or the file's name].
+    /// Label for each file, in order [default: its host name, else its file name].
     #[arg(long = "label", value_name = "TEXT")]
     labels: Vec<String>,
-    /// The file that the others are divided by, as a label or a file [default: the first].
+    /// File or label to divide the others by [default: the first file].
     #[arg(long, value_name = "FILE|LABEL")]
     baseline: Option<String>,
-    /// Only rows whose name, operation or area matches; may be given more than once.
-    #[arg(long, value_name = "PATTERN")]
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
     only: Vec<String>,
 }
 
@@ -78,7 +79,7 @@ enum FigureKind {
     Ratios,
 }
 
-pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
@@ -98,7 +99,7 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
             svg::document(&figure).as_str().as_bytes().to_vec()
         }
     };
-    deliver(&destination(args), &made, out)?;
+    deliver(&destination(args), &made, notes, out)?;
     Ok(Exit::Success)
 }
 
@@ -175,10 +176,13 @@ fn destination(args: &ReportArgs) -> PathBuf {
 }
 
 /// Writes the document whole or not at all; says where, past a pipe.
-fn deliver(path: &Path, made: &[u8], out: &mut dyn Write) -> Result<()> {
+fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<()> {
     if path == Path::new("-") {
         return Ok(out.write_all(made)?);
     }
     crate::store::write_document(path, made)?;
-    write_lines([format!("wrote {}", path.display())], out)
+    match notes.quiet {
+        true => Ok(()),
+        false => write_lines([format!("wrote {}", path.display())], out),
+    }
 }

@@ -1,9 +1,10 @@
 //! `syscost run`: from patterns to a table, by way of plan, proof and engine.
 
 use super::error::usage;
+use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
-use super::{Exit, terminal};
+use super::{Exit, complete, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
 use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
@@ -20,73 +21,70 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RunArgs {
-    /// Ids, areas or globs, e.g. id.getppid, file, 'time.clock_*' (see 'syscost list'); or snippets, e.g. 'perl:time()',
-    /// 'c:getpid()', python:@body.py (see 'syscost list --languages').
-    #[arg(value_name = "PATTERN")]
+    /// Ids, areas or globs, e.g. id.getppid, file, 'time.clock_*' (see 'syscost list'); the last part of an id if it is
+    /// unique, e.g. getpid; or snippets, e.g. 'perl:time()', 'c:getpid()', python:@body.py (see 'syscost list --languages').
+    #[arg(value_name = "PATTERN", add = complete::subjects())]
     patterns: Vec<String>,
-    /// Every operation there is.
+    /// Measure every operation.
     #[arg(long, conflicts_with = "patterns")]
     all: bool,
-    /// A study: a name (see 'syscost list --studies') or the path of a TOML file. Its parameters, environments and time
-    /// can be replaced by --param, --env and --time.
-    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["patterns", "all", "setups", "preludes"])]
+    /// Run a study: a name (see 'syscost list --studies') or a TOML file. --param, --env and --time override what it says.
+    #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"])]
     study: Option<String>,
-    /// Wall time for measuring; less is used where the precision is reached earlier [default: by the number of cases].
+    /// Wall time to spend measuring; stops early once the precision is reached [default: depends on the number of cases].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
-    /// Seconds for each case, as Perl's Benchmark takes with a count of -N: N times the number of cases (the baselines are
-    /// cases too) is spent, over all rounds, even where the precision is reached earlier. Starting and calibrating workers
-    /// is part of it: the view cmpthese says what each case got.
+    /// Seconds per case, like a count of -N in Perl's Benchmark: the run takes N times the number of cases, baselines
+    /// included, even if the precision is reached earlier. Starting and calibrating workers counts; --view cmpthese shows
+    /// what each case got.
     #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds)]
     cpu_seconds: Option<f64>,
-    /// Target half-width of the 95% interval.
+    /// Target half-width of the 95% confidence interval.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
     precision: f64,
-    /// Also write all samples to a result file.
+    /// Write the run with all its samples to a result file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The CPU to measure on: a number, or 'none' to leave it to the kernel [default: the last one allowed].
+    /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
     #[arg(long, value_name = "N|none")]
     cpu: Option<Wanted>,
-    /// A parameter's values, one case each: a list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, both ends
-    /// included. May be given more than once.
-    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]")]
+    /// Parameter values, one case each: a list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, ends included.
+    /// Repeatable.
+    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]", add = complete::parameters())]
     params: Vec<Setting>,
-    /// More cases than this are refused: each combination of values is one, and has a process of its own.
+    /// Refuse to run more cases than this; each combination of values is a case with its own process.
     #[arg(long, value_name = "N", default_value_t = MOST_CASES)]
     max_cases: u64,
-    /// How many do each operation at once, each on a CPU of its own; a list or ranges, one case each. One of them is timed
-    /// while the others keep on. They are processes with files of their own [same as --param threads=N].
+    /// Run each operation N times concurrently, each on its own CPU; a list or ranges, one case each. One is timed while the
+    /// others keep going, so figures are per thread. They are processes with their own files unless --shared is given [same
+    /// as --param threads=N].
     #[arg(long, value_name = "N[,N...]", value_parser = threads)]
     threads: Option<Setting>,
-    /// With --threads: threads of one process that do it on the same objects [same as --param shared=1].
+    /// With --threads: use threads of one process that work on the same objects [same as --param shared=1].
     #[arg(long, requires = "threads")]
     shared: bool,
-    /// A snippet's untimed set-up, for all snippets of that language; @FILE reads it from a file.
-    #[arg(long = "setup", value_name = "LANG:CODE")]
+    /// Untimed setup code for all snippets in that language; @FILE reads it from a file.
+    #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages())]
     setups: Vec<Code>,
-    /// A snippet's code at file scope (imports, functions), for all snippets of that language.
-    #[arg(long = "prelude", value_name = "LANG:CODE")]
+    /// File-scope code (imports, functions) for all snippets in that language; @FILE reads it from a file.
+    #[arg(long = "prelude", value_name = "LANG:CODE", add = complete::languages())]
     preludes: Vec<Code>,
-    /// Run a study or @FILE also where others may have written it: it does whatever it likes, as you. Without this flag only
-    /// files run that belong to you or root and that nobody else may write.
+    /// Run studies and @FILEs even if other users could have written them; their code runs as you. Without this flag, files
+    /// must belong to you or root and be writable by nobody else.
     #[arg(long)]
     trust_files: bool,
-    /// How the probe and C snippets are built: native, static, m32. A column each.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environment)]
+    /// How to build the probe and C snippets: native, static, m32. One column each.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environment, add = complete::environments())]
     environments: Vec<String>,
-    /// Seed of all random orders [default: by the clock; stored with the run].
+    /// Seed for the random order of cases [default: from the clock; stored with the run].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How long one request to a worker may take before it is ended.
+    /// Kill a worker that takes longer than this for one request.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive)]
     timeout: f64,
-    /// Do not count kernel entries.
+    /// Skip counting kernel entries.
     #[arg(long)]
     no_verify: bool,
-    /// No progress bar.
-    #[arg(long)]
-    quiet: bool,
     #[command(flatten)]
     view: View,
 }
@@ -101,8 +99,8 @@ Examples:
   syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median'
 
-The files that operations work on are made in a private directory below TMPDIR (where that is not set: /tmp, or
-XDG_RUNTIME_DIR where /tmp cannot be used). What a killed run left there is removed by the next one.";
+Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp
+is unusable). The next run removes what a killed run left there.";
 
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -199,8 +197,8 @@ impl RunArgs {
     }
 }
 
-pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
-    let progress = Progress::new(args.quiet);
+pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let progress = Progress::new(notes.quiet);
     args.view.check()?;
     check_destination("--out", args.out.as_deref())?;
     let study = usage(args.study())?;

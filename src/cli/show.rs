@@ -1,9 +1,11 @@
 //! `syscost show`: the table again, from a result file alone.
 
 use super::error::usage;
-use super::{Exit, terminal};
+use super::{Exit, complete, terminal};
+use crate::compare::Selection;
 use crate::fit::{Family, families};
-use crate::model::{By, Run};
+use crate::model::{By, Role, Run};
+use crate::plan::Pattern;
 use crate::report::{
     Format, RunFormat, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_bars, write_cmpthese,
     write_distributions, write_export, write_lines, write_profile, write_summary, write_table,
@@ -19,8 +21,11 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
-    /// A file that `syscost run --out` or `syscost trace -o` wrote; - for standard input.
+    /// A file written by 'syscost run --out' or 'syscost trace -o'; '-' for standard input.
     file: PathBuf,
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
+    only: Vec<String>,
     /// The rows of a profile. [default: call]
     #[arg(long, value_enum)]
     by: Option<By>,
@@ -36,6 +41,7 @@ Examples:
   syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
   syscost show published/perl-5.10.1-i686.json --view cmpthese
   syscost show now.json --view distribution
+  syscost show now.json --only 'file.*' --only id
   syscost show profile.json --by class";
 
 const TEXT: RunFormat = RunFormat::Ours(Format::Text);
@@ -43,16 +49,16 @@ const TEXT: RunFormat = RunFormat::Ours(Format::Text);
 /// How a run is shown.
 #[derive(clap::Args)]
 pub struct View {
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     pub format: RunFormat,
-    /// The order of the rows.
+    /// Row order.
     #[arg(long, value_enum, default_value = "asked")]
     pub sort: Sort,
-    /// No plot of costs over a parameter; it is drawn for text on a screen of 60 columns or more.
+    /// Do not plot cost over a parameter (text output draws one if the screen has 60 columns or more).
     #[arg(long)]
     pub no_plot: bool,
-    /// What is shown: the table, what Perl's Benchmark would print, or a plot.
+    /// What to show: the table, what Perl's Benchmark would print, or a plot.
     /// [default: those that the study names, else table]
     #[arg(long, value_enum, value_name = "KIND")]
     pub view: Option<ViewKind>,
@@ -102,9 +108,9 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         Stored::Run(_) if args.by.is_some() => {
             usage(Err(anyhow!("--by is for profiles, {} is a result file: leave it out", args.file.display())))?
         }
-        Stored::Run(run) => write_run(&run, &args.view, screen, out)?,
-        Stored::Profile(_) if args.view.is_for_runs() => usage(Err(anyhow!(
-            "--view, --sort and --no-plot are for result files, {} is a profile: leave them out, or say --by",
+        Stored::Run(run) => write_run(&only(*run, args)?, &args.view, screen, out)?,
+        Stored::Profile(_) if args.view.is_for_runs() || !args.only.is_empty() => usage(Err(anyhow!(
+            "--only, --view, --sort and --no-plot are for result files, {} is a profile: leave them out, or say --by",
             args.file.display()
         )))?,
         Stored::Profile(profile) => match args.view.format {
@@ -116,6 +122,18 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         },
     }
     Ok(Exit::Success)
+}
+
+/// The run without the rows that were not asked for; the baselines stay, since ratios rest on them.
+fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
+    let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
+    let selection = Selection { only, ..Selection::default() };
+    run.records.retain(|record| record.role == Role::Baseline || selection.takes(&record.case));
+    if !args.only.is_empty() && !run.records.iter().any(|record| record.role == Role::Asked) {
+        let patterns = args.only.join(", ");
+        return usage(Err(anyhow!("--only: no row matches {patterns}; leave it out to see all")));
+    }
+    Ok(run)
 }
 
 /// Writes a run in the format that `view` asks for; where a parameter has three values or more, with a table by that

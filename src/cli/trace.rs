@@ -4,8 +4,9 @@
 //! the file of --report. The exit status is the command's.
 
 use super::error::usage;
+use super::messages::Notes;
 use super::run::check_destination;
-use super::{Exit, messages, terminal};
+use super::{Exit, complete, messages, terminal};
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
 use crate::trace::{Command, Detail, Kind, Target, Wishes};
@@ -15,38 +16,39 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Count a command's system calls, with all that it starts, and the time they take.
+/// Count and time the system calls of a command and all its children.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TraceArgs {
     /// The command and its arguments.
     #[arg(
         value_name = "COMMAND",
+        add = complete::files(),
         trailing_var_arg = true,
         allow_hyphen_values = true,
         required_unless_present = "pid",
         conflicts_with = "pid"
     )]
     command: Vec<OsString>,
-    /// Also write the profile to a file, for 'syscost attribute'.
+    /// Write the profile to a file, for 'syscost attribute'.
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write the table to a file instead of standard error.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// How calls are counted [default: the first of bpf, ptrace that can be had].
+    /// How to count calls [default: bpf if available, else ptrace].
     #[arg(long, value_enum)]
     tracer: Option<Kind>,
-    /// Count only, without times: less overhead. With ptrace no errors and byte counts either.
+    /// Count only, do not time: less overhead. With ptrace, no errors or byte counts either.
     #[arg(long)]
     counts: bool,
-    /// The calls that --tracer perf counts, at most 20.
+    /// Calls for --tracer perf to count, at most 20.
     #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',')]
     calls: Vec<String>,
-    /// Whom the command runs as [default: who called sudo, else ourselves].
+    /// User to run the command as [default: the user who called sudo, else the current one].
     #[arg(long, value_name = "NAME", conflicts_with = "pid")]
     user: Option<String>,
-    /// Trace a process that runs, until it ends, ^C, or --for.
+    /// Trace a running process until it exits, ^C, or the end of --for.
     #[arg(short, long, value_name = "PID")]
     pid: Option<u32>,
     /// How long to trace the process of --pid.
@@ -55,7 +57,7 @@ pub struct TraceArgs {
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "call")]
     by: By,
-    /// How to print the table.
+    /// Output format of the table.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -77,16 +79,17 @@ Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run,
 ///
 /// # Errors
 /// `trace::LaunchError` where the command cannot be run; otherwise what the tracer was refused or cannot be written.
-pub fn run(args: &TraceArgs) -> Result<Exit> {
+pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     let wishes = usage(args.wishes())?;
     // Before the command runs: a long run must not end with a report that has no place.
     check_destination("-o", args.out.as_deref())?;
     let mut report = args.report.as_deref().map(create).transpose()?;
-    let profile = crate::trace::run(&wishes, &mut |line| messages::tell(&line))?;
+    let profile = crate::trace::run(&wishes, &mut |line| notes.tell(&line))?;
     // First of all, as what is printed may have no reader; and the table is printed even where the disk is full.
     let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::profile::write(&profile, path));
     let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
-    closing(&profile, told).iter().for_each(|line| messages::tell(line));
+    closing(&profile, told).iter().for_each(|line| notes.tell(line));
+    lost(&profile).iter().for_each(|line| messages::tell(line));
     match &mut report {
         Some((path, file)) => write_profile(&profile, args.by, args.format, Screen::PLAIN, file)
             .with_context(|| format!("--report {}", path.display()))?,
@@ -124,7 +127,7 @@ impl TraceArgs {
 }
 
 /// What is said when the command has ended and the table does not say it: on another screen or in a format that has no
-/// room for it. Lost data is told in any case.
+/// room for it.
 fn closing(profile: &Profile, told: bool) -> Vec<String> {
     let calls = profile.all_calls().calls;
     let added = profile.tracer.added_per_call_ns.map(|ns| {
@@ -132,9 +135,13 @@ fn closing(profile: &Profile, told: bool) -> Vec<String> {
         format!("{calls} calls; tracing added about {seconds:.3} s ({:.2} us each, calibrated)", ns / 1e3)
     });
     let warnings = profile.warnings.iter().map(|text| format!("warning: {text}"));
-    let lost = (profile.tracer.lost > 0)
-        .then(|| format!("trace: {} events were lost: the counts are incomplete", profile.tracer.lost));
-    added.into_iter().chain(warnings).filter(|_| !told).chain(lost).collect()
+    added.into_iter().chain(warnings).filter(|_| !told).collect()
+}
+
+/// Lost data is an error, which is told in any case.
+fn lost(profile: &Profile) -> Option<String> {
+    let lost = profile.tracer.lost;
+    (lost > 0).then(|| format!("trace: {lost} events were lost: the counts are incomplete"))
 }
 
 /// The command's own status, as time(1) passes it on. Lost data is a failure, unless the command's own is told already.

@@ -40,28 +40,170 @@ impl Pattern {
 /// # Errors
 /// When a pattern names none: the message offers the nearest names.
 pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
-    let compiled = patterns.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
-    if let Some(unknown) = compiled.iter().find(|p| !catalogue.iter().any(|o| p.matches(o))) {
-        bail!("no operation matches '{}'{}; 'syscost list' shows all", unknown.text, hint(catalogue, &unknown.text));
-    }
-    if compiled.is_empty() {
+    each(catalogue, patterns, exactly)
+}
+
+/// The same, where the last part of an id stands for it (`getpid` for `call.getpid`) if no other operation is called so.
+///
+/// # Errors
+/// When a pattern names none, or is the last part of several.
+pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
+    each(catalogue, patterns, |catalogue, pattern| {
+        let found = exactly(catalogue, pattern)?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let found: Vec<&Operation> = catalogue.iter().filter(|o| leaf(&o.id) == pattern.text).collect();
+        if found.len() > 1 {
+            let ids = found.iter().map(|o| o.id.as_str()).collect::<Vec<_>>().join(", ");
+            bail!("'{name}' may be {ids}: give an id, or '*.{name}' for all of them", name = pattern.text);
+        }
+        Ok(found)
+    })
+}
+
+/// The same for those who look for names: what names no operation gives all whose id it is a part of, those that it is
+/// the last part of first.
+///
+/// # Errors
+/// When a pattern is part of no id.
+pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
+    each(catalogue, patterns, |catalogue, pattern| {
+        let found = exactly(catalogue, pattern)?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let part = pattern.text.to_ascii_lowercase();
+        let mut found: Vec<&Operation> =
+            catalogue.iter().filter(|o| !part.is_empty() && o.id.contains(&part)).collect();
+        found.sort_by_key(|o| leaf(&o.id) != part);
+        Ok(found)
+    })
+}
+
+/// Ids, areas and globs.
+fn exactly<'a>(catalogue: &'a [Operation], pattern: &Pattern) -> Result<Vec<&'a Operation>> {
+    Ok(catalogue.iter().filter(|o| pattern.matches(o)).collect())
+}
+
+/// What `find` finds for each pattern, each operation once.
+fn each<'a>(
+    catalogue: &'a [Operation],
+    patterns: &[String],
+    find: impl Fn(&'a [Operation], &Pattern) -> Result<Vec<&'a Operation>>,
+) -> Result<Vec<&'a Operation>> {
+    if patterns.is_empty() {
         return Ok(catalogue.iter().collect());
     }
     let mut chosen: Vec<&Operation> = Vec::new();
-    for pattern in &compiled {
-        let new = catalogue.iter().filter(|o| pattern.matches(o) && !chosen.iter().any(|c| c.id == o.id));
+    for text in patterns {
+        let found = find(catalogue, &Pattern::new(text)?)?;
+        if found.is_empty() {
+            bail!("no operation matches '{text}'{}; 'syscost list' shows all", hint(catalogue, text));
+        }
+        let new = found.into_iter().filter(|o| !chosen.iter().any(|c| c.id == o.id));
         chosen.extend(new.collect::<Vec<_>>());
     }
     Ok(chosen)
 }
 
-/// ` (did you mean id.getppid?)` with the ids that share most with what was typed.
+/// The last part of an id: `getpid` of `call.getpid`.
+fn leaf(id: &str) -> &str {
+    id.rsplit('.').next().unwrap_or_default()
+}
+
+/// Names that a hint offers.
+const MOST_NAMES: usize = 3;
+
+/// The share of letters that a last part must have in common with what was typed.
+const LIKE: f64 = 0.7;
+
+/// ` (did you mean id.getppid?)`: first ids whose last part was typed, then those that have it within, then those that take
+/// few edits; of two that are equally near the one of the same area, then the shorter one.
 fn hint(catalogue: &[Operation], typed: &str) -> String {
-    let name = |id: &str| id.rsplit('.').next().unwrap_or_default().to_string();
-    let likeness = |id: &str| strsim::jaro_winkler(&name(id), &name(typed)) + strsim::jaro_winkler(id, typed);
-    let near = |id: &&str| strsim::jaro_winkler(&name(id), &name(typed)) > 0.85;
-    let mut names: Vec<&str> = catalogue.iter().map(|o| o.id.as_str()).filter(near).collect();
-    names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
-    names.truncate(3);
+    let typed = typed.to_ascii_lowercase();
+    let wanted = leaf(&typed);
+    let area = typed.strip_suffix(wanted).unwrap_or_default();
+    let likeness = |id: &str| strsim::normalized_damerau_levenshtein(leaf(id), wanted);
+    let rank = |id: &str| match leaf(id) {
+        name if name == wanted => Some(0),
+        name if !wanted.is_empty() && name.contains(wanted) => Some(1),
+        _ if likeness(id) >= LIKE => Some(2),
+        _ => None,
+    };
+    let mut near: Vec<(u8, &str)> = catalogue.iter().filter_map(|o| Some((rank(&o.id)?, o.id.as_str()))).collect();
+    let tie = |id: &str| (area.is_empty() || !id.starts_with(area), id.len());
+    near.sort_by(|(a, x), (b, y)| a.cmp(b).then(likeness(y).total_cmp(&likeness(x))).then(tie(x).cmp(&tie(y))));
+    let names: Vec<&str> = near.into_iter().take(MOST_NAMES).map(|(_, id)| id).collect();
     if names.is_empty() { String::new() } else { format!(" (did you mean {}?)", names.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Expectation, Traits};
+
+    fn catalogue() -> Vec<Operation> {
+        let ids = [
+            "call.getpid",
+            "id.getppid",
+            "id.getuid",
+            "file.stat_absent",
+            "file.stat",
+            "file.fstat",
+            "signal.kill_self",
+        ];
+        let all = ids.iter().chain(&["proc.kill_self", "time.gettimeofday"]);
+        let operation = |id: &&str| Operation {
+            id: id.to_string(),
+            what: String::new(),
+            enters: Expectation::default(),
+            prepares: Expectation::default(),
+            params: Vec::new(),
+            systems: "posix".into(),
+            family: None,
+            traits: Traits::default(),
+            limit: None,
+            available: true,
+        };
+        all.map(operation).collect()
+    }
+
+    type Find = for<'a> fn(&'a [Operation], &[String]) -> Result<Vec<&'a Operation>>;
+
+    fn found(find: Find, pattern: &str) -> Result<Vec<String>, String> {
+        let all = catalogue();
+        let found = find(&all, &[pattern.to_string()]).map_err(|error| error.to_string())?;
+        Ok(found.iter().map(|o| o.id.clone()).collect())
+    }
+
+    #[test]
+    fn the_last_part_of_an_id_names_the_only_operation_that_has_it() {
+        assert_eq!(found(named, "getpid").unwrap(), ["call.getpid"]);
+        assert_eq!(found(named, "stat").unwrap(), ["file.stat"]);
+        assert_eq!(found(named, "file").unwrap(), ["file.stat_absent", "file.stat", "file.fstat"]);
+        let several =
+            "'kill_self' may be signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";
+        assert_eq!(found(named, "kill_self").unwrap_err(), several);
+        assert!(found(matching, "getpid").is_err(), "a study names its operations in full");
+    }
+
+    #[test]
+    fn who_looks_for_a_part_finds_all_that_have_it() {
+        assert_eq!(found(like, "stat").unwrap(), ["file.stat", "file.stat_absent", "file.fstat"]);
+        assert_eq!(found(like, "GetP").unwrap(), ["call.getpid", "id.getppid"]);
+        assert_eq!(found(like, "id").unwrap(), ["id.getppid", "id.getuid"], "an area is that area alone");
+        assert!(found(like, "fork").is_err());
+    }
+
+    #[test]
+    fn a_hint_offers_the_same_last_part_first_then_parts_then_what_is_spelled_alike() {
+        let hint = |typed| hint(&catalogue(), typed);
+        assert_eq!(hint("file.getpid"), " (did you mean call.getpid, id.getppid, id.getuid?)");
+        assert_eq!(hint("fs.stat"), " (did you mean file.stat, file.fstat, file.stat_absent?)");
+        assert_eq!(hint("timeofday"), " (did you mean time.gettimeofday?)");
+        assert_eq!(hint("id.gettppid"), " (did you mean id.getppid, call.getpid?)");
+        assert_eq!(hint("nonsense"), "");
+        assert_eq!(hint("id."), "");
+    }
 }

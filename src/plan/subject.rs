@@ -1,7 +1,7 @@
 //! What the words of a command line or a study name: operations by pattern, or snippets.
 
 use super::code_file::{CodeFile, Untrusted, check};
-use super::matching;
+use super::named;
 use crate::model::{Case, Operation};
 use crate::runner::Language;
 use anyhow::{Context, Result, bail};
@@ -82,7 +82,7 @@ pub fn subjects<'a>(
             continue;
         }
         let known = |o: &&Operation| chosen.iter().any(|s| matches!(s, Subject::Operation(c) if c.id == o.id));
-        let new = matching(catalogue, std::slice::from_ref(word))?.into_iter().filter(|o| !known(o));
+        let new = named(catalogue, std::slice::from_ref(word))?.into_iter().filter(|o| !known(o));
         chosen.extend(new.map(Subject::Operation).collect::<Vec<_>>());
     }
     if chosen.is_empty() {

@@ -4,7 +4,7 @@ use super::environment_table::{MOST_ENVIRONMENTS, environment_table, environment
 use super::numbers::nanoseconds;
 use super::warning_words;
 use super::{Records, Table, run_columns, study_words};
-use crate::model::Host;
+use crate::model::{Host, THREADS};
 use crate::summary::{Row, Summary};
 use indexmap::IndexMap;
 use std::borrow::Cow;
@@ -56,6 +56,13 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     rows
 }
 
+/// Costs and rates of several threads are those of the one that is timed.
+fn per_thread(summary: &Summary) -> Option<String> {
+    let threaded = |row: &Row| row.case.params.get(THREADS).is_some_and(|threads| *threads > 1);
+    let note = "threads=N: ns/op and calls/s are those of one thread while the others do the same";
+    summary.rows.iter().any(threaded).then(|| note.to_string())
+}
+
 /// `AMD EPYC, Linux 6.18, measured on CPU 1`
 fn title(host: &Host) -> String {
     let kernel = host.system.iter().chain(&host.kernel).cloned().collect::<Vec<_>>().join(" ");
@@ -77,6 +84,7 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
         ));
     }
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names))));
+    notes.extend(per_thread(summary));
     notes.extend(yardsticks(summary));
     notes
 }

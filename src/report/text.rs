@@ -4,7 +4,7 @@ use super::screen::Screen;
 use super::{Align, Style, Table};
 use crate::clean;
 use anyhow::Result;
-use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement};
+use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, Width};
 use std::io::Write;
 
 /// Characters of a cell, and of a note or title, that are shown.
@@ -50,7 +50,41 @@ fn fit(table: &Table, width: Option<u16>) -> Table {
             _ => break,
         }
     }
+    keep.truncate(unbroken(table, &keep, usize::from(width)));
     table.select(&keep)
+}
+
+/// Columns that a table has at least.
+const FEWEST_COLUMNS: usize = 2;
+
+/// A word of a wrapping column is not broken unless it is longer.
+const LONGEST_WORD: usize = 14;
+
+/// How many columns, from the left, leave room for whole words in the one that wraps; all where no number of them does.
+/// Several that wrap are prose, which is worth more than the width of the screen.
+fn unbroken(table: &Table, keep: &[usize], width: usize) -> usize {
+    if keep.iter().filter(|i| table.columns()[**i].wraps).count() != 1 {
+        return keep.len();
+    }
+    let taken = |count: usize| {
+        let columns = keep[..count].iter();
+        columns
+            .map(|i| if table.columns()[*i].wraps { longest_word(table, *i) } else { widest(table, *i) } + 2)
+            .sum::<usize>()
+    };
+    (FEWEST_COLUMNS..=keep.len()).rev().find(|count| taken(*count) <= width + 2).unwrap_or(keep.len())
+}
+
+/// Characters of the longest word of a wrapping column, as far as words stay whole.
+fn longest_word(table: &Table, i: usize) -> usize {
+    let texts = table.rows().iter().map(|row| row[i].text.as_str()).chain([table.columns()[i].title.as_str()]);
+    texts.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0).min(LONGEST_WORD)
+}
+
+/// Characters of the widest cell of a column.
+fn widest(table: &Table, i: usize) -> usize {
+    let cells = table.rows().iter().map(|row| row[i].text.chars().count().min(LONGEST_CELL));
+    cells.chain([table.columns()[i].title.chars().count()]).max().unwrap_or(0)
 }
 
 /// A wrapping column is not made narrower than this to keep an expendable one.
@@ -58,12 +92,8 @@ const NARROWEST: usize = 18;
 
 /// Columns that the chosen cells take, two spaces between them, where wrapping ones are broken.
 fn natural_width(table: &Table, keep: &[usize]) -> usize {
-    let widest = |i: usize| {
-        let cells = table.rows().iter().map(|row| row[i].text.chars().count().min(LONGEST_CELL));
-        let width = cells.chain([table.columns()[i].title.chars().count()]).max().unwrap_or(0);
-        if table.columns()[i].wraps { width.min(NARROWEST) } else { width }
-    };
-    keep.iter().map(|i| widest(*i) + 2).sum::<usize>().saturating_sub(2)
+    let width = |i: usize| if table.columns()[i].wraps { widest(table, i).min(NARROWEST) } else { widest(table, i) };
+    keep.iter().map(|i| width(*i) + 2).sum::<usize>().saturating_sub(2)
 }
 
 fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
@@ -87,10 +117,12 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
     }
     let last = table.columns().len().saturating_sub(1);
     for (i, column) in drawn.column_iter_mut().enumerate() {
-        if !table.columns()[i].wraps {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-        column.set_padding((0, if i == last { 0 } else { 2 }));
+        let padding = if i == last { 0 } else { 2 };
+        column.set_constraint(match table.columns()[i].wraps {
+            true => ColumnConstraint::LowerBoundary(Width::Fixed((longest_word(table, i) + padding) as u16)),
+            false => ColumnConstraint::ContentWidth,
+        });
+        column.set_padding((0, padding as u16));
     }
     drawn
 }

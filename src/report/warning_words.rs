@@ -29,12 +29,19 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
 /// What differs from row to row, e.g. `2.3%`; empty where nothing does.
 pub fn detail(warning: &Warning) -> String {
     match warning {
-        Warning::TargetNotMet { reached_percent, .. } => format!("{reached_percent:.1}%"),
+        Warning::TargetNotMet { target_percent, reached_percent } => above(*reached_percent, *target_percent),
         Warning::Preempted { share } => format!("{:.0}%", share * 100.0),
         Warning::LostCpu { share } => whole_percent(*share),
         Warning::NotEntered { name } => name.clone(),
         _ => String::new(),
     }
+}
+
+/// A percentage above `limit` with as many digits as show that it is.
+fn above(percent: f64, limit: f64) -> String {
+    let written = (1..=9).map(|digits| format!("{percent:.digits$}"));
+    let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);
+    format!("{}%", written.clone().find(shows).or(written.last()).unwrap_or_default())
 }
 
 /// `93%`; of a share that is not 0 but would be shown so, `under 1%`.
@@ -100,5 +107,13 @@ mod tests {
             ),
             "{change}"
         );
+    }
+
+    #[test]
+    fn a_missed_target_is_not_rounded_to_it() {
+        assert_eq!(above(1.7, 1.0), "1.7%");
+        assert_eq!(above(1.04, 1.0), "1.04%");
+        assert_eq!(above(1.0003, 1.0), "1.0003%");
+        assert_eq!(above(0.56, 0.5), "0.6%");
     }
 }

@@ -1,4 +1,4 @@
-//! Which tracer is used: the one that was asked for, else the first that can be had. A tracer is one row.
+//! Which tracer is used: the one that was asked for, else the first that is available. A tracer is one row.
 
 use super::tracer::{Options, Tracer};
 use anyhow::{Result, bail};
@@ -38,7 +38,7 @@ const ROWS: &[Row] = &[
 /// Opens a tracer.
 ///
 /// # Errors
-/// Why the one that was asked for, or none, can be had.
+/// Why the one that was asked for, or any, is not available.
 pub fn choose(wanted: Option<Kind>, options: &Options) -> Result<Chosen> {
     let mut refused = Vec::new();
     for row in ROWS.iter().filter(|row| wanted.map_or(row.automatic, |kind| kind == row.kind)) {
@@ -50,7 +50,7 @@ pub fn choose(wanted: Option<Kind>, options: &Options) -> Result<Chosen> {
             Err(error) => refused.push(format!("{}: {error:#}", row.name)),
         }
     }
-    bail!("trace: no tracer can be had: {}", refused.join("; "))
+    bail!("trace: no tracer is available: {}", refused.join("; "))
 }
 
 fn because(refused: &[String]) -> String {

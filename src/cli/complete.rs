@@ -1,0 +1,118 @@
+//! What a shell offers for a word: names that the flags alone do not tell. The script of `syscost completions` asks for
+//! them by running this program with the variable [`VARIABLE`] set.
+
+use crate::model::Operation;
+use crate::plan::Study;
+use crate::runner::{Environment, Language, RunDirectory, read_catalogue};
+use clap::CommandFactory;
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
+use clap_complete::env::{CompleteEnv, Shells};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+
+/// Which shell asks. Not the library's `COMPLETE`, which may be set for anything.
+const VARIABLE: &str = "SYSCOST_COMPLETE";
+
+/// The program as the shell finds it: the script may be installed on another machine than it was made on.
+const PROGRAM: &str = "syscost";
+
+/// Answers a shell that asks; `false` where none does.
+///
+/// # Errors
+/// When it is an unknown shell, or standard output cannot be written.
+pub fn answer() -> clap::error::Result<bool> {
+    let directory = std::env::current_dir().ok();
+    CompleteEnv::with_factory(super::Arguments::command)
+        .var(VARIABLE)
+        .try_complete(std::env::args_os(), directory.as_deref())
+}
+
+/// Writes what makes a shell ask.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_script(shell: clap_complete::Shell, out: &mut dyn Write) -> io::Result<()> {
+    let name = shell.to_string();
+    match Shells::builtins().completer(&name) {
+        Some(shell) => shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, out),
+        None => Err(io::Error::other(format!("no completions for {name}"))),
+    }
+}
+
+/// Ids and areas.
+pub fn operations() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| patterns(&catalogue()))
+}
+
+/// Ids, areas, and the languages that snippets begin with.
+pub fn subjects() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| patterns(&catalogue()).into_iter().chain(language_names()).collect::<Vec<_>>())
+}
+
+/// `LANG:`.
+pub fn languages() -> ArgValueCandidates {
+    ArgValueCandidates::new(language_names)
+}
+
+/// `KEY=` of every parameter.
+pub fn parameters() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let catalogue = catalogue();
+        let all = catalogue.iter().flat_map(|o| &o.params).map(|p| (p.name.as_str(), p.what.as_str()));
+        let unique: BTreeMap<&str, &str> = all.collect();
+        unique.into_iter().map(|(name, what)| candidate(&format!("{name}="), what)).collect::<Vec<_>>()
+    })
+}
+
+/// Environments that a build is known for.
+pub fn environments() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| Environment::names().into_iter().map(CompletionCandidate::new).collect::<Vec<_>>())
+}
+
+/// Studies, and files that may be some.
+pub fn studies() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        let begun = |name: &String| name.starts_with(&*typed.to_string_lossy());
+        let names = Study::names().into_iter().filter(begun).map(CompletionCandidate::new);
+        names.chain(PathCompleter::file().complete(typed)).collect::<Vec<_>>()
+    })
+}
+
+/// Commands that have a manual page.
+pub fn commands() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let all = super::Arguments::command();
+        let names = all.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name().to_string());
+        names.map(CompletionCandidate::new).collect::<Vec<_>>()
+    })
+}
+
+/// Any file.
+pub fn files() -> ArgValueCompleter {
+    ArgValueCompleter::new(PathCompleter::any())
+}
+
+/// The operations; none where the probe cannot be started, as a shell has no place for the reason.
+fn catalogue() -> Vec<Operation> {
+    let directory = RunDirectory::create();
+    directory.and_then(|directory| read_catalogue(&directory.probe())).unwrap_or_default()
+}
+
+fn patterns(catalogue: &[Operation]) -> Vec<CompletionCandidate> {
+    let mut areas: Vec<&str> = catalogue.iter().map(Operation::area).collect();
+    areas.dedup();
+    let areas = areas.into_iter().map(|area| candidate(area, "all operations of this area"));
+    areas.chain(catalogue.iter().map(|o| candidate(&o.id, &o.what))).collect()
+}
+
+fn language_names() -> Vec<CompletionCandidate> {
+    let all = Language::all().unwrap_or_default();
+    all.iter().map(|language| candidate(&format!("{}:", language.name), &language.title)).collect()
+}
+
+fn candidate(value: &str, what: &str) -> CompletionCandidate {
+    CompletionCandidate::new(value).help(Some(what.to_string().into()))
+}

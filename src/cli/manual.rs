@@ -1,0 +1,102 @@
+//! `syscost man`: a page for each command, made from its flags, its help and the facts in `facts`.
+
+mod facts;
+
+use super::error::usage;
+use super::{Exit, complete};
+use anyhow::{Context, Result};
+use clap::Command;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+use std::io::Write;
+
+/// Print a manual page: of syscost, or of one of its commands.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ManArgs {
+    /// The command whose page to print [default: the page of syscost itself].
+    #[arg(value_name = "COMMAND", add = complete::commands())]
+    command: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost man | man -l -
+  syscost man run > syscost-run.1";
+
+pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
+    let mut all = all.disable_help_subcommand(true);
+    all.build();
+    let source = format!("syscost {}", all.get_version().unwrap_or_default());
+    let page = match &args.command {
+        None => all,
+        Some(name) => {
+            let found = all.find_subcommand(name).filter(|command| !command.is_hide_set()).cloned();
+            usage(found.with_context(|| format!("man: no command '{name}'; 'syscost --help' lists them")))?
+        }
+    };
+    write_page(&page, args.command.as_deref(), source, out)?;
+    Ok(Exit::Success)
+}
+
+fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut dyn Write) -> Result<()> {
+    let man = Man::new(command.clone()).source(source);
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    man.render_synopsis_section(out)?;
+    man.render_description_section(out)?;
+    man.render_options_section(out)?;
+    if name.is_none() {
+        man.render_subcommands_section(out)?;
+    }
+    let mut roff = Roff::default();
+    for (title, facts) in
+        [("FILES", facts::FILES), ("ENVIRONMENT", facts::ENVIRONMENT), ("EXIT STATUS", facts::EXIT_STATUS)]
+    {
+        section(title, facts.iter().filter(|fact| fact.is_for(name)), &mut roff);
+    }
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    examples(&help, &mut roff);
+    if name.is_some() {
+        roff.control("SH", ["SEE ALSO"]);
+        roff.text([bold("syscost"), roman("(1)")]);
+    }
+    Ok(roff.to_writer(out)?)
+}
+
+fn section<'a>(title: &str, facts: impl Iterator<Item = &'a facts::Fact>, roff: &mut Roff) {
+    let mut facts = facts.peekable();
+    if facts.peek().is_none() {
+        return;
+    }
+    roff.control("SH", [title]);
+    for fact in facts {
+        roff.control("TP", []);
+        roff.text([bold(fact.name)]);
+        roff.text([roman(fact.what)]);
+    }
+}
+
+/// The examples of the help as they are; the paragraphs behind them as notes.
+fn examples(help: &str, roff: &mut Roff) {
+    let (examples, notes) = help.split_once("\n\n").unwrap_or((help, ""));
+    if let Some(lines) = examples.strip_prefix("Examples:\n") {
+        roff.control("SH", ["EXAMPLES"]);
+        roff.control("nf", []);
+        for line in lines.lines() {
+            roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
+        }
+        roff.control("fi", []);
+    }
+    // The page has a section of its own for it.
+    let notes: Vec<&str> =
+        notes.split("\n\n").filter(|note| !note.is_empty() && !note.contains("Exit status:")).collect();
+    if notes.is_empty() {
+        return;
+    }
+    roff.control("SH", ["NOTES"]);
+    for note in notes {
+        roff.control("PP", []);
+        roff.text([roman(note.replace('\n', " "))]);
+    }
+}
