@@ -39,9 +39,9 @@ pub fn detail(warning: &Warning) -> String {
 
 /// A percentage above `limit` with as many digits as show that it is.
 fn above(percent: f64, limit: f64) -> String {
-    let written = (1..=9).map(|digits| format!("{percent:.digits$}"));
+    let mut written = (1..=9).map(|digits| format!("{percent:.digits$}"));
     let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);
-    format!("{}%", written.clone().find(shows).or(written.last()).unwrap_or_default())
+    format!("{}%", written.find(shows).unwrap_or_else(|| percent.to_string()))
 }
 
 /// `93%`; of a share that is not 0 but would be shown so, `under 1%`.
