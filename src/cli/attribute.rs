@@ -1,7 +1,8 @@
 //! `syscost attribute`: a profile and unit costs to seconds explained, here and elsewhere.
 
 use super::error::usage;
-use super::{Exit, terminal};
+use super::exit::Exit;
+use super::terminal;
 use crate::attribute::attribute;
 use crate::attribute::costs::Costs;
 use crate::model::{By, Run};

@@ -5,8 +5,9 @@ mod history;
 pub(super) mod labels;
 
 use super::error::usage;
+use super::exit::Exit;
 use super::messages::Notes;
-use super::{Exit, complete, terminal};
+use super::{complete, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_comparison_json};

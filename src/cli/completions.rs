@@ -1,6 +1,7 @@
 //! `syscost completions`: a script for a shell; `syscost schema` for the project's own checks.
 
-use super::{Exit, complete};
+use super::complete;
+use super::exit::Exit;
 use anyhow::Result;
 use std::io::Write;
 

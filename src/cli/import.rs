@@ -1,6 +1,6 @@
 //! `syscost import`: what another benchmark program or tracer printed, as a result file or a profile.
 
-use super::Exit;
+use super::exit::Exit;
 use crate::clean;
 use crate::import::profiles::{PROFILE_KINDS, ProfileKind};
 use crate::import::{KINDS, Kind};

@@ -3,7 +3,8 @@
 mod long;
 
 use super::error::usage;
-use super::{Exit, complete, terminal};
+use super::exit::Exit;
+use super::{complete, terminal};
 use crate::clean;
 use crate::model::Operation;
 use crate::plan::{Study, like};

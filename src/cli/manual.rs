@@ -2,8 +2,9 @@
 
 mod facts;
 
+use super::complete;
 use super::error::usage;
-use super::{Exit, complete};
+use super::exit::Exit;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_mangen::Man;

@@ -7,6 +7,7 @@ mod complete;
 mod completions;
 mod doctor;
 mod error;
+mod exit;
 pub mod explain;
 mod import;
 mod list;
@@ -21,37 +22,13 @@ mod terminal;
 mod trace;
 
 pub use error::UsageError;
+pub use exit::Exit;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use messages::Notes;
 use output::Output;
 use std::io::Write;
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    Success,
-    /// A cost grew by more than the user allows.
-    CostGrown,
-    /// Some cases failed; their rows are there.
-    SomeFailed,
-    Interrupted,
-    /// What a traced command ended with.
-    Command(u8),
-}
-
-impl Exit {
-    pub fn status(self) -> u8 {
-        match self {
-            Exit::Success => 0,
-            Exit::CostGrown => 1,
-            Exit::SomeFailed => 3,
-            Exit::Interrupted => 130,
-            Exit::Command(status) => status,
-        }
-    }
-}
 
 /// What each system call really costs on this machine, with proof that it entered the kernel.
 ///

@@ -3,9 +3,10 @@
 mod files;
 
 use super::compare::labels;
+use super::complete;
 use super::error::usage;
+use super::exit::Exit;
 use super::messages::Notes;
-use super::{Exit, complete};
 use crate::compare::{Column, Comparison, Options, Selection, compare};
 use crate::plan::Pattern;
 use crate::report::figure::Figure;

@@ -1,10 +1,11 @@
 //! `syscost run`: from patterns to a table, by way of plan, proof and engine.
 
 use super::error::usage;
+use super::exit::Exit;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
-use super::{Exit, complete, terminal};
+use super::{complete, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
 use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};

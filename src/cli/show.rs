@@ -1,7 +1,8 @@
 //! `syscost show`: the table again, from a result file alone.
 
 use super::error::usage;
-use super::{Exit, complete, terminal};
+use super::exit::Exit;
+use super::{complete, terminal};
 use crate::compare::Selection;
 use crate::fit::{Family, families};
 use crate::model::{By, Role, Run};

@@ -4,9 +4,10 @@
 //! the file of --report. The exit status is the command's.
 
 use super::error::usage;
+use super::exit::Exit;
 use super::messages::Notes;
 use super::run::check_destination;
-use super::{Exit, complete, messages, terminal};
+use super::{complete, messages, terminal};
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
 use crate::trace::{Command, Detail, Kind, Target, Wishes};

@@ -10,6 +10,7 @@ mod attribution_verdict;
 mod attribution_words;
 mod axis;
 mod caution_words;
+mod cell;
 mod class_words;
 mod cmpthese;
 mod comparison_csv;
@@ -56,6 +57,7 @@ mod text;
 mod warning_words;
 
 pub use attribution_table::{Top, write_attribution};
+pub use cell::{Align, Cell, Column, Style};
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use comparison_csv::write_comparison_csv;
 pub use comparison_history::{write_history, write_history_csv};
@@ -73,7 +75,7 @@ pub use profile_table::{profile_table, write_profile};
 pub use screen::{Format, Screen};
 pub use spec::{Records, Spec};
 pub use summary_table::{Sort, summary_table};
-pub use table::{Align, Cell, Column, Style, Table};
+pub use table::Table;
 pub use terminal_figures::{write_bars, write_distributions};
 
 use anyhow::Result;

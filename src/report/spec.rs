@@ -1,7 +1,7 @@
 //! A column said once: what people read in it, and what programs read of it. A list of specifications makes the table for
 //! text, Markdown and pages, and the records for CSV; both are as wide as the list, in every row.
 
-use super::{Cell, Column};
+use super::cell::{Cell, Column};
 
 type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
 

@@ -1,7 +1,8 @@
 //! `syscost compare --history DIR`: all result files of a directory; those that are none are named and skipped.
 
 use super::super::error::usage;
-use super::super::{Exit, messages, terminal};
+use super::super::exit::Exit;
+use super::super::{messages, terminal};
 use super::files::read_all;
 use crate::clean;
 use crate::compare::history::histories;
