@@ -2,36 +2,43 @@
 
 use crate::model::Operation;
 use anyhow::{Context, Result, bail};
-use globset::{Glob, GlobMatcher};
 
-/// `file.lstat`, `file`, `file.*`, `*.getpid`.
+/// `file.lstat`, `file`, `file.*`, `*.getpid`, `file.{stat,lstat}`.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
-    glob: GlobMatcher,
+    glob: String,
 }
 
 impl Pattern {
     /// # Errors
-    /// When it is no well-formed glob.
+    /// When it is not a well-formed glob.
     pub fn new(text: &str) -> Result<Pattern> {
-        let glob = Glob::new(text).with_context(|| format!("pattern '{text}'"))?;
-        Ok(Pattern { text: text.to_string(), glob: glob.compile_matcher() })
+        // To fast-glob a leading `!` negates; here it is a character like any other.
+        let glob = if text.starts_with('!') { format!("\\{text}") } else { text.to_string() };
+        fast_glob::validate(&glob).with_context(|| format!("pattern '{text}'"))?;
+        Ok(Pattern { text: text.to_string(), glob: without_slash(&glob) })
     }
 
+    /// Whether it is the operation's id or area, or a glob that matches the id.
     pub fn matches(&self, operation: &Operation) -> bool {
-        operation.area() == self.text || self.glob.is_match(&operation.id)
+        operation.area() == self.text || self.matches_id(&operation.id)
     }
 
     /// Whether it is `name` itself or a glob that matches it.
     pub fn matches_id(&self, name: &str) -> bool {
-        self.text == name || self.glob.is_match(name)
+        self.text == name || fast_glob::glob_match(&self.glob, without_slash(name))
     }
 
     /// As it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
+}
+
+/// Names are not paths: `*` also matches a slash, as in a snippet's `open("/etc/passwd")`, which fast-glob stops at.
+fn without_slash(text: &str) -> String {
+    text.replace('/', "\u{1}")
 }
 
 /// The operations that the patterns name, in the order of the patterns and within one in the catalogue's; all of them
@@ -194,6 +201,16 @@ mod tests {
         assert_eq!(found(like, "GetP").unwrap(), ["call.getpid", "id.getppid"]);
         assert_eq!(found(like, "id").unwrap(), ["id.getppid", "id.getuid"], "an area is that area alone");
         assert!(found(like, "fork").is_err());
+    }
+
+    #[test]
+    fn globs_have_sets_alternatives_and_errors() {
+        assert_eq!(found(matching, "file.{stat,fstat}").unwrap(), ["file.stat", "file.fstat"]);
+        assert_eq!(found(matching, "id.get[pu]?id").unwrap(), ["id.getppid"]);
+        assert!(found(matching, "!file.*").is_err(), "nothing is negated");
+        let error = format!("{:#}", Pattern::new("file.{stat").unwrap_err());
+        assert!(error.starts_with("pattern 'file.{stat': "), "{error}");
+        assert!(Pattern::new("c:*passwd*").unwrap().matches_id("c:open(\"/etc/passwd\", 0)"));
     }
 
     #[test]
