@@ -1,6 +1,9 @@
 //! A figure without a format: what is drawn, on which axis, and what it says in words. `svg` draws it; the page and
 //! `syscost report --format svg` make it. It knows no pixel and no colour.
 
+pub mod axis;
+pub mod palette;
+
 use crate::stats::TwoModes;
 
 /// A picture with its heading and the sentence that says what is to be seen, for those who do not see it.

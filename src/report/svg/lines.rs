@@ -3,10 +3,10 @@
 use super::drawing::{Drawing, percent};
 use super::marks::{LINE, class, duration, legend, mark, number};
 use crate::model::Size;
-use crate::report::axis::LogAxis;
+use crate::report::figure::axis::LogAxis;
+use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Line, Lines, Place};
-use crate::report::markup::{Markup, short};
-use crate::report::palette::SERIES;
+use crate::report::format::markup::{Markup, short};
 
 /// Pixels of the plot's height.
 const HEIGHT: u32 = 300;

@@ -1,0 +1,9 @@
+//! Costs over a parameter: the table, the fitted lines and crossovers in words, and the plot for terminals.
+
+pub mod json;
+mod notes;
+mod plot;
+mod table;
+
+pub use plot::plot;
+pub use table::{pages, parameter_table};
