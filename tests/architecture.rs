@@ -27,8 +27,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("session", &["engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
     ("trace", &["kernel", "model", "session", "syscall_names"]),
     ("import", &["clean", "model", "session", "stats"]),
-    ("report", &["attribute", "clean", "compare", "derive", "fit", "model", "stats", "summary", "syscall_names"]),
-    ("explain", &["clean", "kernel", "model", "proof", "report", "runner"]),
+    ("explain", &["kernel", "model", "proof", "runner"]),
+    ("report", &["attribute", "clean", "compare", "derive", "explain", "fit", "model", "stats", "summary", "syscall_names"]),
     ("cli", &["*"]),
 ];
 

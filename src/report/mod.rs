@@ -1,11 +1,12 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
-//! A folder for each subject: `run`, `comparison`, `profile`, `attribution`, `study`, `fit`. Their common ground: `Table` is
+//! A folder for each subject: `run`, `comparison`, `profile`, `attribution`, `explain`, `study`, `fit`. Their common ground: `Table` is
 //! what every command hands over, and `format` writes it; `Figure` is what is drawn, and `svg` draws it. `html` is a page of
 //! its own, `export` writes runs for other programs.
 
 mod attribution;
 mod comparison;
+mod explain;
 mod export;
 pub mod figure;
 mod fit;
@@ -23,6 +24,7 @@ pub use comparison::{
     ComparisonDocument, HistoryDocument, comparison_schema, growth_lines, history_schema, write_comparison,
     write_comparison_csv, write_comparison_json, write_history, write_history_csv, write_history_json,
 };
+pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{ExportFormat, RunFormat, write_export};
 pub use fit::{pages, parameter_table, plot};
 pub use format::{Format, Screen};

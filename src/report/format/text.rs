@@ -150,15 +150,21 @@ fn shown(cell: &str) -> String {
 /// Wraps a note at words, its continuation lines indented by two.
 fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
     let note = clean::line(&clean::cut(note, LONGEST_NOTE));
-    let width = usize::from(width.unwrap_or(u16::MAX));
+    let lines = wrapped(&note, usize::from(width.unwrap_or(u16::MAX)), "  ");
+    lines.iter().try_for_each(|line| Ok(writeln!(out, "{line}")?))
+}
+
+/// Lines of at most `width` characters, broken between words; those after the first begin with `indent`.
+pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let mut lines = Vec::new();
     let mut line = String::new();
-    for word in note.split(' ') {
+    for word in text.split(' ') {
         if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            writeln!(out, "{line}")?;
-            line = format!("  {word}");
+            lines.push(std::mem::replace(&mut line, format!("{indent}{word}")));
         } else {
             line = if line.is_empty() { word.to_string() } else { format!("{line} {word}") };
         }
     }
-    Ok(writeln!(out, "{line}")?)
+    lines.push(line);
+    lines
 }

@@ -1,10 +1,12 @@
 //! An explanation for people, as text and as Markdown. Called by the `explain` command.
 //!
-//! Rejected: the disassembly as a `report::Table`. Instructions are lines of code, copied and compared as such.
+//! Rejected: the disassembly as a `Table`. Instructions are lines of code, copied and compared as such.
 
-use super::{Code, Explanation, Function, Instruction, Role};
 use crate::clean::{markdown, markdown_line};
-use crate::report::{Screen, write_lines};
+use crate::explain::{Code, Cost, Explanation, Function, Instruction, Role};
+use crate::report::format::text::wrapped;
+use crate::report::numbers::{nanoseconds, three_figures};
+use crate::report::{Format, Screen, write_lines};
 use anyhow::Result;
 use std::io::Write;
 
@@ -13,15 +15,33 @@ const LABEL: usize = 17;
 /// Room for ten bytes, which most instructions do not exceed.
 const BYTES: usize = 29;
 
-/// Writes `explanation` with its `cost` in words.
+/// Writes `explanation` with its cost, or why that was not measured, as text or as Markdown.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write_text(explanation: &Explanation, cost: &str, screen: Screen, out: &mut dyn Write) -> Result<()> {
+pub fn write_explanation(
+    explanation: &Explanation,
+    cost: &Result<Cost, String>,
+    format: Format,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let facts = facts(explanation, cost);
+    if format == Format::Markdown {
+        write_markdown(explanation, facts, out)
+    } else {
+        write_text(explanation, &facts, screen, out)
+    }
+}
+
+/// A label and its text.
+type Fact = (&'static str, String);
+
+fn write_text(explanation: &Explanation, facts: &[Fact], screen: Screen, out: &mut dyn Write) -> Result<()> {
     let subject = format!("{}: {}", heading(explanation), explanation.what);
-    let mut lines = wrapped(&subject, screen.width.map_or(usize::MAX, usize::from));
+    let mut lines = wrapped(&subject, screen.width.map_or(usize::MAX, usize::from), "");
     lines.push(String::new());
-    lines.extend(facts(explanation, cost).iter().flat_map(|(label, text)| fact(label, text, screen.width)));
+    lines.extend(facts.iter().flat_map(|(label, text)| fact(label, text, screen.width)));
     for function in explanation.code.iter().flat_map(|code| &code.functions) {
         lines.extend([String::new(), title(function)]);
         lines.extend(instructions(function));
@@ -29,13 +49,9 @@ pub fn write_text(explanation: &Explanation, cost: &str, screen: Screen, out: &m
     write_lines(lines, out)
 }
 
-/// Writes the same as Markdown.
-///
-/// # Errors
-/// When `out` cannot be written.
-pub fn write_markdown(explanation: &Explanation, cost: &str, out: &mut dyn Write) -> Result<()> {
+fn write_markdown(explanation: &Explanation, facts: Vec<Fact>, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "## {}\n\n{}\n", markdown(&heading(explanation)), markdown_line(&explanation.what))?;
-    for (label, text) in facts(explanation, cost) {
+    for (label, text) in facts {
         writeln!(out, "- {label}: {}", markdown(&text))?;
     }
     for function in explanation.code.iter().flat_map(|code| &code.functions) {
@@ -53,18 +69,24 @@ fn heading(explanation: &Explanation) -> String {
 }
 
 /// Label and text of each line above the disassembly.
-fn facts(explanation: &Explanation, cost: &str) -> Vec<(&'static str, String)> {
-    let mut facts: Vec<(&str, String)> = Vec::new();
+fn facts(explanation: &Explanation, cost: &Result<Cost, String>) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = Vec::new();
     if let Some(code) = &explanation.code {
         facts.extend(code.resolved.iter().map(|line| ("Resolved to", line.clone())));
     }
     facts.push(("Verdict", explanation.verdict.text.clone()));
     facts.push(("Kernel entries", entries(explanation)));
-    facts.push(("Time", cost.to_string()));
+    facts.push(("Time", cost.as_ref().map_or_else(|reason| format!("not measured: {reason}"), time)));
     facts.extend(explanation.code.iter().map(|code| ("Code", size(code))));
     let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
     facts.extend(remarks.map(|remark| ("Note", remark.clone())));
     facts
+}
+
+/// `51.8 ns, 37 x the empty call`
+fn time(cost: &Cost) -> String {
+    let times = cost.times_empty_call.map(|times| format!(", {} x the empty call", three_figures(times)));
+    format!("{} ns{}", nanoseconds(cost.time.0), times.unwrap_or_default())
 }
 
 fn entries(explanation: &Explanation) -> String {
@@ -94,23 +116,7 @@ fn title(function: &Function) -> String {
 fn fact(label: &str, text: &str, width: Option<u16>) -> Vec<String> {
     let width = width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(LABEL).max(20));
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    labels.zip(wrapped(text, width)).map(|(label, line)| format!("{label:LABEL$}{line}")).collect()
-}
-
-/// Lines of at most `width` characters, broken between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_string()),
-        }
-    }
-    lines
+    labels.zip(wrapped(text, width, "")).map(|(label, line)| format!("{label:LABEL$}{line}")).collect()
 }
 
 /// One line each; `...` where code between was not executed.
@@ -137,8 +143,8 @@ fn line(instruction: &Instruction) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::listing::{Flow, Gate};
     use super::*;
+    use crate::explain::{Flow, Gate};
 
     #[test]
     fn facts_wrap_below_their_text() {

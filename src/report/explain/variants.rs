@@ -1,38 +1,12 @@
 //! All operations of one family side by side: the same answer by different ways. Pure. Called by the `explain` command.
 
-use super::{Answer, Code, Explanation, Gate};
-use crate::model::{Entries, Failure, Nanos};
+use crate::explain::{Answer, Code, Explanation, Gate, Variant};
+use crate::model::Entries;
 use crate::report::numbers::{self, nanoseconds, three_figures};
 use crate::report::{Cell, Spec, Style, Table};
-use serde::Serialize;
-
-/// One way, and what it costs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Variant {
-    pub operation: String,
-    pub cost: Option<Cost>,
-    pub explained: Result<Explanation, Failure>,
-}
-
-/// Time per iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Cost {
-    #[serde(rename = "ns")]
-    pub time: Nanos,
-    /// How often the time of an empty call goes into it; `None` where that was not measured.
-    pub times_empty_call: Option<f64>,
-}
-
-impl Cost {
-    /// `51.8 ns, 37 x the empty call`
-    pub fn words(&self) -> String {
-        let times = self.times_empty_call.map(|times| format!(", {} x the empty call", three_figures(times)));
-        format!("{} ns{}", nanoseconds(self.time.0), times.unwrap_or_default())
-    }
-}
 
 /// One row a variant.
-pub fn table(family: &str, variants: &[Variant]) -> Table {
+pub fn variant_table(family: &str, variants: &[Variant]) -> Table {
     let number = |value: Option<f64>, text: fn(f64) -> String| {
         value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
     };
@@ -130,7 +104,7 @@ impl Known<'_> {
 }
 
 /// What the table says, in one paragraph made from its data.
-pub fn answer(variants: &[Variant]) -> String {
+pub fn variants_answer(variants: &[Variant]) -> String {
     let known =
         variants.iter().filter_map(|v| Some(Known { explanation: v.explained.as_ref().ok()?, ns: v.cost?.time.0 }));
     let (entering, staying): (Vec<Known>, Vec<Known>) = known.partition(|k| enters(k.explanation));
@@ -222,15 +196,15 @@ fn lesson(entering: &[Known], staying: &[Known]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
-    use super::super::verdict::{self, GateUse};
     use super::*;
-    use crate::model::FailureKind;
+    use crate::explain::{Cost, GateUse, Verdict};
+    use crate::model::{Failure, FailureKind, Nanos};
 
     fn variant(id: &str, ns: f64, gate: Option<Gate>, callee_bytes: u64) -> Variant {
         let gates = gate.map(|gate| GateUse { gate, function: id.into(), object: "o".into(), inline: false, count: 1 });
         let answer = if gate.is_some() { Answer::Kernel } else { Answer::Program };
-        let verdict = Verdict { answer, gates: gates.into_iter().collect(), ..verdict::from_entries(None) };
+        let verdict =
+            Verdict { answer, gates: gates.into_iter().collect(), text: "".into(), short: "".into(), remarks: vec![] };
         let code = Code { resolved: vec![], instructions: 3, caller_bytes: 10, callee_bytes, functions: vec![] };
         let explanation = Explanation {
             operation: id.into(),
@@ -254,7 +228,7 @@ mod tests {
             variant("call.getpid", 60.0, Some(Gate::Syscall), 8),
             variant("call.int80", 180.0, Some(Gate::Int80), 12),
         ];
-        let text = answer(&variants);
+        let text = variants_answer(&variants);
         assert!(text.starts_with(
             "2 of 3 variants enter the kernel (60.0 to 180.0 ns); call.cached_pid is answered in user space (2.00 ns)."
         ));
@@ -262,14 +236,14 @@ mod tests {
             text.contains("call.getpid takes 30.0 times as long as call.cached_pid, although it executes no more code")
         );
         assert!(text.contains("by `syscall` 60.0 ns at best, by `int 0x80` 180.0 ns"));
-        assert_eq!(answer(&[]), "");
+        assert_eq!(variants_answer(&[]), "");
     }
 
     #[test]
     fn a_failure_is_a_row() {
         let failure = Failure::new(FailureKind::Unsupported, "ENOSYS: int $0x80");
         let failed = Variant { operation: "call.int80".into(), cost: None, explained: Err(failure) };
-        let table = table("getpid", &[failed]);
+        let table = variant_table("getpid", &[failed]);
         assert_eq!(table.rows()[0].last().map(|c| c.text.as_str()), Some("ENOSYS: int $0x80"));
         assert_eq!(table.records().rows()[0][1..], ["", "", "", "", "", "", "", "ENOSYS: int $0x80"]);
     }
