@@ -7,3 +7,4 @@ pub mod screen;
 pub mod text;
 
 pub use screen::{Format, Screen};
+pub use text::wrapped;

@@ -27,7 +27,7 @@ pub use comparison::{
 pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{ExportFormat, RunFormat, write_export};
 pub use fit::{pages, parameter_table, plot};
-pub use format::{Format, Screen};
+pub use format::{Format, Screen, wrapped};
 pub use profile::{profile_summary_schema, profile_table, write_profile};
 pub use run::{
     Portrait, Sort, SummaryDocument, ViewKind, figures, schema, summary_table, write_bars, write_cmpthese,

@@ -5,7 +5,6 @@ pub mod json;
 use crate::derive::{DerivedRow, Value};
 use crate::model::{Case, Combination, Scale, StudyView};
 use crate::report::numbers::{nanoseconds, percent, thousands, three_figures};
-use crate::report::run::columns::Line;
 use crate::report::{Cell, Style};
 use crate::summary::{Row, Summary};
 use std::collections::BTreeSet;
@@ -33,20 +32,15 @@ impl<'a> Scaled<'a> {
             .map_or("scaled".to_string(), |scale| format!("{} per {}", scale.unit, thousands(scale.calls as f64)))
     }
 
-    pub fn line(&self, line: &Line) -> Cell {
-        match line {
-            Line::Record(row) => self.row(row),
-            Line::Derived(row) => self.derived(row),
-        }
-    }
-
-    fn row(&self, row: &Row) -> Cell {
+    /// The scaled cost of a record.
+    pub fn row(&self, row: &Row) -> Cell {
         let scale = self.study.and_then(|study| study.scale(row.case.label()));
         let figure = row.figure.as_ref().ok();
         scale.zip(figure).map_or(Cell::default(), |(scale, figure)| self.cell(scale, figure.median.0))
     }
 
-    fn derived(&self, row: &DerivedRow) -> Cell {
+    /// The scaled value of what a study makes of two rows.
+    pub fn derived(&self, row: &DerivedRow) -> Cell {
         let value = row.value.as_ref().ok();
         row.scale.as_ref().zip(value).map_or(Cell::default(), |(scale, value)| self.cell(scale, value.value))
     }

@@ -4,9 +4,8 @@
 
 use crate::clean::{markdown, markdown_line};
 use crate::explain::{Code, Cost, Explanation, Function, Instruction, Role};
-use crate::report::format::text::wrapped;
 use crate::report::numbers::{nanoseconds, three_figures};
-use crate::report::{Format, Screen, write_lines};
+use crate::report::{Format, Screen, wrapped, write_lines};
 use anyhow::Result;
 use std::io::Write;
 

@@ -168,3 +168,14 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines.push(line);
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words_only() {
+        assert_eq!(wrapped("one two three", 8, "  "), ["one two", "  three"]);
+        assert_eq!(wrapped("clock_nanosleep_absolute x1", 10, "  "), ["clock_nanosleep_absolute", "  x1"]);
+    }
+}

@@ -1,14 +1,14 @@
 //! The columns of a run: one list for text, Markdown, pages and CSV. A new column is one entry in `columns`.
 
 use crate::derive::{DerivedRow, Value};
-use crate::model::{Combination, Entries, EntriesStatus, Scale};
+use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale};
 use crate::report::numbers::{entries, nanoseconds, percent, rate, three_figures};
-use crate::report::run::environments::environments;
 use crate::report::study::{self, Scaled};
 use crate::report::table::spec::{Spec, params};
 use crate::report::{Cell, Style};
 use crate::stats::UserShare;
 use crate::summary::{Figure, Row, Summary};
+use indexmap::IndexSet;
 
 /// What is one row: a record, or what a study makes of two.
 #[derive(Clone, Copy)]
@@ -21,6 +21,11 @@ pub enum Line<'a> {
 pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
     let derived = summary.derived.iter().map(Line::Derived);
     rows.iter().map(|row| Line::Record(row)).chain(derived).collect()
+}
+
+/// The environments of a summary's rows, in their order.
+pub fn environments(summary: &Summary) -> IndexSet<&str> {
+    summary.rows.iter().map(|row| row.case.environment.as_str()).collect()
 }
 
 /// The columns of `summary`. Programs get the same ones of every run; people those in which something stands.
@@ -50,7 +55,7 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .number("ratio", |line: &Line| Some(line.ratio()?.value))
             .number("ratio_low", |line| Some(line.ratio()?.low_high?.0))
             .number("ratio_high", |line| Some(line.ratio()?.low_high?.1)),
-        Spec::right(&heading, move |line: &Line| scaled.as_ref().map_or(Cell::default(), |scaled| scaled.line(line)))
+        Spec::right(&heading, move |line: &Line| scaled.as_ref().map_or(Cell::default(), |scaled| line.scaled(scaled)))
             .shown_if(has_scale)
             .count("scaled_calls", move |line| Some(scale(line)?.calls))
             .number("scaled_s", move |line| Some(line.time()?.value * scale(line)?.calls as f64 / 1e9)),
@@ -134,7 +139,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn cost(&self) -> Cell {
+    pub fn cost(&self) -> Cell {
         match self {
             Line::Record(_) => self.of_figure(|figure| time(Some(figure.median.0))),
             Line::Derived(row) => study::derived_value(row),
@@ -148,7 +153,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn precision(&self) -> Cell {
+    pub fn precision(&self) -> Cell {
         match self {
             Line::Record(_) => self.of_figure(precision_cell),
             Line::Derived(row) => study::derived_precision(row),
@@ -187,6 +192,13 @@ impl<'a> Line<'a> {
         }
     }
 
+    pub fn scaled(&self, scaled: &Scaled) -> Cell {
+        match self {
+            Line::Record(row) => scaled.row(row),
+            Line::Derived(row) => scaled.derived(row),
+        }
+    }
+
     /// What was counted; for people, of a failed record its reason.
     pub fn entries(&self) -> Cell {
         match self {
@@ -210,9 +222,14 @@ impl<'a> Line<'a> {
         })
     }
 
+    /// Why a record failed.
+    pub fn failure(&self) -> Option<&'a Failure> {
+        self.row()?.figure.as_ref().err()
+    }
+
     fn error(&self) -> Option<String> {
         match self {
-            Line::Record(row) => row.figure.as_ref().err().map(|failure| failure.message.clone()),
+            Line::Record(_) => self.failure().map(|failure| failure.message.clone()),
             Line::Derived(row) => row.value.as_ref().err().cloned(),
         }
     }
@@ -232,7 +249,7 @@ fn interval_cell(figure: &Figure) -> Cell {
 }
 
 /// Half the interval's width; `?` where there is no interval.
-pub fn precision_cell(figure: &Figure) -> Cell {
+fn precision_cell(figure: &Figure) -> Cell {
     figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
 }
 

@@ -1,21 +1,14 @@
 //! The table of a run in several environments: a row a case, a column each for what the environments cost.
 
 use crate::model::Case;
-use crate::report::numbers::{entries, nanoseconds};
-use crate::report::run::columns::{Line, precision_cell};
+use crate::report::run::columns::{Line, environments};
 use crate::report::study::{self, Scaled};
 use crate::report::{Cell, Spec, Style, Table};
 use crate::summary::{Row, Summary};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 
 /// Environments that stand side by side; of more, each record has a row of its own.
 pub const MOST_ENVIRONMENTS: usize = 32;
-
-/// The environments of a summary's rows, in their order.
-pub fn environments(summary: &Summary) -> Vec<&str> {
-    let environments: IndexSet<&str> = summary.rows.iter().map(|row| row.case.environment.as_str()).collect();
-    environments.into_iter().collect()
-}
 
 /// The lines of one case, or of what is derived, whatever they run in.
 type Group<'a> = Vec<Line<'a>>;
@@ -32,7 +25,7 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
         specs.push(Spec::right("±", move |group| there(group, &precision)).expendable(2));
         specs.extend(scaled.as_ref().map(|scaled| {
             let heading = format!("{environment} {}", scaled.heading());
-            Spec::right(&heading, move |group| there(group, &|line| scaled.line(line))).expendable(1)
+            Spec::right(&heading, move |group| there(group, &|line| line.scaled(scaled))).expendable(1)
         }));
     }
     specs.push(Spec::left("kernel entries", entries_cell).wrapping());
@@ -54,27 +47,19 @@ fn key(line: &Line) -> (Option<u8>, Case) {
     }
 }
 
+/// The columns are narrow: a word, and the reason below the table.
 fn cost(line: &Line) -> Cell {
-    match line {
-        Line::Record(row) => match &row.figure {
-            Ok(figure) => Cell::number(nanoseconds(figure.median.0), figure.median.0),
-            Err(_) => Cell::styled("failed", Style::Bad),
-        },
-        Line::Derived(row) => study::derived_value(row),
-    }
+    line.failure().map_or_else(|| line.cost(), |_| Cell::styled("failed", Style::Bad))
 }
 
 fn precision(line: &Line) -> Cell {
-    match line {
-        Line::Record(row) => row.figure.as_ref().map_or(Cell::default(), precision_cell),
-        Line::Derived(row) => study::derived_precision(row),
-    }
+    line.failure().map_or_else(|| line.precision(), |_| Cell::default())
 }
 
 /// The entries once where all environments agree, else those of each.
 fn entries_cell(group: &Group) -> Cell {
-    let cells: Vec<(&str, Cell)> =
-        group.iter().filter_map(|line| Some((line.environment(), entries_of(line)?))).collect();
+    let counted = group.iter().filter(|line| line.failure().is_none());
+    let cells: Vec<(&str, Cell)> = counted.map(|line| (line.environment(), line.entries())).collect();
     match cells.first() {
         None => Cell::default(),
         Some((_, first)) if cells.iter().all(|(_, cell)| cell == first) => first.clone(),
@@ -83,14 +68,6 @@ fn entries_cell(group: &Group) -> Cell {
             Cell::from(each.collect::<Vec<_>>().join("; "))
         }
     }
-}
-
-/// `None` for a record that failed.
-fn entries_of(line: &Line) -> Option<Cell> {
-    let Line::Record(row) = line else { return Some(line.entries()) };
-    row.figure.as_ref().ok()?;
-    let text = row.entries.as_ref().map_or("unverified".to_string(), entries);
-    Some(Cell::styled(text.clone(), if text == "none" { Style::Good } else { Style::Plain }))
 }
 
 /// Why cases failed, by environment: the cells have no room for it.

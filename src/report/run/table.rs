@@ -3,7 +3,7 @@
 use crate::model::{Host, THREADS};
 use crate::report::numbers::nanoseconds;
 use crate::report::run::columns;
-use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, environments, failures};
+use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures};
 use crate::report::run::warnings;
 use crate::report::study;
 use crate::report::{Records, Table};
@@ -27,7 +27,7 @@ pub enum Sort {
 /// case. Programs get a record a row in either case.
 pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
     let rows = sorted(&summary.rows, sort);
-    let environments = environments(summary).len();
+    let environments = columns::environments(summary).len();
     let (columns, lines) = (columns::columns(summary), columns::lines(summary, &rows));
     let (table, failures) = match environments {
         0..=1 => (Table::of(&columns, &lines), Vec::new()),

@@ -1,10 +1,15 @@
-//! What the columns are called, and which of them is the baseline.
+//! Result files given side by side: reading them, what they are called, and which of them is the baseline. For `compare`
+//! and `report`.
 
 use crate::clean;
-use crate::compare::Column;
+use crate::compare::{Column, ColumnInfo, StudyCases};
+use crate::model::Run;
+use crate::store::{self, StoreError};
 use anyhow::{Result, bail};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
@@ -41,9 +46,58 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     }
 }
 
+/// The files in their order, each condensed from the run of its index, and labelled in what `info` gives.
+///
+/// # Errors
+/// The first file that cannot be read.
+pub fn read<T: Send>(
+    files: &[PathBuf],
+    asked: &[String],
+    condense: impl Fn(usize, Run) -> T + Sync,
+    info: impl Fn(&mut T) -> &mut ColumnInfo,
+) -> Result<Vec<T>> {
+    let mut read = read_all(files, condense).into_iter().collect::<Result<Vec<T>, StoreError>>()?;
+    let hosts: Vec<Option<String>> = read.iter_mut().map(|one| info(one).host.name.clone()).collect();
+    for (one, label) in read.iter_mut().zip(labels(files, asked, &hosts)) {
+        info(one).label = label;
+    }
+    Ok(read)
+}
+
+/// What comparing needs of `run`, which is made one of `study`.
+pub fn column(study: Option<&StudyCases>, mut run: Run) -> Column {
+    study.iter().for_each(|study| study.apply(&mut run));
+    Column::new("", &run)
+}
+
+/// Each file condensed, or why it cannot be read; in the order of `files`. On as many threads as there are processors; a
+/// run is condensed as soon as it was read, so that only the samples of those at work are in memory.
+pub fn read_all<T: Send>(files: &[PathBuf], condense: impl Fn(usize, Run) -> T + Sync) -> Vec<Result<T, StoreError>> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::with_capacity(files.len()));
+    let work = || {
+        while let Some((index, file)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, files.get(i)?)))
+        {
+            let condensed = store::read(file).map(|run| condense(index, run));
+            // A poisoned lock means that another thread panicked: the scope passes that on.
+            found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, condensed));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    found.sort_by_key(|(index, _)| *index);
+    found.into_iter().map(|(_, condensed)| condensed).collect()
+}
+
 /// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,
 /// the files' names, and a number where these are the same too.
-pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
+fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     let stem = |file: &PathBuf| match file == Path::new("-") {
         true => "stdin".to_string(),
         false => file.file_stem().map_or("?".into(), |stem| stem.to_string_lossy().into_owned()),
@@ -70,19 +124,29 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// The index of the column that `wanted` names: by its label, else by its file.
+/// The index of the file that `wanted` names: by its label, else by its path.
 ///
 /// # Errors
 /// When it is neither.
-pub fn baseline(wanted: Option<&str>, files: &[PathBuf], columns: &[Column]) -> Result<usize> {
+pub fn baseline<'a>(
+    wanted: Option<&str>,
+    files: &[PathBuf],
+    labels: impl Iterator<Item = &'a str> + Clone,
+) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
-    let by_label = columns.iter().position(|column| column.info.label == wanted);
-    let found = by_label.or_else(|| files.iter().position(|file| file == Path::new(wanted)));
-    let labels = || columns.iter().map(|column| column.info.label.as_str()).collect::<Vec<_>>().join(", ");
-    match found {
+    let by_label = labels.clone().position(|label| label == wanted);
+    match by_label.or_else(|| by_path(wanted, files)) {
         Some(index) => Ok(index),
-        None => bail!("--baseline: '{wanted}' is none of the files, which are called {}", labels()),
+        None => {
+            let labels = labels.collect::<Vec<_>>().join(", ");
+            bail!("--baseline: '{wanted}' is none of the files, which are called {labels}")
+        }
     }
+}
+
+/// The index of the file at `path`.
+pub fn by_path(path: &str, files: &[PathBuf]) -> Option<usize> {
+    files.iter().position(|file| file == Path::new(path))
 }
 
 #[cfg(test)]
