@@ -33,10 +33,21 @@ impl LogAxis {
         LogAxis { low: self.low / share.exp(), high: self.high * share.exp() }
     }
 
+    /// The same, widened around its middle until the ends are `least` times apart: a flat line needs some room.
+    pub fn spanning(self, least: f64) -> LogAxis {
+        let missing = (least * self.low / self.high).max(1.0).sqrt();
+        LogAxis { low: self.low / missing, high: self.high * missing }
+    }
+
     /// Where `value` stands, from 0 to 1; ends are not left.
     pub fn share(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
+    }
+
+    /// The value at a share of the width.
+    pub fn value(&self, share: f64) -> f64 {
+        self.low * (self.high / self.low).powf(share)
     }
 
     /// Round values for ticks, ascending, no nearer to each other than `gap` as a share of the axis.
@@ -90,6 +101,15 @@ mod tests {
             assert!((0.0..=1.0).contains(&axis.share(7.0)), "{axis:?}");
             assert!(axis.ticks(0.1).len() < 20);
         }
+    }
+
+    #[test]
+    fn shares_and_values_are_inverse_and_a_flat_line_is_in_the_middle() {
+        let axis = LogAxis::holding([1.0, 100.0].into_iter());
+        assert_eq!([0.0, 0.5, 1.0].map(|share| axis.value(share)), [1.0, 10.0, 100.0]);
+        assert_eq!(axis.spanning(4.0), axis);
+        let flat = LogAxis::holding([10.0].into_iter()).spanning(4.0);
+        assert_eq!([0.0, 0.5, 1.0].map(|share| flat.value(share)), [5.0, 10.0, 20.0]);
     }
 
     #[test]

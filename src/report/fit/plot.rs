@@ -3,8 +3,11 @@
 //! Our own, because of two crates that were tried: textplots labels only the ends of the x axis and tells series apart by
 //! colour alone; rasciigraph has no x axis at all.
 
-use crate::fit::{Family, Member};
+use super::figure::lines;
+use crate::fit::Family;
 use crate::model::Size;
+use crate::report::figure::Lines;
+use crate::report::figure::axis::LogAxis;
 use crate::report::numbers::nanoseconds;
 
 /// Narrower screens get no plot.
@@ -13,71 +16,38 @@ const WIDEST: usize = 100;
 const HEIGHT: usize = 15;
 /// Columns for the labels of the y axis, the axis included.
 const MARGIN: usize = 12;
+/// How many times apart the ends of the y axis are at least.
+const FLAT: f64 = 1.25;
 /// The series that are drawn; more would cover each other.
 const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 /// Lines of text, no wider than `width`; none where that is too narrow or there is nothing to draw.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
-    let members: Vec<&Member> = family.members.iter().take(MARKS.len()).collect();
-    let points = || members.iter().flat_map(|m| &m.series.points).filter(|p| p.cost.is_some());
-    let costs: Vec<f64> = points().filter_map(|p| Some(p.cost.as_ref()?.ns)).collect();
-    let mut values: Vec<u64> = points().map(|p| p.value).collect();
-    values.sort_unstable();
-    values.dedup();
-    if width < NARROWEST || values.len() < 2 {
+    let mut figure = lines(family);
+    let more = figure.series.len().saturating_sub(MARKS.len());
+    figure.series.truncate(MARKS.len());
+    if width < NARROWEST || figure.values().count() < 2 {
         return Vec::new();
     }
     let columns = usize::from(width).min(WIDEST) - MARGIN - 2;
-    let x = Scale::new(values.iter().map(|v| position(*v, &values)), columns);
-    let y = Scale::new(costs.into_iter().map(f64::ln), HEIGHT);
+    let (x, zero) = (figure.axis(), figure.zero());
+    let y = LogAxis::holding(figure.points().map(|place| place.ns)).spanning(FLAT);
+    let column = |value: f64| cell(x.share(value.max(zero)), columns);
     let mut canvas = vec![vec![' '; columns]; HEIGHT];
-    for (member, mark) in members.iter().zip(MARKS) {
-        draw(&mut canvas, &path(member, &values, &x, &y), mark);
+    for (line, mark) in figure.series.iter().zip(MARKS) {
+        let path = line.points.iter().map(|place| (column(place.value), cell(y.share(place.ns), HEIGHT)));
+        draw(&mut canvas, &path.collect::<Vec<_>>(), mark);
     }
-    let mut lines = rows(&canvas, &y);
-    lines.extend(x_axis(&values, &x, columns, &family.parameter));
-    let legend = |(member, mark): (&&Member, char)| format!("  {mark}  {}", member.series.label());
-    lines.extend(members.iter().zip(MARKS).map(legend));
-    let more = family.members.len() - members.len();
-    lines.extend((more > 0).then(|| format!("  {more} more are not drawn")));
-    lines.into_iter().map(|line| line.chars().take(usize::from(width)).collect()).collect()
+    let mut text = rows(&canvas, &y);
+    text.extend(x_axis(&figure, column, columns));
+    text.extend(figure.series.iter().zip(MARKS).map(|(line, mark)| format!("  {mark}  {}", line.label)));
+    text.extend((more > 0).then(|| format!("  {more} more are not drawn")));
+    text.into_iter().map(|line| line.chars().take(usize::from(width)).collect()).collect()
 }
 
-/// A value's logarithm; 0 stands where half of the smallest other value would.
-fn position(value: u64, values: &[u64]) -> f64 {
-    let smallest = values.iter().find(|v| **v > 0).copied().unwrap_or(1) as f64;
-    if value == 0 { (smallest / 2.0).ln() } else { (value as f64).ln() }
-}
-
-/// From logarithms to cells.
-struct Scale {
-    low: f64,
-    high: f64,
-    cells: usize,
-}
-
-impl Scale {
-    fn new(values: impl Iterator<Item = f64>, cells: usize) -> Scale {
-        let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
-        // A flat line still needs a range: a tenth of the cost to both sides.
-        let widen = if high - low < 0.2 { 0.1 } else { 0.0 };
-        Scale { low: low - widen, high: high + widen, cells }
-    }
-
-    fn cell(&self, value: f64) -> usize {
-        let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
-        (share * (self.cells - 1) as f64).round() as usize
-    }
-
-    /// The logarithm in the middle of a cell.
-    fn value(&self, cell: usize) -> f64 {
-        self.low + (self.high - self.low) * cell as f64 / (self.cells - 1) as f64
-    }
-}
-
-fn path(member: &Member, values: &[u64], x: &Scale, y: &Scale) -> Vec<(usize, usize)> {
-    let points = member.series.points.iter().filter_map(|p| Some((p.value, p.cost.as_ref()?.ns)));
-    points.map(|(value, ns)| (x.cell(position(value, values)), y.cell(ns.ln()))).collect()
+/// The nearest of `cells` cells.
+fn cell(share: f64, cells: usize) -> usize {
+    (share * (cells - 1) as f64).round() as usize
 }
 
 /// Marks at the points, dots between them; `*` where marks of two series meet.
@@ -103,10 +73,10 @@ fn set(canvas: &mut [Vec<char>], column: usize, cell: usize, mark: char) {
 }
 
 /// From the highest cost down, every fourth row with its cost.
-fn rows(canvas: &[Vec<char>], y: &Scale) -> Vec<String> {
+fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
     let line = |(cell, row): (usize, &Vec<char>)| {
-        let (label, tick) = match (y.cells - 1 - cell).is_multiple_of(4) || cell == 0 {
-            true => (format!("{} ns", nanoseconds(y.value(cell).exp())), '┤'),
+        let (label, tick) = match (HEIGHT - 1 - cell).is_multiple_of(4) || cell == 0 {
+            true => (format!("{} ns", nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))), '┤'),
             false => (String::new(), '│'),
         };
         format!("{label:>width$} {tick}{}", row.iter().collect::<String>().trim_end(), width = MARGIN - 2)
@@ -115,19 +85,19 @@ fn rows(canvas: &[Vec<char>], y: &Scale) -> Vec<String> {
 }
 
 /// The axis with a tick for each value, and below it as many values as fit.
-fn x_axis(values: &[u64], x: &Scale, columns: usize, parameter: &str) -> [String; 2] {
+fn x_axis(figure: &Lines, column: impl Fn(f64) -> usize, columns: usize) -> [String; 2] {
     let mut axis = vec!['─'; columns];
     let mut labels = String::new();
-    for value in values {
-        let column = x.cell(position(*value, values));
+    for value in figure.values() {
+        let column = column(value);
         axis[column] = '┬';
-        let text = Size(*value).to_string();
+        let text = Size(value as u64).to_string();
         let start = column.saturating_sub(text.len() / 2);
         if labels.is_empty() || start > labels.len() {
             labels = format!("{labels:start$}{text}");
         }
     }
-    let name: String = parameter.chars().take(MARGIN - 2).collect();
+    let name: String = figure.parameter.chars().take(MARGIN - 2).collect();
     let axis: String = axis.into_iter().collect();
     [format!("{:>width$}└{axis}", "", width = MARGIN - 1), format!("{name:>width$}  {labels}", width = MARGIN - 2)]
 }

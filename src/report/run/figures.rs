@@ -2,11 +2,8 @@
 //! `syscost report --format svg`.
 
 use crate::compare::{ComparedRow, Comparison, Mark, Verdict, area};
-use crate::fit::{Family, Member, Verdict as Overtaking};
 use crate::model::{Case, EntriesStatus};
-use crate::report::figure::{
-    Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, Line, Lines, Place, RatioRow, Ratios,
-};
+use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
 use crate::report::numbers::nanoseconds;
 use crate::report::run::detail::Detail;
 use crate::summary::Row;
@@ -166,42 +163,6 @@ pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {
     let modes = chosen.iter().filter(|one| one.modes.is_some()).count();
     let description = format!("Histograms of the samples of {} cases, {modes} of them with two modes.", chosen.len());
     Figure { title: title.to_string(), description, chart: Chart::Distributions(chosen) }
-}
-
-/// Costs over the parameter of `family`, with fitted lines where they fit and crossovers.
-pub fn over_parameter(family: &Family) -> Figure {
-    let crossovers = family.comparisons.iter().flat_map(|c| match &c.verdict {
-        Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| crossing.at).collect(),
-        Overtaking::Cheaper(_) | Overtaking::Unresolved => Vec::new(),
-    });
-    let mut lines = Lines {
-        parameter: family.parameter.clone(),
-        series: family.members.iter().map(line).collect(),
-        crossovers: crossovers.collect(),
-    };
-    let shown = lines.series.len().min(crate::report::figure::palette::SERIES);
-    let more = lines.series.len() - shown;
-    // Crossovers of lines that are not drawn would be riddles.
-    if more > 0 {
-        lines.crossovers.clear();
-    }
-    let left_out = if more > 0 { format!(" {more} more are not drawn; they are in the table.") } else { String::new() };
-    let description = format!(
-        "{} over {}, both axes logarithmic: measured costs with their intervals, fitted models dashed, crossovers \
-         dotted.{left_out}",
-        if shown == 1 { "One line".to_string() } else { format!("{shown} lines") },
-        family.parameter
-    );
-    Figure { title: format!("Cost over {}", family.parameter), description, chart: Chart::Lines(lines) }
-}
-
-fn line(member: &Member) -> Line {
-    let points = member.series.points.iter().filter_map(|point| {
-        let cost = point.cost.as_ref()?;
-        Some(Place { value: point.value as f64, ns: cost.ns, low_high: cost.interval.map(|i| (i.low, i.high)) })
-    });
-    let model = member.line.as_ref().ok().map(|line| (line.fixed.ns, line.per_unit.ns));
-    Line { label: member.series.label(), points: points.collect(), model }
 }
 
 /// `97.1 ns 68%, 112.3 ns 32%`

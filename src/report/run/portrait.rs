@@ -4,10 +4,9 @@
 use crate::compare::Column;
 use crate::fit::families;
 use crate::model::{Outcome, Record, Role, Run};
-use crate::report::fit::parameter_table;
+use crate::report::fit::{over_parameter, parameter_table};
 use crate::report::run::detail::{ByParameter, Detail};
 use crate::report::run::distribution::distribution;
-use crate::report::run::figures;
 use crate::summary::{Summary, steady_range, summarize};
 
 /// One run, to be shown.
@@ -49,9 +48,7 @@ impl Detail {
         Detail {
             distributions: asked.map(one).collect(),
             summary,
-            parameters: worthy
-                .map(|f| ByParameter { table: parameter_table(f), figure: figures::over_parameter(f) })
-                .collect(),
+            parameters: worthy.map(|f| ByParameter { table: parameter_table(f), figure: over_parameter(f) }).collect(),
             elapsed_s: run.elapsed_s,
             budget_s: run.budget_s,
         }
