@@ -3,12 +3,11 @@
 
 use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, Verdict};
 use crate::derive::Value;
-use crate::model::{Combination, Entries, Failure};
+use crate::model::{Combination, Entries};
 use crate::report::comparison::row::word;
 use crate::report::table::spec::{Records, Spec, params};
 use crate::summary::Figure;
 use anyhow::Result;
-use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Writes the lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), and `mean` (geometric
@@ -20,154 +19,103 @@ pub fn write_comparison_csv(comparison: &Comparison, out: &mut dyn Write) -> Res
     crate::report::format::csv::write(&Records::of(&columns(), &lines(comparison)), out)
 }
 
-/// What one line is about, and the index and name of its file.
+/// What is known of one row in one file.
+#[derive(Default)]
 struct Line<'a> {
-    of: Of<'a>,
-    index: usize,
+    kind: &'static str,
+    name: &'a str,
+    area: &'a str,
+    language: Option<&'a str>,
+    environment: &'a str,
+    params: String,
     file: &'a str,
-}
-
-#[derive(Clone, Copy)]
-enum Of<'a> {
-    Cost(&'a ComparedRow),
-    Derived(&'a ComparedDerived),
-    Mean(&'a AreaMean),
-}
-
-fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
-    let costs = comparison.rows.iter().map(Of::Cost);
-    let derived = comparison.derived.iter().map(Of::Derived);
-    let all = costs.chain(derived).chain(comparison.areas.iter().map(Of::Mean));
-    let files = || comparison.columns.iter().map(|column| column.label.as_str()).enumerate();
-    all.flat_map(|of| files().map(move |(index, file)| Line { of, index, file })).filter(Line::is_there).collect()
+    time: Option<Value>,
+    entries: Option<&'a Entries>,
+    ratio: Option<Value>,
+    verdict: Option<&'a Verdict>,
+    error: Option<&'a str>,
 }
 
 fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
     vec![
-        Spec::hidden().text("kind", |line: &Line| line.kind().to_string()),
-        Spec::hidden().text("name", |line: &Line| line.name().to_string()),
-        Spec::hidden().text("area", |line: &Line| line.area().to_string()),
-        Spec::hidden().text("language", |line: &Line| line.row()?.key.language.clone()),
-        Spec::hidden().text("environment", |line: &Line| line.environment().to_string()),
-        Spec::hidden().text("params", |line: &Line| line.params().map(params)),
-        Spec::hidden().text("file", |line: &Line| line.file.to_string()),
         Spec::hidden()
-            .number("median_ns", |line: &Line| Some(line.time()?.value))
-            .number("ci_low_ns", |line| Some(line.time()?.low_high?.0))
-            .number("ci_high_ns", |line| Some(line.time()?.low_high?.1)),
+            .text("kind", |line: &Line| line.kind.to_string())
+            .text("name", |line| line.name.to_string())
+            .text("area", |line| line.area.to_string())
+            .text("language", |line| line.language.map(str::to_string))
+            .text("environment", |line| line.environment.to_string())
+            .text("params", |line| line.params.clone())
+            .text("file", |line| line.file.to_string()),
         Spec::hidden()
-            .number("kernel_entries", |line: &Line| Some(line.entries()?.total()))
-            .text("kernel_entries_by_call", |line| line.entries().map(ToString::to_string)),
+            .number("median_ns", |line: &Line| Some(line.time?.value))
+            .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
+            .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
         Spec::hidden()
-            .number("ratio", |line: &Line| Some(line.ratio()?.value))
-            .number("ratio_low", |line| Some(line.ratio()?.low_high?.0))
-            .number("ratio_high", |line| Some(line.ratio()?.low_high?.1)),
-        Spec::hidden().number("relative_to_reference", |line: &Line| line.verdict()?.relative()),
-        Spec::hidden().text("verdict", |line: &Line| line.said().map(str::to_string)),
-        Spec::hidden().text("error", Line::error),
+            .number("kernel_entries", |line: &Line| Some(line.entries?.total()))
+            .text("kernel_entries_by_call", |line| line.entries.map(ToString::to_string)),
+        Spec::hidden()
+            .number("ratio", |line: &Line| Some(line.ratio?.value))
+            .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
+            .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
+        Spec::hidden()
+            .number("relative_to_reference", |line: &Line| line.verdict?.relative())
+            .text("verdict", |line| line.said().map(str::to_string))
+            .text("error", |line| line.error.map(str::to_string)),
     ]
 }
 
+fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
+    let files = || comparison.columns.iter().map(|column| column.label.as_str()).enumerate();
+    let costs = comparison.rows.iter().flat_map(|row| files().map(move |file| Line::of_cost(row, file)));
+    let derived = comparison.derived.iter().flat_map(|row| files().filter_map(move |file| Line::of_derived(row, file)));
+    let means = comparison.areas.iter().flat_map(|mean| files().filter_map(move |file| Line::of_mean(mean, file)));
+    costs.chain(derived).chain(means).collect()
+}
+
 impl<'a> Line<'a> {
-    /// Runs without the row have a line that says so, where it is a cost.
-    fn is_there(&self) -> bool {
-        match self.of {
-            Of::Cost(_) => true,
-            Of::Derived(row) => row.values[self.index].is_some(),
-            Of::Mean(mean) => mean.ratios[self.index].is_some(),
+    /// Also where the run does not have the row: its verdict says so.
+    fn of_cost(row: &'a ComparedRow, (index, file): (usize, &'a str)) -> Line<'a> {
+        let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);
+        let figure = cell.map(|cell| &cell.figure);
+        Line {
+            kind: "cost",
+            name: &row.key.label,
+            area: &row.area,
+            language: row.key.language.as_deref(),
+            environment: &row.key.environment,
+            params: params(&row.key.params),
+            file,
+            time: figure.and_then(|figure| figure.as_ref().ok()).map(Figure::value),
+            entries: cell.and_then(|cell| cell.entries.as_ref()),
+            ratio: verdict.ratio().map(|value| Value { value, low_high: verdict.low_high() }),
+            verdict: Some(verdict),
+            error: figure.and_then(|figure| figure.as_ref().err()).map(|failure| failure.message.as_str()),
         }
     }
 
-    fn kind(&self) -> &'static str {
-        match self.of {
-            Of::Cost(_) => "cost",
-            Of::Derived(row) if row.combination == Combination::Ratio => "ratio",
-            Of::Derived(_) => "difference",
-            Of::Mean(_) => "mean",
-        }
+    fn of_derived(row: &'a ComparedDerived, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
+        let found = row.values[index].as_ref()?;
+        let (value, is_ratio) = (found.as_ref().ok().copied(), row.combination == Combination::Ratio);
+        Some(Line {
+            kind: if is_ratio { "ratio" } else { "difference" },
+            name: &row.name,
+            environment: &row.environment,
+            params: params(&row.params),
+            file,
+            time: value.filter(|_| !is_ratio),
+            ratio: value.filter(|_| is_ratio),
+            error: found.as_ref().err().map(String::as_str),
+            ..Line::default()
+        })
     }
 
-    fn name(&self) -> &'a str {
-        match self.of {
-            Of::Cost(row) => &row.key.label,
-            Of::Derived(row) => &row.name,
-            Of::Mean(_) => "",
-        }
-    }
-
-    fn area(&self) -> &'a str {
-        match self.of {
-            Of::Cost(row) => &row.area,
-            Of::Derived(_) => "",
-            Of::Mean(mean) => mean.area.as_deref().unwrap_or("all"),
-        }
-    }
-
-    fn environment(&self) -> &'a str {
-        match self.of {
-            Of::Cost(row) => &row.key.environment,
-            Of::Derived(row) => &row.environment,
-            Of::Mean(_) => "",
-        }
-    }
-
-    fn params(&self) -> Option<&'a BTreeMap<String, u64>> {
-        match self.of {
-            Of::Cost(row) => Some(&row.key.params),
-            Of::Derived(row) => Some(&row.params),
-            Of::Mean(_) => None,
-        }
-    }
-
-    fn row(&self) -> Option<&'a ComparedRow> {
-        if let Of::Cost(row) = self.of { Some(row) } else { None }
-    }
-
-    fn figure(&self) -> Option<&'a Result<Figure, Failure>> {
-        Some(&self.row()?.cells[self.index].as_ref()?.figure)
-    }
-
-    fn entries(&self) -> Option<&'a Entries> {
-        self.row()?.cells[self.index].as_ref()?.entries.as_ref()
-    }
-
-    fn verdict(&self) -> Option<&'a Verdict> {
-        Some(&self.row()?.verdicts[self.index])
-    }
-
-    /// A derived value of the kind `combination`.
-    fn derived(&self, combination: Combination) -> Option<Value> {
-        let Of::Derived(row) = self.of else { return None };
-        row.values[self.index].clone()?.ok().filter(|_| row.combination == combination)
-    }
-
-    fn time(&self) -> Option<Value> {
-        let Some(figure) = self.figure() else { return self.derived(Combination::Difference) };
-        let figure = figure.as_ref().ok()?;
-        Some(Value { value: figure.median.0, low_high: figure.interval.map(|i| (i.low, i.high)) })
-    }
-
-    fn ratio(&self) -> Option<Value> {
-        match self.of {
-            Of::Cost(_) => {
-                let verdict = self.verdict()?;
-                Some(Value { value: verdict.ratio()?, low_high: verdict.low_high() })
-            }
-            Of::Derived(_) => self.derived(Combination::Ratio),
-            Of::Mean(mean) => Some(Value { value: mean.ratios[self.index]?, low_high: None }),
-        }
+    fn of_mean(mean: &'a AreaMean, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
+        let ratio = Some(Value { value: mean.ratios[index]?, low_high: None });
+        Some(Line { kind: "mean", area: mean.area.as_deref().unwrap_or("all"), file, ratio, ..Line::default() })
     }
 
     fn said(&self) -> Option<&'static str> {
-        let verdict = self.verdict()?;
-        let failed = self.figure().is_some_and(Result::is_err) && *verdict != Verdict::Baseline;
-        Some(if failed { "failed" } else { word(verdict) })
-    }
-
-    fn error(&self) -> Option<String> {
-        match self.of {
-            Of::Derived(row) => row.values[self.index].as_ref()?.as_ref().err().cloned(),
-            _ => self.figure()?.as_ref().err().map(|failure| failure.message.clone()),
-        }
+        let verdict = self.verdict?;
+        Some(if self.error.is_some() && *verdict != Verdict::Baseline { "failed" } else { word(verdict) })
     }
 }
