@@ -34,7 +34,10 @@ pub fn write_notes(lines: &[String], screen: Screen, out: &mut dyn Write) -> Res
     lines.iter().try_for_each(|note| write_note(note, screen.width, out))
 }
 
-/// Lines that are laid out already. A name with a line end in it does not make two of one.
+/// Writes lines that are laid out already. A name with a line end in it does not make two of one.
+///
+/// # Errors
+/// When `out` cannot be written.
 pub fn write_lines(lines: impl IntoIterator<Item = impl AsRef<str>>, out: &mut dyn Write) -> Result<()> {
     lines.into_iter().try_for_each(|line| Ok(writeln!(out, "{}", clean::line(line.as_ref()))?))
 }
