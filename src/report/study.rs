@@ -3,15 +3,14 @@
 pub mod json;
 
 use crate::derive::{DerivedRow, Value};
-use crate::model::{Case, Combination, Scale, StudyView};
+use crate::model::{Case, Combination, Scale};
 use crate::report::numbers::{nanoseconds, percent, thousands, three_figures};
 use crate::report::{Cell, Style};
-use crate::summary::{Row, Summary};
+use crate::summary::Summary;
 use std::collections::BTreeSet;
 
 /// How the scaled costs of one table are headed and written.
 pub struct Scaled<'a> {
-    study: Option<&'a StudyView>,
     /// The scale of all rows, where it is one.
     common: Option<&'a Scale>,
 }
@@ -23,7 +22,7 @@ impl<'a> Scaled<'a> {
         let scales: Vec<Option<&Scale>> = summary.rows.iter().map(|row| study.scale(row.case.label())).collect();
         let kinds: BTreeSet<_> = scales.iter().flatten().map(|scale| (scale.calls, &scale.unit)).collect();
         let common = scales.iter().flatten().next().copied().filter(|_| kinds.len() == 1);
-        (!kinds.is_empty()).then_some(Scaled { study: Some(study), common })
+        (!kinds.is_empty()).then_some(Scaled { common })
     }
 
     /// `s per 67,108,864`, or without a number where rows differ in it.
@@ -32,21 +31,10 @@ impl<'a> Scaled<'a> {
             .map_or("scaled".to_string(), |scale| format!("{} per {}", scale.unit, thousands(scale.calls as f64)))
     }
 
-    /// The scaled cost of a record.
-    pub fn row(&self, row: &Row) -> Cell {
-        let scale = self.study.and_then(|study| study.scale(row.case.label()));
-        let figure = row.figure.as_ref().ok();
-        scale.zip(figure).map_or(Cell::default(), |(scale, figure)| self.cell(scale, figure.median.0))
-    }
-
-    /// The scaled value of what a study makes of two rows.
-    pub fn derived(&self, row: &DerivedRow) -> Cell {
-        let value = row.value.as_ref().ok();
-        row.scale.as_ref().zip(value).map_or(Cell::default(), |(scale, value)| self.cell(scale, value.value))
-    }
-
-    fn cell(&self, scale: &Scale, ns: f64) -> Cell {
-        let time = scale.time(ns);
+    /// `time` on the scale of its row, if both are known.
+    pub fn cell(&self, scale: Option<&Scale>, time: Option<Value>) -> Cell {
+        let Some((scale, time)) = scale.zip(time) else { return Cell::default() };
+        let time = scale.time(time.value);
         match self.common {
             Some(_) => Cell::number(three_figures(time), time),
             None => {

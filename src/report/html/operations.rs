@@ -96,10 +96,10 @@ fn table(html: &mut Markup, detail: &Detail, caption: &str) {
     let texts = note_texts(summary);
     for (i, (line, cells)) in lines.iter().zip(table.rows()).enumerate() {
         let distribution = detail.distributions.get(i).and_then(Option::as_ref);
-        open_row(html, line.row(), distribution);
+        open_row(html, line.row, distribution);
         cells::row(html, cells, table.columns());
         samples(html, distribution);
-        notes(html, line.row(), &texts);
+        notes(html, line.row, &texts);
         html.raw("</tr>");
     }
     cells::close(html);

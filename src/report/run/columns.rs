@@ -9,18 +9,34 @@ use crate::report::{Cell, Style};
 use crate::stats::UserShare;
 use crate::summary::{Figure, Row, Summary};
 use indexmap::IndexSet;
+use std::collections::BTreeMap;
 
 /// What is one row: a record, or what a study makes of two.
-#[derive(Clone, Copy)]
-pub enum Line<'a> {
-    Record(&'a Row),
-    Derived(&'a DerivedRow),
+pub struct Line<'a> {
+    /// `None` for what is derived.
+    pub row: Option<&'a Row>,
+    pub kind: &'static str,
+    pub label: &'a str,
+    pub environment: &'a str,
+    pub params: &'a BTreeMap<String, u64>,
+    pub scale: Option<&'a Scale>,
+    /// The cost, or a difference of costs, in nanoseconds.
+    pub time: Option<Value>,
+    ratio: Option<Value>,
+    half_width_percent: Option<f64>,
+    error: Option<&'a str>,
+    pub name: Cell,
+    pub cost: Cell,
+    interval: Cell,
+    pub precision: Cell,
+    /// What was counted; of a failed record its reason.
+    pub entries: Cell,
 }
 
 /// `rows` in their order, behind them those that are derived.
 pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
-    let derived = summary.derived.iter().map(Line::Derived);
-    rows.iter().map(|row| Line::Record(row)).chain(derived).collect()
+    let records = rows.iter().map(|row| Line::of_record(row, summary));
+    records.chain(summary.derived.iter().map(Line::of_derived)).collect()
 }
 
 /// The environments of a summary's rows, in their order.
@@ -32,33 +48,35 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
 pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     let scaled = Scaled::of(summary);
     let (has_scale, heading) = (scaled.is_some(), scaled.as_ref().map_or(String::new(), Scaled::heading));
-    let scale = move |line: &Line<'a>| line.scale(summary);
     let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
     let several = environments(summary).len() > 1;
     vec![
-        Spec::hidden().text("kind", |line: &Line| line.kind().to_string()),
-        Spec::left("operation", Line::name)
-            .text("name", |line| line.label().to_string())
-            .text("operation", |line| line.row().map(|row| row.case.operation.clone())),
-        Spec::left("environment", |line: &Line| Cell::styled(line.environment(), Style::Faint))
+        Spec::hidden().text("kind", |line: &Line| line.kind.to_string()),
+        Spec::left("operation", |line: &Line| line.name.clone())
+            .text("name", |line| line.label.to_string())
+            .text("operation", |line| line.row.map(|row| row.case.operation.clone())),
+        Spec::left("environment", |line: &Line| Cell::styled(line.environment, Style::Faint))
             .shown_if(several)
-            .text("language", |line| line.row()?.case.language.clone())
-            .text("environment", |line| line.environment().to_string())
-            .text("params", Line::params),
-        Spec::right("ns/op", Line::cost).number("median_ns", |line| Some(line.time()?.value)),
-        Spec::right("95% interval", Line::interval)
+            .text("language", |line| line.row?.case.language.clone())
+            .text("environment", |line| line.environment.to_string())
+            .text("params", |line| params(line.params)),
+        Spec::right("ns/op", |line: &Line| line.cost.clone()).number("median_ns", |line| Some(line.time?.value)),
+        Spec::right("95% interval", |line: &Line| line.interval.clone())
             .expendable(1)
-            .number("ci_low_ns", |line| Some(line.time()?.low_high?.0))
-            .number("ci_high_ns", |line| Some(line.time()?.low_high?.1)),
-        Spec::right("±", Line::precision).number("half_width_percent", Line::half_width_percent),
+            .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
+            .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
+        Spec::right("±", |line: &Line| line.precision.clone())
+            .number("half_width_percent", |line| line.half_width_percent),
         Spec::hidden()
-            .number("ratio", |line: &Line| Some(line.ratio()?.value))
-            .number("ratio_low", |line| Some(line.ratio()?.low_high?.0))
-            .number("ratio_high", |line| Some(line.ratio()?.low_high?.1)),
-        Spec::right(&heading, move |line: &Line| scaled.as_ref().map_or(Cell::default(), |scaled| line.scaled(scaled)))
-            .shown_if(has_scale)
-            .count("scaled_calls", move |line| Some(scale(line)?.calls))
-            .number("scaled_s", move |line| Some(line.time()?.value * scale(line)?.calls as f64 / 1e9)),
+            .number("ratio", |line: &Line| Some(line.ratio?.value))
+            .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
+            .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
+        Spec::right(&heading, move |line: &Line| {
+            scaled.as_ref().map_or(Cell::default(), |scaled| scaled.cell(line.scale, line.time))
+        })
+        .shown_if(has_scale)
+        .count("scaled_calls", |line| Some(line.scale?.calls))
+        .number("scaled_s", |line| Some(line.time?.value * line.scale?.calls as f64 / 1e9)),
         Spec::right("net", |line: &Line| line.of_figure(|f| time(f.net.map(|net| net.0))))
             .expendable(if snippets { 0 } else { 5 })
             .number("net_ns", |line| Some(line.figure()?.net?.0)),
@@ -72,167 +90,89 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .expendable(2)
             .number("user_share", |line| Some(line.figure()?.user_share?.share))
             .number("user_share_error", |line| Some(line.figure()?.user_share?.standard_error)),
-        Spec::left("kernel entries", Line::entries)
+        Spec::left("kernel entries", |line: &Line| line.entries.clone())
             .wrapping()
             .number("kernel_entries", |line| Some(line.counted()?.total()))
             .text("kernel_entries_by_call", |line| Some(line.counted()?.to_string()))
             .text("entries_status", |line| line.status().map(str::to_string)),
         Spec::right("x call", |line: &Line| line.figure().map_or(Cell::default(), times_cell))
             .number("times_empty_call", |line| line.figure()?.times_empty_call),
-        Spec::hidden().text("error", Line::error),
+        Spec::hidden().text("error", |line: &Line| line.error.map(str::to_string)),
     ]
 }
 
 impl<'a> Line<'a> {
-    pub fn environment(&self) -> &'a str {
-        match self {
-            Line::Record(row) => &row.case.environment,
-            Line::Derived(row) => &row.environment,
+    fn of_record(row: &'a Row, summary: &'a Summary) -> Line<'a> {
+        let figure = row.figure.as_ref().ok();
+        Line {
+            row: Some(row),
+            kind: "cost",
+            label: row.case.label(),
+            environment: &row.case.environment,
+            params: &row.case.params,
+            scale: summary.study.as_ref().and_then(|study| study.scale(row.case.label())),
+            time: figure.map(Figure::value),
+            ratio: None,
+            half_width_percent: figure.and_then(Figure::half_width_percent),
+            error: row.figure.as_ref().err().map(|failure| failure.message.as_str()),
+            name: Cell::from(row.case.to_string()),
+            cost: of_figure(row, |figure| time(Some(figure.median.0))),
+            interval: of_figure(row, interval_cell),
+            precision: of_figure(row, precision_cell),
+            entries: entries_cell(row),
         }
     }
 
-    pub fn row(&self) -> Option<&'a Row> {
-        match self {
-            Line::Record(row) => Some(row),
-            Line::Derived(_) => None,
+    fn of_derived(row: &'a DerivedRow) -> Line<'a> {
+        let (value, is_ratio) = (row.value.as_ref().ok().copied(), row.combination == Combination::Ratio);
+        Line {
+            row: None,
+            kind: study::kind(row),
+            label: &row.name,
+            environment: &row.environment,
+            params: &row.params,
+            scale: row.scale.as_ref(),
+            time: value.filter(|_| !is_ratio),
+            ratio: value.filter(|_| is_ratio),
+            half_width_percent: study::half_width_percent(row),
+            error: row.value.as_ref().err().map(String::as_str),
+            name: study::derived_name(row),
+            cost: study::derived_value(row),
+            interval: study::derived_interval(row),
+            precision: study::derived_precision(row),
+            entries: study::derived_entries(row),
         }
-    }
-
-    fn kind(&self) -> &'static str {
-        match self {
-            Line::Record(_) => "cost",
-            Line::Derived(row) => study::kind(row),
-        }
-    }
-
-    pub fn name(&self) -> Cell {
-        match self {
-            Line::Record(row) => Cell::from(row.case.to_string()),
-            Line::Derived(row) => study::derived_name(row),
-        }
-    }
-
-    fn label(&self) -> &'a str {
-        match self {
-            Line::Record(row) => row.case.label(),
-            Line::Derived(row) => &row.name,
-        }
-    }
-
-    fn params(&self) -> String {
-        params(match self {
-            Line::Record(row) => &row.case.params,
-            Line::Derived(row) => &row.params,
-        })
     }
 
     fn figure(&self) -> Option<&'a Figure> {
-        self.row()?.figure.as_ref().ok()
+        self.row?.figure.as_ref().ok()
     }
 
-    /// A cell of a record's figure; a dash where it failed, nothing for what is derived.
     fn of_figure(&self, cell: impl Fn(&Figure) -> Cell) -> Cell {
-        match self.row().map(|row| &row.figure) {
-            Some(Ok(figure)) => cell(figure),
-            Some(Err(_)) => Cell::styled("-", Style::Faint),
-            None => Cell::default(),
-        }
-    }
-
-    pub fn cost(&self) -> Cell {
-        match self {
-            Line::Record(_) => self.of_figure(|figure| time(Some(figure.median.0))),
-            Line::Derived(row) => study::derived_value(row),
-        }
-    }
-
-    fn interval(&self) -> Cell {
-        match self {
-            Line::Record(_) => self.of_figure(interval_cell),
-            Line::Derived(row) => study::derived_interval(row),
-        }
-    }
-
-    pub fn precision(&self) -> Cell {
-        match self {
-            Line::Record(_) => self.of_figure(precision_cell),
-            Line::Derived(row) => study::derived_precision(row),
-        }
-    }
-
-    fn half_width_percent(&self) -> Option<f64> {
-        match self {
-            Line::Record(_) => self.figure()?.half_width_percent(),
-            Line::Derived(row) => study::half_width_percent(row),
-        }
-    }
-
-    /// The cost, or a difference of costs, in nanoseconds.
-    fn time(&self) -> Option<Value> {
-        match self {
-            Line::Record(_) => {
-                let figure = self.figure()?;
-                Some(Value { value: figure.median.0, low_high: figure.interval.map(|i| (i.low, i.high)) })
-            }
-            Line::Derived(row) => row.value.clone().ok().filter(|_| row.combination == Combination::Difference),
-        }
-    }
-
-    fn ratio(&self) -> Option<Value> {
-        match self {
-            Line::Record(_) => None,
-            Line::Derived(row) => row.value.clone().ok().filter(|_| row.combination == Combination::Ratio),
-        }
-    }
-
-    fn scale(&self, summary: &'a Summary) -> Option<&'a Scale> {
-        match self {
-            Line::Record(row) => summary.study.as_ref()?.scale(row.case.label()),
-            Line::Derived(row) => row.scale.as_ref(),
-        }
-    }
-
-    pub fn scaled(&self, scaled: &Scaled) -> Cell {
-        match self {
-            Line::Record(row) => scaled.row(row),
-            Line::Derived(row) => scaled.derived(row),
-        }
-    }
-
-    /// What was counted; for people, of a failed record its reason.
-    pub fn entries(&self) -> Cell {
-        match self {
-            Line::Record(row) => match &row.figure {
-                Ok(_) => entries_cell(row),
-                Err(failure) => Cell::styled(failure.message.clone(), Style::Bad),
-            },
-            Line::Derived(row) => study::derived_entries(row),
-        }
-    }
-
-    fn counted(&self) -> Option<&'a Entries> {
-        let row = self.row()?;
-        row.entries.as_ref().filter(|_| row.entries_status == EntriesStatus::Verified)
-    }
-
-    fn status(&self) -> Option<&'static str> {
-        Some(match self.row()?.entries_status {
-            EntriesStatus::Verified => "verified",
-            EntriesStatus::Unverified(_) => "unverified",
-        })
+        self.row.map_or(Cell::default(), |row| of_figure(row, cell))
     }
 
     /// Why a record failed.
     pub fn failure(&self) -> Option<&'a Failure> {
-        self.row()?.figure.as_ref().err()
+        self.row?.figure.as_ref().err()
     }
 
-    fn error(&self) -> Option<String> {
-        match self {
-            Line::Record(_) => self.failure().map(|failure| failure.message.clone()),
-            Line::Derived(row) => row.value.as_ref().err().cloned(),
-        }
+    fn counted(&self) -> Option<&'a Entries> {
+        let row = self.row?;
+        row.entries.as_ref().filter(|_| row.entries_status == EntriesStatus::Verified)
     }
+
+    fn status(&self) -> Option<&'static str> {
+        Some(match self.row?.entries_status {
+            EntriesStatus::Verified => "verified",
+            EntriesStatus::Unverified(_) => "unverified",
+        })
+    }
+}
+
+/// A cell of a record's figure; a dash where it failed.
+fn of_figure(row: &Row, cell: impl Fn(&Figure) -> Cell) -> Cell {
+    row.figure.as_ref().map_or(Cell::styled("-", Style::Faint), cell)
 }
 
 fn time(ns: Option<f64>) -> Cell {
@@ -264,6 +204,9 @@ fn split_cell(split: UserShare) -> Cell {
 }
 
 fn entries_cell(row: &Row) -> Cell {
+    if let Err(failure) = &row.figure {
+        return Cell::styled(failure.message.clone(), Style::Bad);
+    }
     match (&row.entries, &row.entries_status) {
         (Some(counted), EntriesStatus::Verified) if counted.total() == 0.0 => Cell::styled("none", Style::Good),
         (Some(counted), EntriesStatus::Verified) => Cell::from(entries(counted)),

@@ -2,7 +2,7 @@
 
 use crate::model::Case;
 use crate::report::run::columns::{Line, environments};
-use crate::report::study::{self, Scaled};
+use crate::report::study::Scaled;
 use crate::report::{Cell, Spec, Style, Table};
 use crate::summary::{Row, Summary};
 use indexmap::IndexMap;
@@ -11,21 +11,22 @@ use indexmap::IndexMap;
 pub const MOST_ENVIRONMENTS: usize = 32;
 
 /// The lines of one case, or of what is derived, whatever they run in.
-type Group<'a> = Vec<Line<'a>>;
+type Group<'a> = Vec<&'a Line<'a>>;
 
 /// The table for people, without title and notes; `lines` in the order to be shown.
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
-    let mut specs = vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), Line::name))];
+    let mut specs =
+        vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
     for environment in environments(summary) {
         let there = move |group: &Group, cell: &dyn Fn(&Line) -> Cell| {
-            group.iter().find(|line| line.environment() == environment).map_or(Cell::default(), cell)
+            group.iter().find(|line| line.environment == environment).map_or(Cell::default(), |line| cell(line))
         };
         specs.push(Spec::right(&format!("{environment} ns/op"), move |group| there(group, &cost)));
         specs.push(Spec::right("±", move |group| there(group, &precision)).expendable(2));
         specs.extend(scaled.as_ref().map(|scaled| {
             let heading = format!("{environment} {}", scaled.heading());
-            Spec::right(&heading, move |group| there(group, &|line| line.scaled(scaled))).expendable(1)
+            Spec::right(&heading, move |group| there(group, &|line| scaled.cell(line.scale, line.time))).expendable(1)
         }));
     }
     specs.push(Spec::left("kernel entries", entries_cell).wrapping());
@@ -33,33 +34,32 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
 }
 
 /// Neighbours or not, those of one case together, in the order of the first of each.
-fn grouped<'a>(lines: &[Line<'a>]) -> Vec<Group<'a>> {
+fn grouped<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
     let mut groups: IndexMap<_, Group> = IndexMap::new();
-    lines.iter().for_each(|line| groups.entry(key(line)).or_default().push(*line));
+    lines.iter().for_each(|line| groups.entry(key(line)).or_default().push(line));
     groups.into_values().collect()
 }
 
 /// What is equal of lines that differ in their environment alone.
-fn key(line: &Line) -> (Option<u8>, Case) {
-    match line {
-        Line::Record(row) => (None, Case { environment: String::new(), ..row.case.clone() }),
-        Line::Derived(row) => (Some(row.combination as u8), study::derived_case(row)),
-    }
+fn key(line: &Line) -> (&'static str, Case) {
+    let derived = || Case { name: Some(line.label.to_string()), params: line.params.clone(), ..Case::native("") };
+    let case = line.row.map_or_else(derived, |row| row.case.clone());
+    (line.kind, Case { environment: String::new(), ..case })
 }
 
 /// The columns are narrow: a word, and the reason below the table.
 fn cost(line: &Line) -> Cell {
-    line.failure().map_or_else(|| line.cost(), |_| Cell::styled("failed", Style::Bad))
+    line.failure().map_or_else(|| line.cost.clone(), |_| Cell::styled("failed", Style::Bad))
 }
 
 fn precision(line: &Line) -> Cell {
-    line.failure().map_or_else(|| line.precision(), |_| Cell::default())
+    line.failure().map_or_else(|| line.precision.clone(), |_| Cell::default())
 }
 
 /// The entries once where all environments agree, else those of each.
 fn entries_cell(group: &Group) -> Cell {
     let counted = group.iter().filter(|line| line.failure().is_none());
-    let cells: Vec<(&str, Cell)> = counted.map(|line| (line.environment(), line.entries())).collect();
+    let cells: Vec<(&str, Cell)> = counted.map(|line| (line.environment, line.entries.clone())).collect();
     match cells.first() {
         None => Cell::default(),
         Some((_, first)) if cells.iter().all(|(_, cell)| cell == first) => first.clone(),
