@@ -1,7 +1,7 @@
 //! The tables of a comparison. Of two files a row holds both costs and the ratio; of more, costs and ratios are two tables,
 //! which are split where the screen is narrow. A study's scales make a table each, as its article has them.
 
-use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, Mark, Verdict};
+use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
 use crate::model::{Combination, Scale};
 use crate::report::comparison::cautions;
 use crate::report::comparison::notes::{growth, notes};
@@ -52,19 +52,9 @@ fn cautions(comparison: &Comparison) -> Vec<String> {
 /// All tables of `comparison`, in order.
 pub fn tables(comparison: &Comparison) -> Vec<Table> {
     let names = Names::of(comparison);
-    let groups = groups(comparison);
-    let pair = comparison.columns.len() == 2;
-    let mut tables: Vec<Table> =
-        groups
-            .iter()
-            .map(|(key, group)| {
-                if pair {
-                    pair_table(comparison, &names, key, group)
-                } else {
-                    cost_table(comparison, &names, key, group)
-                }
-            })
-            .collect();
+    let groups = groups(comparison, &names);
+    let table = if comparison.columns.len() == 2 { pair_table } else { cost_table };
+    let mut tables: Vec<Table> = groups.iter().map(|(key, group)| table(comparison, key, group)).collect();
     if comparison.columns.len() > 2 && !comparison.rows.is_empty() {
         tables.push(ratio_table(comparison, &names));
     }
@@ -77,18 +67,33 @@ pub fn tables(comparison: &Comparison) -> Vec<Table> {
 /// Calls and unit of a scale; `None` for nanoseconds per operation.
 type Group = Option<(u64, String)>;
 
+/// A row of the tables of costs.
+struct Line<'a> {
+    name: Cell,
+    /// One for each file.
+    costs: Vec<Cell>,
+    /// One for each file; empty for what is derived.
+    verdicts: &'a [Verdict],
+}
+
 /// The rows that are shown in one unit, behind them those that are derived.
-fn groups(comparison: &Comparison) -> IndexMap<Group, Vec<Line<'_>>> {
+fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
     let key = |scale: Option<&Scale>| scale.map(|scale| (scale.calls, scale.unit.clone()));
+    let files = 0..comparison.columns.len();
     let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
     for row in &comparison.rows {
-        groups.entry(key(words::scale(comparison, row))).or_default().push(Line::Row(row));
+        let scale = words::scale(comparison, row);
+        let costs = files.clone().map(|file| words::cost(row, file, scale)).collect();
+        let line = Line { name: names.row(row).into(), costs, verdicts: &row.verdicts };
+        groups.entry(key(scale)).or_default().push(line);
     }
     for row in &comparison.derived {
         // A ratio has no unit: it stands with the rows that it is made of.
         let first = comparison.study.as_ref().and_then(|study| study.scale(&row.of[0]));
         let scale = if row.combination == Combination::Ratio { first } else { row.scale.as_ref() };
-        groups.entry(key(scale)).or_default().push(Line::Derived(row));
+        let costs = files.clone().map(|file| words::derived(row, file)).collect();
+        let line = Line { name: Cell::styled(names.derived(row), Style::Heading), costs, verdicts: &[] };
+        groups.entry(key(scale)).or_default().push(line);
     }
     groups
 }
@@ -105,60 +110,31 @@ fn label(comparison: &Comparison, column: usize) -> &str {
     &comparison.columns[column].label
 }
 
-/// What one row of the tables of costs is of.
-enum Line<'a> {
-    Row(&'a ComparedRow),
-    Derived(&'a ComparedDerived),
-}
-
-impl Line<'_> {
-    fn name(&self, names: &Names) -> Cell {
-        match self {
-            Line::Row(row) => Cell::from(names.row(row)),
-            Line::Derived(row) => Cell::styled(names.derived(row), Style::Heading),
-        }
-    }
-
-    fn cost(&self, comparison: &Comparison, column: usize) -> Cell {
-        match self {
-            Line::Row(row) => words::cost(row, column, words::scale(comparison, row)),
-            Line::Derived(row) => words::derived(row, column),
-        }
-    }
-
-    /// A cell of the verdict on `column`; none for derived rows.
-    fn said(&self, column: usize, cell: impl Fn(&Verdict) -> Cell) -> Cell {
-        match self {
-            Line::Row(row) => cell(&row.verdicts[column]),
-            Line::Derived(_) => Cell::default(),
-        }
-    }
-}
-
 /// Costs by file.
-fn cost_table(comparison: &Comparison, names: &Names, group: &Group, lines: &[Line]) -> Table {
-    let mut specs = vec![Spec::left("operation", |line: &Line| line.name(names))];
+fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
+    let mut specs = vec![Spec::left("operation", |line: &Line| line.name.clone())];
     specs.extend((0..comparison.columns.len()).map(|column| cost_column(comparison, column)));
     Table::of(&specs, lines).titled(unit(group))
 }
 
-fn cost_column<'a, 'l>(comparison: &'a Comparison, column: usize) -> Spec<'a, Line<'l>> {
-    Spec::right(label(comparison, column), move |line: &Line| line.cost(comparison, column))
+fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line<'l>> {
+    Spec::right(label(comparison, column), move |line: &Line| line.costs[column].clone())
 }
 
 /// Both costs, the ratio and what is said of it.
-fn pair_table(comparison: &Comparison, names: &Names, group: &Group, lines: &[Line]) -> Table {
+fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let other = 1 - comparison.baseline;
     let relative =
         |verdict: &Verdict| verdict.relative().map_or(Cell::default(), |r| Cell::number(words::number(r), r));
+    let said = |line: &Line, cell: &dyn Fn(&Verdict) -> Cell| line.verdicts.get(other).map_or(Cell::default(), cell);
     let specs = [
-        Spec::left("operation", |line: &Line| line.name(names)).wrapping(),
+        Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
         cost_column(comparison, comparison.baseline),
         cost_column(comparison, other),
-        Spec::right("ratio", |line: &Line| line.said(other, words::ratio)),
-        Spec::right("95% interval", |line: &Line| line.said(other, words::interval)).expendable(2),
-        Spec::left("verdict", |line: &Line| line.said(other, words::mark)),
-        Spec::right("/getppid", |line: &Line| line.said(other, relative))
+        Spec::right("ratio", |line: &Line| said(line, &words::ratio)),
+        Spec::right("95% interval", |line: &Line| said(line, &words::interval)).expendable(2),
+        Spec::left("verdict", |line: &Line| said(line, &words::mark)),
+        Spec::right("/getppid", |line: &Line| said(line, &relative))
             .expendable(1)
             .shown_if(reference_moved(comparison, other)),
     ];
