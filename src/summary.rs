@@ -5,7 +5,7 @@ mod warning;
 
 pub use warning::{RunWarning, StateChange, Warning};
 
-use crate::derive::{DerivedRow, MOST_ROWS, derive};
+use crate::derive::{DerivedRow, MOST_ROWS, Value, derive};
 use crate::model::{
     self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, REFERENCE,
     Record, Role, Run, SPIN, StudyView,
@@ -58,6 +58,11 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// The median and its interval, in nanoseconds.
+    pub fn value(&self) -> Value {
+        Value { value: self.median.0, low_high: self.interval.map(|i| (i.low, i.high)) }
+    }
+
     /// Half the interval's width in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)

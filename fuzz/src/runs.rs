@@ -8,7 +8,7 @@ use syscost::compare::{Column, Options, Selection, compare};
 use syscost::fit::families;
 use syscost::import::Kind;
 use syscost::model::Run;
-use syscost::report::portrait::Portrait;
+use syscost::report::Portrait;
 use syscost::report::{self, ExportFormat, Format, Screen, Sort, ViewKind, html};
 use syscost::store::{self, Stored};
 use syscost::summary::summarize;

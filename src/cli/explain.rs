@@ -122,11 +122,9 @@ fn one(
     let explanation = explain::explain(session.workers(), &planned[0], operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let cost = costs(session, planned)?.remove(0);
-    let words = cost.as_ref().map_or_else(|reason| format!("not measured: {reason}"), Cost::words);
     match args.format {
         Format::Json => json(&OneJson { schema: SCHEMA, explanation: &explanation, cost: cost.ok() }, out),
-        Format::Markdown => explain::write_markdown(&explanation, &words, out),
-        Format::Text | Format::Csv => explain::write_text(&explanation, &words, screen, out),
+        format => report::write_explanation(&explanation, &cost, format, screen, out),
     }
 }
 
@@ -147,11 +145,11 @@ fn variants(
     let variants: Vec<Variant> = with_cost
         .map(|((o, explained), cost)| Variant { operation: o.id.clone(), cost: cost.ok(), explained })
         .collect();
-    let answer = explain::answer(&variants);
+    let answer = report::variants_answer(&variants);
     if args.format == Format::Json {
         return json(&VariantsJson::new(family, &variants, &answer), out);
     }
-    let mut table = explain::table(family, &variants);
+    let mut table = report::variant_table(family, &variants);
     if !answer.is_empty() {
         table.notes.push(answer);
     }

@@ -1,14 +1,12 @@
 //! `syscost list`: the catalogue.
 
-mod long;
-
 use super::error::usage;
 use super::exit::Exit;
 use super::{complete, terminal};
 use crate::clean;
 use crate::model::Operation;
 use crate::plan::{Study, like};
-use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_table};
+use crate::report::{Cell, Format, Screen, Spec, Style, Table, wrapped, write_lines, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use serde_json::json;
@@ -56,7 +54,7 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     let chosen = usage(like(&catalogue, &args.patterns))?;
     match args.format {
         Format::Json => write_json(&chosen, out)?,
-        Format::Text if args.long => long::write(&chosen, terminal::screen(), out)?,
+        Format::Text if args.long => write_long(&chosen, terminal::screen(), out)?,
         Format::Text => write_short(&chosen, terminal::screen(), out)?,
         format => write_table(&table(&chosen), format, terminal::screen(), out)?,
     }
@@ -77,6 +75,29 @@ fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -
     let notes = vec![count(operations), "-l shows kernel entries and parameters".to_string()];
     let table = Table::of(&specs, operations).noted(notes);
     write_table(&table, Format::Text, Screen { width: None, ..screen }, out)
+}
+
+/// Indents a text below the id that it is about.
+const INDENT: &str = "    ";
+
+/// All there is to say about each operation; lines are broken between words only.
+fn write_long(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let width = screen.width.map_or(usize::MAX, usize::from).saturating_sub(INDENT.len());
+    for operation in operations {
+        write_lines([&operation.id], out)?;
+        let lines = texts(operation).into_iter().flat_map(|text| wrapped(&text, width, "  "));
+        write_lines(lines.map(|line| format!("{INDENT}{line}")), out)?;
+        writeln!(out)?;
+    }
+    write_lines([count(operations)], out)
+}
+
+fn texts(operation: &Operation) -> Vec<String> {
+    let prepares = operation.prepares.to_string();
+    let mut texts = vec![what(operation).text, format!("kernel entries: {}", entries(operation))];
+    texts.extend((!prepares.is_empty()).then(|| format!("untimed before each iteration: {prepares}")));
+    texts.extend(operation.params.iter().map(|p| format!("--param {}={}: {}", p.name, p.default, p.what)));
+    texts
 }
 
 /// What one iteration is, or which systems have it.

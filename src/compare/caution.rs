@@ -1,5 +1,5 @@
 //! What makes a comparison unfair, or must be known to read it, as values. Plain data; `cautions` finds them, and
-//! `report::caution_words` has the words. Columns are indices.
+//! `report::comparison::cautions` has the words. Columns are indices.
 
 use super::conditions::Known;
 use super::verdict::Ratio;

@@ -8,25 +8,20 @@ mod listing;
 mod record;
 mod route;
 mod symbols;
-mod text;
-mod variants;
 mod verdict;
 
 #[doc(hidden)]
 pub use listing::functions;
-pub use listing::{Function, Gate, Instruction, Role};
+pub use listing::{Flow, Function, Gate, Instruction, Role};
 #[doc(hidden)]
 pub use symbols::Symbols;
-pub use text::{write_markdown, write_text};
-pub use variants::{Cost, Variant, answer, table};
 pub use verdict::{Answer, GateUse, Verdict};
 
-use crate::model::{Entries, EntriesStatus, Failure, Operation, Planned};
+use crate::model::{Entries, EntriesStatus, Failure, Nanos, Operation, Planned};
 use crate::proof::{self, Proof};
 use crate::runner::Workers;
 #[doc(hidden)]
 pub use iteration::Iteration;
-use listing::Flow;
 use record::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -65,6 +60,23 @@ pub struct Code {
     pub callee_bytes: u64,
     /// In the order of their first execution.
     pub functions: Vec<Function>,
+}
+
+/// One operation of a family, and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    pub operation: String,
+    pub cost: Option<Cost>,
+    pub explained: Result<Explanation, Failure>,
+}
+
+/// Time per iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    #[serde(rename = "ns")]
+    pub time: Nanos,
+    /// How often the time of an empty call goes into it; `None` where that was not measured.
+    pub times_empty_call: Option<f64>,
 }
 
 /// Finds out what one iteration of `case` really does.

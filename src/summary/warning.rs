@@ -1,4 +1,4 @@
-//! What is doubtful about a run or a row, as values. The words are in `report::warning_words`.
+//! What is doubtful about a run or a row, as values. The words are in `report::run::warnings`.
 
 use std::ops::Range;
 
