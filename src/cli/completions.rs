@@ -2,6 +2,9 @@
 
 use super::complete;
 use super::exit::Exit;
+use crate::compare::Comparison;
+use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
+use crate::store;
 use anyhow::Result;
 use std::io::Write;
 
@@ -46,13 +49,13 @@ pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit> {
 
 pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let schema = match args.kind {
-        SchemaKind::Summary => crate::report::schema(),
-        SchemaKind::Result => crate::store::schema(),
-        SchemaKind::Comparison => crate::report::comparison_schema(),
-        SchemaKind::History => crate::report::history_schema(),
-        SchemaKind::Profile => crate::store::profile::schema(),
-        SchemaKind::ProfileSummary => crate::report::profile_summary_schema(),
-        SchemaKind::Attribution => crate::report::attribution_schema(),
+        SchemaKind::Summary => json_schema::<SummaryDocument>(),
+        SchemaKind::Result => store::schema(),
+        SchemaKind::Comparison => json_schema::<Comparison>(),
+        SchemaKind::History => json_schema::<HistoryDocument>(),
+        SchemaKind::Profile => store::profile::schema(),
+        SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),
+        SchemaKind::Attribution => json_schema::<AttributionDocument>(),
     };
     serde_json::to_writer_pretty(&mut *out, &schema)?;
     writeln!(out)?;

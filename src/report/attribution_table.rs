@@ -3,7 +3,7 @@
 
 use super::attribution_words::{range, seconds};
 use super::numbers::{percent, significant, thousands};
-use super::{Cell, Format, Screen, Spec, Table, class_words, write_table};
+use super::{AttributionDocument, Cell, Format, Screen, Spec, Table, class_words, write_json, write_table};
 use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
 use crate::attribute::change::{Change, ChangeRow, Line};
@@ -20,8 +20,8 @@ pub struct Top {
     pub changes: usize,
 }
 
-/// Writes an attribution. Text and Markdown have a table for each question, CSV one table of all figures, JSON is
-/// `syscost.attribution/1`.
+/// Writes an attribution. Text and Markdown have a table for each question, CSV one table of all figures, JSON is the
+/// analysis itself.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -32,7 +32,7 @@ pub fn write_attribution(
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        Format::Json => return super::json_attribution::write(profile, found, out),
+        Format::Json => return write_json(&AttributionDocument { command: &profile.command, found }, out),
         Format::Csv => return super::csv::write(&super::attribution_csv::records(found), out),
         Format::Text | Format::Markdown => {}
     }

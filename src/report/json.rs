@@ -1,192 +1,189 @@
-//! The summary as one JSON document, schema `syscost.summary/1`. FORMAT.md documents it; fields are only ever added.
+//! JSON documents: analysis types as they stand, with the name of their schema. FORMAT.md documents them; within a version
+//! fields are only ever added. Files have wire types of their own, in `store`.
 
-use super::json_fits::{CrossoverDocument, FitDocument, crossovers, fits};
-use super::json_study::{self, DerivedDocument, ScaledDocument, StudyDocument};
-use crate::fit::families;
-use crate::model::{Entries, EntriesStatus, FailureKind, Host, Run, StudyView};
-use crate::summary::{Figure, Row, Summary};
+use super::profile_words;
+use crate::attribute::Attribution;
+use crate::compare::Comparison;
+use crate::compare::history::Machine;
+use crate::fit::{Family, families};
+use crate::model::{By, CallCount, ProcessGroup, Profile, Run};
+use crate::summary::Summary;
 use anyhow::Result;
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io::Write;
 
-/// What `--format json` prints.
-#[derive(Serialize, JsonSchema)]
-pub struct SummaryDocument {
-    /// `syscost.summary/1`
+/// What is printed as JSON.
+pub trait Document: Serialize {
+    /// Name and version: `syscost.summary/2`.
+    const SCHEMA: &'static str;
+}
+
+#[derive(Serialize)]
+struct Named<'a, T> {
     schema: &'static str,
-    tool: Tool,
-    /// The study that named the cases; null where the command line did.
-    study: Option<StudyDocument>,
-    host: Host,
-    /// Seconds since 1970-01-01 UTC.
-    started_unix_s: u64,
-    /// Wall time of the measurement in seconds.
-    elapsed_s: f64,
-    /// Seed of all random orders.
-    seed: u64,
-    /// False where the run was interrupted.
-    complete: bool,
-    /// What concerns all records.
-    warnings: Vec<String>,
-    /// What was asked for.
-    records: Vec<RecordDocument>,
-    /// What the study makes of two records each.
-    derived: Vec<DerivedDocument>,
-    /// What every run measures beside it.
-    baselines: Vec<RecordDocument>,
-    /// Cost models: one for each strategy and parameter that was measured at two values or more.
-    fits: Vec<FitDocument>,
-    /// Where one strategy overtakes another, for each two strategies with two values of a parameter in common.
-    crossovers: Vec<CrossoverDocument>,
+    #[serde(flatten)]
+    document: &'a T,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct Tool {
-    name: String,
-    version: String,
-    /// The compiler that built the probe.
-    compiler: String,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct RecordDocument {
-    /// Id of the operation, or text of the snippet.
-    operation: String,
-    /// The name that a study gives it.
-    name: Option<String>,
-    /// Language of a snippet.
-    language: Option<String>,
-    /// How the probe was built and started.
-    environment: String,
-    /// All parameters it was measured with.
-    params: BTreeMap<String, u64>,
-    /// Unit of median, low, high, best and net: `ns`, per iteration.
-    unit: &'static str,
-    /// Median over all batches; null where the case failed.
-    median: Option<f64>,
-    /// Lower end of the median's interval of at least 95%.
-    low: Option<f64>,
-    /// Upper end of it.
-    high: Option<f64>,
-    /// Smallest sample.
-    best: Option<f64>,
-    /// Median minus that of the empty loop.
-    net: Option<f64>,
-    /// Median in units of an empty function call.
-    times_empty_call: Option<f64>,
-    /// The median as the time of so many calls; absent without a scale.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scaled: Option<ScaledDocument>,
-    /// Batches that the figures rest on.
-    samples: usize,
-    /// User mode's share of the CPU time, 0 to 1; null where it is not known well enough.
-    user_share: Option<f64>,
-    /// Standard error of `user_share`.
-    user_share_error: Option<f64>,
-    /// Kernel entries per iteration by name; null where they could not be counted.
-    #[schemars(with = "Option<BTreeMap<String, f64>>")]
-    entries: Option<Entries>,
-    /// `verified` or `unverified`.
-    entries_status: &'static str,
-    /// In words.
-    warnings: Vec<String>,
-    /// Why there are no figures; absent where there are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorDocument>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ErrorDocument {
-    /// `unsupported`, `failed`, `timeout`, `crashed`, `start` or `interrupted`.
-    kind: &'static str,
-    /// One line, with the errno name where a call failed.
-    message: String,
-}
-
-/// Writes the document of `run`, which `summary` sums up.
+/// Writes `document`.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write_summary(run: &Run, summary: &Summary, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &document(run, summary))?;
+pub fn write_json<T: Document>(document: &T, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Named { schema: T::SCHEMA, document })?;
     Ok(writeln!(out)?)
 }
 
-/// The JSON Schema of the document.
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(SummaryDocument).to_value()
+/// The JSON Schema of what [`write_json`] writes of a `T`.
+pub fn json_schema<T: Document + JsonSchema>() -> serde_json::Value {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    schema["properties"]["schema"] = serde_json::json!({"const": T::SCHEMA});
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.push("schema".into());
+    }
+    schema
 }
 
-fn document(run: &Run, summary: &Summary) -> SummaryDocument {
-    let families = families(run);
-    SummaryDocument {
-        schema: "syscost.summary/1",
-        tool: Tool {
-            name: run.tool.name.clone(),
-            version: run.tool.version.clone(),
-            compiler: run.tool.compiler.clone(),
-        },
-        study: summary.study.as_ref().map(json_study::study),
-        host: run.host.clone(),
-        started_unix_s: run.started_unix_s,
-        elapsed_s: run.elapsed_s,
-        seed: run.seed,
-        complete: run.complete,
-        warnings: summary.warnings.iter().map(ToString::to_string).collect(),
-        records: summary.rows.iter().map(|row| record(row, summary.study.as_ref())).collect(),
-        derived: summary.derived.iter().map(json_study::derived).collect(),
-        baselines: summary.baselines.iter().map(|row| record(row, None)).collect(),
-        fits: fits(&families),
-        crossovers: crossovers(&families),
+/// A run in results, without its samples.
+#[derive(Serialize, JsonSchema)]
+pub struct SummaryDocument<'a> {
+    #[serde(flatten)]
+    run: &'a Run,
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// Cost over each parameter that was measured at two values or more.
+    fits: Vec<Family<'a>>,
+}
+
+impl<'a> SummaryDocument<'a> {
+    /// `summary` is that of `run`.
+    pub fn new(run: &'a Run, summary: &'a Summary) -> SummaryDocument<'a> {
+        SummaryDocument { run, summary, fits: families(run) }
     }
 }
 
-fn record(row: &Row, study: Option<&StudyView>) -> RecordDocument {
-    let figure: Option<&Figure> = row.figure.as_ref().ok();
-    let interval = figure.and_then(|f| f.interval);
-    let split = figure.and_then(|f| f.user_share);
-    RecordDocument {
-        operation: row.case.operation.clone(),
-        name: row.case.name.clone(),
-        language: row.case.language.clone(),
-        environment: row.case.environment.clone(),
-        params: row.case.effective_params(),
-        unit: "ns",
-        median: figure.map(|f| f.median.0),
-        low: interval.map(|i| i.low),
-        high: interval.map(|i| i.high),
-        best: figure.and_then(|f| f.best).map(|best| best.0),
-        net: figure.and_then(|f| f.net).map(|net| net.0),
-        times_empty_call: figure.and_then(|f| f.times_empty_call),
-        scaled: json_study::scaled(study, row),
-        samples: figure.map_or(0, |f| f.samples),
-        user_share: split.map(|split| split.share),
-        user_share_error: split.map(|split| split.standard_error),
-        entries: row.entries.clone(),
-        entries_status: status(&row.entries_status),
-        warnings: row.warnings.iter().map(|w| w.to_string()).collect(),
-        error: row.figure.as_ref().err().map(|f| ErrorDocument { kind: kind(f.kind), message: f.message.clone() }),
+impl Document for SummaryDocument<'_> {
+    const SCHEMA: &'static str = "syscost.summary/2";
+}
+
+impl Document for Comparison {
+    const SCHEMA: &'static str = "syscost.comparison/2";
+}
+
+/// Machines over time.
+#[derive(Serialize, JsonSchema)]
+pub struct HistoryDocument<'a> {
+    /// Changes of up to this share are none.
+    pub margin: f64,
+    /// By host name.
+    pub machines: &'a [Machine],
+}
+
+impl Document for HistoryDocument<'_> {
+    const SCHEMA: &'static str = "syscost.history/2";
+}
+
+/// What a profile adds up to: a profile counts by process, call and class, and no analysis holds the sums together.
+#[derive(Serialize, JsonSchema)]
+pub struct ProfileDocument<'a> {
+    #[serde(flatten)]
+    profile: &'a Profile,
+    /// All calls together.
+    total: Sum,
+    /// One a system call, the most expensive first.
+    calls: Vec<Call>,
+    /// One a process name, in the order of the profile.
+    processes: Vec<Process<'a>>,
+    /// Counts that contradict each other.
+    doubts: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Sum {
+    #[serde(flatten)]
+    count: CallCount,
+    /// Between entry and return, whether its split is known or not.
+    elapsed_ns: Option<u64>,
+    /// Elapsed time per call.
+    mean_ns: Option<f64>,
+    /// Elapsed time as a share of wall time; above 1 where threads overlap.
+    wall_share: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Call {
+    #[serde(flatten)]
+    sum: Sum,
+    /// Median of the elapsed time per call.
+    p50_ns: Option<f64>,
+    /// Its 99th percentile.
+    p99_ns: Option<f64>,
+    /// The same by class, the most expensive first.
+    classes: Vec<Sum>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Process<'a> {
+    #[serde(flatten)]
+    group: &'a ProcessGroup,
+    #[serde(flatten)]
+    sum: Sum,
+}
+
+impl Document for ProfileDocument<'_> {
+    const SCHEMA: &'static str = "syscost.profile-summary/2";
+}
+
+impl<'a> ProfileDocument<'a> {
+    pub fn new(profile: &'a Profile) -> ProfileDocument<'a> {
+        let sums = |by| profile.totals(by).into_iter().map(|total| Sum::new(profile, total.count));
+        let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
+        sums(By::Class).for_each(|sum| classes.entry(sum.count.call.clone()).or_default().push(sum));
+        let mut call = |sum: Sum| {
+            let quantile = |share| profile.duration_ns(&sum.count.call, share);
+            let (p50_ns, p99_ns) = (quantile(0.5), quantile(0.99));
+            Call { p50_ns, p99_ns, classes: classes.remove(&sum.count.call).unwrap_or_default(), sum }
+        };
+        ProfileDocument {
+            profile,
+            total: Sum::new(profile, profile.all_calls()),
+            calls: sums(By::Call).map(&mut call).collect(),
+            processes: profile.groups.iter().map(|group| Process { group, sum: Sum::of(profile, group) }).collect(),
+            doubts: profile_words::doubts(profile),
+        }
     }
 }
 
-fn status(status: &EntriesStatus) -> &'static str {
-    match status {
-        EntriesStatus::Verified => "verified",
-        EntriesStatus::Unverified(_) => "unverified",
+impl Sum {
+    fn new(profile: &Profile, count: CallCount) -> Sum {
+        let wall = profile.usage.wall_ns.filter(|wall| *wall > 0);
+        let elapsed_ns = count.elapsed_ns();
+        let wall_share = elapsed_ns.zip(wall).map(|(elapsed, wall)| elapsed as f64 / wall as f64);
+        Sum { elapsed_ns, mean_ns: count.mean_ns(), wall_share, count }
+    }
+
+    fn of(profile: &Profile, group: &ProcessGroup) -> Sum {
+        let mut all = CallCount::default();
+        group.calls.iter().for_each(|count| all.add(count));
+        Sum::new(profile, all)
     }
 }
 
-fn kind(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::Unsupported => "unsupported",
-        FailureKind::Failed => "failed",
-        FailureKind::Timeout => "timeout",
-        FailureKind::Crashed => "crashed",
-        FailureKind::Start => "start",
-        FailureKind::Interrupted => "interrupted",
-    }
+/// An attribution beside the command that it is of.
+#[derive(Serialize, JsonSchema)]
+pub struct AttributionDocument<'a> {
+    /// The profile's command; empty where it is not known.
+    pub command: &'a [String],
+    #[serde(flatten)]
+    pub found: &'a Attribution,
+}
+
+impl Document for AttributionDocument<'_> {
+    const SCHEMA: &'static str = "syscost.attribution/2";
 }
 
 #[cfg(test)]
@@ -194,21 +191,21 @@ mod tests {
     use super::*;
     use crate::fit::synthetic::{Noise, run};
     use crate::summary::summarize;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_document_holds_models_and_crossovers_and_keeps_its_schema() {
         let sizes = [1, 10, 100, 1000];
         let run = run(&[("io.a", &sizes, &|_| 100.0), ("io.b", &sizes, &|x| x as f64)], 12, Noise::NONE);
         let mut text = Vec::new();
-        write_summary(&run, &summarize(&run), &mut text).unwrap();
-        let document: serde_json::Value = serde_json::from_slice(&text).unwrap();
-        assert!(jsonschema::is_valid(&schema(), &document));
-        assert_eq!(
-            (document["fits"][0]["operation"].as_str(), document["fits"][0]["fixed"].as_f64()),
-            (Some("io.a"), Some(100.0))
-        );
-        let crossover = &document["crossovers"][0];
-        assert_eq!((crossover["cheaper_below"].as_str(), crossover["cheaper_above"].as_str()), (Some("b"), Some("a")));
-        assert!((crossover["at"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{crossover}");
+        write_json(&SummaryDocument::new(&run, &summarize(&run)), &mut text).unwrap();
+        let document: Value = serde_json::from_slice(&text).unwrap();
+        assert!(jsonschema::is_valid(&json_schema::<SummaryDocument>(), &document));
+        let fit = &document["fits"][0];
+        assert_eq!((&fit["parameter"], &fit["strategies"][0]["operation"]), (&json!("size"), &json!("io.a")));
+        assert_eq!(fit["strategies"][0]["fixed"]["ns"], 100.0);
+        let crossing = &fit["comparisons"][0]["verdict"]["crossings"][0];
+        assert_eq!((&crossing["faster_below"], &crossing["faster_above"]), (&json!(1), &json!(0)));
+        assert!((crossing["at"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{crossing}");
     }
 }

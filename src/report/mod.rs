@@ -1,6 +1,6 @@
 //! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
 //!
-//! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes summaries of runs,
+//! `Table` is what every command hands over; `text`, `markdown`, `csv` write it. `json` writes documents,
 //! `cmpthese` writes them as Perl's Benchmark does, `export` for other programs. `html` is a page of its own: `figures` are
 //! what it draws, `svg` how.
 
@@ -15,8 +15,6 @@ mod class_words;
 mod cmpthese;
 mod comparison_csv;
 mod comparison_history;
-mod comparison_history_json;
-mod comparison_json;
 mod comparison_notes;
 mod comparison_table;
 mod comparison_words;
@@ -32,10 +30,6 @@ mod fit_words;
 mod highlights;
 pub mod html;
 mod json;
-mod json_attribution;
-mod json_fits;
-mod json_profile;
-mod json_study;
 mod markdown;
 pub mod markup;
 pub mod numbers;
@@ -61,14 +55,12 @@ pub use cell::{Align, Cell, Column, Style};
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use comparison_csv::write_comparison_csv;
 pub use comparison_history::{write_history, write_history_csv};
-pub use comparison_history_json::{HistoryDocument, history_schema, write_history_json};
-pub use comparison_json::{ComparisonDocument, comparison_schema, write_comparison_json};
 pub use comparison_notes::growth_lines;
 pub use comparison_table::write_comparison;
 pub use export::{ExportFormat, RunFormat, write_export};
-pub use json::{SummaryDocument, schema, write_summary};
-pub use json_attribution::schema as attribution_schema;
-pub use json_profile::schema as profile_summary_schema;
+pub use json::{
+    AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
+};
 pub use parameter_table::{pages, parameter_table};
 pub use plot::plot;
 pub use profile_table::{profile_table, write_profile};

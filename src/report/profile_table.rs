@@ -2,18 +2,20 @@
 //! accounting below. `cli::show` and `cli::trace` call it by `write_profile`.
 
 use super::numbers::{significant, thousands};
-use super::{Cell, Format, Records, Screen, Spec, Table, class_words, profile_words, write_table};
+use super::{
+    Cell, Format, ProfileDocument, Records, Screen, Spec, Table, class_words, profile_words, write_json, write_table,
+};
 use crate::model::{By, CallCount, Profile, Total};
 use anyhow::Result;
 use std::io::Write;
 
-/// Writes a profile with rows told apart `by`. JSON is `syscost.profile-summary/1`, which has them all.
+/// Writes a profile with rows told apart `by`. JSON has them all.
 ///
 /// # Errors
 /// When `out` cannot be written.
 pub fn write_profile(profile: &Profile, by: By, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Json => super::json_profile::write(profile, out),
+        Format::Json => write_json(&ProfileDocument::new(profile), out),
         format => write_table(&profile_table(profile, by), format, screen, out),
     }
 }
