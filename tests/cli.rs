@@ -332,6 +332,15 @@ fn expect_valid(schema: &str, text: &str) {
 fn documents_are_valid_by_their_schemas() {
     expect_valid("summary-2.json", &stdout(&REAL.output));
     expect_valid("summary-2.json", &printed("80", &["show", &kept(), "--format", "json"]));
+    let documents: [(&str, &[&str]); 4] = [
+        ("list", &["list"]),
+        ("languages", &["list", "--languages"]),
+        ("studies", &["list", "--studies"]),
+        ("doctor", &["doctor"]),
+    ];
+    for (name, arguments) in documents {
+        expect_valid(&format!("{name}-1.json"), &printed("80", &[arguments, &["--format", "json"]].concat()));
+    }
     expect_valid("result-1.json", &REAL.file);
     expect_valid("result-1.json", &fs::read_to_string(kept()).unwrap());
 }
@@ -339,7 +348,9 @@ fn documents_are_valid_by_their_schemas() {
 #[test]
 fn schemas_are_those_that_are_kept() {
     expect_file(root().join("schema/summary-2.json"), &printed("80", &["schema", "summary"]));
-    expect_file(root().join("schema/result-1.json"), &printed("80", &["schema", "result"]));
+    for kind in ["result", "list", "languages", "studies", "doctor"] {
+        expect_file(root().join(format!("schema/{kind}-1.json")), &printed("80", &["schema", kind]));
+    }
 }
 
 /// A reader that ends before anything was printed, as `head -0` does.

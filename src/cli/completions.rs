@@ -1,7 +1,9 @@
 //! `syscost completions`: a script for a shell; `syscost schema` for the project's own checks.
 
 use super::complete;
+use super::doctor::DoctorDocument;
 use super::exit::Exit;
+use super::list::{LanguageList, OperationList, StudyList};
 use crate::compare::Comparison;
 use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
 use crate::store;
@@ -40,6 +42,10 @@ enum SchemaKind {
     Profile,
     ProfileSummary,
     Attribution,
+    List,
+    Languages,
+    Studies,
+    Doctor,
 }
 
 pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -56,6 +62,10 @@ pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
         SchemaKind::Profile => store::profile::schema(),
         SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),
         SchemaKind::Attribution => json_schema::<AttributionDocument>(),
+        SchemaKind::List => json_schema::<OperationList>(),
+        SchemaKind::Languages => json_schema::<LanguageList>(),
+        SchemaKind::Studies => json_schema::<StudyList>(),
+        SchemaKind::Doctor => json_schema::<DoctorDocument>(),
     };
     serde_json::to_writer_pretty(&mut *out, &schema)?;
     writeln!(out)?;
