@@ -18,9 +18,11 @@ use advice::Advice;
 use change::Change;
 use costs::Costs;
 use here::Here;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// All that can be said of a profile with the unit costs at hand.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Attribution {
     pub here: Here,
     /// One for each set of unit costs that was to be compared with.

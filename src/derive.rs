@@ -1,34 +1,52 @@
 //! Rows that a study makes of two others: a difference or a ratio, taken round by round, so that what disturbed both
 //! cancels. Pure; called by `summary`.
 
-use crate::model::{Case, Combination, Derived, Entries, Measurement, Outcome, Record, Role, Run, Scale, StudyView};
+use crate::model::{
+    Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale, StudyView,
+};
 use crate::stats;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// A derived row in figures, for one environment and one set of parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DerivedRow {
     pub name: String,
+    #[serde(rename = "kind")]
     pub combination: Combination,
     pub of: [String; 2],
     pub environment: String,
     pub params: BTreeMap<String, u64>,
     /// The value, or why there is none.
+    #[serde(flatten, with = "OrError::<Value, String>")]
     pub value: Result<Value, String>,
     /// The first's kernel entries minus the second's, by name, those that differ; `None` where either is not known, and
     /// for ratios.
-    pub entries: Option<Vec<(String, f64)>>,
+    pub entries: Option<Entries>,
     /// How it is shown beside nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
 }
 
 /// Nanoseconds per iteration for a difference, a plain number for a ratio.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Value {
     pub value: f64,
     /// The interval of at least 95%; `None` with too few time blocks, and for published figures.
+    #[serde(rename = "interval", serialize_with = "ends")]
+    #[schemars(with = "Option<Ends>")]
     pub low_high: Option<(f64, f64)>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Ends {
+    low: f64,
+    high: f64,
+}
+
+fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
+    low_high.map(|(low, high)| Ends { low, high }).serialize(serializer)
 }
 
 /// The derived rows of a run, from the time blocks in `range`.
@@ -107,10 +125,10 @@ fn within(m: &Measurement, range: &Range<usize>) -> Measurement {
     Measurement { blocks: m.blocks[range.start.min(end)..end].to_vec(), ..m.clone() }
 }
 
-fn difference(a: &Entries, b: &Entries) -> Vec<(String, f64)> {
+fn difference(a: &Entries, b: &Entries) -> Entries {
     let only_b = b.names().filter(|name| a.get(name) == 0.0);
     let names = a.names().chain(only_b);
-    names.map(|name| (name.to_string(), a.get(name) - b.get(name))).filter(|(_, count)| *count != 0.0).collect()
+    names.map(|name| (name.to_string(), a.get(name) - b.get(name))).collect()
 }
 
 #[cfg(test)]
@@ -163,7 +181,8 @@ mod tests {
         let (low, high) = rows[0].value.as_ref().unwrap().low_high.unwrap();
         assert_eq!(rows[0].value.as_ref().unwrap().value, 211.0);
         assert_eq!((low, high), (204.0, 218.0));
-        assert_eq!(rows[0].entries, Some(vec![("newfstatat".into(), 1.0), ("fstat".into(), -1.0)]));
+        let entries = [("newfstatat".to_string(), 1.0), ("fstat".to_string(), -1.0)];
+        assert_eq!(rows[0].entries, Some(entries.into_iter().collect()));
         assert_eq!(rows[0].scale.as_ref().unwrap().calls, 1 << 26);
         let ratio = rows[1].value.clone().unwrap();
         assert!((ratio.value - 3.0).abs() < 1e-9 && ratio.low_high.is_some());

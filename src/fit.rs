@@ -16,25 +16,30 @@ pub use line::{Coefficient, Line, Worst};
 pub use misfit::Misfit;
 pub use series::{Cost, Point, Series};
 
-use crate::model::Run;
+use crate::model::{OrError, Run};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// All strategies that were measured over one parameter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Family<'a> {
     /// The parameter's name.
     pub parameter: String,
     /// In the order of the run.
+    #[serde(rename = "strategies")]
     pub members: Vec<Member<'a>>,
     /// Pairs of members, by index.
     pub comparisons: Vec<Comparison>,
 }
 
 /// One strategy and its cost model.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Member<'a> {
+    #[serde(flatten)]
     pub series: Series<'a>,
     /// The model, or in words why there is none.
+    #[serde(flatten, with = "OrError::<Line, String>")]
     pub line: Result<Line, String>,
 }
 

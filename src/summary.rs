@@ -7,17 +7,20 @@ pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, Value, derive};
 use crate::model::{
-    self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, REFERENCE,
-    Record, Role, Run, SPIN, StudyView,
+    self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
+    REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Interval, UserShare};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A run in figures.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// What was asked for, in the order of the run.
+    #[serde(rename = "records")]
     pub rows: Vec<Row>,
     /// What every run measures, whether it was asked for or not.
     pub baselines: Vec<Row>,
@@ -30,26 +33,33 @@ pub struct Summary {
 }
 
 /// One record in figures.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
+    #[serde(flatten)]
     pub case: Case,
+    #[serde(flatten, with = "OrError::<Figure, Failure>")]
     pub figure: Result<Figure, Failure>,
     pub entries: Option<Entries>,
+    #[serde(flatten)]
     pub entries_status: EntriesStatus,
     pub warnings: Vec<Warning>,
 }
 
 /// The cost of a case.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
+    #[serde(rename = "median_ns")]
     pub median: Nanos,
     /// The smallest sample; `None` for a published figure.
+    #[serde(rename = "best_ns")]
     pub best: Option<Nanos>,
     /// Interval of the median; `None` with too few time blocks, and for a published figure.
+    #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
     /// Batches that the figure rests on; 0 for a published one.
     pub samples: usize,
     /// Median minus that of the empty loop; `None` without one. Never clamped.
+    #[serde(rename = "net_ns")]
     pub net: Option<Nanos>,
     /// Median in units of the empty function call's; `None` without one.
     pub times_empty_call: Option<f64>,
@@ -73,7 +83,7 @@ impl Figure {
 pub fn summarize(run: &Run) -> Summary {
     let (range, change) = steady_range(run);
     let derived = derive(run, &range);
-    let recorded = run.warnings.iter().cloned().map(RunWarning::Recorded);
+    let recorded = run.warnings.iter().cloned().map(|text| RunWarning::Recorded { text });
     let more_derived = (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let yardsticks = Yardsticks::of(run, range);
     let row = |record: &Record| row(record, &yardsticks);
@@ -152,7 +162,7 @@ pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
 }
 
 fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
-    let mut warnings: Vec<Warning> = record.warnings.iter().cloned().map(Warning::Recorded).collect();
+    let mut warnings: Vec<Warning> = record.warnings.iter().cloned().map(|text| Warning::Recorded { text }).collect();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
         Outcome::Measured(measurement) => figure(record, measurement, yardsticks, &mut warnings),

@@ -15,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use syscost::import::profiles::ProfileKind;
 use syscost::model::*;
+use syscost::report::{AttributionDocument, ProfileDocument, json_schema};
 use syscost::store::{self, profile};
 
 fn root() -> &'static Path {
@@ -315,14 +316,14 @@ fn a_traced_profile_is_shown_in_each_format() {
     for format in ["markdown", "csv", "json"] {
         expect(fixture(&format!("show-{format}.golden")), &printed(&["show", &path, "--format", format]));
     }
-    valid(&syscost::report::profile_summary_schema(), &printed(&["show", &path, "--format", "json"]));
+    valid(&json_schema::<ProfileDocument>(), &printed(&["show", &path, "--format", "json"]));
 }
 
 #[test]
 fn the_summary_document_has_what_other_programs_ask_for() {
     let path = fixture("traced.json").to_string_lossy().into_owned();
     let document: Value = serde_json::from_str(&printed(&["show", &path, "--format", "json"])).unwrap();
-    assert_eq!(document["schema"], "syscost.profile-summary/1");
+    assert_eq!(document["schema"], "syscost.profile-summary/2");
     let read = document["calls"].as_array().unwrap().iter().find(|call| call["name"] == "read").unwrap();
     assert_eq!((&read["calls"], &read["errors"]["EAGAIN"]), (&Value::from(20_010), &Value::from(3)));
     assert_eq!((&read["on_cpu_ns"], &read["blocked_ns"]), (&Value::from(4_020_000), &Value::from(1_500_000_000)));
@@ -433,7 +434,7 @@ fn special_lines_of_logs_are_understood() {
 
 #[test]
 fn the_schemas_in_the_repository_are_those_of_the_types() {
-    for (kind, name) in [("profile", "profile-1.json"), ("profile-summary", "profile-summary-1.json")] {
+    for (kind, name) in [("profile", "profile-1.json"), ("profile-summary", "profile-summary-2.json")] {
         expect(root().join("schema").join(name), &printed(&["schema", kind]));
     }
 }
@@ -448,8 +449,7 @@ fn format_md_names_every_field() {
     }
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
     let mut found = Vec::new();
-    for schema in [profile::schema(), syscost::report::profile_summary_schema(), syscost::report::attribution_schema()]
-    {
+    for schema in [profile::schema(), json_schema::<ProfileDocument>(), json_schema::<AttributionDocument>()] {
         names(&schema, &mut found);
     }
     assert!(found.len() > 90, "{found:?}");

@@ -58,7 +58,7 @@ fn shown(run: &Run) {
     }
     let _ = report::write_table(&table, Format::Markdown, Screen::PLAIN, out);
     let _ = report::write_table(&table, Format::Csv, Screen::PLAIN, out);
-    let _ = report::write_summary(run, &summary, out);
+    let _ = report::write_json(&report::SummaryDocument::new(run, &summary), out);
     let _ = report::write_distributions(run, out);
     let _ = report::write_cmpthese(run, &summary, ViewKind::Cmpthese, out);
     for format in
@@ -80,7 +80,7 @@ fn compared(run: &Run) {
     let comparison = compare(&columns, &Options::default());
     let _ = report::write_comparison(&comparison, Format::Text, Screen { width: Some(100), colour: false }, out);
     let _ = report::write_comparison_csv(&comparison, out);
-    let _ = report::write_comparison_json(&comparison, out);
+    let _ = report::write_json(&comparison, out);
     let machines = histories(columns, &Selection::default(), 0.01);
     let _ = report::write_history(&machines, 0.01, Format::Text, Screen::PLAIN, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];

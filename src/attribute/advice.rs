@@ -8,19 +8,23 @@ use super::here::s;
 use super::spread::{MODEL_SD, Seconds};
 use super::units::{STATS, bare_name};
 use crate::model::{By, CallCount, DescriptorKind, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// One piece of advice.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
     /// Name of the rule, for programs: `small-reads`.
     pub rule: &'static str,
     pub calls: u64,
     /// Their measured time on the CPU, where it is known.
     pub measured_s: Option<f64>,
+    #[serde(rename = "saved_s")]
     pub saved: Seconds,
     /// What to do.
     pub what: String,
     /// The unit costs that it rests on.
+    #[serde(rename = "unit")]
     pub from: String,
 }
 

@@ -17,14 +17,19 @@ use super::spread::{MODEL_SD, Seconds, Z, sum, sum_by_call};
 use super::units::{CREATION, FAMILIES, FAULTS, bare_name};
 use crate::model::{By, CallCount, Class, Profile};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The unit costs of this machine; without them nothing is compared.
+    #[serde(skip)]
     pub here: Option<String>,
     /// The unit costs that it is compared with.
+    #[serde(rename = "costs")]
     pub there: String,
     /// Classes with a unit cost on both sides, the greatest change first.
+    #[serde(rename = "calls")]
     pub rows: Vec<ChangeRow>,
     /// Lines beside the calls, and their totals.
     pub lines: Vec<Line>,
@@ -35,31 +40,53 @@ pub struct Change {
     /// Families of calls that a reader asks for by name.
     pub families: Vec<Line>,
     /// Calls without a unit cost on both sides, with their number and measured seconds.
-    pub unpriced: Vec<(String, u64, Option<f64>)>,
+    pub unpriced: Vec<Unpriced>,
     /// Time blocked in calls, which nothing here predicts.
     pub blocked_s: Option<f64>,
     /// Wall time there, if the change lies on the longest path, and if all processors share it.
-    pub wall: Option<(f64, Seconds)>,
+    pub wall: Option<Wall>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChangeRow {
+/// A call that is kept out.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Unpriced {
+    #[serde(rename = "name")]
     pub call: String,
+    pub calls: u64,
+    pub on_cpu_s: Option<f64>,
+}
+
+/// Wall time, if waiting stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Wall {
+    pub here_s: f64,
+    pub there_s: Seconds,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ChangeRow {
+    #[serde(rename = "name")]
+    pub call: String,
+    #[serde(flatten)]
     pub class: Class,
     pub calls: u64,
     pub here_s: f64,
     pub ratio: f64,
     /// There minus here.
+    #[serde(rename = "change_s")]
     pub change: Seconds,
     /// What priced it.
+    #[serde(rename = "unit")]
     pub from: String,
 }
 
 /// Seconds here and there, and the difference with its range.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
+    #[serde(rename = "name")]
     pub what: String,
     pub here_s: f64,
+    #[serde(rename = "change_s")]
     pub change: Seconds,
     pub note: String,
 }
@@ -102,7 +129,8 @@ pub fn change(profile: &Profile, here: Option<&Costs>, there: &Costs) -> Change 
             }
         }
     }
-    change.unpriced = unpriced.into_iter().map(|(call, (calls, seconds))| (call, calls, seconds)).collect();
+    change.unpriced =
+        unpriced.into_iter().map(|(call, (calls, on_cpu_s))| Unpriced { call, calls, on_cpu_s }).collect();
     change.rows.sort_by(|a, b| b.change.value.abs().total_cmp(&a.change.value.abs()));
     change.crossings = crossings(&profile.all_calls(), here, there, "all crossings");
     change.lines = lines(profile, &change.rows, &kept_out, here, there);
@@ -226,7 +254,7 @@ fn total(lines: &[Line]) -> Option<Line> {
 }
 
 /// Wall time there: at most the whole change on one path, at least its share of the processors.
-fn wall(profile: &Profile, total: Option<&Line>) -> Option<(f64, Seconds)> {
+fn wall(profile: &Profile, total: Option<&Line>) -> Option<Wall> {
     let wall = profile.usage.wall_ns.map(s)?;
     let change = total?.change;
     let cpu = profile.usage.user_ns.zip(profile.usage.system_ns).map(|(user, system)| s(user) + s(system));
@@ -235,7 +263,8 @@ fn wall(profile: &Profile, total: Option<&Line>) -> Option<(f64, Seconds)> {
     let value = wall + change.value / parallel;
     let ends = [change.low, change.high, change.low / parallel, change.high / parallel].map(|end| wall + end);
     let low = ends.iter().copied().fold(value, f64::min).max(0.0);
-    Some((wall, Seconds { value, low, high: ends.iter().copied().fold(value, f64::max) }))
+    let there_s = Seconds { value, low, high: ends.iter().copied().fold(value, f64::max) };
+    Some(Wall { here_s: wall, there_s })
 }
 
 #[cfg(test)]

@@ -8,9 +8,12 @@ use super::costs::{Cost, Costs, Price};
 use super::spread::{MODEL_SD, Seconds, sum_by_call};
 use super::units::{CREATION, FAULTS, bare_name};
 use crate::model::{By, CallCount, Class, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Here {
+    #[serde(rename = "calls")]
     pub rows: Vec<Row>,
     pub account: Account,
     /// Whether times were measured; false where counts are priced by unit costs.
@@ -20,10 +23,12 @@ pub struct Here {
 }
 
 /// One call, or one class of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
+    #[serde(rename = "name")]
     pub call: String,
     /// Empty where rows are told apart by call.
+    #[serde(flatten)]
     pub class: Class,
     pub calls: u64,
     pub failures: u64,
@@ -34,15 +39,18 @@ pub struct Row {
     /// Elapsed time as a share of wall time.
     pub wall_share: Option<f64>,
     /// Calls x cost of a null call; of measured calls at most their time on the CPU.
+    #[serde(rename = "crossing_s")]
     pub crossing: Option<Seconds>,
     /// The rest of the time on the CPU.
+    #[serde(rename = "work_s")]
     pub work: Option<Seconds>,
     /// Calls x unit cost, class by class.
+    #[serde(rename = "by_unit_cost_s")]
     pub priced: Option<Seconds>,
 }
 
 /// Where the time of the processors went.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Account {
     pub wall_s: Option<f64>,
     /// Processors that the workload could use.
@@ -50,6 +58,7 @@ pub struct Account {
     /// Parts that add up to `whole`.
     pub parts: Vec<Part>,
     /// Wall time x processors; or user + system time where wall time is not known.
+    #[serde(rename = "whole_s")]
     pub whole: Option<f64>,
     /// What is not part of the sum.
     pub beside: Vec<Part>,
@@ -57,8 +66,9 @@ pub struct Account {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Part {
+    #[serde(rename = "name")]
     pub what: &'static str,
     pub seconds: Seconds,
     /// In words: how it is known.

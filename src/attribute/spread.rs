@@ -7,6 +7,8 @@
 //! `PER_DOUBLING` for each doubling. The interval of the unit cost itself is added as a square too. The bare crossing has
 //! no such error: a null call is nothing but that.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Standard deviation of the logarithm of a call's true cost over its unit cost: a factor of 2 at 95%.
@@ -23,7 +25,7 @@ pub const Z: f64 = 1.96;
 
 /// A time in seconds with the range that holds it at about 95%. `low` and `high` are the value itself where it is known
 /// exactly.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Seconds {
     pub value: f64,
     pub low: f64,

@@ -8,7 +8,7 @@ use super::messages::Notes;
 use super::{complete, result_files, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
-use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_comparison_json};
+use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_json};
 use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
@@ -94,7 +94,7 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
         comparison.keep_differing();
     }
     match args.format {
-        Format::Json => write_comparison_json(&comparison, out)?,
+        Format::Json => write_json(&comparison, out)?,
         Format::Csv => write_comparison_csv(&comparison, out)?,
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
     }

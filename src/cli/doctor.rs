@@ -7,14 +7,12 @@ use crate::kernel::Sources;
 use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
-use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_table};
+use crate::report::{Cell, Document, Format, Screen, Spec, Style, Table, write_json, write_table};
 use crate::session::{Session, Wishes, add_facts};
 use anyhow::Result;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write;
-
-/// Names the document's layout, for whoever reads it by program.
-pub const SCHEMA: &str = "syscost.doctor/1";
 
 /// Check this machine for whatever spoils measurements or is not permitted, and suggest remedies.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,11 +23,15 @@ pub struct DoctorArgs {
     pub format: Format,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
+/// What `doctor` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct DoctorDocument<'a> {
     host: &'a Host,
     findings: &'a [Finding],
+}
+
+impl Document for DoctorDocument<'_> {
+    const SCHEMA: &'static str = "syscost.doctor/1";
 }
 
 /// Looks at this machine and writes what was found.
@@ -53,10 +55,7 @@ fn add_probe_facts(host: &mut Host) {
 
 fn write(format: Format, host: &Host, findings: &[Finding], screen: Screen, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &Document { schema: SCHEMA, host, findings })?;
-            Ok(writeln!(out)?)
-        }
+        Format::Json => write_json(&DoctorDocument { host, findings }, out),
         _ => write_table(&table(findings), format, screen, out),
     }
 }
@@ -115,7 +114,7 @@ mod tests {
     #[test]
     fn json_names_its_schema() {
         let document: serde_json::Value = serde_json::from_str(&written(Format::Json)).expect("JSON");
-        assert_eq!(document["schema"], SCHEMA);
+        assert_eq!(document["schema"], DoctorDocument::SCHEMA);
         assert_eq!(document["findings"][0]["state"], "spoils");
         assert!(document["host"].is_object());
     }

@@ -9,7 +9,7 @@ use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
-use crate::report::{self, Format, Screen};
+use crate::report::{self, Document, Format, Screen, write_json};
 use crate::session::{Session, Wishes};
 use crate::summary::{Row, summarize};
 use anyhow::{Context, Result, bail};
@@ -123,7 +123,7 @@ fn one(
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let cost = costs(session, planned)?.remove(0);
     match args.format {
-        Format::Json => json(&OneJson { schema: SCHEMA, explanation: &explanation, cost: cost.ok() }, out),
+        Format::Json => write_json(&OneJson { explanation: &explanation, cost: cost.ok() }, out),
         format => report::write_explanation(&explanation, &cost, format, screen, out),
     }
 }
@@ -147,7 +147,7 @@ fn variants(
         .collect();
     let answer = report::variants_answer(&variants);
     if args.format == Format::Json {
-        return json(&VariantsJson::new(family, &variants, &answer), out);
+        return write_json(&VariantsJson::new(family, &variants, &answer), out);
     }
     let mut table = report::variant_table(family, &variants);
     if !answer.is_empty() {
@@ -188,11 +188,8 @@ fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Result<Cost, Str
     Ok(summarize(&run).rows.into_iter().map(cost).collect())
 }
 
-const SCHEMA: &str = "syscost.explain/1";
-
 #[derive(Serialize)]
 struct OneJson<'a> {
-    schema: &'static str,
     #[serde(flatten)]
     explanation: &'a Explanation,
     cost: Option<Cost>,
@@ -200,7 +197,6 @@ struct OneJson<'a> {
 
 #[derive(Serialize)]
 struct VariantsJson<'a> {
-    schema: &'static str,
     family: &'a str,
     variants: Vec<VariantJson<'a>>,
     answer: &'a str,
@@ -223,11 +219,14 @@ impl<'a> VariantsJson<'a> {
             explanation: variant.explained.as_ref().ok(),
             failure: variant.explained.as_ref().err().map(|failure| failure.message.as_str()),
         };
-        VariantsJson { schema: SCHEMA, family, variants: variants.iter().map(row).collect(), answer }
+        VariantsJson { family, variants: variants.iter().map(row).collect(), answer }
     }
 }
 
-fn json(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
-    Ok(writeln!(out)?)
+impl Document for OneJson<'_> {
+    const SCHEMA: &'static str = "syscost.explain/1";
+}
+
+impl Document for VariantsJson<'_> {
+    const SCHEMA: &'static str = OneJson::SCHEMA;
 }

@@ -98,7 +98,7 @@ Examples:
   syscost run --all --precision 2 --format csv
   syscost run fd.dup_close --threads 1..4 --shared
   syscost run --study perl-ops
-  syscost run '*.getpid' --format json | jq '.records[].median'
+  syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
 Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp
 is unusable). The next run removes what a killed run left there.";

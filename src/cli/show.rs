@@ -8,8 +8,8 @@ use crate::fit::{Family, families};
 use crate::model::{By, Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
-    Format, RunFormat, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_bars, write_cmpthese,
-    write_distributions, write_export, write_lines, write_profile, write_summary, write_table,
+    Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, pages, parameter_table, plot, summary_table,
+    write_bars, write_cmpthese, write_distributions, write_export, write_json, write_lines, write_profile, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -162,7 +162,7 @@ fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: 
     let table = || summary_table(summary, &run.host, view.sort);
     match view.format {
         RunFormat::Export(format) => write_export(run, summary, format, out),
-        RunFormat::Ours(Format::Json) => write_summary(run, summary, out),
+        RunFormat::Ours(Format::Json) => write_json(&SummaryDocument::new(run, summary), out),
         RunFormat::Ours(Format::Csv) => write_table(&table(), Format::Csv, screen, out),
         RunFormat::Ours(format) => {
             write_table(&table(), format, screen, out)?;

@@ -3,14 +3,17 @@
 use super::column::Column;
 use super::select::Selection;
 use crate::derive::{DerivedRow, Value};
-use crate::model::{Combination, Derived, Scale, StudyView};
+use crate::model::{Combination, Derived, OrError, Scale, StudyView};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// One derived row over all columns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedDerived {
     pub name: String,
+    #[serde(rename = "kind")]
     pub combination: Combination,
     /// The names of the two rows.
     pub of: [String; 2],
@@ -19,7 +22,15 @@ pub struct ComparedDerived {
     /// How a difference is shown beside nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
     /// The value in each column or why there is none; `None` where the run lacks one of the two rows.
+    #[serde(serialize_with = "each_or_error")]
+    #[schemars(with = "Vec<Option<OrError<Value, String>>>")]
     pub values: Vec<Option<Result<Value, String>>>,
+}
+
+fn each_or_error<S: Serializer>(values: &[Option<Result<Value, String>>], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Each<'a>(#[serde(with = "OrError::<Value, String>")] &'a Result<Value, String>);
+    serializer.collect_seq(values.iter().map(|value| value.as_ref().map(Each)))
 }
 
 /// The derived rows of all columns; none without a study, since runs of several studies have nothing in common.

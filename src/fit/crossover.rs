@@ -3,9 +3,11 @@
 
 use super::series::{Point, Series};
 use crate::stats::{self, Interval, block_interval, median};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Two strategies over the values that both have.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Indices of the two series.
     pub a: usize,
@@ -15,21 +17,25 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// They cross; once or more, by ascending value.
     Crossings(Vec<Crossing>),
     /// The one of this index is the cheaper one wherever they can be told apart.
+    #[serde(rename = "faster")]
     Cheaper(usize),
     /// They cannot be told apart anywhere.
     Unresolved,
 }
 
 /// One strategy overtakes the other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Crossing {
-    /// The one that is cheaper above.
-    pub overtakes: usize,
+    /// The one that is faster below `at`.
+    pub faster_below: usize,
+    /// The one that is faster above it.
+    pub faster_above: usize,
     /// The value at which their costs are equal.
     pub at: f64,
     /// `None` with fewer than 10 common time blocks, and for published figures.
@@ -115,8 +121,8 @@ fn crossing(stretch: &[Ratio], a: usize, b: usize) -> Option<Crossing> {
     let blocks = stretch.iter().map(|r| r.blocks.len()).min().unwrap_or(0);
     let mut roots: Vec<f64> = (0..blocks).filter_map(|i| block_root(stretch, i)).collect();
     let interval = block_interval(&mut roots).map(|interval| interval.holding(at));
-    let overtakes = if low.a_is_dearer() { a } else { b };
-    Some(Crossing { overtakes, at, interval, between: (low.value, high.value) })
+    let (faster_below, faster_above) = if low.a_is_dearer() { (b, a) } else { (a, b) };
+    Some(Crossing { faster_below, faster_above, at, interval, between: (low.value, high.value) })
 }
 
 /// The crossing of one time block. A block that does not cross in the stretch crosses beyond one of its ends: that end
@@ -176,7 +182,8 @@ mod tests {
         let map = |x| 100.0 * (x as f64).sqrt();
         let found = verdict(&[("io.read", &SIZES, &read), ("io.mmap", &SIZES, &map)], 20, 0.04);
         let Verdict::Crossings(crossings) = found else { panic!("{found:?}") };
-        let [Crossing { overtakes: 1, at, interval: Some(interval), between }] = &crossings[..] else {
+        let [Crossing { faster_below: 0, faster_above: 1, at, interval: Some(interval), between }] = &crossings[..]
+        else {
             panic!("{crossings:?}")
         };
         assert_eq!(*between, (2048, 4096));
@@ -205,7 +212,7 @@ mod tests {
         assert_eq!(one(&near), Verdict::Unresolved);
         let Verdict::Crossings(both) = one(&wave) else { panic!() };
         assert_eq!(
-            both.iter().map(|c| (c.overtakes, c.between)).collect::<Vec<_>>(),
+            both.iter().map(|c| (c.faster_above, c.between)).collect::<Vec<_>>(),
             [(1, (64, 128)), (0, (8192, 16384))]
         );
     }
@@ -215,7 +222,7 @@ mod tests {
         let rising = |x| 50.0 + x as f64;
         let found = verdict(&[("io.a", &SIZES, &|_| 100.0), ("io.b", &SIZES, &rising)], 3, 0.0);
         let Verdict::Crossings(crossings) = found else { panic!("{found:?}") };
-        assert_eq!((crossings.len(), crossings[0].interval, crossings[0].overtakes), (1, None, 0));
+        assert_eq!((crossings.len(), crossings[0].interval, crossings[0].faster_above), (1, None, 0));
         assert!((48.0..52.0).contains(&crossings[0].at), "{crossings:?}");
     }
 

@@ -4,9 +4,11 @@ use super::l1::{Straight, regress};
 use super::misfit::{self, Misfit, Observed};
 use super::series::{Cost, Point};
 use crate::stats::{Interval, block_interval, median};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// cost = fixed + per_unit * value
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
     /// Nanoseconds whatever the value; the loop around the call is in it, as in the ordinary table.
     pub fixed: Coefficient,
@@ -20,15 +22,16 @@ pub struct Line {
 }
 
 /// One number of the model.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Coefficient {
     pub ns: f64,
     /// `None` with fewer than 10 time blocks that hold every value.
+    #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
 }
 
 /// The point that is farthest from the line.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Worst {
     /// |cost / line - 1|
     pub residual: f64,

@@ -1,7 +1,6 @@
 //! Costs over a parameter: the table, the fitted lines and crossovers in words, and the plot for terminals.
 
 mod figure;
-pub mod json;
 mod notes;
 mod plot;
 mod table;

@@ -1,6 +1,7 @@
 //! Formats that every subject is written in, and what the markup of pages and figures has in common.
 
 pub mod csv;
+pub mod json;
 pub mod markdown;
 pub mod markup;
 pub mod screen;

@@ -19,18 +19,15 @@ mod study;
 pub mod svg;
 mod table;
 
-pub use attribution::{Top, attribution_schema, write_attribution};
-pub use comparison::{
-    ComparisonDocument, HistoryDocument, comparison_schema, growth_lines, history_schema, write_comparison,
-    write_comparison_csv, write_comparison_json, write_history, write_history_csv, write_history_json,
-};
+pub use attribution::{Top, write_attribution};
+pub use comparison::{growth_lines, write_comparison, write_comparison_csv, write_history, write_history_csv};
 pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{ExportFormat, RunFormat, write_export};
 pub use fit::{pages, parameter_table, plot};
-pub use format::{Format, Screen, wrapped, write_lines, write_notes, write_table};
-pub use profile::{profile_summary_schema, profile_table, write_profile};
-pub use run::{
-    Portrait, Sort, SummaryDocument, ViewKind, figures, schema, summary_table, write_bars, write_cmpthese,
-    write_distributions, write_summary,
+pub use format::json::{
+    AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
 };
+pub use format::{Format, Screen, wrapped, write_lines, write_notes, write_table};
+pub use profile::{profile_table, write_profile};
+pub use run::{Portrait, Sort, ViewKind, figures, summary_table, write_bars, write_cmpthese, write_distributions};
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

@@ -7,14 +7,12 @@ pub mod distribution;
 mod environments;
 pub mod figures;
 pub mod highlights;
-mod json;
 pub mod portrait;
 mod table;
 mod terminal;
 pub mod warnings;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
-pub use json::{SummaryDocument, schema, write_summary};
 pub use portrait::Portrait;
 pub use table::{Sort, summary_table};
 pub use terminal::{write_bars, write_distributions};

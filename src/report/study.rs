@@ -1,7 +1,5 @@
 //! What a study adds to a table: its title, question and answer, the column of scaled costs, and the cells of derived rows.
 
-pub mod json;
-
 use crate::derive::{DerivedRow, Value};
 use crate::model::{Case, Combination, Scale};
 use crate::report::numbers::{nanoseconds, percent, thousands, three_figures};
@@ -116,11 +114,11 @@ pub fn derived_entries(row: &DerivedRow) -> Cell {
         return Cell::styled(why.clone(), Style::Bad);
     }
     let Some(entries) = &row.entries else { return Cell::default() };
-    if entries.is_empty() {
+    if entries.names().next().is_none() {
         return Cell::styled("the same", Style::Faint);
     }
     let signed = |count: f64| format!("{}{}", if count > 0.0 { "+" } else { "" }, (count * 100.0).round() / 100.0);
-    let names: Vec<String> = entries.iter().map(|(name, count)| format!("{name} {}", signed(*count))).collect();
+    let names: Vec<String> = entries.iter().map(|(name, count)| format!("{name} {}", signed(count))).collect();
     let sum: f64 = entries.iter().map(|(_, count)| count).sum();
     Cell::from(format!("{}: {}", signed(sum), names.join(", ")))
 }

@@ -7,7 +7,7 @@ use super::super::{messages, terminal};
 use crate::clean;
 use crate::compare::history::histories;
 use crate::compare::{Column, Selection};
-use crate::report::{Format, write_history, write_history_csv, write_history_json};
+use crate::report::{Format, HistoryDocument, write_history, write_history_csv, write_json};
 use anyhow::{Context, Result, anyhow};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub fn run(directory: &Path, selection: &Selection, margin: f64, format: Format,
         return usage(Err(anyhow!("{none}: write runs into it with 'syscost run --out', or mend --only and --study")));
     }
     match format {
-        Format::Json => write_history_json(&machines, margin, out)?,
+        Format::Json => write_json(&HistoryDocument { margin, machines: &machines }, out)?,
         Format::Csv => write_history_csv(&machines, out)?,
         format => write_history(&machines, margin, format, terminal::screen(), out)?,
     }

@@ -1,6 +1,6 @@
 //! Seconds with their range in words, and the conclusions below a comparison. The tables of attributions call it.
 
-use crate::attribute::change::Change;
+use crate::attribute::change::{Change, Unpriced};
 use crate::attribute::spread::Seconds;
 use crate::report::attribution::verdict::verdict;
 use crate::report::numbers::thousands;
@@ -32,12 +32,12 @@ const BRACKETS: &str =
 pub fn notes(change: &Change) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(change.crossings.as_ref().map(|_| BRACKETS.to_string()));
-    notes.extend(change.wall.map(|(here, there)| {
+    notes.extend(change.wall.map(|wall| {
         format!(
             "Wall time: {} s here as traced, {} s there ({}), if waiting stays as it is.",
-            seconds(here),
-            seconds(there.value),
-            range(there)
+            seconds(wall.here_s),
+            seconds(wall.there_s.value),
+            range(wall.there_s)
         )
     }));
     let blocked = change.blocked_s.filter(|blocked| *blocked > 0.0);
@@ -50,8 +50,8 @@ pub fn notes(change: &Change) -> Vec<String> {
 /// `Without a unit cost, kept out: keyctl (12 calls, 0.0031 s), ...`
 fn unpriced(change: &Change) -> Option<String> {
     let all = &change.unpriced;
-    let one = |(call, calls, time): &(String, u64, Option<f64>)| {
-        let time = time.map_or_else(String::new, |time| format!(", {} s", seconds(time)));
+    let one = |Unpriced { call, calls, on_cpu_s }: &Unpriced| {
+        let time = on_cpu_s.map_or_else(String::new, |time| format!(", {} s", seconds(time)));
         format!("{call} ({} calls{time})", thousands(*calls as f64))
     };
     let named: Vec<String> = all.iter().take(NAMED).map(one).collect();

@@ -10,7 +10,7 @@ use crate::model::{By, Profile};
 use crate::report::attribution::notes::{range, seconds};
 use crate::report::numbers::{percent, significant, thousands};
 use crate::report::profile::class;
-use crate::report::{Cell, Format, Screen, Spec, Table, write_table};
+use crate::report::{AttributionDocument, Cell, Format, Screen, Spec, Table, write_json, write_table};
 use anyhow::Result;
 use std::io::Write;
 
@@ -21,8 +21,8 @@ pub struct Top {
     pub changes: usize,
 }
 
-/// Writes an attribution. Text and Markdown have a table for each question, CSV one table of all figures, JSON is
-/// `syscost.attribution/1`.
+/// Writes an attribution. Text and Markdown have a table for each question, CSV one table of all figures, JSON is the
+/// analysis itself.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -33,7 +33,7 @@ pub fn write_attribution(
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        Format::Json => return crate::report::attribution::json::write(profile, found, out),
+        Format::Json => return write_json(&AttributionDocument { command: &profile.command, found }, out),
         Format::Csv => return crate::report::format::csv::write(&crate::report::attribution::csv::records(found), out),
         Format::Text | Format::Markdown => {}
     }

@@ -21,7 +21,7 @@ pub fn verdict(change: &Change) -> Vec<String> {
     let mut words: Vec<String> = families.map(|family| sentence(&family.what, family.change)).collect();
     words.extend(change.crossings.iter().filter(counts).map(|line| sentence("the bare calls", line.change)));
     words.push(match change.wall {
-        Some((wall, _)) if wall > 0.0 => of_wall(total.change, wall),
+        Some(wall) if wall.here_s > 0.0 => of_wall(total.change, wall.here_s),
         _ => conclusion(total.change),
     });
     words

@@ -1,9 +1,5 @@
 //! Machines over time: a table of changes for each machine, below it what else must be known; and the same as CSV.
 
-mod json;
-
-pub use json::{HistoryDocument, history_schema, write_history_json};
-
 use crate::compare::ColumnInfo;
 use crate::compare::history::{Change, Machine, Series};
 use crate::report::comparison::conditions::host_change;
@@ -84,7 +80,7 @@ impl<'a> Found<'a> {
 }
 
 fn ratio(change: &Change) -> Cell {
-    Cell::styled(number(change.ratio()), if change.ratio() > 1.0 { Style::Bad } else { Style::Good })
+    Cell::styled(number(change.ratio), if change.ratio > 1.0 { Style::Bad } else { Style::Good })
 }
 
 fn what_changed(change: &Change) -> String {
@@ -108,7 +104,7 @@ fn name(machine: &Machine, series: &Series) -> String {
 }
 
 fn notes(machine: &Machine, margin: f64) -> Vec<String> {
-    let long: Vec<&Series> = machine.series.iter().filter(|series| series.is_long_enough()).collect();
+    let long: Vec<&Series> = machine.series.iter().filter(|series| series.enough_runs).collect();
     let short = machine.series.len() - long.len();
     let still = long.iter().filter(|series| series.changes.is_empty()).count();
     let mut notes = Vec::new();
@@ -144,7 +140,7 @@ pub fn write_history_csv(machines: &[Machine], out: &mut dyn Write) -> Result<()
         Spec::hidden()
             .number("before_ns", |c: &Found| c.change.before_ns)
             .number("after_ns", |c| c.change.after_ns)
-            .number("ratio", |c| c.change.ratio())
+            .number("ratio", |c| c.change.ratio)
             .text("host_changes", |c| host_changes(c.change)),
     ];
     let found: Vec<Found> = machines.iter().flat_map(Found::all).collect();

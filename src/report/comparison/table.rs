@@ -192,7 +192,7 @@ mod tests {
     use crate::compare::synthetic::{column, record};
     use crate::compare::{Column as Run, Options, compare};
     use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
-    use crate::report::{write_comparison_csv, write_comparison_json};
+    use crate::report::{write_comparison_csv, write_json};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -217,7 +217,7 @@ mod tests {
                 write_comparison(&comparison, format, Screen { width, colour: false }, &mut out).unwrap();
             }
             write_comparison_csv(&comparison, &mut out).unwrap();
-            write_comparison_json(&comparison, &mut out).unwrap();
+            write_json(&comparison, &mut out).unwrap();
             comparison.keep_differing();
         }
         String::from_utf8(out).unwrap()

@@ -91,7 +91,7 @@ fn comparison(family: &Family, c: &Comparison) -> Vec<String> {
     let within = format!("{} {}..{}", family.parameter, Size(c.within.0), Size(c.within.1));
     let label = |i: usize| label(family, i);
     match &c.verdict {
-        Verdict::Crossings(crossings) => crossings.iter().map(|crossing| overtaking(family, c, crossing)).collect(),
+        Verdict::Crossings(crossings) => crossings.iter().map(|crossing| overtaking(family, crossing)).collect(),
         Verdict::Cheaper(i) => {
             let other = label(if *i == c.a { c.b } else { c.a });
             vec![format!("{other} does not overtake {} within {within}", label(*i))]
@@ -101,12 +101,11 @@ fn comparison(family: &Family, c: &Comparison) -> Vec<String> {
 }
 
 /// `io.mmap overtakes io.read at size 210K, 95% 180K .. 250K; interpolated between 64K and 256K`
-fn overtaking(family: &Family, c: &Comparison, crossing: &Crossing) -> String {
-    let other = if crossing.overtakes == c.a { c.b } else { c.a };
+fn overtaking(family: &Family, crossing: &Crossing) -> String {
     let interval = crossing.interval.map(|i| format!(", 95% {} .. {}", size(i.low), size(i.high)));
     let place = format!("{} {}{}", family.parameter, size(crossing.at), interval.unwrap_or_default());
     let (low, high) = (Size(crossing.between.0), Size(crossing.between.1));
-    let who = format!("{} overtakes {}", label(family, crossing.overtakes), label(family, other));
+    let who = format!("{} overtakes {}", label(family, crossing.faster_above), label(family, crossing.faster_below));
     format!("{who} at {place}; interpolated between {low} and {high}")
 }
 

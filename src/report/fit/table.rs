@@ -81,7 +81,7 @@ mod tests {
     use crate::fit::families;
     use crate::fit::synthetic::{self, Noise, of, record, run};
     use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record, Run};
-    use crate::report::{Format, Screen, plot, write_lines, write_summary, write_table};
+    use crate::report::{Format, Screen, SummaryDocument, plot, write_json, write_lines, write_table};
     use crate::summary::summarize;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -209,7 +209,7 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
             let text = shown(&run, Some(width));
             prop_assert!(!text.contains("NaN") && !text.contains('\u{1b}'), "{}", text);
             shown(&run, None);
-            write_summary(&run, &summarize(&run), &mut Vec::new()).unwrap();
+            write_json(&SummaryDocument::new(&run, &summarize(&run)), &mut Vec::new()).unwrap();
         }
     }
 }

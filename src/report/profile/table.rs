@@ -5,17 +5,17 @@ use crate::model::{By, CallCount, Profile, Total};
 use crate::report::numbers::{significant, thousands};
 use crate::report::profile::class;
 use crate::report::profile::notes;
-use crate::report::{Cell, Format, Records, Screen, Spec, Table, write_table};
+use crate::report::{Cell, Format, ProfileDocument, Records, Screen, Spec, Table, write_json, write_table};
 use anyhow::Result;
 use std::io::Write;
 
-/// Writes a profile with rows told apart `by`. JSON is `syscost.profile-summary/1`, which has them all.
+/// Writes a profile with rows told apart `by`. JSON has them all.
 ///
 /// # Errors
 /// When `out` cannot be written.
 pub fn write_profile(profile: &Profile, by: By, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Json => crate::report::profile::json::write(profile, out),
+        Format::Json => write_json(&ProfileDocument::new(profile), out),
         format => write_table(&profile_table(profile, by), format, screen, out),
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 /// What all rows with this doubt have in common, so that they can be named together.
 pub fn text(warning: &Warning) -> Cow<'_, str> {
     match warning {
-        Warning::Recorded(text) => Cow::Borrowed(text),
+        Warning::Recorded { text } => Cow::Borrowed(text),
         Warning::TooFewBlocks { blocks } => {
             format!("no interval: {blocks} of the {FEWEST_BLOCKS} time blocks that one needs").into()
         }
@@ -64,7 +64,7 @@ impl fmt::Display for Warning {
 impl fmt::Display for RunWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunWarning::Recorded(text) => f.write_str(text),
+            RunWarning::Recorded { text } => f.write_str(text),
             RunWarning::StateChanged(change) => write!(
                 f,
                 "the kernel's state changed during the run: getppid moved by {:+.0}% while user-mode work did not \
