@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("attribute", &["model", "summary"]),
     ("session", &["engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
     ("trace", &["kernel", "model", "session", "syscall_names"]),
-    ("import", &["clean", "model", "session", "stats"]),
+    ("import", &["clean", "model", "session", "stats", "store"]),
     ("report", &["attribute", "clean", "compare", "derive", "fit", "model", "stats", "summary", "syscall_names"]),
     ("explain", &["clean", "kernel", "model", "proof", "report", "runner"]),
     ("cli", &["*"]),

@@ -50,7 +50,7 @@ pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
         SchemaKind::Result => crate::store::schema(),
         SchemaKind::Comparison => crate::report::comparison_schema(),
         SchemaKind::History => crate::report::history_schema(),
-        SchemaKind::Profile => crate::store::profile::schema(),
+        SchemaKind::Profile => crate::store::profile_schema(),
         SchemaKind::ProfileSummary => crate::report::profile_summary_schema(),
         SchemaKind::Attribution => crate::report::attribution_schema(),
     };

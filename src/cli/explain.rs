@@ -10,7 +10,7 @@ use crate::kernel::affinity::Wanted;
 use crate::model::{Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Format, Screen};
-use crate::session::{Session, Wishes};
+use crate::session::{RunOptions, Session};
 use crate::summary::{Row, summarize};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -58,7 +58,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// When the operation is unknown or fails, or `out` cannot be written.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     usage(check(args))?;
-    let mut session = usage(Session::open(wishes(args)))?;
+    let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
     let operation = usage(find(&catalogue, &args.operation))?;
     match args.variants {
@@ -68,14 +68,14 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
 }
 
 /// Entries are proved together with the code, not again when the time is taken.
-fn wishes(args: &ExplainArgs) -> Wishes {
+fn options(args: &ExplainArgs) -> RunOptions {
     let usual = if args.variants { Duration::from_secs(2) } else { Duration::from_millis(600) };
-    Wishes {
+    RunOptions {
         cpu: args.cpu.unwrap_or_default(),
         budget: Some(args.time.unwrap_or(usual)),
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
         verify: false,
-        ..Wishes::default()
+        ..RunOptions::default()
     }
 }
 
@@ -108,7 +108,7 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
 }
 
 /// How long a request may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn one(
     args: &ExplainArgs,

@@ -2,9 +2,8 @@
 
 use super::exit::Exit;
 use crate::clean;
-use crate::import::profiles::{PROFILE_KINDS, ProfileKind};
-use crate::import::{KINDS, Kind};
-use crate::store;
+use crate::import::{IMPORTERS, Importer};
+use crate::store::{self, Document, Stored};
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::fs::File;
@@ -51,44 +50,33 @@ const MOST_BYTES: u64 = 64 << 20;
 const MOST_TRACE_BYTES: u64 = 1 << 30;
 
 fn kinds() -> PossibleValuesParser {
-    let runs = KINDS.iter().map(|kind| (kind.name, kind.what));
-    let all = runs.chain(PROFILE_KINDS.iter().map(|kind| (kind.name, kind.what)));
-    all.map(|(name, what)| PossibleValue::new(name).help(what)).collect::<Vec<_>>().into()
+    IMPORTERS.iter().map(|kind| PossibleValue::new(kind.name).help(kind.what)).collect::<Vec<_>>().into()
 }
 
+/// Imports one file.
+///
+/// # Errors
+/// If it cannot be read or is not what KIND prints, or the output cannot be written.
 pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
     let name = name(&args.file);
-    if let Some(kind) = ProfileKind::find(&args.kind) {
-        return import_profile(kind, args, &name, out);
-    }
-    let kind = Kind::find(&args.kind).with_context(|| format!("'{}' is no kind of output", args.kind))?;
-    let text =
-        text(&args.file, MOST_BYTES).with_context(|| format!("{name}: check its name, and that you may read it"))?;
-    let run = kind.import(&text, &name).with_context(|| name.clone())?;
-    match &args.out {
-        Some(path) => store::write(&run, path)?,
-        None => {
-            let mut text = Vec::new();
-            store::write_to(&run, &mut text)?;
-            out.write_all(&text)?;
-        }
+    let importer = Importer::find(&args.kind).with_context(|| format!("'{}' is no kind of output", args.kind))?;
+    let most = if importer.is_trace() { MOST_TRACE_BYTES } else { MOST_BYTES };
+    let text = text(&args.file, most).with_context(|| format!("{name}: check its name, and that you may read it"))?;
+    match importer.import(&text, &name).with_context(|| name.clone())? {
+        Stored::Run(run) => write(&*run, args, out)?,
+        Stored::Profile(profile) => write(&*profile, args, out)?,
     }
     Ok(Exit::Success)
 }
 
-fn import_profile(kind: &ProfileKind, args: &ImportArgs, name: &str, out: &mut dyn Write) -> Result<Exit> {
-    let text = text(&args.file, MOST_TRACE_BYTES)
-        .with_context(|| format!("{name}: check its name, and that you may read it"))?;
-    let profile = kind.import(&text, name).with_context(|| name.to_string())?;
-    match &args.out {
-        Some(path) => store::profile::write(&profile, path)?,
-        None => {
-            let mut text = Vec::new();
-            store::profile::write_to(&profile, &mut text)?;
-            out.write_all(&text)?;
-        }
+fn write(document: &impl Document, args: &ImportArgs, out: &mut dyn Write) -> Result<()> {
+    if let Some(path) = &args.out {
+        return Ok(store::write(document, path)?);
     }
-    Ok(Exit::Success)
+    // To memory first: a failure of `out` has its own message.
+    let mut text = Vec::new();
+    store::write_to(document, &mut text)?;
+    Ok(out.write_all(&text)?)
 }
 
 /// What messages and the written file call it.

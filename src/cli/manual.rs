@@ -1,6 +1,6 @@
-//! `syscost man`: a page for each command, made from its flags, its help and the facts in `facts`.
+//! `syscost man`: a page for each command, made from its flags, its help and the facts in `sections`.
 
-mod facts;
+mod sections;
 
 use super::complete;
 use super::error::usage;
@@ -52,7 +52,7 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
     }
     let mut roff = Roff::default();
     for (title, facts) in
-        [("FILES", facts::FILES), ("ENVIRONMENT", facts::ENVIRONMENT), ("EXIT STATUS", facts::EXIT_STATUS)]
+        [("FILES", sections::FILES), ("ENVIRONMENT", sections::ENVIRONMENT), ("EXIT STATUS", sections::EXIT_STATUS)]
     {
         section(title, facts.iter().filter(|fact| fact.is_for(name)), &mut roff);
     }
@@ -65,7 +65,7 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
     Ok(roff.to_writer(out)?)
 }
 
-fn section<'a>(title: &str, facts: impl Iterator<Item = &'a facts::Fact>, roff: &mut Roff) {
+fn section<'a>(title: &str, facts: impl Iterator<Item = &'a sections::Fact>, roff: &mut Roff) {
     let mut facts = facts.peekable();
     if facts.peek().is_none() {
         return;

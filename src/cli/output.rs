@@ -9,10 +9,10 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
 
 /// Standard output; to be flushed at the end.
-pub struct Output(BufWriter<Reader>);
+pub struct Output(BufWriter<Pipe>);
 
 /// Who reads it.
-struct Reader {
+struct Pipe {
     file: File,
     gone: bool,
 }
@@ -22,8 +22,8 @@ impl Output {
     /// When it is closed or cannot be written.
     pub fn open() -> io::Result<Output> {
         let file = standard_output::check().and_then(|()| io::stdout().as_fd().try_clone_to_owned());
-        let reader = Reader { file: file.map_err(named)?.into(), gone: false };
-        Ok(Output(BufWriter::new(reader)))
+        let pipe = Pipe { file: file.map_err(named)?.into(), gone: false };
+        Ok(Output(BufWriter::new(pipe)))
     }
 }
 
@@ -42,7 +42,7 @@ impl Write for Output {
     }
 }
 
-impl Write for Reader {
+impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match if self.gone { Ok(bytes.len()) } else { self.file.write(bytes) } {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {

@@ -5,7 +5,7 @@
 
 mod iteration;
 mod listing;
-mod record;
+mod recording;
 mod route;
 mod symbols;
 mod text;
@@ -27,10 +27,10 @@ use crate::runner::Workers;
 #[doc(hidden)]
 pub use iteration::Iteration;
 use listing::Flow;
-use record::Recording;
+use recording::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use symbols::Kind;
+use symbols::CodeKind;
 use verdict::Counted;
 
 /// All that is known of what an operation does, but its cost.
@@ -73,7 +73,7 @@ pub struct Code {
 /// The case's own failure. Code that cannot be recorded is no failure: the explanation says so.
 pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> Result<Explanation, Failure> {
     let proof = proof::prove(workers, planned)?;
-    let (recorded, mut notes) = match record::record(workers, &planned.case, operation)? {
+    let (recorded, mut notes) = match recording::record(workers, &planned.case, operation)? {
         Ok(recording) => (Some(recording), Vec::new()),
         Err(reason) => (None, vec![reason]),
     };
@@ -106,7 +106,7 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (O
         None => Iteration::whole(&recording.one),
     };
     let symbols = symbols_in_use(recording, &iteration);
-    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, record::PROBE);
+    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, recording::PROBE);
     let counted = Counted {
         entries: proof.entries.as_ref(),
         traits: operation.traits,
@@ -128,10 +128,10 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (O
 
 /// The recording's symbols, told which aliases are in use and where functions without a symbol begin.
 fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
-    let mut symbols = record::symbols(recording);
+    let mut symbols = recording::symbols(recording);
     for ((from, to), _) in &iteration.steps {
         let Some(instruction) = listing::decode(*from, &recording.memory) else { continue };
-        let (before, after) = (symbols.place(*from), symbols.place(*to));
+        let (before, after) = (symbols.at(*from), symbols.at(*to));
         let left = match listing::flow(&instruction) {
             Flow::Call | Flow::CallPointer => true,
             Flow::Jump | Flow::JumpPointer => before.start != after.start,
@@ -140,7 +140,7 @@ fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
         if left || after.guessed {
             symbols.begins(*to);
         }
-        if before.kind == Kind::Stub {
+        if before.kind == CodeKind::Stub {
             symbols.prefer(&before.name);
         }
     }

@@ -116,7 +116,7 @@ fn how(flow: Flow) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbols::{Kind, Place};
+    use super::super::symbols::{CodeKind, Symbol};
     use super::*;
 
     fn function(name: &str, object: &str, role: Role, code: &[(u64, Flow)]) -> Function {
@@ -130,10 +130,15 @@ mod tests {
             flow: *flow,
             length: 1,
         };
-        let place =
-            Place { name: name.into(), object: object.into(), start: code[0].0, kind: Kind::Function, guessed: false };
+        let symbol = Symbol {
+            name: name.into(),
+            object: object.into(),
+            start: code[0].0,
+            kind: CodeKind::Function,
+            guessed: false,
+        };
         let instructions = code.iter().map(instruction).collect();
-        Function { name: name.into(), object: object.into(), role, instructions, place }
+        Function { name: name.into(), object: object.into(), role, instructions, symbol }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CodeKind {
     Function,
     /// A stub of the procedure linkage table: jumps to where a function of another object is.
     Stub,
@@ -24,14 +24,14 @@ pub enum Kind {
 
 /// Where an address lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Symbol {
     /// The function's name; `libc.so.6+0x8a3c0` where it has none.
     pub name: String,
     /// The object that it is mapped from.
     pub object: String,
     /// The function's first address: what tells functions apart.
     pub start: u64,
-    pub kind: Kind,
+    pub kind: CodeKind,
     /// Whether nothing tells where the function begins: it then stands for all such code of its mapping.
     pub guessed: bool,
 }
@@ -62,7 +62,7 @@ struct Function {
     name: String,
     size: u64,
     global: bool,
-    kind: Kind,
+    kind: CodeKind,
 }
 
 type Elf<'a> = ElfFile64<'a, Endianness>;
@@ -103,36 +103,36 @@ impl Symbols {
     }
 
     /// Where `address` lies.
-    pub fn place(&self, address: u64) -> Place {
+    pub fn at(&self, address: u64) -> Symbol {
         if VSYSCALL.contains(&address) {
             let (name, object) = (vsyscall_name(address), "[vsyscall]".to_string());
-            return Place { name, object, start: address, kind: Kind::Vsyscall, guessed: false };
+            return Symbol { name, object, start: address, kind: CodeKind::Vsyscall, guessed: false };
         }
         let mapping = self.mappings.iter().find(|(m, _)| (m.start..m.end).contains(&address));
         let Some((mapping, object)) = mapping else {
             return unnamed(address, address, "unmapped memory");
         };
         match object.map(|i| &self.objects[i]) {
-            Some(object) => self.place_in(object, mapping, address),
+            Some(object) => self.at_in(object, mapping, address),
             None => unnamed(mapping.start, address - mapping.start, &mapping.path),
         }
     }
 
-    fn place_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Place {
+    fn at_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Symbol {
         let in_file = object.address((address - mapping.start).wrapping_add(mapping.offset));
         if let Some((start, functions)) = object.containing(in_file) {
             let best = functions.iter().min_by_key(|f| self.rank(f));
             if let Some(function) = best {
                 let (name, object) = (function.name.clone(), object.label.clone());
                 let start = address.saturating_sub(in_file - start);
-                return Place { name, object, start, kind: function.kind, guessed: false };
+                return Symbol { name, object, start, kind: function.kind, guessed: false };
             }
         }
         let behind = in_file.saturating_sub(object.end_before(in_file));
         let free = mapping.start.max(address.saturating_sub(behind)).min(address);
         let begun = self.unnamed.range(free..=address).next_back().copied();
         let start = begun.unwrap_or(mapping.start);
-        Place { guessed: begun.is_none(), ..unnamed(start, in_file.saturating_sub(address - start), &object.label) }
+        Symbol { guessed: begun.is_none(), ..unnamed(start, in_file.saturating_sub(address - start), &object.label) }
     }
 
     /// The lowest rank is shown: what callers use, then the vDSO's own names, then names without underscores.
@@ -156,13 +156,13 @@ fn vsyscall_name(address: u64) -> String {
 }
 
 /// Code without a symbol, named by its object and its address in there.
-fn unnamed(start: u64, in_file: u64, object: &str) -> Place {
+fn unnamed(start: u64, in_file: u64, object: &str) -> Symbol {
     let short = object.rsplit('/').next().unwrap_or(object);
-    Place {
+    Symbol {
         name: format!("{short}+{in_file:#x}"),
         object: object.to_string(),
         start,
-        kind: Kind::Function,
+        kind: CodeKind::Function,
         guessed: false,
     }
 }
@@ -188,7 +188,7 @@ impl Object {
             self.indirect.insert(name.to_string());
         }
         let (size, global) = (symbol.size(), symbol.is_global());
-        let function = Function { name: name.to_string(), size, global, kind: Kind::Function };
+        let function = Function { name: name.to_string(), size, global, kind: CodeKind::Function };
         self.functions.entry(symbol.address()).or_default().push(function);
     }
 
@@ -240,7 +240,7 @@ fn stubs_in<'a>(section: &impl ObjectSection<'a>, slots: &BTreeMap<u64, String>)
 }
 
 fn stub(name: &str, size: u64) -> Function {
-    Function { name: name.to_string(), size, global: true, kind: Kind::Stub }
+    Function { name: name.to_string(), size, global: true, kind: CodeKind::Stub }
 }
 
 /// The memory that an indirect jump or call of position-independent code takes its target from.
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     fn function(name: &str, global: bool) -> Function {
-        Function { name: name.into(), size: 16, global, kind: Kind::Function }
+        Function { name: name.into(), size: 16, global, kind: CodeKind::Function }
     }
 
     fn symbols(names: &[(&str, bool)], wanted: &[&str]) -> Symbols {
@@ -285,31 +285,31 @@ mod tests {
     #[test]
     fn an_address_lies_in_the_function_around_it() {
         let symbols = symbols(&[("getpid", true)], &[]);
-        let place = symbols.place(0x7105);
-        assert_eq!((place.name.as_str(), place.start), ("getpid", 0x7100));
-        assert_eq!(symbols.place(0x7110).name, "libc.so.6+0x2000");
-        assert_eq!(symbols.place(0x9000).object, "unmapped memory");
-        assert_eq!(symbols.place(VSYSCALL.start + 0x400).kind, Kind::Vsyscall);
+        let symbol = symbols.at(0x7105);
+        assert_eq!((symbol.name.as_str(), symbol.start), ("getpid", 0x7100));
+        assert_eq!(symbols.at(0x7110).name, "libc.so.6+0x2000");
+        assert_eq!(symbols.at(0x9000).object, "unmapped memory");
+        assert_eq!(symbols.at(VSYSCALL.start + 0x400).kind, CodeKind::Vsyscall);
     }
 
     #[test]
     fn aliases_are_shown_by_the_name_in_use() {
         let aliases = [("__GI_getppid", false), ("__getppid", true), ("getppid", true)];
-        assert_eq!(symbols(&aliases, &[]).place(0x7100).name, "getppid");
-        assert_eq!(symbols(&aliases, &["__getppid"]).place(0x7100).name, "__getppid");
+        assert_eq!(symbols(&aliases, &[]).at(0x7100).name, "getppid");
+        assert_eq!(symbols(&aliases, &["__getppid"]).at(0x7100).name, "__getppid");
         let vdso = [("time", true), ("__vdso_time", true)];
-        assert_eq!(symbols(&vdso, &["time"]).place(0x7100).name, "__vdso_time");
+        assert_eq!(symbols(&vdso, &["time"]).at(0x7100).name, "__vdso_time");
     }
 
     #[test]
     fn a_function_without_a_symbol_is_named_by_its_address() {
         let mut symbols = symbols(&[], &[]);
         symbols.begins(0x7200);
-        let place = symbols.place(0x7234);
-        assert_eq!((place.name.as_str(), place.start, place.guessed), ("libc.so.6+0x2200", 0x7200, false));
+        let symbol = symbols.at(0x7234);
+        assert_eq!((symbol.name.as_str(), symbol.start, symbol.guessed), ("libc.so.6+0x2200", 0x7200, false));
         let mut symbols = self::symbols(&[("raise", true)], &[]);
         symbols.begins(0x7100);
-        assert!(symbols.place(0x7180).guessed, "a named function before it is not where it begins");
+        assert!(symbols.at(0x7180).guessed, "a named function before it is not where it begins");
     }
 
     #[test]

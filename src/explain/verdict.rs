@@ -233,11 +233,12 @@ fn difference(total: f64, calls: u64, traits: Traits) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::listing::{Flow, Instruction};
-    use super::super::symbols::{Kind, Place};
+    use super::super::symbols::{CodeKind, Symbol};
     use super::*;
 
     fn function(name: &str, role: Role, gate: Option<Gate>) -> Function {
-        let place = Place { name: name.into(), object: "o".into(), start: 1, kind: Kind::Function, guessed: false };
+        let symbol =
+            Symbol { name: name.into(), object: "o".into(), start: 1, kind: CodeKind::Function, guessed: false };
         let instruction = Instruction {
             offset: 0,
             bytes: String::new(),
@@ -248,7 +249,7 @@ mod tests {
             flow: Flow::Next,
             length: 2,
         };
-        Function { name: name.into(), object: "o".into(), role, instructions: vec![instruction], place }
+        Function { name: name.into(), object: "o".into(), role, instructions: vec![instruction], symbol }
     }
 
     fn entries(count: f64) -> Entries {

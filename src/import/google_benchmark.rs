@@ -70,7 +70,7 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
 fn misfit(error: &serde_json::Error, text: &str) -> Malformed {
     let found = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let expected = format!("Google Benchmark's JSON ({})", plain(error));
-    Malformed::at(error.line().max(1), expected, found.trim())
+    Malformed::at(error.line().max(1), &expected, found)
 }
 
 /// The parser's words without the place.
@@ -116,7 +116,7 @@ fn of_repetitions(all: &[&Entry]) -> Result<Outcome, Malformed> {
 }
 
 fn wrong(name: &str, what: &str) -> Malformed {
-    Malformed { line: None, expected: "sound entries in \"benchmarks\"".into(), found: format!("{name}: {what}") }
+    Malformed::whole("sound entries in \"benchmarks\"", &format!("{name}: {what}"))
 }
 
 impl Entry {

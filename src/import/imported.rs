@@ -2,7 +2,6 @@
 
 use crate::clean::excerpt;
 use crate::model::{Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record, Role};
-use std::fmt;
 
 /// What was found in an output.
 #[derive(Default)]
@@ -19,35 +18,33 @@ pub struct Imported {
     pub records: Vec<Record>,
 }
 
-/// What is wrong with an output, and where.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Malformed {
-    /// Counted from 1; `None` where the whole is meant.
-    pub line: Option<usize>,
-    pub expected: String,
-    pub found: String,
-}
-
-impl Malformed {
-    pub fn at(line: usize, expected: impl Into<String>, found: &str) -> Malformed {
-        Malformed { line: Some(line), expected: expected.into(), found: found.to_string() }
-    }
-
-    pub fn nothing(expected: impl Into<String>) -> Malformed {
-        Malformed { line: None, expected: expected.into(), found: "nothing of the kind".into() }
-    }
-}
+/// What is wrong with an output, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(String);
 
 /// Characters of the output that a message shows.
 pub const SHOWN: usize = 60;
 
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = excerpt(&self.found, SHOWN);
-        match self.line {
-            Some(line) => write!(f, "line {line}: expected {}, found '{found}'", self.expected),
-            None => write!(f, "expected {}, found {found}", self.expected),
-        }
+impl Malformed {
+    /// `what` is wrong with `line`, counted from 1.
+    pub fn new(line: usize, what: &str) -> Malformed {
+        Malformed(format!("line {line}: {what}"))
+    }
+
+    /// `line`, counted from 1, is `found`.
+    pub fn at(line: usize, expected: &str, found: &str) -> Malformed {
+        Malformed::new(line, &format!("expected {expected}, found '{}'", excerpt(found.trim(), SHOWN)))
+    }
+
+    /// The output as a whole is `found`.
+    pub fn whole(expected: &str, found: &str) -> Malformed {
+        Malformed(format!("expected {expected}, found {}", excerpt(found, SHOWN)))
+    }
+
+    /// There is nothing to import.
+    pub fn nothing(expected: &str) -> Malformed {
+        Malformed::whole(expected, "nothing of the kind")
     }
 }
 
@@ -75,11 +72,11 @@ pub fn outcome(ns: f64, as_printed: String, count: Option<u64>) -> Outcome {
 
 /// `text` as a number, which may be one that is no time.
 pub fn number(line: usize, what: &str, text: &str) -> Result<f64, Malformed> {
-    text.parse().map_err(|_| Malformed::at(line, format!("a number of {what}"), text))
+    text.parse().map_err(|_| Malformed::at(line, &format!("a number of {what}"), text))
 }
 
 /// `text` as a count; commas between thousands are left out.
 pub fn count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
     let plain = text.replace(',', "");
-    plain.parse().map_err(|_| Malformed::at(line, format!("a count of {what}"), text))
+    plain.parse().map_err(|_| Malformed::at(line, &format!("a count of {what}"), text))
 }

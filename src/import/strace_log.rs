@@ -1,9 +1,10 @@
 //! Logs of `strace -f -T -ttt`, line by line: calls of several processes, in pieces where they overlap. `import::strace`
 //! calls it. What -T, -ttt and -y tell is used where it is there.
 
+use super::imported::Malformed;
 use super::strace_args::{class, split};
 use super::strace_line::{call_name, is_header, number_of, other_mode};
-use super::tally::{LineError, Seen, Tally, nanoseconds};
+use super::tally::{Seen, Tally, nanoseconds};
 use crate::model::{Drives, Profile, drives};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,7 @@ const NOTE: &str = "Elapsed times are those of a program that strace stops at ev
 ///
 /// # Errors
 /// The first line that is no line of a log, or that there is no call.
-pub fn read(text: &str) -> Result<Profile, LineError> {
+pub fn read(text: &str) -> Result<Profile, Malformed> {
     let mut log = Log::default();
     for (i, line) in text.lines().enumerate() {
         // strace -C puts a table of the same calls behind the log.
@@ -24,7 +25,7 @@ pub fn read(text: &str) -> Result<Profile, LineError> {
         log.line(i + 1, line)?;
     }
     log.finish().ok_or_else(|| {
-        LineError::new(text.lines().count().max(1), "there is no call: name a log of 'strace -f -T -ttt -o FILE'")
+        Malformed::new(text.lines().count().max(1), "there is no call: name a log of 'strace -f -T -ttt -o FILE'")
     })
 }
 
@@ -47,7 +48,7 @@ struct Log {
 }
 
 impl Log {
-    fn line(&mut self, number: usize, line: &str) -> Result<(), LineError> {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Malformed> {
         let (thread, rest) = thread_of(line.trim_end());
         let (stamp, rest) = stamp_of(rest);
         self.first_s = self.first_s.or(stamp);
@@ -77,7 +78,7 @@ impl Log {
 
     /// The line with its beginning, where that stands further above. Of a call that began before the log only the name
     /// is known.
-    fn whole(&mut self, number: usize, thread: u64, rest: &str) -> Result<String, LineError> {
+    fn whole(&mut self, number: usize, thread: u64, rest: &str) -> Result<String, Malformed> {
         if let Some(begun) = self.pending.get(&thread).filter(|_| rest.starts_with("=> ")) {
             let whole = format!("{begun}{rest}");
             self.pending.remove(&thread);
@@ -85,16 +86,16 @@ impl Log {
         }
         let Some(resumed) = rest.strip_prefix("<... ") else { return Ok(rest.to_string()) };
         let Some((name, end)) = resumed.split_once(" resumed>") else {
-            return Err(LineError::expected(number, "'<... CALL resumed>'", rest));
+            return Err(Malformed::at(number, "'<... CALL resumed>'", rest));
         };
         let begun = self.pending.remove(&thread).unwrap_or_else(|| format!("{name}("));
         match begun.split('(').next() == Some(name) {
             true => Ok(format!("{begun}{end}")),
-            false => Err(LineError::expected(number, &format!("the end of '{begun}'"), rest)),
+            false => Err(Malformed::at(number, &format!("the end of '{begun}'"), rest)),
         }
     }
 
-    fn call(&mut self, number: usize, thread: u64, line: &str) -> Result<(), LineError> {
+    fn call(&mut self, number: usize, thread: u64, line: &str) -> Result<(), Malformed> {
         let (seen, returned) = call(number, line)?;
         let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
         let succeeded = seen.error.is_none() && !seen.unfinished;
@@ -198,15 +199,15 @@ fn is_remark(line: &str) -> bool {
     line.is_empty() || line.starts_with("strace: ") || (line.len() > 6 && (framed("---") || framed("+++")))
 }
 
-fn name_and_arguments(number: usize, line: &str) -> Result<(String, &str), LineError> {
-    let bad = || LineError::expected(number, "'CALL(ARGUMENTS) = RESULT'", line);
+fn name_and_arguments(number: usize, line: &str) -> Result<(String, &str), Malformed> {
+    let bad = || Malformed::at(number, "'CALL(ARGUMENTS) = RESULT'", line);
     let (name, arguments) = line.split_once('(').ok_or_else(bad)?;
     Ok((call_name(name).ok_or_else(bad)?, arguments))
 }
 
 /// A whole call, and what it returned.
-fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), LineError> {
-    let bad = || LineError::expected(number, "'CALL(ARGUMENTS) = RESULT'", line);
+fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), Malformed> {
+    let bad = || Malformed::at(number, "'CALL(ARGUMENTS) = RESULT'", line);
     let (name, rest) = name_and_arguments(number, line)?;
     let (arguments, result) = result_of(rest).ok_or_else(bad)?;
     let (result, elapsed_ns) = elapsed(result);

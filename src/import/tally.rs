@@ -1,30 +1,8 @@
 //! Calls gathered line by line into a profile: what the readers of foreign traces share.
 
-use crate::clean::excerpt;
 use crate::model::{CallCount, Class, Histogram, ProcessGroup, Profile, Source, TracerFacts};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
-
-/// What is wrong with a line of a foreign trace, in one line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {what}")]
-pub struct LineError {
-    /// Counted from 1.
-    pub line: usize,
-    pub what: String,
-}
-
-impl LineError {
-    pub fn new(line: usize, what: impl Into<String>) -> LineError {
-        LineError { line, what: what.into() }
-    }
-
-    /// What was expected, and the beginning of what is there.
-    pub fn expected(line: usize, expected: &str, found: &str) -> LineError {
-        let shown = excerpt(found.trim(), 60);
-        LineError::new(line, format!("expected {expected}, found '{shown}'"))
-    }
-}
 
 /// One call as a trace tells it.
 #[derive(Clone, Debug, Default, PartialEq)]

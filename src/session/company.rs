@@ -1,4 +1,4 @@
-//! Whether a run had its CPU to itself, and the CPU was there all the time. Looked at with each look of the engine.
+//! Whether a run had its CPU to itself, and the CPU stayed available. Checked at each look of the engine.
 
 use crate::kernel::Sources;
 use crate::kernel::affinity;
@@ -7,29 +7,29 @@ use crate::runner::Workers;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The CPU that is measured on, and what happened to it.
+/// The measuring CPU, and what happened to it.
 pub struct Company {
     cpu: Option<u32>,
     claim: Claim,
     gone: Option<&'static str>,
-    /// Whether workers were found elsewhere.
+    /// Whether workers were found on other CPUs.
     strayed: Rc<Cell<bool>>,
 }
 
 impl Company {
-    /// Claims the CPU that `workers` are placed on.
+    /// Claims the CPU that `workers` run on.
     pub fn begin(workers: &Workers) -> Company {
         let cpu = workers.placement.measuring;
         Company { cpu, claim: Claim::to(cpu), gone: None, strayed: workers.strayed() }
     }
 
-    /// Sees what has happened since; what was once seen stays.
+    /// Looks again; a problem once seen stays.
     pub fn look(&mut self, sources: &Sources) {
         self.claim.look();
         self.gone = self.gone.or_else(|| affinity::gone(sources, self.cpu?));
     }
 
-    /// What spoils the run.
+    /// Warnings about other runs on the CPU, or about a CPU that was lost.
     pub fn warnings(&self) -> Vec<String> {
         let Some(cpu) = self.cpu else { return Vec::new() };
         let met =

@@ -14,17 +14,17 @@ const SHOWN: usize = 200;
 #[derive(Debug)]
 pub struct StoreError {
     file: String,
-    kind: &'static Kind,
+    kind: &'static FileKind,
     problem: Problem,
 }
 
 impl StoreError {
-    pub(super) fn new(path: &Path, kind: &'static Kind, problem: Problem) -> StoreError {
+    pub(super) fn new(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
         let name = excerpt(&path.to_string_lossy(), usize::MAX);
         StoreError { file: if name.is_empty() { "\"\"".to_string() } else { name }, kind, problem }
     }
 
-    pub(super) fn named(name: &str, kind: &'static Kind, problem: Problem) -> StoreError {
+    pub(super) fn named(name: &str, kind: &'static FileKind, problem: Problem) -> StoreError {
         StoreError { file: name.to_string(), kind, problem }
     }
 
@@ -52,7 +52,7 @@ impl std::error::Error for StoreError {}
 
 /// A kind of file, and how messages speak of it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct FileKind {
     /// What stands before the version, e.g. `syscost.result/`.
     pub family: &'static str,
     /// The version that is written.
@@ -66,7 +66,7 @@ pub struct Kind {
     pub smaller: &'static str,
 }
 
-impl Kind {
+impl FileKind {
     pub fn schema(&self) -> String {
         format!("{}{}", self.family, self.version)
     }
@@ -87,14 +87,14 @@ pub enum Problem {
     /// Larger than so many bytes.
     TooLarge(u64),
     Empty,
-    Truncated(Place),
-    NotJson(Place, String),
+    Truncated(Location),
+    NotJson(Location, String),
     /// JSON without our schema.
     Foreign,
     /// Another document of ours, by its schema.
     OtherKind(String),
     Newer(u64),
-    Mistyped(Place, String),
+    Mistyped(Location, String),
     Invalid(Invalid),
     NotWritten(Invalid),
     Write(io::Error, Left),
@@ -123,7 +123,7 @@ impl Left {
 
 impl Problem {
     /// What is wrong, and what to do, in one line, where a file of this kind was meant.
-    fn words(&self, kind: &Kind) -> String {
+    fn words(&self, kind: &FileKind) -> String {
         let (noun, again) = (kind.noun, kind.again);
         let damaged = format!("the file was edited or damaged: take another copy, or {again}");
         match self {
@@ -189,21 +189,21 @@ impl fmt::Display for Invalid {
 
 /// Line and column, counted from 1, and the JSON path where it is known.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     pub line: usize,
     pub column: usize,
     pub path: Option<String>,
 }
 
-impl Place {
-    pub(super) fn of(error: &serde_json::Error, path: Option<String>) -> Place {
+impl Location {
+    pub(super) fn of(error: &serde_json::Error, path: Option<String>) -> Location {
         // The parser says "." where it is at the top or has lost its way.
         let path = path.filter(|p| p != ".");
-        Place { line: error.line(), column: error.column(), path }
+        Location { line: error.line(), column: error.column(), path }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)?;
         self.path.iter().try_for_each(|path| write!(f, ", {}", excerpt(path, SHOWN)))
@@ -218,7 +218,7 @@ pub(super) fn reason(error: &serde_json::Error) -> String {
 }
 
 /// The error about a file that was read; `-` is standard input.
-pub fn from_file(path: &Path, kind: &'static Kind, problem: Problem) -> StoreError {
+pub fn from_file(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
     match path == Path::new("-") {
         true => StoreError::named("standard input", kind, problem),
         false => StoreError::new(path, kind, problem),

@@ -3,14 +3,22 @@
 //! So every record is one line. Version control shows which records differ, and samples, thousands of numbers, do not
 //! take a line each. Not a general formatter; the version's writer calls it.
 
+use serde::Serialize;
+use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
+
+/// Writes `file` to `out`, with a line end behind it.
+pub fn write(file: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    file.serialize(&mut Serializer::with_formatter(&mut *out, Layout::default()))?;
+    out.write_all(b"\n")
+}
 
 /// Members of containers up to this depth stand on lines of their own.
 const DEPTH: usize = 2;
 
 #[derive(Default)]
-pub struct Layout {
+struct Layout {
     depth: usize,
     /// Whether the container that was last closed or is open has members.
     filled: bool,

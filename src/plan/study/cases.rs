@@ -1,7 +1,7 @@
 //! From a study to what is measured: its cases by parameters and environments, the baselines, and the fixtures they need.
 
 use super::definition::{At, Expected, Study, StudyCase, Work};
-use super::error::{Source, StudyError};
+use super::error::{StudyError, StudyText};
 use super::fixtures;
 use crate::model::{Case, Expectation, Operation, Planned, Run};
 use crate::plan::select::{add_baselines, cases, count, has, in_environments};
@@ -128,7 +128,7 @@ impl Study {
             if let Some(name) = derived.of.iter().find(|name| !labels.contains(&name.as_str())) {
                 let mut allowed = labels.clone();
                 allowed.dedup();
-                let source = Source { file: &self.file, text: "" };
+                let source = StudyText { file: &self.file, text: "" };
                 return Err(source.unknown(*line, "derived", name, &allowed));
             }
         }
@@ -170,7 +170,7 @@ impl Study {
     }
 
     fn error(&self, line: usize, what: String) -> StudyError {
-        Source { file: &self.file, text: "" }.error(line, what)
+        StudyText { file: &self.file, text: "" }.error(line, what)
     }
 }
 

@@ -16,12 +16,12 @@ pub struct StudyError {
 }
 
 /// A study's text with the name that messages call it by.
-pub struct Source<'a> {
+pub struct StudyText<'a> {
     pub file: &'a str,
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl StudyText<'_> {
     /// The line of a byte of the text, from 1.
     pub fn line(&self, offset: usize) -> usize {
         self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1

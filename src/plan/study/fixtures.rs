@@ -1,6 +1,6 @@
 //! Fixtures as a study describes them: names and sizes with holes for parameters.
 
-use super::error::{Source, StudyError};
+use super::error::{StudyError, StudyText};
 use super::file::FixtureTable;
 use super::values::Values;
 use crate::model::{Planned, parse_size};
@@ -22,7 +22,7 @@ pub struct Template {
 const LINE_LENGTH: &str = "64";
 
 /// Checks what a study says of a fixture.
-pub fn template(source: &Source, line: usize, table: FixtureTable) -> Result<Template, StudyError> {
+pub fn template(source: &StudyText, line: usize, table: FixtureTable) -> Result<Template, StudyError> {
     let text = |value: Option<Values>, default: &str| value.map_or(default.to_string(), |v| v.to_string());
     let is_file = table.file.is_some();
     let foreign = if is_file { table.entries.is_some() || table.depth.is_some() } else { table.size.is_some() };
@@ -41,7 +41,7 @@ pub fn template(source: &Source, line: usize, table: FixtureTable) -> Result<Tem
 }
 
 impl Template {
-    fn check(&self, source: &Source) -> Result<(), StudyError> {
+    fn check(&self, source: &StudyText) -> Result<(), StudyError> {
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
         if !self.name.split('/').all(plain) {
             let what = format!("fixture '{}': its name must be a path below the fixtures' directory", self.name);

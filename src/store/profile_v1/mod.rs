@@ -6,17 +6,23 @@
 mod check;
 mod convert;
 
-pub use check::file as check;
-
-use super::layout::Layout;
+use super::error::FileKind;
 use crate::model::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
-pub const VERSION: u64 = 1;
-pub const SCHEMA: &str = "syscost.profile/1";
+const SCHEMA: &str = "syscost.profile/1";
+
+/// How messages describe profiles.
+pub const KIND: FileKind = FileKind {
+    family: "syscost.profile/",
+    version: 1,
+    noun: "profile",
+    origin: "a trace",
+    again: "trace again",
+    smaller: "trace for a shorter time",
+};
 
 /// A syscost profile: which system calls a workload made, and where its time went.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -249,15 +255,3 @@ enum Descriptor {
 /// A bucket of durations and how many calls took as long: bucket 4 k + q begins at 2^k (1 + q / 4) nanoseconds.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 struct Bucket(#[schemars(range(max = 255))] u16, u64);
-
-impl ProfileFile {
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut json = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
-        self.serialize(&mut json)?;
-        out.write_all(b"\n")
-    }
-}
-
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(ProfileFile).to_value()
-}

@@ -23,11 +23,6 @@ pub fn file(file: &ResultFile) -> Checked {
     })
 }
 
-/// The problem that a record has if not exactly one of its three alternatives is there.
-pub fn outcomes(place: String) -> Invalid {
-    Invalid { place, what: "must have exactly one of samples, error and figure".to_string() }
-}
-
 fn host(host: &Host) -> Checked {
     let numbers = [
         ("host.clock_cost_ns", host.clock_cost_ns),

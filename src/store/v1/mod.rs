@@ -9,19 +9,25 @@ mod check;
 mod convert;
 mod study;
 
-pub use check::file as check;
-
-use super::layout::Layout;
+use super::error::FileKind;
 use crate::model::Host;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use study::Study;
 
-pub const VERSION: u64 = 1;
-pub const SCHEMA: &str = "syscost.result/1";
+const SCHEMA: &str = "syscost.result/1";
+
+/// How messages describe result files.
+pub const KIND: FileKind = FileKind {
+    family: "syscost.result/",
+    version: 1,
+    noun: "result file",
+    origin: "a run",
+    again: "measure again",
+    smaller: "measure fewer cases a run",
+};
 
 /// A syscost result file: all records of one run, with what is needed to understand them.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -254,16 +260,4 @@ struct Figure {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     user_share: Option<f64>,
-}
-
-impl ResultFile {
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut json = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
-        self.serialize(&mut json)?;
-        out.write_all(b"\n")
-    }
-}
-
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(ResultFile).to_value()
 }

@@ -51,15 +51,15 @@ fn record_within(
     };
     // The first request resolves names that are bound lazily.
     child.request(1, 1, workers.timeout)?;
-    let mut session = Session { workers, child, run, bounds };
-    let _watchdog = Watchdog::start(session.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt);
+    let mut stepping = Stepping { workers, child, run, bounds };
+    let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt);
     // Handing over on one CPU takes a microsecond or two; waking another that is idle, tens of them in a virtual machine.
-    match workers.placement.on_measuring_cpu(|| session.recording(operation)) {
+    match workers.placement.on_measuring_cpu(|| stepping.recording(operation)) {
         Ok(recording) => Ok(Ok(recording)),
-        Err(Problem::Failure(failure)) => Err(failure),
-        Err(Problem::Step(error)) => {
+        Err(RecordError::Failure(failure)) => Err(failure),
+        Err(RecordError::Step(error)) => {
             // It stands in the middle of its code: nothing that it may still do is wanted.
-            kill_group(session.child.pid());
+            kill_group(stepping.child.pid());
             Ok(Err(format!("no disassembly: {error}")))
         }
     }
@@ -69,32 +69,32 @@ fn record_within(
 const ATTEMPTS: usize = 6;
 const LONG: usize = 20_000;
 
-enum Problem {
+enum RecordError {
     Failure(Failure),
     Step(StepError),
 }
 
-impl From<StepError> for Problem {
-    fn from(error: StepError) -> Problem {
-        Problem::Step(error)
+impl From<StepError> for RecordError {
+    fn from(error: StepError) -> RecordError {
+        RecordError::Step(error)
     }
 }
 
-impl From<Failure> for Problem {
-    fn from(failure: Failure) -> Problem {
-        Problem::Failure(failure)
+impl From<Failure> for RecordError {
+    fn from(failure: Failure) -> RecordError {
+        RecordError::Failure(failure)
     }
 }
 
-struct Session<'a> {
+struct Stepping<'a> {
     workers: &'a Workers,
     child: Child,
     run: u64,
     bounds: Bounds,
 }
 
-impl Session<'_> {
-    fn recording(&mut self, operation: &Operation) -> Result<Recording, Problem> {
+impl Stepping<'_> {
+    fn recording(&mut self, operation: &Operation) -> Result<Recording, RecordError> {
         let mut memory = Memory::default();
         let one = self.shortest(1, &mut memory)?;
         let single = operation.limit.is_some_and(|limit| limit < 2);
@@ -106,7 +106,7 @@ impl Session<'_> {
     }
 
     /// Page faults of twice as many iterations less those of once as many: what a batch causes once cancels.
-    fn faults(&mut self, limit: u64) -> Result<f64, Problem> {
+    fn faults(&mut self, limit: u64) -> Result<f64, RecordError> {
         let n = (limit / 2).clamp(1, 16);
         let few = self.child.request(n, 1, self.workers.timeout)?.minor_faults;
         let many = self.child.request(2 * n, 1, self.workers.timeout)?.minor_faults;
@@ -115,7 +115,7 @@ impl Session<'_> {
 
     /// The shortest of a few recordings: the first that is seen twice. Stepping is slow enough that the clock's tick comes
     /// in between, and code that reads what the tick writes then tries again.
-    fn shortest(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, Problem> {
+    fn shortest(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, RecordError> {
         let mut shortest = self.batch(n, memory)?;
         for _ in 1..ATTEMPTS {
             if shortest.len() > LONG {
@@ -133,7 +133,7 @@ impl Session<'_> {
     }
 
     /// Records one request and reads the memory that it ran in while the process still stands.
-    fn batch(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, Problem> {
+    fn batch(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, RecordError> {
         let mut stepper = Stepper::attach(self.child.pid(), self.bounds)?;
         let mut sent = Ok(());
         let trace = stepper.record(self.run, || sent = self.child.send(&format!("{n} 1")))?;
@@ -146,8 +146,8 @@ impl Session<'_> {
     }
 }
 
-fn unreadable(error: std::io::Error) -> Problem {
-    Problem::Step(StepError::Ended(format!("its memory cannot be read: {error}")))
+fn unreadable(error: std::io::Error) -> RecordError {
+    RecordError::Step(StepError::Ended(format!("its memory cannot be read: {error}")))
 }
 
 /// The symbols of all that is mapped. A file that cannot be read leaves its code unnamed.
