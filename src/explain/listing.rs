@@ -1,6 +1,6 @@
-//! Disassembly of what was executed, function by function. Pure. Called by `explain`.
+//! Disassembly of the executed instructions, function by function. Pure. Called by `explain`.
 //!
-//! NASM syntax, as the crate's feature is chosen: it reads like Intel's own manuals and has no size suffixes to explain.
+//! NASM syntax, because it reads like Intel's manuals and has no size suffixes to explain.
 
 use super::iteration::Iteration;
 use super::symbols::{CodeKind, Symbol, Symbols};
@@ -12,17 +12,20 @@ use std::collections::BTreeMap;
 /// The instructions of one function that were executed in an iteration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Function {
+    /// Its symbol, or object and address.
     pub name: String,
     /// The file that it is mapped from, `probe`, `[vdso]` or `[vsyscall]`.
     pub object: String,
+    /// Its part in the operation.
     pub role: Role,
     /// By address.
     pub instructions: Vec<Instruction>,
+    /// Where it was found.
     #[serde(skip)]
     pub symbol: Symbol,
 }
 
-/// What part a function has in the operation.
+/// The part of a function in the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -32,27 +35,35 @@ pub enum Role {
     Stub,
     /// Anything else in the probe.
     Program,
+    /// A shared library.
     Library,
+    /// The vDSO.
     Vdso,
+    /// The vsyscall page.
     Vsyscall,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// One instruction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Instruction {
     /// From the function's first byte.
     pub offset: u64,
-    /// In hexadecimal; empty where the memory cannot be read.
+    /// In hexadecimal; empty if the memory cannot be read.
     pub bytes: String,
+    /// NASM syntax.
     pub text: String,
     /// Executions per iteration.
     pub count: u64,
-    /// How it enters the kernel, where it does.
+    /// How it enters the kernel, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
+    /// Its virtual address.
     #[serde(skip)]
     pub address: u64,
+    /// Where control goes next.
     #[serde(skip)]
     pub flow: Flow,
+    /// In bytes.
     #[serde(skip)]
     pub length: u64,
 }
@@ -60,10 +71,13 @@ pub struct Instruction {
 /// An instruction that enters the kernel on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Gate {
+    /// The 64-bit instruction.
     #[serde(rename = "syscall")]
     Syscall,
+    /// The fast 32-bit instruction.
     #[serde(rename = "sysenter")]
     Sysenter,
+    /// The 32-bit interrupt.
     #[serde(rename = "int 0x80")]
     Int80,
     /// A fetch from the vsyscall page.
@@ -94,7 +108,8 @@ pub enum Flow {
     Return,
 }
 
-/// The functions of an iteration in the order of their first execution. `run` is the probe's loop, `probe` its object.
+/// The functions of an iteration in the order of their first execution. `run` is the address of the probe's loop, `probe` the
+/// name of its object.
 pub fn functions(iteration: &Iteration, memory: &Memory, symbols: &Symbols, run: u64, probe: &str) -> Vec<Function> {
     let mut functions: Vec<Function> = Vec::new();
     let mut index: BTreeMap<u64, usize> = BTreeMap::new();
@@ -116,7 +131,7 @@ pub fn functions(iteration: &Iteration, memory: &Memory, symbols: &Symbols, run:
     functions
 }
 
-/// `mov rax, 15`: a handler returns to this, and it has no symbol (glibc's `__restore_rt`).
+/// `mov rax, 15`, glibc's `__restore_rt`, which has no symbol: signal handlers return to it.
 const SIGNAL_RETURN: &str = "48 c7 c0 0f 00 00 00";
 
 fn begin(symbol: &Symbol, caller: u64, probe: &str) -> Function {
@@ -134,16 +149,8 @@ fn begin(symbol: &Symbol, caller: u64, probe: &str) -> Function {
 
 fn instruction(address: u64, count: u64, symbol: &Symbol, memory: &Memory, symbols: &Symbols) -> Instruction {
     let offset = address - symbol.start;
-    let mut made = Instruction {
-        offset,
-        bytes: String::new(),
-        text: "(cannot be read)".to_string(),
-        count,
-        gate: None,
-        address,
-        flow: Flow::Next,
-        length: 0,
-    };
+    let unread = "(cannot be read)".to_string();
+    let mut made = Instruction { offset, text: unread, count, address, ..Instruction::default() };
     if symbol.kind == CodeKind::Vsyscall {
         made.text = "(the fetch faults)".to_string();
         made.gate = Some(Gate::PageFault);
@@ -157,7 +164,7 @@ fn instruction(address: u64, count: u64, symbol: &Symbol, memory: &Memory, symbo
     made
 }
 
-/// The instruction at an address; `None` where its bytes could not be read or are none.
+/// The instruction at an address; `None` if its bytes could not be read or are not an instruction.
 pub fn decode(address: u64, memory: &Memory) -> Option<Decoded> {
     let bytes = memory.code.get(&address).filter(|bytes| !bytes.is_empty())?;
     let decoded = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode();
@@ -173,7 +180,7 @@ fn gate(decoded: &Decoded) -> Option<Gate> {
     }
 }
 
-/// How an instruction leaves its symbol.
+/// Where control goes after an instruction.
 pub fn flow(decoded: &Decoded) -> Flow {
     match decoded.mnemonic() {
         _ if decoded.is_call_near() => Flow::Call,

@@ -1,5 +1,5 @@
-//! Records a batch of one iteration and a batch of two in a running probe. The only part of `explain` that talks to a
-//! process. Called by `explain`.
+//! Records a batch of one iteration and a batch of two in a running probe: the only part of `explain` that talks to a
+//! process.
 
 use super::symbols::Symbols;
 use crate::kernel::process::kill_group;
@@ -10,25 +10,28 @@ use crate::runner::{Child, Workers};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// How the probe is called where objects are named.
+/// The probe's name among objects.
 pub const PROBE: &str = "probe";
 
-/// Addresses of executed instructions in order, and the memory that they stand in.
+/// Addresses of executed instructions in order, and the memory around them.
 pub struct Recording {
     /// Address of the operation's run function.
     pub run: u64,
+    /// A batch of one iteration.
     pub one: Vec<u64>,
-    /// `None` where a batch may have one iteration only.
+    /// A batch of two; `None` if a batch can have only one iteration.
     pub two: Option<Vec<u64>>,
+    /// The code.
     pub memory: Memory,
-    /// Page faults per iteration, counted while nothing was stepped.
+    /// Page faults per iteration, counted without stepping.
     pub faults: f64,
     /// The probe's executable.
     pub probe: PathBuf,
+    /// What to know about the recording.
     pub notes: Vec<String>,
 }
 
-/// Runs the case and records it; the inner error says why that cannot be done, in words.
+/// Runs and records the case; the inner error says why it cannot be recorded.
 ///
 /// # Errors
 /// The case's own failure.
@@ -53,19 +56,19 @@ fn record_within(
     child.request(1, 1, workers.timeout)?;
     let mut stepping = Stepping { workers, child, run, bounds };
     let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt);
-    // Handing over on one CPU takes a microsecond or two; waking another that is idle, tens of them in a virtual machine.
+    // Switching on one CPU takes a microsecond or two; waking an idle one, tens of microseconds in a virtual machine.
     match workers.placement.on_measuring_cpu(|| stepping.recording(operation)) {
         Ok(recording) => Ok(Ok(recording)),
         Err(RecordError::Failure(failure)) => Err(failure),
         Err(RecordError::Step(error)) => {
-            // It stands in the middle of its code: nothing that it may still do is wanted.
+            // The process is stopped at an arbitrary instruction and must not continue.
             kill_group(stepping.child.pid());
             Ok(Err(format!("no disassembly: {error}")))
         }
     }
 }
 
-/// Recordings of one request at the most, and instructions from which on one must do.
+/// Most recordings of a request, and instructions above which one recording is enough.
 const ATTEMPTS: usize = 6;
 const LONG: usize = 20_000;
 
@@ -101,11 +104,11 @@ impl Stepping<'_> {
         let two = if single { None } else { Some(self.shortest(2, &mut memory)?) };
         let faults = if single { 0.0 } else { self.faults(operation.limit.unwrap_or(u64::MAX))? };
         let probe = self.workers.probe();
-        let notes = single.then(|| "a batch has one iteration only: its set-up is shown with it".to_string());
+        let notes = single.then(|| "a batch has only one iteration: its set-up is shown with it".to_string());
         Ok(Recording { run: self.run, one, two, memory, faults, probe, notes: notes.into_iter().collect() })
     }
 
-    /// Page faults of twice as many iterations less those of once as many: what a batch causes once cancels.
+    /// Page faults per iteration, from the difference of two batches, so that one-time faults cancel.
     fn faults(&mut self, limit: u64) -> Result<f64, RecordError> {
         let n = (limit / 2).clamp(1, 16);
         let few = self.child.request(n, 1, self.workers.timeout)?.minor_faults;
@@ -113,8 +116,8 @@ impl Stepping<'_> {
         Ok(many.saturating_sub(few) as f64 / n as f64)
     }
 
-    /// The shortest of a few recordings: the first that is seen twice. Stepping is slow enough that the clock's tick comes
-    /// in between, and code that reads what the tick writes then tries again.
+    /// The shortest of a few recordings, or the first seen twice in a row. Stepping is so slow that timer ticks occur in
+    /// between, and code that reads what the tick writes (a seqlock) then retries.
     fn shortest(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, RecordError> {
         let mut shortest = self.batch(n, memory)?;
         for _ in 1..ATTEMPTS {
@@ -132,7 +135,7 @@ impl Stepping<'_> {
         Ok(shortest)
     }
 
-    /// Records one request and reads the memory that it ran in while the process still stands.
+    /// Records one request, and reads its code while the process is still stopped.
     fn batch(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, RecordError> {
         let mut stepper = Stepper::attach(self.child.pid(), self.bounds)?;
         let mut sent = Ok(());
@@ -150,7 +153,7 @@ fn unreadable(error: std::io::Error) -> RecordError {
     RecordError::Step(StepError::Ended(format!("its memory cannot be read: {error}")))
 }
 
-/// The symbols of all that is mapped. A file that cannot be read leaves its code unnamed.
+/// The symbols of all mapped files; one that cannot be read has none.
 pub fn symbols(recording: &Recording) -> Symbols {
     let mut symbols = Symbols::new(&recording.memory.mappings);
     let paths: BTreeSet<&str> = recording.memory.mappings.iter().map(|m| m.path.as_str()).collect();

@@ -1,5 +1,5 @@
-//! Names for addresses: the ELF symbol tables of mapped files and of the vDSO's image, and the stubs of procedure linkage
-//! tables, which have no symbols of their own. Pure: images are handed in. Called by the rest of `explain`.
+//! Names for addresses, from the ELF symbol tables of mapped files and the vDSO, and for PLT stubs, which have no symbols of
+//! their own. Pure: images are arguments. Called by the rest of `explain`.
 
 use crate::kernel::step::{Mapping, VSYSCALL};
 use anyhow::{Context, Result};
@@ -13,26 +13,29 @@ use object::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of code is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeKind {
+    /// A function.
+    #[default]
     Function,
-    /// A stub of the procedure linkage table: jumps to where a function of another object is.
+    /// A stub of the procedure linkage table: jumps to a function in another object.
     Stub,
-    /// The page that is no code.
+    /// The vsyscall page, which is not executed.
     Vsyscall,
 }
 
-/// Where an address lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The function around an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbol {
-    /// The function's name; `libc.so.6+0x8a3c0` where it has none.
+    /// Its name; `libc.so.6+0x8a3c0` if it has none.
     pub name: String,
     /// The object that it is mapped from.
     pub object: String,
-    /// The function's first address: what tells functions apart.
+    /// Its first address, which identifies it.
     pub start: u64,
+    /// What it is.
     pub kind: CodeKind,
-    /// Whether nothing tells where the function begins: it then stands for all such code of its mapping.
+    /// Whether its start is unknown: it then stands for all such code of its mapping.
     pub guessed: bool,
 }
 
@@ -41,9 +44,9 @@ pub struct Symbol {
 pub struct Symbols {
     mappings: Vec<(Mapping, Option<usize>)>,
     objects: Vec<Object>,
-    /// Names that callers use: among the aliases of one function these are shown.
+    /// Names that callers use, shown in preference to other aliases.
     wanted: BTreeSet<String>,
-    /// First addresses of functions without a symbol, seen as targets of calls.
+    /// Targets of calls, where functions without a symbol start.
     unnamed: BTreeSet<u64>,
 }
 
@@ -51,9 +54,9 @@ struct Object {
     label: String,
     /// File offset, size and address of what is loaded.
     segments: Vec<(u64, u64, u64)>,
-    /// Functions by address in the file.
+    /// Functions by address in the file, with all their names.
     functions: BTreeMap<u64, Vec<Function>>,
-    /// Names that stand for a resolver function, not for a function.
+    /// IFUNCs: names of resolver functions.
     indirect: BTreeSet<String>,
 }
 
@@ -68,7 +71,7 @@ struct Function {
 type Elf<'a> = ElfFile64<'a, Endianness>;
 
 impl Symbols {
-    /// The executable mappings of the process; no image is known yet.
+    /// The executable mappings of a process, without images.
     pub fn new(mappings: &[Mapping]) -> Symbols {
         Symbols { mappings: mappings.iter().map(|m| (m.clone(), None)).collect(), ..Symbols::default() }
     }
@@ -76,7 +79,7 @@ impl Symbols {
     /// Adds the image that is mapped from `path`, shown as `label`.
     ///
     /// # Errors
-    /// When it is no 64-bit ELF file.
+    /// If it is not a 64-bit ELF file.
     pub fn add(&mut self, path: &str, label: &str, image: &[u8]) -> Result<()> {
         let elf = Elf::parse(image).with_context(|| format!("symbols of {label}"))?;
         for (mapping, object) in self.mappings.iter_mut().filter(|(m, _)| m.path == path) {
@@ -87,22 +90,22 @@ impl Symbols {
         Ok(())
     }
 
-    /// Among aliases, `name` is the one to show.
+    /// Shows `name` in preference to other aliases.
     pub fn prefer(&mut self, name: &str) {
         self.wanted.insert(name.to_string());
     }
 
-    /// A function begins at `address`, named or not.
+    /// Notes that a function starts at `address`.
     pub fn begins(&mut self, address: u64) {
         self.unnamed.insert(address);
     }
 
-    /// The object in which `name` is an IFUNC: a name whose function is chosen when the program is loaded.
+    /// The object in which `name` is an IFUNC, whose function is chosen at load time.
     pub fn ifunc(&self, name: &str) -> Option<&str> {
         self.objects.iter().find(|o| o.indirect.contains(name)).map(|o| o.label.as_str())
     }
 
-    /// Where `address` lies.
+    /// The function around `address`.
     pub fn at(&self, address: u64) -> Symbol {
         if VSYSCALL.contains(&address) {
             let (name, object) = (vsyscall_name(address), "[vsyscall]".to_string());
@@ -135,7 +138,7 @@ impl Symbols {
         Symbol { guessed: begun.is_none(), ..unnamed(start, in_file.saturating_sub(address - start), &object.label) }
     }
 
-    /// The lowest rank is shown: what callers use, then the vDSO's own names, then names without underscores.
+    /// The alias with the lowest rank is shown: the vDSO's own names, then what callers use, then names without underscores.
     fn rank<'a>(&self, function: &'a Function) -> (bool, bool, usize, bool, usize, &'a str) {
         let name = function.name.as_str();
         let underscores = name.len() - name.trim_start_matches('_').len();
@@ -144,7 +147,7 @@ impl Symbols {
     }
 }
 
-/// The three calls that the page ever had (arch/x86/entry/vsyscall in the kernel's sources).
+/// The page's three calls (arch/x86/entry/vsyscall in the kernel).
 fn vsyscall_name(address: u64) -> String {
     let name = match address - VSYSCALL.start {
         0 => "gettimeofday ",
@@ -155,7 +158,7 @@ fn vsyscall_name(address: u64) -> String {
     format!("{name}{address:#x}")
 }
 
-/// Code without a symbol, named by its object and its address in there.
+/// Code without a symbol, named by its object and its address in it.
 fn unnamed(start: u64, in_file: u64, object: &str) -> Symbol {
     let short = object.rsplit('/').next().unwrap_or(object);
     Symbol {
@@ -192,14 +195,14 @@ impl Object {
         self.functions.entry(symbol.address()).or_default().push(function);
     }
 
-    /// The address that the file gives to what stands at `offset` in it.
+    /// The address of file offset `offset`.
     fn address(&self, offset: u64) -> u64 {
         let segment =
             self.segments.iter().find(|(start, size, _)| (*start..start.saturating_add(*size)).contains(&offset));
         segment.map_or(offset, |(start, _, address)| (offset - start).wrapping_add(*address))
     }
 
-    /// Where the nearest function that begins before `address` ends; `address` lies in none.
+    /// The end of the last function before `address`, which is in none itself.
     fn end_before(&self, address: u64) -> u64 {
         let nearest = self.functions.range(..=address).next_back();
         nearest
@@ -224,7 +227,7 @@ fn is_indirect<'a>(symbol: &impl ObjectSymbol<'a>) -> bool {
     }
 }
 
-/// The stubs of an object by address: each holds one jump through a slot, and a relocation says whose slot that is.
+/// The stubs of an object by address. Each has one jump through a GOT slot, and a relocation names the slot's function.
 fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
     let slots = slots(elf);
     let sections = elf.sections().filter(|s| s.name().is_ok_and(|name| name.starts_with(".plt")));
@@ -243,13 +246,13 @@ fn stub(name: &str, size: u64) -> Function {
     Function { name: name.to_string(), size, global: true, kind: CodeKind::Stub }
 }
 
-/// The memory that an indirect jump or call of position-independent code takes its target from.
+/// The address from which an indirect jump or call in position-independent code loads its target.
 fn slot_of(instruction: &Instruction) -> Option<u64> {
     let indirect = instruction.is_jmp_near_indirect() || instruction.is_call_near_indirect();
     (indirect && instruction.is_ip_rel_memory_operand()).then(|| instruction.ip_rel_memory_address())
 }
 
-/// Whose address the loader writes into which word.
+/// The name of the function whose address the loader writes into each slot.
 fn slots(elf: &Elf) -> BTreeMap<u64, String> {
     let (Some(relocations), Some(table)) = (elf.dynamic_relocations(), elf.dynamic_symbol_table()) else {
         return BTreeMap::new();

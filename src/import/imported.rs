@@ -1,20 +1,22 @@
-//! What the readers of other programs' results share: records, and what is wrong with a line.
+//! What the readers of other programs' output share: records, numbers and errors.
 
 use crate::clean::excerpt;
 use crate::model::{Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record, Role};
 
-/// What was found in an output.
+/// The results in a benchmark's output.
 #[derive(Default)]
 pub struct Imported {
-    /// The program, with its version where that is printed.
+    /// The program, with its version if printed.
     pub program: String,
-    /// What must be known to read its figures.
+    /// What to know about its results.
     pub note: &'static str,
-    /// The compiler that built it, where that is printed.
+    /// The compiler that built it, if printed.
     pub compiler: Option<String>,
-    /// As far as it is printed.
+    /// The machine, as far as printed.
     pub host: Host,
+    /// What concerns the output as a whole.
     pub warnings: Vec<String>,
+    /// One per result.
     pub records: Vec<Record>,
 }
 
@@ -48,7 +50,7 @@ impl Malformed {
     }
 }
 
-/// A record of what was printed. Which system calls were made is never printed.
+/// A record of a printed result. No program prints which system calls were made.
 pub fn record(case: Case, outcome: Outcome, warnings: Vec<String>) -> Record {
     Record {
         case,
@@ -61,7 +63,7 @@ pub fn record(case: Case, outcome: Outcome, warnings: Vec<String>) -> Record {
     }
 }
 
-/// The figure, or the failure that a time of nothing stands for.
+/// The published result, or a failure if `ns` is not a positive time.
 pub fn outcome(ns: f64, as_printed: String, count: Option<u64>) -> Outcome {
     if ns.is_finite() && ns > 0.0 {
         let count = count.filter(|count| *count > 0);
@@ -70,12 +72,18 @@ pub fn outcome(ns: f64, as_printed: String, count: Option<u64>) -> Outcome {
     Outcome::Failed(Failure::new(FailureKind::Failed, format!("no time: the source prints '{as_printed}'")))
 }
 
-/// `text` as a number, which may be one that is no time.
+/// `text` as a number, which need not be a valid time.
+///
+/// # Errors
+/// That it is not a number of `what`.
 pub fn number(line: usize, what: &str, text: &str) -> Result<f64, Malformed> {
     text.parse().map_err(|_| Malformed::at(line, &format!("a number of {what}"), text))
 }
 
-/// `text` as a count; commas between thousands are left out.
+/// `text` as a count; commas between thousands are ignored.
+///
+/// # Errors
+/// That it is not a count of `what`.
 pub fn count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
     let plain = text.replace(',', "");
     plain.parse().map_err(|_| Malformed::at(line, &format!("a count of {what}"), text))

@@ -1,6 +1,6 @@
-//! libMicro: below a heading `prc thr usecs/call samples ...` a row for each benchmark; above, `!KEY: VALUE` about the
-//! machine. The layout is from outputs of version 0.4.0 that others published, in test reports and in mails about kernel
-//! changes; its source was not read.
+//! libMicro: a row per benchmark below a heading `prc thr usecs/call samples ...`, and `!KEY: VALUE` lines about the machine
+//! above. The layout comes from published output of version 0.4.0 (test reports, mails about kernel changes), not from its
+//! source.
 
 use super::imported::{Imported, Malformed, count, number, outcome, record};
 use crate::model::{Case, Host, Record};
@@ -8,7 +8,7 @@ use crate::model::{Case, Host, Record};
 const NOTE: &str = "Figures as libMicro prints them: medians over samples, outliers removed; count is samples times calls a \
     sample. What surrounds the call in its loop is contained.";
 
-/// Its benchmarks that we have. Others look up paths of unknown depth, or do more than their name says.
+/// Its benchmarks that equal one of our operations. Others look up paths of unknown depth, or do more than their name says.
 const SAME: [(&str, &str); 4] = [
     ("getpid", "call.getpid"),
     ("getppid", "id.getppid"),
@@ -16,7 +16,7 @@ const SAME: [(&str, &str); 4] = [
     ("times", "id.times"),
 ];
 
-/// Where the columns of a heading stand in a row, whose first word is the name.
+/// Positions of the heading's columns in a row, whose first word is the name.
 struct Columns {
     us: usize,
     samples: usize,
@@ -24,6 +24,10 @@ struct Columns {
     calls: usize,
 }
 
+/// Reads the output.
+///
+/// # Errors
+/// The first row that does not fit its heading, or that there is no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let mut imported = Imported { program: "libMicro".into(), note: NOTE, ..Imported::default() };
     let mut columns: Option<Columns> = None;

@@ -1,7 +1,7 @@
 //! lmbench: `NAME: NUMBER microseconds`, as its lat_* programs print on standard error, and lat_ctx's lists of processes
-//! and microseconds below a line `"size=`. Layout and meaning are from its manual pages (lat_syscall(8), lat_proc(8),
-//! lat_ctx(8)) and from what version 3.0-a9 prints; its source was not read. lat_ctx's page shows whole numbers, as older
-//! versions print: those are left out, since nothing shows whether one was cut off.
+//! and microseconds below a line `"size=`. Layout and meaning come from its manual pages (lat_syscall(8), lat_proc(8),
+//! lat_ctx(8)) and from the output of version 3.0-a9, not from its source. Whole numbers, as older versions of lat_ctx print
+//! them, are ignored: they may be truncated lines.
 
 use super::imported::{Imported, Malformed, number, outcome, record};
 use crate::model::{Case, Record};
@@ -13,7 +13,7 @@ const NOTE: &str = "Figures as lmbench prints them. Their counts, the compiler, 
 const UNITS: [(&str, f64); 4] =
     [(" nanoseconds", 1.0), (" microseconds", 1e3), (" milliseconds", 1e6), (" seconds", 1e9)];
 
-/// Its names for what we have: id and parameters.
+/// Its names for our operations: id and parameters.
 type Same = (&'static str, &'static str, &'static [(&'static str, u64)]);
 const SAME: [Same; 8] = [
     ("Simple syscall", "id.getppid", &[]),
@@ -26,7 +26,7 @@ const SAME: [Same; 8] = [
     ("Process fork+exit", "process.fork_wait", &[]),
 ];
 
-/// What is doubtful about figures whose name begins so.
+/// Warnings about results whose name begins so.
 const DOUBTS: [(&str, &str); 4] = [
     ("Simple stat", "which path is looked up, and how deep it lies, is not stated by the source"),
     ("Simple open/close", "which path is looked up, and how deep it lies, is not stated by the source"),
@@ -36,6 +36,10 @@ const DOUBTS: [(&str, &str); 4] = [
 const EXEC: &str =
     "lmbench does not tell whether its program could be executed: if not, this is the time of an execve that fails";
 
+/// Reads the output.
+///
+/// # Errors
+/// The first line with a unit of time but no number, or that there is no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let mut imported = Imported { program: "lmbench".into(), note: NOTE, ..Imported::default() };
     let mut size_kib = None;
@@ -47,7 +51,7 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
             continue;
         }
         let switch = size_kib.and_then(|size| context_switch(line, size));
-        // The list ends with the first line that is not of it.
+        // The list ends with the first line that is not part of it.
         size_kib = size_kib.filter(|_| switch.is_some());
         match switch.map(Ok).or_else(|| latency(i + 1, line)).transpose()? {
             Some(record) => imported.records.push(record),
@@ -93,7 +97,7 @@ fn context_size(line: &str) -> Option<u64> {
     line.strip_prefix("\"size=")?.split_once("k ")?.0.parse().ok()
 }
 
-/// `2 1.50`, where its number of digits shows that it was not cut off.
+/// `2 1.50`; two decimals show that the line was not truncated.
 fn context_switch(line: &str, size_kib: u64) -> Option<Record> {
     let (processes, time) = line.split_once(' ')?;
     let us: f64 = time.parse().ok()?;

@@ -1,5 +1,5 @@
-//! `perf bench syscall`: a block for each benchmark, `# Running`, `# Executed N CALL() calls`, the total time, and
-//! microseconds per call, which is the figure. Layout from what perf 6.1 prints; its source was not read.
+//! `perf bench syscall`: a block per benchmark, `# Running`, `# Executed N CALL() calls`, the total time, and microseconds
+//! per call, which is the result. The layout comes from the output of perf 6.1, not from its source.
 
 use super::imported::{Imported, Malformed, count, number, outcome, record};
 use crate::model::{Case, Record};
@@ -7,10 +7,10 @@ use crate::model::{Case, Record};
 const NOTE: &str = "Figures as perf bench prints them: one loop, its wall time divided by its calls, so whatever else ran is \
     contained. The compiler, kernel and CPU are not stated by its output.";
 
-/// Its calls that we have.
+/// Its calls that equal one of our operations.
 const SAME: [(&str, &str); 2] = [("getppid()", "id.getppid"), ("getpgid()", "id.getpgid")];
 
-/// A benchmark that has been announced.
+/// A benchmark whose result has not been printed yet.
 #[derive(Default)]
 struct Block {
     name: String,
@@ -19,6 +19,10 @@ struct Block {
     total: Option<String>,
 }
 
+/// Reads the output.
+///
+/// # Errors
+/// The first block that is not as perf prints it, or that there is no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let mut imported = Imported { program: "perf bench".into(), note: NOTE, ..Imported::default() };
     let mut open: Option<Block> = None;
@@ -53,7 +57,7 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
 const UNFINISHED: &str = "'NUMBER usecs/op' before the output of this benchmark ends";
 const SIMPLE: &str = "perf's default format (--format=simple tells neither which call was made nor how often)";
 
-/// `'syscall/basic' benchmark:`, or without quotes and with dots: what stands in front of the last word.
+/// The name in `'syscall/basic' benchmark:` or `syscall/basic benchmark...`.
 fn name(words: &[&str]) -> String {
     words.first().map_or_else(|| "benchmark".to_string(), |word| word.trim_matches('\'').to_string())
 }

@@ -1,7 +1,7 @@
-//! `perf trace -s` summaries and plain `perf trace` lines to profiles. Which of the two a file is, is seen from its lines.
+//! `perf trace -s` summaries and plain `perf trace` output to profiles; the lines tell which of the two a file is.
 //!
-//! perf samples nothing here: it counts every call that it saw, but says itself where it lost events. Times are elapsed
-//! ones. The formats are described in perf-trace(1); the fixtures are output of perf 6.1.
+//! perf does not sample here: it counts every call that it sees, and reports lost events. Times are elapsed times. The
+//! formats are described in perf-trace(1); the fixtures are output of perf 6.1.
 
 use super::imported::Malformed;
 use super::strace_line::{call_name, number_of};
@@ -15,7 +15,7 @@ const NOTE: &str = "Elapsed times do not tell running from waiting. Unknown: cla
 /// Reads a summary or a list of calls.
 ///
 /// # Errors
-/// The first line that is neither, that events were lost, or that there is no call.
+/// The first line that is neither, or that there is no call.
 pub fn read(text: &str) -> Result<Profile, Malformed> {
     let summary = text.lines().any(|line| line.trim() == "Summary of events:");
     let mut tally = Tally::default();
@@ -48,7 +48,7 @@ fn lost_events(line: &str) -> Option<u64> {
     count(line.split_whitespace().nth(1)?)
 }
 
-/// The columns of a table; those before perf 4.20 have no errors.
+/// The columns of a table; before perf 4.20 there is none for errors.
 #[derive(Clone, Copy, PartialEq)]
 enum Columns {
     Unknown,
@@ -106,7 +106,7 @@ fn row(words: &[&str], columns: Columns) -> Option<CallCount> {
 }
 
 fn listed(text: &str, tally: &mut Tally) -> Result<(), Malformed> {
-    // Calls that have begun, by thread: their end stands further below.
+    // Calls that have begun, by thread: they return in a later line.
     let mut begun: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (i, line) in text.lines().enumerate() {
         if line.trim().is_empty() || is_loss(line) {
@@ -171,7 +171,7 @@ fn seen(call: &str, duration: &str) -> Option<CallLine> {
     Some(CallLine::Whole(Seen { call: name, class: moved.unwrap_or_default(), error, elapsed_ns, bytes, unfinished }))
 }
 
-/// What stands behind the last `) = `; nothing where perf prints nothing, as for a process id of 0.
+/// What follows the last `) = `; empty if perf prints nothing, as for a process ID of 0.
 fn result_of(text: &str) -> Option<&str> {
     let (before, result) = text.strip_suffix('=').map(|before| (before, "")).or_else(|| text.rsplit_once(" = "))?;
     before.trim_end().ends_with(')').then(|| result.trim())

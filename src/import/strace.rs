@@ -1,7 +1,7 @@
-//! `strace -c` tables and `strace -f -T -ttt` logs to profiles. Which of the two a file is, is seen from its lines.
+//! `strace -c` tables and `strace -f -T -ttt` logs to profiles; the lines tell which of the two a file is.
 //!
-//! What they lack is said in the profile: a log has elapsed times, not whether a call ran or waited, and both are those of
-//! a program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
+//! The profile states what they lack: a log has elapsed times but not whether a call ran or waited, and both come from a
+//! program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
 
 use super::imported::Malformed;
 use super::strace_line::{call_name, is_header, other_mode};
@@ -15,7 +15,7 @@ const TABLE_NOTE: &str = "The times are system time as strace -c counts it, with
 /// Reads a table or a log.
 ///
 /// # Errors
-/// The first line that is neither, or that it holds no call.
+/// The first line that is neither, or that there is no call.
 pub fn read(text: &str) -> Result<Profile, Malformed> {
     let remark = |line: &str| line.starts_with("System call usage") || other_mode(line).is_some();
     let first = text.lines().find(|line| !line.trim().is_empty() && !remark(line));
@@ -47,7 +47,7 @@ fn table(text: &str) -> Result<Profile, Malformed> {
 }
 
 enum TableLine {
-    /// What follows was called in another mode, with what that adds to names.
+    /// The following calls were made in another mode, which adds this to their names.
     Mode(&'static str),
     Header,
     /// Rules, totals and empty lines.
@@ -76,7 +76,7 @@ fn standard(line: &str) -> bool {
     line.split_whitespace().eq(["%", "time", "seconds", "usecs/call", "calls", "errors", "syscall"])
 }
 
-/// `61.74    0.034239        4891         7         3 wait4`; no number stands for no errors.
+/// `61.74    0.034239        4891         7         3 wait4`; without errors their column is empty.
 fn row(number: usize, line: &str, gate: &str) -> Result<CallCount, Malformed> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let bad = || Malformed::at(number, "a row '% seconds usecs/call calls [errors] name'", line);

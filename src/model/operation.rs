@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// One operation of the probe's catalogue.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Operation {
     pub id: String,
     /// What one iteration is, in one line.

@@ -1,4 +1,4 @@
-//! Bytes to a wire type, or why they are not one. Knows nothing of what the fields mean; the store's readers call it.
+//! Parses bytes as a wire type, or says why they are not one. Independent of what the fields mean.
 
 use super::error::{self, FileKind, Invalid, Location, Problem};
 use super::rules::Checked;
@@ -41,13 +41,13 @@ pub fn parse<M, W: Wire<M>>(bytes: &[u8]) -> Result<W, Problem> {
     }
 }
 
-/// What `bytes` say they are, if they are JSON that says so.
+/// The schema in `bytes`, if they are JSON with one.
 pub fn schema_of(bytes: &[u8]) -> Option<String> {
     let header = serde_json::from_slice::<Header>(bytes).ok()?;
     header.schema?.as_str().map(str::to_string)
 }
 
-/// The one field that files of all kinds and versions have.
+/// The field that files of all kinds and versions have.
 #[derive(Deserialize)]
 struct Header {
     schema: Option<serde_json::Value>,
@@ -75,7 +75,7 @@ fn not_json(error: &serde_json::Error, bytes: &[u8]) -> Problem {
     }
 }
 
-/// The parser calls a number that is cut off behind its `.` or `e` a wrong one, where other ends are ends to it.
+/// The parser reports a number truncated after `.` or `e` as invalid, not as an early end.
 fn ends_in_number(error: &serde_json::Error, bytes: &[u8]) -> bool {
     let lines = bytes.split(|byte| *byte == b'\n').count();
     let last = bytes.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -99,7 +99,7 @@ fn unfit_schema(schema: Option<&serde_json::Value>, kind: &FileKind) -> Option<P
     }
 }
 
-/// Parses again to learn where a file of the right version departs from it. Keeping the path costs time: only here.
+/// Parses again to find where a file deviates from its version. Tracking the path takes time, so it is done only here.
 fn misfit<M, W: Wire<M>>(bytes: &[u8]) -> Problem {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     match serde_path_to_error::deserialize::<_, W>(&mut json) {

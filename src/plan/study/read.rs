@@ -1,4 +1,4 @@
-//! From a study's TOML to a checked study. What needs the catalogue of operations is checked when cases are planned.
+//! Checks a study's TOML. Operations are checked when cases are planned, since that needs the catalogue.
 
 use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
 use super::error::{StudyError, StudyText};
@@ -13,7 +13,10 @@ use toml::Spanned;
 
 type StudyResult<T> = Result<T, StudyError>;
 
-/// Reads and checks; see `Study::parse`.
+/// Reads and checks a study.
+///
+/// # Errors
+/// The first mistake; see [`Study::parse`].
 pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
     let source = StudyText { file, text };
     let toml: StudyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
@@ -72,7 +75,7 @@ impl Reader<'_> {
         At { line: self.line(&value), value: value.into_inner() }
     }
 
-    /// The table of one case, which is several where it has a body for each language.
+    /// Reads the table of one case, which gives several if it has bodies for several languages.
     fn case(&mut self, line: usize, table: CaseTable) -> StudyResult<()> {
         let before = self.cases.len();
         let frame = StudyCase {
@@ -104,7 +107,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// One case a language, named `NAME LANGUAGE`; and the differences to the language that the others stand against.
+    /// One case per language, named `NAME LANGUAGE`, and the differences to the language in `against`.
     fn in_languages(
         &mut self,
         frame: &StudyCase,

@@ -3,7 +3,6 @@
 //! It detects changes by a full disk, a crash or by accident. It does not protect against other users, who could change the
 //! manifest too; the location of the cache does.
 
-use super::hex;
 use crate::kernel::owner;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
@@ -56,6 +55,11 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
         lines.extend([digest.as_bytes(), b" ", relative.as_bytes(), b"\0\n"].concat());
     }
     Ok(())
+}
+
+/// `bytes` in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn check(path: &Path, is_right_kind: fn(&Metadata) -> bool) -> Result<()> {

@@ -1,5 +1,5 @@
-//! From the model to the wire types and back. In the file the calls of all processes stand in one list, so that one who
-//! writes a profile by hand needs no processes.
+//! Conversion between the wire types and the model. In the file, the calls of all processes are in one list, so that a profile
+//! written by hand needs no processes.
 
 use super::{
     Bucket, Call, Class, Descriptor, Ending, KIND, Process, ProfileFile, SCHEMA, Source, Tool, Tracer, Usage, check,
@@ -72,7 +72,7 @@ impl Wire<Profile> for ProfileFile {
     }
 }
 
-/// The processes in their order, then those that only calls name.
+/// The processes in their order, then those that only occur in calls.
 fn groups(processes: Vec<Process>, calls: Vec<Call>) -> Vec<ProcessGroup> {
     let mut groups: IndexMap<String, ProcessGroup> = IndexMap::new();
     for p in processes {
@@ -106,7 +106,7 @@ impl From<model::TracerFacts> for Tracer {
 
 impl From<Tracer> for model::TracerFacts {
     fn from(file: Tracer) -> model::TracerFacts {
-        // Files from before the field was there.
+        // For files from before the field existed.
         let known = matches!(file.kind.as_str(), "bpf" | "perf");
         model::TracerFacts {
             adds_system_time: file.adds_system_time.unwrap_or(known),

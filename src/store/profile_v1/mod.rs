@@ -1,7 +1,7 @@
-//! Version 1 of the profile: its wire types. What they mean in words is in FORMAT.md.
+//! Version 1 of the profile: its wire types. FORMAT.md explains the fields.
 //!
 //! The same rules as for result files: only optional fields may still be added, unknown ones are ignored on reading.
-//! `convert` goes from and to the model, `check` refuses values that the types cannot. Only the store calls this.
+//! `convert` converts from and to the model, `check` refuses values that the types allow. Only the store calls this.
 
 mod check;
 mod convert;

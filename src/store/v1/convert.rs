@@ -1,4 +1,4 @@
-//! Between the wire types of version 1 and the model. Reading checks first; what is converted is sound.
+//! Conversion between the wire types of version 1 and the model. Values are checked before they are converted.
 
 use super::*;
 use crate::clean::excerpt;
@@ -127,7 +127,7 @@ impl Record {
         Ok(model::Record { case, role, outcome, entries, entries_status, mode_samples, warnings })
     }
 
-    /// How messages name the record: by index and case.
+    /// The record in messages: its index and case.
     pub(super) fn place(&self, index: usize) -> String {
         let mut place = format!("records[{index}] ({}", self.name.as_deref().unwrap_or(&self.operation));
         place.extend(self.params.iter().map(|(name, value)| format!(" {name}={value}")));

@@ -1,9 +1,9 @@
-//! Version 1 of the result file: its wire types. What they mean in words is in FORMAT.md.
+//! Version 1 of the result file: its wire types. FORMAT.md explains the fields.
 //!
-//! Only optional fields may still be added. Unknown fields are ignored on reading, so that such additions do not
-//! break programs that are older than they are; anything else makes a version 2 in a module of its own.
+//! Only optional fields may still be added. Unknown fields are ignored on reading, so that additions do not break older
+//! programs; any other change needs a version 2 in its own module.
 //!
-//! `convert` goes from and to the model, `check` refuses values that the types cannot. Only the store calls this.
+//! `convert` converts from and to the model, `check` refuses values that the types allow. Only the store calls this.
 
 mod check;
 mod convert;

@@ -1,4 +1,4 @@
-//! Version 1: what a result file keeps of the study that its run was for.
+//! Version 1: the part of a study that a run's result file keeps.
 
 use crate::model;
 use crate::store::rules::{Checked, name, wrong};
@@ -62,7 +62,10 @@ struct Scale {
     cases: Vec<String>,
 }
 
-/// Refuses what the types cannot.
+/// Refuses values that the types allow.
+///
+/// # Errors
+/// The first such value.
 pub fn check(study: &Study) -> Checked {
     name("study.name", &study.name)?;
     study.derived.iter().try_for_each(|derived| name("study.derived.name", &derived.name))?;
