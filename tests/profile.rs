@@ -289,7 +289,7 @@ fn show_tells_profiles_and_runs_apart() {
         ),
         (
             vec!["show", "p.json", "--format", "openmetrics"],
-            "--format text, markdown, csv and json are those of profiles",
+            "is a profile: choose --format text, markdown, csv or json",
         ),
         (vec!["show", &run, "--by", "class"], "--by is for profiles"),
     ];

@@ -1,4 +1,4 @@
-//! `syscost completions`: a script for a shell; `syscost schema` for the project's own checks.
+//! `syscost completions`: a shell script; `syscost schema`: JSON Schemas.
 
 use super::complete;
 use super::exit::Exit;
@@ -7,7 +7,7 @@ use std::io::Write;
 
 /// Print a shell script that completes flags, operations, areas, studies and parameters.
 ///
-/// The script runs 'syscost', found by PATH, whenever a word is completed, so what it offers is always up to date.
+/// For each completion, the script runs the 'syscost' found on PATH, so its suggestions are always up to date.
 #[derive(clap::Args)]
 #[command(after_help = COMPLETION_EXAMPLES)]
 pub struct CompletionsArgs {
@@ -39,11 +39,19 @@ enum SchemaKind {
     Attribution,
 }
 
+/// Prints the script.
+///
+/// # Errors
+/// If `out` cannot be written.
 pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit> {
     complete::write_script(args.shell, out)?;
     Ok(Exit::Success)
 }
 
+/// Prints a schema.
+///
+/// # Errors
+/// If `out` cannot be written.
 pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let schema = match args.kind {
         SchemaKind::Summary => crate::report::schema(),

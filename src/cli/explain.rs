@@ -1,6 +1,6 @@
-//! `syscost explain`: what really ran when an operation was called, and by which other ways the same can be had.
+//! `syscost explain`: the code that runs when an operation is called, and other ways to get the same answer.
 //!
-//! Flags to cases, then to `explain` (code), `engine` (time) and a format. Called by `main`.
+//! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
 use super::complete;
 use super::error::usage;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::time::Duration;
 
-/// Show what really runs when an operation is called: which code answers, instruction by instruction.
+/// Show what actually runs when an operation is called: which code answers, instruction by instruction.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
@@ -55,7 +55,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Explains one operation, or compares its variants.
 ///
 /// # Errors
-/// When the operation is unknown or fails, or `out` cannot be written.
+/// If the operation is unknown or fails, or `out` cannot be written.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
@@ -67,7 +67,7 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     }
 }
 
-/// Entries are proved together with the code, not again when the time is taken.
+/// Kernel entries are counted together with the code, not again while measuring.
 fn options(args: &ExplainArgs) -> RunOptions {
     let usual = if args.variants { Duration::from_secs(2) } else { Duration::from_millis(600) };
     RunOptions {
@@ -88,7 +88,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
         bail!("--format csv is for tables; without --variants use text, markdown or json");
     }
     if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
-        bail!("--param {}: explain follows one thread; leave it out", setting.name);
+        bail!("--param {}: explain follows one thread; omit it", setting.name);
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
         bail!("--param {}: explain takes one value of each parameter", setting.name);

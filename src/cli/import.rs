@@ -1,4 +1,4 @@
-//! `syscost import`: what another benchmark program or tracer printed, as a result file or a profile.
+//! `syscost import`: output of another benchmark program or tracer, as a result file or a profile.
 
 use super::exit::Exit;
 use crate::clean;
@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 
 /// Convert the output of another benchmark to a result file, or of another tracer to a profile.
 ///
-/// Its figures become unit costs without samples: nothing can be said about their spread, and their kernel entries are
-/// unverified. What is the same as an operation of ours gets its id; all else keeps its name.
-/// A profile says what its tracer does not tell.
+/// Its results become unit costs without samples: their spread is unknown, and their kernel entries are unverified.
+/// A result that does the same as an operation of syscost gets its id; all others keep their names.
+/// A profile says what its tracer does not report.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
-    /// The program that printed it.
+    /// The program that printed the output.
     #[arg(value_name = "KIND", value_parser = kinds())]
     kind: String,
-    /// File with its output; '-' is standard input.
+    /// File with the output; '-' is standard input.
     file: PathBuf,
     /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
@@ -43,10 +43,10 @@ Examples:
   strace -f -T -ttt -o log.txt make; syscost import strace log.txt -o make.json
   perf trace -s -o sum.txt -- make; syscost import perf-trace sum.txt | syscost show -";
 
-/// Bytes of a benchmark's output that are read: those of a whole suite are under 1 MB.
+/// Most bytes of a benchmark's output; those of a whole suite are under 1 MB.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Bytes of a trace: some ten million calls.
+/// Most bytes of a trace: some ten million calls.
 const MOST_TRACE_BYTES: u64 = 1 << 30;
 
 fn kinds() -> PossibleValuesParser {
@@ -73,13 +73,13 @@ fn write(document: &impl Document, args: &ImportArgs, out: &mut dyn Write) -> Re
     if let Some(path) = &args.out {
         return Ok(store::write(document, path)?);
     }
-    // To memory first: a failure of `out` has its own message.
+    // To memory first, since errors of `out` have their own message.
     let mut text = Vec::new();
     store::write_to(document, &mut text)?;
     Ok(out.write_all(&text)?)
 }
 
-/// What messages and the written file call it.
+/// The input's name in messages and in the written file.
 fn name(path: &Path) -> String {
     match path == Path::new("-") {
         true => "standard input".to_string(),
@@ -87,7 +87,7 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// All of it. Names of machines may be in any encoding, and figures are ASCII: what is no UTF-8 is replaced.
+/// All of the input. Names of machines may be in any encoding, and numbers are ASCII, so invalid UTF-8 is replaced.
 fn text(path: &Path, most: u64) -> Result<String> {
     let mut bytes = Vec::new();
     let source: Box<dyn Read> = match path == Path::new("-") {

@@ -1,4 +1,4 @@
-//! `syscost man`: a page for each command, made from its flags, its help and the facts in `sections`.
+//! `syscost man`: a page per command, made from its flags, its help and `sections`.
 
 mod sections;
 
@@ -11,7 +11,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use std::io::Write;
 
-/// Print a manual page: of syscost, or of one of its commands.
+/// Print the manual page of syscost or of one of its commands.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ManArgs {
@@ -25,6 +25,10 @@ Examples:
   syscost man | man -l -
   syscost man run > syscost-run.1";
 
+/// Prints a page.
+///
+/// # Errors
+/// If there is no such command, or `out` cannot be written.
 pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
     let mut all = all.disable_help_subcommand(true);
     all.build();
@@ -78,7 +82,7 @@ fn section<'a>(title: &str, facts: impl Iterator<Item = &'a sections::Fact>, rof
     }
 }
 
-/// The examples of the help as they are; the paragraphs behind them as notes.
+/// The examples of the help, and the paragraphs after them as notes.
 fn examples(help: &str, roff: &mut Roff) {
     let (examples, notes) = help.split_once("\n\n").unwrap_or((help, ""));
     if let Some(lines) = examples.strip_prefix("Examples:\n") {
@@ -89,7 +93,7 @@ fn examples(help: &str, roff: &mut Roff) {
         }
         roff.control("fi", []);
     }
-    // The page has a section of its own for it.
+    // Exit statuses have their own section.
     let notes: Vec<&str> =
         notes.split("\n\n").filter(|note| !note.is_empty() && !note.contains("Exit status:")).collect();
     if notes.is_empty() {

@@ -21,6 +21,7 @@ pub use text::{write_markdown, write_text};
 pub use variants::{Cost, Variant, answer, table};
 pub use verdict::{Answer, GateUse, Verdict};
 
+use crate::kernel::step::Bounds;
 use crate::model::{Entries, EntriesStatus, Failure, Operation, Planned};
 use crate::proof::{self, Proof};
 use crate::runner::Workers;
@@ -78,7 +79,7 @@ pub struct Code {
 /// The case's own failure. If its code cannot be recorded, that is not a failure: the explanation says so.
 pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> Result<Explanation, Failure> {
     let proof = proof::prove(workers, planned)?;
-    let (recorded, mut notes) = match recording::record(workers, &planned.case, operation)? {
+    let (recorded, mut notes) = match recording::record(Bounds::default(), workers, &planned.case, operation)? {
         Ok(recording) => (Some(recording), Vec::new()),
         Err(reason) => (None, vec![reason]),
     };

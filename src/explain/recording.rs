@@ -31,15 +31,11 @@ pub struct Recording {
     pub notes: Vec<String>,
 }
 
-/// Runs and records the case; the inner error says why it cannot be recorded.
+/// Runs and records the case within `bounds`; the inner error says why it cannot be recorded.
 ///
 /// # Errors
 /// The case's own failure.
-pub fn record(workers: &Workers, case: &Case, operation: &Operation) -> Result<Result<Recording, String>, Failure> {
-    record_within(Bounds::default(), workers, case, operation)
-}
-
-fn record_within(
+pub fn record(
     bounds: Bounds,
     workers: &Workers,
     case: &Case,
@@ -57,37 +53,20 @@ fn record_within(
     let mut stepping = Stepping { workers, child, run, bounds };
     let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt);
     // Switching on one CPU takes a microsecond or two; waking an idle one, tens of microseconds in a virtual machine.
-    match workers.placement.on_measuring_cpu(|| stepping.recording(operation)) {
-        Ok(recording) => Ok(Ok(recording)),
-        Err(RecordError::Failure(failure)) => Err(failure),
-        Err(RecordError::Step(error)) => {
+    let recording = workers.placement.on_measuring_cpu(|| stepping.recording(operation));
+    recording.map(Ok).or_else(|error| match error.downcast::<StepError>() {
+        Ok(error) => {
             // The process is stopped at an arbitrary instruction and must not continue.
             kill_group(stepping.child.pid());
             Ok(Err(format!("no disassembly: {error}")))
         }
-    }
+        Err(error) => Err(error.downcast().unwrap_or_else(|e| Failure::new(FailureKind::Crashed, format!("{e:#}")))),
+    })
 }
 
 /// Most recordings of a request, and instructions above which one recording is enough.
 const ATTEMPTS: usize = 6;
 const LONG: usize = 20_000;
-
-enum RecordError {
-    Failure(Failure),
-    Step(StepError),
-}
-
-impl From<StepError> for RecordError {
-    fn from(error: StepError) -> RecordError {
-        RecordError::Step(error)
-    }
-}
-
-impl From<Failure> for RecordError {
-    fn from(failure: Failure) -> RecordError {
-        RecordError::Failure(failure)
-    }
-}
 
 struct Stepping<'a> {
     workers: &'a Workers,
@@ -97,7 +76,7 @@ struct Stepping<'a> {
 }
 
 impl Stepping<'_> {
-    fn recording(&mut self, operation: &Operation) -> Result<Recording, RecordError> {
+    fn recording(&mut self, operation: &Operation) -> anyhow::Result<Recording> {
         let mut memory = Memory::default();
         let one = self.shortest(1, &mut memory)?;
         let single = operation.limit.is_some_and(|limit| limit < 2);
@@ -109,7 +88,7 @@ impl Stepping<'_> {
     }
 
     /// Page faults per iteration, from the difference of two batches, so that one-time faults cancel.
-    fn faults(&mut self, limit: u64) -> Result<f64, RecordError> {
+    fn faults(&mut self, limit: u64) -> anyhow::Result<f64> {
         let n = (limit / 2).clamp(1, 16);
         let few = self.child.request(n, 1, self.workers.timeout)?.minor_faults;
         let many = self.child.request(2 * n, 1, self.workers.timeout)?.minor_faults;
@@ -118,7 +97,7 @@ impl Stepping<'_> {
 
     /// The shortest of a few recordings, or the first seen twice in a row. Stepping is so slow that timer ticks occur in
     /// between, and code that reads what the tick writes (a seqlock) then retries.
-    fn shortest(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, RecordError> {
+    fn shortest(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
         let mut shortest = self.batch(n, memory)?;
         for _ in 1..ATTEMPTS {
             if shortest.len() > LONG {
@@ -136,21 +115,19 @@ impl Stepping<'_> {
     }
 
     /// Records one request, and reads its code while the process is still stopped.
-    fn batch(&mut self, n: u64, memory: &mut Memory) -> Result<Vec<u64>, RecordError> {
+    fn batch(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
         let mut stepper = Stepper::attach(self.child.pid(), self.bounds)?;
         let mut sent = Ok(());
         let trace = stepper.record(self.run, || sent = self.child.send(&format!("{n} 1")))?;
         sent?;
         let addresses: BTreeSet<u64> = trace.iter().copied().collect();
-        memory.read(self.child.pid(), addresses.into_iter()).map_err(unreadable)?;
+        memory
+            .read(self.child.pid(), addresses.into_iter())
+            .map_err(|error| StepError::Ended(format!("its memory cannot be read: {error}")))?;
         stepper.release()?;
         self.child.reply(self.workers.timeout)?;
         Ok(trace)
     }
-}
-
-fn unreadable(error: std::io::Error) -> RecordError {
-    RecordError::Step(StepError::Ended(format!("its memory cannot be read: {error}")))
 }
 
 /// The symbols of all mapped files; one that cannot be read has none.
@@ -182,7 +159,7 @@ mod tests {
         let spin = catalogue.iter().find(|o| o.id == "call.spin").unwrap();
         let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
         let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(10));
-        record_within(bounds, &workers, &Case::native("call.spin"), spin).unwrap().err().unwrap()
+        record(bounds, &workers, &Case::native("call.spin"), spin).unwrap().err().unwrap()
     }
 
     #[test]

@@ -88,3 +88,13 @@ pub fn count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
     let plain = text.replace(',', "");
     plain.parse().map_err(|_| Malformed::at(line, &format!("a count of {what}"), text))
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// The error of `parse` for `text`.
+    pub fn message(parse: fn(&str) -> Result<Imported, Malformed>, text: &str) -> String {
+        parse(text).err().unwrap().to_string()
+    }
+}

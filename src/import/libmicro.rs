@@ -113,30 +113,27 @@ fn learn(host: &mut Host, key: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::imported::tests::message;
     use super::*;
 
     const HEAD: &str = " prc thr usecs/call samples errors cnt/samp\n";
 
-    fn message(text: &str) -> String {
-        parse(text).err().unwrap().to_string()
-    }
-
     #[test]
     fn mistakes_name_the_line() {
         assert_eq!(
-            message(&format!("{HEAD}getpid 1 1 fast 2 0 5\n")),
+            message(parse, &format!("{HEAD}getpid 1 1 fast 2 0 5\n")),
             "line 2: expected a number of microseconds, found 'fast'"
         );
         assert_eq!(
-            message(&format!("{HEAD}getpid 1 1 0.5 2 0\n")),
+            message(parse, &format!("{HEAD}getpid 1 1 0.5 2 0\n")),
             "line 2: expected a value for each column, found 'getpid 1 1 0.5 2 0'"
         );
         assert_eq!(
-            message(&format!("{HEAD}getpid 1 1 0.5 2 0 5")),
+            message(parse, &format!("{HEAD}getpid 1 1 0.5 2 0 5")),
             "line 2: expected a row that ends with its line, found 'getpid 1 1 0.5 2 0 5'"
         );
-        assert!(message(HEAD).starts_with("line 1: expected a row below the heading, found"));
-        assert!(message("!OS_name: x\n").starts_with("expected a heading 'prc thr usecs/call"));
+        assert!(message(parse, HEAD).starts_with("line 1: expected a row below the heading, found"));
+        assert!(message(parse, "!OS_name: x\n").starts_with("expected a heading 'prc thr usecs/call"));
     }
 
     #[test]

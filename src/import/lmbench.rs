@@ -109,26 +109,23 @@ fn context_switch(line: &str, size_kib: u64) -> Option<Record> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::imported::tests::message;
     use super::*;
     use crate::model::Outcome;
-
-    fn message(text: &str) -> String {
-        parse(text).err().unwrap().to_string()
-    }
 
     #[test]
     fn mistakes_name_the_line() {
         assert_eq!(
-            message("Simple read: 1 microseconds\nSimple stat: fast microseconds\n"),
+            message(parse, "Simple read: 1 microseconds\nSimple stat: fast microseconds\n"),
             "line 2: expected a number of time between ': ' and its unit, found 'fast'"
         );
         assert_eq!(
-            message(": 5 microseconds"),
+            message(parse, ": 5 microseconds"),
             "line 1: expected a name in front of the colon, found ': 5 microseconds'"
         );
         let nothing = "expected lines such as 'Simple syscall: 0.0512 microseconds', found nothing of the kind";
-        assert_eq!(message(""), nothing);
-        assert_eq!(message(""), message("Pipe bandwidth: 12 MB/sec"));
+        assert_eq!(message(parse, ""), nothing);
+        assert_eq!(message(parse, ""), message(parse, "Pipe bandwidth: 12 MB/sec"));
     }
 
     #[test]

@@ -81,27 +81,24 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
+    use super::super::imported::tests::message;
     use super::*;
-
-    fn message(text: &str) -> String {
-        parse(text).err().unwrap().to_string()
-    }
 
     #[test]
     fn mistakes_name_the_line() {
-        assert!(message("6.030\n").starts_with("line 1: expected perf's default format (--format=simple tells"));
+        assert!(message(parse, "6.030\n").starts_with("line 1: expected perf's default format (--format=simple tells"));
         let head = "# Running 'syscall/basic' benchmark:\n";
         assert_eq!(
-            message(&format!("{head}# Executed many getppid() calls\n")),
+            message(parse, &format!("{head}# Executed many getppid() calls\n")),
             "line 2: expected a count of calls, found 'many'"
         );
         assert_eq!(
-            message(&format!("{head}  fast usecs/op\n")),
+            message(parse, &format!("{head}  fast usecs/op\n")),
             "line 2: expected a number of microseconds, found 'fast'"
         );
-        assert!(message(&format!("{head}{head}")).starts_with("line 2: expected 'NUMBER usecs/op' before"));
-        assert!(message(head).starts_with("line 1: expected 'NUMBER usecs/op' before"));
-        assert!(message("").starts_with("expected a line '# Running"));
+        assert!(message(parse, &format!("{head}{head}")).starts_with("line 2: expected 'NUMBER usecs/op' before"));
+        assert!(message(parse, head).starts_with("line 1: expected 'NUMBER usecs/op' before"));
+        assert!(message(parse, "").starts_with("expected a line '# Running"));
     }
 
     #[test]
