@@ -142,7 +142,7 @@ mod tests {
     const HARMLESS: &str = "aé µs … 日本 e\u{301} 🦀 ❤\u{fe0f} العربية ~^";
 
     #[test]
-    fn harm_is_shown_and_letters_stay() {
+    fn harmful_characters_are_replaced_and_letters_stay() {
         assert_eq!(line(HARMFUL), "\u{fffd}".repeat(HARMFUL.chars().count()));
         assert_eq!(line(HARMLESS), HARMLESS);
         assert_eq!(line("a\r\n\tb"), "a   b");

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_precise_goes_on() {
+    fn only_imprecise_cases_continue() {
         let mut watching = Watching::default();
         let cases = [planned("steady.a", Role::Asked), planned("wild.b", Role::Asked), planned("c.c", Role::Baseline)];
         let mut script = Script(|case: &Case| match case.operation.as_str() {

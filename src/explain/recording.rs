@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn stepping_ends_at_its_bounds_and_says_so() {
+    fn stepping_stops_at_its_bounds() {
         let few = refused(Bounds { steps: 100, ..Bounds::default() });
         let short = refused(Bounds { time: Duration::ZERO, ..Bounds::default() });
         if few.contains("refused") {

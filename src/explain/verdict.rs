@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_who_ran() {
+    fn the_answer_follows_from_what_ran() {
         let caller = || function("run", Role::Caller, None);
         let real = judged(&[caller(), function("getpid", Role::Library, Some(Gate::Syscall))], 1.0);
         assert_eq!((real.answer, real.short.as_str()), (Answer::Kernel, "syscall in getpid"));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_no_instruction_made_is_said() {
+    fn an_entry_without_an_instruction_is_reported() {
         let quiet = [function("run", Role::Caller, None)];
         assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
         assert!(judged(&quiet, 1.0 / 64.0).text.ends_with("one kernel entry in 64 iterations"));

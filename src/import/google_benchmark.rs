@@ -8,8 +8,8 @@ use crate::stats;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-const NOTE: &str = "Figures as Google Benchmark prints them: real time, a mean over iterations. The compiler and the kernel are \
-    not stated by its output.";
+const NOTE: &str = "Results as printed by Google Benchmark: real time, a mean over iterations. Compiler and kernel are \
+    unknown.";
 
 #[derive(Deserialize)]
 struct Document {

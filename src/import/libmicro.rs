@@ -5,8 +5,8 @@
 use super::imported::{Imported, Malformed, count, number, outcome, record};
 use crate::model::{Case, Host, Record};
 
-const NOTE: &str = "Figures as libMicro prints them: medians over samples, outliers removed; count is samples times calls a \
-    sample. What surrounds the call in its loop is contained.";
+const NOTE: &str = "Results as printed by libMicro: medians over samples without outliers; count is samples times calls \
+    per sample. The cost of the loop around the call is included.";
 
 /// Its benchmarks that equal one of our operations. Others look up paths of unknown depth, or do more than their name says.
 const SAME: [(&str, &str); 4] = [
@@ -70,7 +70,7 @@ impl Columns {
         let calls = count(line, "calls a sample", word(self.calls)?)?;
         let errors = self.errors.map(|i| count(line, "errors", word(i)?)).transpose()?.unwrap_or(0);
         let printed = format!("{us} usecs/call, {samples} samples of {calls} calls, {errors} errors");
-        let doubt = (errors > 0).then(|| "libMicro counted errors: the figure may hold calls that failed".to_string());
+        let doubt = (errors > 0).then(|| "libMicro counted errors: the result may include failed calls".to_string());
         Ok(record(case(word(0)?), outcome(ns, printed, samples.checked_mul(calls)), doubt.into_iter().collect()))
     }
 }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_and_older_headings_have_none() {
+    fn errors_are_reported_and_older_headings_lack_them() {
         let records = parse(&format!("{HEAD}open 1 1 0.5 2 7 5\n")).ok().unwrap().records;
         assert!(records[0].warnings[0].contains("counted errors"));
         let old =

@@ -7,8 +7,8 @@ use super::imported::{Imported, Malformed, number, outcome, record};
 use crate::model::{Case, Record};
 use std::collections::BTreeMap;
 
-const NOTE: &str = "Figures as lmbench prints them. Their counts, the compiler, kernel and CPU are not stated by these \
-    lines. What surrounds the call in its loop is contained.";
+const NOTE: &str = "Results as printed by lmbench. Iteration counts, compiler, kernel and CPU are unknown. The cost of \
+    the loop around the call is included.";
 
 const UNITS: [(&str, f64); 4] =
     [(" nanoseconds", 1.0), (" microseconds", 1e3), (" milliseconds", 1e6), (" seconds", 1e9)];
@@ -28,13 +28,13 @@ const SAME: [Same; 8] = [
 
 /// Warnings about results whose name begins so.
 const DOUBTS: [(&str, &str); 4] = [
-    ("Simple stat", "which path is looked up, and how deep it lies, is not stated by the source"),
-    ("Simple open/close", "which path is looked up, and how deep it lies, is not stated by the source"),
+    ("Simple stat", "the path and its depth are unknown"),
+    ("Simple open/close", "the path and its depth are unknown"),
     ("Process fork+execve", EXEC),
     ("Process fork+/bin/sh", EXEC),
 ];
 const EXEC: &str =
-    "lmbench does not tell whether its program could be executed: if not, this is the time of an execve that fails";
+    "lmbench does not report whether its program could be executed: if not, this is the time of a failed execve";
 
 /// Reads the output.
 ///
@@ -62,7 +62,7 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
         return Err(Malformed::nothing("lines such as 'Simple syscall: 0.0512 microseconds'"));
     }
     if left_out > 0 {
-        imported.warnings.push(format!("lines of the source that are no latencies, left out: {left_out}"));
+        imported.warnings.push(format!("lines of the source without latencies, ignored: {left_out}"));
     }
     Ok(imported)
 }
@@ -129,12 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn context_switches_stand_below_their_size() {
+    fn context_switches_follow_their_size() {
         let text = "2 9.99\n\"size=16k ovr=0.45\n2 1.50\n8 2.25\nx\n4 3.33\n";
         let imported = parse(text).ok().unwrap();
         let names: Vec<String> = imported.records.iter().map(|r| r.case.to_string()).collect();
         assert_eq!(names, ["lat_ctx processes=2 size=16K", "lat_ctx processes=8 size=16K"]);
-        assert_eq!(imported.warnings, ["lines of the source that are no latencies, left out: 3"]);
+        assert_eq!(imported.warnings, ["lines of the source without latencies, ignored: 3"]);
         let Outcome::Published(figure) = &imported.records[1].outcome else { panic!() };
         assert_eq!(figure.time.0, 2250.0);
     }

@@ -4,8 +4,8 @@
 use super::imported::{Imported, Malformed, count, number, outcome, record};
 use crate::model::{Case, Record};
 
-const NOTE: &str = "Figures as perf bench prints them: one loop, its wall time divided by its calls, so whatever else ran is \
-    contained. The compiler, kernel and CPU are not stated by its output.";
+const NOTE: &str = "Results as printed by perf bench: wall time of one loop divided by its calls, including everything \
+    else that ran. Compiler, kernel and CPU are unknown.";
 
 /// Its calls that equal one of our operations.
 const SAME: [(&str, &str); 2] = [("getppid()", "id.getppid"), ("getpgid()", "id.getpgid")];
@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
 }
 
 const UNFINISHED: &str = "'NUMBER usecs/op' before the output of this benchmark ends";
-const SIMPLE: &str = "perf's default format (--format=simple tells neither which call was made nor how often)";
+const SIMPLE: &str = "perf's default format (--format=simple prints neither which call was made nor how often)";
 
 /// The name in `'syscall/basic' benchmark:` or `syscall/basic benchmark...`.
 fn name(words: &[&str]) -> String {
@@ -86,7 +86,9 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_line() {
-        assert!(message(parse, "6.030\n").starts_with("line 1: expected perf's default format (--format=simple tells"));
+        assert!(
+            message(parse, "6.030\n").starts_with("line 1: expected perf's default format (--format=simple prints")
+        );
         let head = "# Running 'syscall/basic' benchmark:\n";
         assert_eq!(
             message(parse, &format!("{head}# Executed many getppid() calls\n")),
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_we_do_not_have_keep_their_name() {
+    fn unknown_calls_keep_their_name() {
         let text = "# Running syscall/fork benchmark...\n# Executed 10,000 fork() calls\n 61.5 usecs/op\n";
         let records = parse(text).ok().unwrap().records;
         assert_eq!(records[0].case, Case::native("syscall/fork"));

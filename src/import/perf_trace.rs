@@ -9,7 +9,7 @@ use super::tally::{Seen, Tally, count, nanoseconds};
 use crate::model::{CallCount, Drives, Profile, drives};
 use std::collections::BTreeMap;
 
-const NOTE: &str = "Elapsed times do not tell running from waiting. Unknown: classes but sizes, time on the CPU, page \
+const NOTE: &str = "Elapsed times do not separate running from waiting. Unknown: classes except sizes, time on the CPU, page \
     faults, user and system time.";
 
 /// Reads a summary or a list of calls.

@@ -9,8 +9,8 @@ use super::strace_log;
 use super::tally::{Tally, count, nanoseconds};
 use crate::model::{CallCount, Profile};
 
-const TABLE_NOTE: &str = "The times are system time as strace -c counts it, with what strace's stops add; taken with -w \
-    they would be elapsed time, which the table does not tell. Unknown: classes, errors by name, blocked time, accounting.";
+const TABLE_NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
+    elapsed time, which the table does not show. Unknown: classes, errors by name, blocked time, accounting.";
 
 /// Reads a table or a log.
 ///

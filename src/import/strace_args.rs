@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_tell_the_class() {
+    fn the_class_follows_from_the_arguments() {
         assert_eq!(class("openat", &["AT_FDCWD", "\"/etc/ld.so.cache\""], None, true).depth, Some(2));
         assert_eq!(class("mmap", &["NULL", "39047"], None, true).size, Some(32768));
         assert_eq!(

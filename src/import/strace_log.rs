@@ -8,7 +8,7 @@ use super::tally::{Seen, Tally, nanoseconds};
 use crate::model::{Drives, Profile, drives};
 use std::collections::{BTreeMap, BTreeSet};
 
-const NOTE: &str = "Elapsed times are those of a program that strace stops at every call, and do not tell running from \
+const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
 
 /// Reads a log.

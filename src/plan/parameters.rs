@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_range_is_said() {
+    fn bad_ranges_are_explained() {
         let said = |text: &str| format!("{}", format!("n={text}").parse::<Setting>().unwrap_err());
         assert_eq!(said("4K..1K"), "range '4K..1K' is empty: its end is below its start");
         assert_eq!(said("1..8x1"), "range '1..8x1': step 'x1' never reaches the end: a factor is at least 2");

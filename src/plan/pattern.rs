@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_for_a_part_finds_all_that_have_it() {
+    fn a_partial_name_lists_all_ids_that_contain_it() {
         assert_eq!(found(like, "stat").unwrap(), ["file.stat", "file.stat_absent", "file.fstat"]);
         assert_eq!(found(like, "GetP").unwrap(), ["call.getpid", "id.getppid"]);
         assert_eq!(found(like, "id").unwrap(), ["id.getppid", "id.getuid"], "an area is that area alone");

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_has_the_parameters_that_stand_in_it() {
+    fn a_snippet_has_the_parameters_named_in_it() {
         let all = catalogue();
         let subjects = [Subject::Snippet(Case::snippet("perl", "f({size})"))];
         let planned = select(&all, &subjects, &choices(&["size=1,2".parse().unwrap()])).unwrap();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_cases_are_refused_before_there_is_one() {
+    fn too_many_cases_are_refused_up_front() {
         let all = catalogue();
         for (parameters, cases) in [(3, "8000000"), (8, "2560000000000000000"), (20, "uncountable")] {
             let (operation, settings) = wide(parameters);

@@ -71,7 +71,7 @@ impl Cache {
         if manifest::holds(target) {
             return Ok(true);
         }
-        let text = format!("{} was not as it had been built: it was built anew", target.display());
+        let text = format!("{} was changed after it was built, and rebuilt", target.display());
         self.warnings.borrow_mut().push(text);
         remove(target).with_context(|| format!("cannot remove {}", target.display()))?;
         Ok(false)
@@ -170,12 +170,12 @@ mod tests {
             damage(&built);
             assert_eq!(get(&cache, "a", "3").unwrap(), built, "{what}");
             assert_eq!(fs::read_to_string(built.join("x")).unwrap(), "3", "{what}");
-            assert!(cache.warnings()[0].ends_with("was not as it had been built: it was built anew"), "{what}");
+            assert!(cache.warnings()[0].ends_with("was changed after it was built, and rebuilt"), "{what}");
         }
     }
 
     #[test]
-    fn what_dead_runs_began_is_swept_and_what_living_ones_build_is_not() {
+    fn only_builds_of_dead_runs_are_swept() {
         let (_keep, cache) = cache();
         get(&cache, "a", "1").unwrap();
         let (living, lock) = cache.begin().unwrap();

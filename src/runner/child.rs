@@ -158,7 +158,7 @@ impl Child {
     /// The failure of a process that floods its output.
     fn flood(&mut self, what: &str) -> Failure {
         self.orderly = false;
-        let text = format!("the worker printed {what}, which the protocol does not know: ended");
+        let text = format!("the worker printed {what}, which is not part of the protocol: stopped");
         Failure::new(FailureKind::Crashed, text)
     }
 
@@ -174,7 +174,7 @@ impl Child {
             if left.is_zero() {
                 self.orderly = false;
                 let waited = deadline.timeout.as_secs_f64();
-                let text = format!("no answer within {waited:.0} s: ended (a larger --timeout gives it more)");
+                let text = format!("no answer within {waited:.0} s: stopped (--timeout allows more)");
                 return Err(Failure::new(FailureKind::Timeout, text));
             }
             if wait_readable(output, left.min(Duration::from_millis(100))) {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_ended_and_said() {
+    fn a_flood_is_stopped_and_reported() {
         let endless = reply_of("yes | tr -d '\\n'", Duration::from_secs(60));
         assert_eq!(endless.kind, FailureKind::Crashed);
         assert!(endless.message.starts_with("the worker printed "), "{}", endless.message);
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn an_orderly_worker_leaves_nobody_of_its_group() {
+    fn an_orderly_worker_leaves_no_process_of_its_group() {
         let mut child = shell("sleep 600 >/dev/null & echo $!; read line");
         let sleeper: u32 = child.line(Deadline::after(TIMEOUT)).unwrap().parse().unwrap();
         drop(child);

@@ -139,7 +139,7 @@ fn check_names_are_safe(directory: &Path) -> Result<()> {
     let about = directory.metadata().with_context(|| format!("cannot look at {}", directory.display()))?;
     match exchange(&about) {
         None => Ok(()),
-        Some(who) => bail!("{who} could exchange what is in {}", directory.display()),
+        Some(who) => bail!("{who} could replace files in {}", directory.display()),
     }
 }
 

@@ -45,7 +45,7 @@ impl Environment {
     /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Environment> {
         let Some(file) = ENVIRONMENTS.get_file(format!("{name}.toml")) else {
-            bail!("there is no environment '{name}'; there are {}", Environment::names().join(", "));
+            bail!("there is no environment '{name}'; available: {}", Environment::names().join(", "));
         };
         let text = file.contents_utf8().context("not text")?;
         let environment: Environment = toml::from_str(text).with_context(|| format!("environments/{name}.toml"))?;
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(Environment::find(&name).unwrap().name, name);
         }
         let error = Environment::find("toaster").unwrap_err().to_string();
-        assert_eq!(error, "there is no environment 'toaster'; there are m32, native, static");
+        assert_eq!(error, "there is no environment 'toaster'; available: m32, native, static");
     }
 
     #[test]

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_the_figures() {
+    fn what_does_not_fit_is_refused_with_the_sizes() {
         let file = |size| Fixture::File { name: format!("f{size}"), size, line_length: 64 };
         let directory = |entries| Fixture::Directory { name: "d".into(), entries, depth: 2 };
         let room = Room { bytes: 3 << 20, files: Some(10) };

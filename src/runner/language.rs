@@ -79,7 +79,7 @@ impl Language {
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
         match all.iter().find(|l| l.name == name) {
             Some(language) => Ok(language.clone()),
-            None => bail!("there is no language '{name}'; there are {}", names.join(", ")),
+            None => bail!("there is no language '{name}'; available: {}", names.join(", ")),
         }
     }
 
@@ -149,6 +149,6 @@ mod tests {
 
     #[test]
     fn an_unknown_language_is_told_which_there_are() {
-        assert!(Language::find("cobol").unwrap_err().to_string().contains("there is no language 'cobol'; there are "));
+        assert!(Language::find("cobol").unwrap_err().to_string().contains("there is no language 'cobol'; available: "));
     }
 }

@@ -45,7 +45,7 @@ fn failure_in(line: &str) -> Failure {
     let Some(text) = line.strip_prefix("error ") else {
         return Failure::new(
             FailureKind::Crashed,
-            format!("the probe said '{line}', which the protocol does not know"),
+            format!("the probe answered '{line}', which is not part of the protocol"),
         );
     };
     let (errno, call) = text.split_once(' ').unwrap_or(("-", text));

@@ -155,7 +155,7 @@ impl Problem {
             }
             Problem::Empty => format!("is empty: name the {noun} of {}", kind.origin),
             Problem::Truncated(place) => format!(
-                "the file ends in the middle ({place}): it was cut off or is still being written; copy it again, or \
+                "the file is incomplete ({place}): it was truncated or is still being written; copy it again, or \
                  {again}"
             ),
             Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),

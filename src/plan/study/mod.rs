@@ -44,7 +44,7 @@ impl Study {
         let Some(file) = STUDIES.get_file(format!("{name_or_path}.toml")) else {
             let names = Study::names().join(", ");
             bail!(
-                "there is no study '{name_or_path}'; there are {names}; or give the path of a file that ends in .toml"
+                "there is no study '{name_or_path}'; available: {names}; or give the path of a file that ends in .toml"
             );
         };
         let text = file.contents_utf8().with_context(|| format!("studies/{name_or_path}.toml is not text"))?;

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn where_others_may_write_nothing_is_made_or_used() {
+    fn directories_that_others_can_write_are_not_used() {
         let top = tempfile::tempdir().unwrap();
         let (open, linked) = (top.path().join("open"), top.path().join("linked"));
         fs::create_dir(&open).unwrap();

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn both_kinds_take_their_place_and_vanish_otherwise() {
+    fn both_kinds_replace_a_file_or_vanish() {
         let makers: [fn(&Path) -> Temporary; 2] = [|folder| Temporary::beside(folder, 0o600).unwrap(), with_name];
         for make in makers {
             let folder = tempfile::tempdir().unwrap();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_writes_is_swept() {
+    fn only_files_without_a_writer_are_swept() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in [".syscost-dead.tmp", ".syscost-foreign.tmp", "other.tmp"] {

@@ -33,7 +33,7 @@ fn processes(file: &ProfileFile) -> Checked {
     file.processes.iter().try_for_each(|process| match seen.insert(&process.name) {
         true if process.name.len() <= MAX_NAME => Ok(()),
         true => wrong("processes.name", &format!("has {} bytes, a name may have {MAX_NAME}", process.name.len())),
-        false => wrong("processes.name", &format!("'{}' stands twice", process.name)),
+        false => wrong("processes.name", &format!("'{}' occurs twice", process.name)),
     })
 }
 
