@@ -206,7 +206,7 @@ fn what_is_the_same_gets_our_id_and_failures_are_no_times() {
     assert_eq!(find(&google, "read_zero/1/repeats:3"), Ok(223.9628926259999));
     let exec = imported("lmbench", "lmbench-3.0-a9.txt").records;
     let exec = exec.iter().find(|r| r.case.operation == "Process fork+execve").unwrap();
-    assert!(exec.warnings[0].contains("an execve that fails"), "{:?}", exec.warnings);
+    assert!(exec.warnings[0].contains("a failed execve"), "{:?}", exec.warnings);
 }
 
 #[test]
