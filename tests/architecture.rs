@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("attribute", &["model", "summary"]),
     ("session", &["engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
     ("trace", &["kernel", "model", "session", "syscall_names"]),
-    ("import", &["clean", "model", "session", "stats"]),
+    ("import", &["clean", "model", "session", "stats", "store"]),
     ("explain", &["kernel", "model", "proof", "runner"]),
     (
         "report",

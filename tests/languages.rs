@@ -349,7 +349,7 @@ fn expect_timeout(wrong: &Wrong, more: &[&str]) {
     let place = Place::new();
     let output = run(&place, &[&["--timeout", "1", &wrong.word(wrong.hangs), "id.getppid"], more].concat());
     let records = records(&place, &output, 3);
-    expect_error(&records[0], "timeout", &["(a larger --timeout gives it more)"]);
+    expect_error(&records[0], "timeout", &["(--timeout allows more)"]);
     assert!(records[1]["median_ns"].is_f64(), "{:#}", records[1]);
 }
 
@@ -392,7 +392,7 @@ fn an_unknown_language_is_told_which_there_are() {
         let output = Place::new().run(arguments);
         assert_eq!(output.status.code(), Some(2));
         let message = stderr(&output);
-        assert!(message.contains(&format!("there is no language 'cobol'; there are {all}")), "{message}");
+        assert!(message.contains(&format!("there is no language 'cobol'; available: {all}")), "{message}");
     }
 }
 

@@ -6,7 +6,7 @@ use syscost::attribute::costs::Costs;
 use syscost::compare::history::histories;
 use syscost::compare::{Column, Options, Selection, compare};
 use syscost::fit::families;
-use syscost::import::Kind;
+use syscost::import::Importer;
 use syscost::model::Run;
 use syscost::report::Portrait;
 use syscost::report::{self, ExportFormat, Format, Screen, Sort, ViewKind, html};
@@ -26,12 +26,13 @@ pub fn result(bytes: &[u8]) {
 }
 
 pub fn imported(kind: &str, bytes: &[u8]) {
-    let kind = Kind::find(kind).expect("a kind of import");
-    match kind.import(&text(bytes), "a file") {
-        Ok(run) => {
+    let importer = Importer::find(kind).expect("a kind of import");
+    match importer.import(&text(bytes), "a file") {
+        Ok(Stored::Run(run)) => {
             written_is_read(&run);
             shown(&run);
         }
+        Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
         Err(error) => one_line(&error.to_string()),
     }
 }

@@ -62,7 +62,7 @@ FILE@ENV takes the unit costs of one environment of a run (native without it).
 Unit costs: syscost run --all --out here.json, or the operations that the warning without --costs names.";
 
 pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
-    let profile = store::profile::read(&args.profile)?;
+    let profile = store::read_profile(&args.profile)?;
     let own = args.costs.as_deref().map(|name| costs("--costs", name)).transpose()?;
     let versus = args.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<Costs>>>()?;
     if own.is_none() && !versus.is_empty() {

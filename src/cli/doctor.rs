@@ -8,7 +8,7 @@ use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
 use crate::report::{Cell, Document, Format, Screen, Spec, Style, Table, write_json, write_table};
-use crate::session::{Session, Wishes, add_facts};
+use crate::session::{RunOptions, Session, add_facts};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()>
 
 /// The clock's cost and step, as a probe finds them. Where no probe can be started, that stays unknown.
 fn add_probe_facts(host: &mut Host) {
-    if let Ok(Ok(facts)) = Session::open(Wishes::default()).map(|mut session| session.probe_facts()) {
+    if let Ok(Ok(facts)) = Session::open(RunOptions::default()).map(|mut session| session.probe_facts()) {
         add_facts(host, std::iter::once(&facts));
     }
 }

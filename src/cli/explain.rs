@@ -1,6 +1,6 @@
-//! `syscost explain`: what really ran when an operation was called, and by which other ways the same can be had.
+//! `syscost explain`: the code that runs when an operation is called, and other ways to get the same answer.
 //!
-//! Flags to cases, then to `explain` (code), `engine` (time) and a format. Called by `main`.
+//! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
 use super::complete;
 use super::error::usage;
@@ -10,14 +10,14 @@ use crate::kernel::affinity::Wanted;
 use crate::model::{Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Document, Format, Screen, write_json};
-use crate::session::{Session, Wishes};
+use crate::session::{RunOptions, Session};
 use crate::summary::{Row, summarize};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::io::Write;
 use std::time::Duration;
 
-/// Show what really runs when an operation is called: which code answers, instruction by instruction.
+/// Show what actually runs when an operation is called: which code answers, instruction by instruction.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
@@ -55,10 +55,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Explains one operation, or compares its variants.
 ///
 /// # Errors
-/// When the operation is unknown or fails, or `out` cannot be written.
+/// If the operation is unknown or fails, or `out` cannot be written.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     usage(check(args))?;
-    let mut session = usage(Session::open(wishes(args)))?;
+    let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
     let operation = usage(find(&catalogue, &args.operation))?;
     match args.variants {
@@ -67,15 +67,15 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     }
 }
 
-/// Entries are proved together with the code, not again when the time is taken.
-fn wishes(args: &ExplainArgs) -> Wishes {
+/// Kernel entries are counted together with the code, not again while measuring.
+fn options(args: &ExplainArgs) -> RunOptions {
     let usual = if args.variants { Duration::from_secs(2) } else { Duration::from_millis(600) };
-    Wishes {
+    RunOptions {
         cpu: args.cpu.unwrap_or_default(),
         budget: Some(args.time.unwrap_or(usual)),
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
         verify: false,
-        ..Wishes::default()
+        ..RunOptions::default()
     }
 }
 
@@ -88,7 +88,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
         bail!("--format csv is for tables; without --variants use text, markdown or json");
     }
     if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
-        bail!("--param {}: explain follows one thread; leave it out", setting.name);
+        bail!("--param {}: explain follows one thread; omit it", setting.name);
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
         bail!("--param {}: explain takes one value of each parameter", setting.name);
@@ -108,7 +108,7 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
 }
 
 /// How long a request may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn one(
     args: &ExplainArgs,

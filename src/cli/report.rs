@@ -206,7 +206,7 @@ fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Resul
     if path == Path::new("-") {
         return Ok(out.write_all(made)?);
     }
-    crate::store::write_document(path, made)?;
+    crate::store::write_bytes(path, made)?;
     match notes.quiet {
         true => Ok(()),
         false => write_lines([format!("wrote {}", path.display())], out),

@@ -87,7 +87,7 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     let mut report = args.report.as_deref().map(create).transpose()?;
     let profile = crate::trace::run(&wishes, &mut |line| notes.tell(&line))?;
     // First of all, as what is printed may have no reader; and the table is printed even where the disk is full.
-    let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::profile::write(&profile, path));
+    let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::write(&profile, path));
     let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
     closing(&profile, told).iter().for_each(|line| notes.tell(line));
     lost(&profile).iter().for_each(|line| messages::tell(line));

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// One operation of the probe's catalogue.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Operation {
     pub id: String,
     /// What one iteration is, in one line.

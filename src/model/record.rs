@@ -163,6 +163,11 @@ impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { kind, message: message.into() }
     }
+
+    /// The failure of a case that an interrupt kept from being measured.
+    pub fn interrupted() -> Failure {
+        Failure::new(FailureKind::Interrupted, "the run was interrupted")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -1,6 +1,6 @@
-//! What manual pages say beside the help: files, variables and exit statuses, each with the commands that it is about.
+//! Sections of manual pages that are not in the help: files, environment variables and exit statuses, each with its commands.
 
-/// A name, what is to be known about it, and the commands on whose pages it stands.
+/// A name, its description, and the commands whose pages contain it.
 pub struct Fact {
     pub name: &'static str,
     pub what: &'static str,
@@ -8,7 +8,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// Whether it stands on the page of a command; `None` is the page of syscost, which is about all of them.
+    /// Whether the page of `command` contains it; `None` is the page of syscost, which contains all.
     pub fn is_for(&self, command: Option<&str>) -> bool {
         command.is_none_or(|command| self.commands.contains(&command))
     }

@@ -1,31 +1,34 @@
-//! How many iterations a batch has, and how many batches a slot.
+//! Calibration: how many iterations a batch has, and how many batches a slot.
 
 use super::{Slots, Worker};
 use crate::model::Failure;
 use std::time::Duration;
 
-/// The shape of every slot of a case, frozen after calibration.
+/// The shape of every slot of a case, fixed after calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Iterations a batch.
+    /// Iterations per batch.
     pub n: u64,
-    /// Batches a slot, cold one not counted.
+    /// Batches per slot, not counting the cold one.
     pub k: u32,
-    /// Whether a first batch is run and thrown away: the worker's caches are cold after the others' slots. An iteration
-    /// that is longer than a batch should be warms itself.
+    /// Whether a first batch is run and discarded, because the worker's caches are cold after the other cases' slots. Not
+    /// needed if a single iteration is longer than the target batch.
     pub cold: bool,
 }
 
-/// Finds the shape by two passes: the second starts warm from the first's answer.
+/// Finds the shape in two passes; the second starts from the result of the first, with warm caches.
+///
+/// # Errors
+/// The failure of a request.
 pub fn calibrate(
     worker: &mut dyn Worker,
     limit: Option<u64>,
     slots: Slots,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Shape, Failure> {
     let target = batch_target(worker).max(slots.least_batch);
-    let first = grow(worker, 1, limit, target, patience)?;
-    let (n, ns) = grow(worker, (first.0 / 2).max(1), limit, target, patience)?;
+    let first = grow(worker, 1, limit, target, timeout)?;
+    let (n, ns) = grow(worker, (first.0 / 2).max(1), limit, target, timeout)?;
     Ok(shape(n, ns, target, slots))
 }
 
@@ -35,7 +38,7 @@ fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
     Shape { n, k: (batches as u32).clamp(1, slots.most_batches), cold: !long }
 }
 
-/// A batch must be long against the clock's cost and step: max(500 costs, 1000 steps), from 10 to 200 us.
+/// A batch must be long compared with the clock's cost and step: max(500 costs, 1000 steps), from 10 to 200 us.
 fn batch_target(worker: &dyn Worker) -> Duration {
     let cost = worker.facts().number("clock_cost_ns").unwrap_or(50.0);
     let step = worker.facts().number("clock_step_ns").unwrap_or(1.0);
@@ -48,13 +51,13 @@ fn grow(
     start: u64,
     limit: Option<u64>,
     target: Duration,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(u64, f64), Failure> {
     let most = limit.unwrap_or(1 << 32);
     let target = target.as_nanos() as f64;
     let mut n = start.min(most);
     loop {
-        let ns = fastest(worker, n, patience)?;
+        let ns = fastest(worker, n, timeout)?;
         if ns >= 0.8 * target || n == most {
             let fitted = (n as f64 * target / ns).round() as u64;
             let n_fitted = fitted.clamp(1, most);
@@ -65,9 +68,9 @@ fn grow(
     }
 }
 
-/// The shorter of two batches: the first is cold.
-fn fastest(worker: &mut dyn Worker, n: u64, patience: Duration) -> Result<f64, Failure> {
-    let reply = worker.request(n, 2, patience)?;
+/// The shorter of two batches in nanoseconds, as the first is cold.
+fn fastest(worker: &mut dyn Worker, n: u64, timeout: Duration) -> Result<f64, Failure> {
+    let reply = worker.request(n, 2, timeout)?;
     Ok(reply.batches.iter().map(|b| b.ns.max(1) as f64).fold(f64::INFINITY, f64::min))
 }
 
