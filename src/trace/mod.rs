@@ -16,7 +16,6 @@ mod run;
 mod signals;
 mod target;
 mod tracer;
-pub mod usage;
 
 pub use choose::Kind;
 pub use run::{Wishes, run};

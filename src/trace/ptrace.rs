@@ -8,6 +8,7 @@
 //! subtracted. The rest of the elapsed time, less what it is for a null call, is taken as blocked if the tracee left its
 //! CPU meanwhile: waiting, and also waiting for a CPU, which is not told from it. Neither is ever below 0.
 
+mod account;
 mod arguments;
 mod attach;
 mod calibrate;

@@ -1,22 +1,24 @@
-//! Whether BPF tracing can be had here, in one line if not.
+//! Whether BPF tracing is available here; if not, why, in one line.
 
 use super::kernel_types::FILE;
 use super::maps;
 use nix::errno::Errno;
 use std::path::Path;
 
-/// Task storage for tracing programs came with it.
+/// The first release with task storage for tracing programs.
 const OLDEST: (u32, u32) = (5, 11);
 /// From linux/capability.h.
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
+/// Checks everything that tracing needs.
+///
 /// # Errors
 /// The first thing that is missing, and what to do.
 pub fn available() -> Result<(), String> {
     if !cfg!(all(target_endian = "little", any(target_arch = "x86_64", target_arch = "aarch64"))) {
-        return Err("eBPF tracing is written for x86_64 and aarch64 alone".to_string());
+        return Err("eBPF tracing supports x86_64 and aarch64 only".to_string());
     }
     let uname = nix::sys::utsname::uname().map_err(|error| format!("uname: {error}"))?;
     check_release(&uname.release().to_string_lossy())?;
@@ -46,11 +48,11 @@ fn check_capabilities(status: &str) -> Result<(), String> {
     Err("eBPF needs root or CAP_BPF and CAP_PERFMON".to_string())
 }
 
-/// What counts in the end: a sandbox may refuse what the capabilities promise.
+/// The decisive test: a sandbox may refuse what the capabilities promise.
 fn try_map() -> Result<(), String> {
     match maps::try_create() {
         Ok(_) => Ok(()),
-        Err(Errno::EPERM) => Err("bpf(2) is refused here (EPERM): a container or sandbox without it".to_string()),
+        Err(Errno::EPERM) => Err("bpf(2) is refused here (EPERM), by a container or sandbox".to_string()),
         Err(Errno::ENOSYS) => Err("this kernel has no bpf(2) (ENOSYS)".to_string()),
         Err(error) => Err(format!("bpf(2) is refused here ({error})")),
     }

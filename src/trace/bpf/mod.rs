@@ -4,13 +4,13 @@
 
 mod decode;
 mod names;
-mod usage;
+mod totals;
 
 use super::{Collected, Detail, Options, Root, Tracer, Until};
 use crate::kernel::bpf::layout::state;
-use crate::kernel::bpf::{self, Calibration, Config, Session};
+use crate::kernel::bpf::{self, Calibration, Config, Programs};
 use crate::kernel::pidfd;
-use crate::kernel::tree::{self, Accounts};
+use crate::kernel::tree::{self, TaskAccounts};
 use crate::model::{Ending, TracerFacts};
 use anyhow::{Context, Result, anyhow, bail};
 use nix::errno::Errno;
@@ -34,14 +34,14 @@ pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
     let config = Config { times: detail == Detail::Times, adopts: !options.held, what: names::what_to_do() };
-    let mut session = Session::load(&config)?;
-    let calibration = bpf::calibrate(&mut session)?;
-    Ok(Box::new(Bpf { detail, session, calibration, followed: None, ending: None }))
+    let mut programs = Programs::load(&config)?;
+    let calibration = bpf::calibrate(&mut programs)?;
+    Ok(Box::new(Bpf { detail, programs, calibration, followed: None, ending: None }))
 }
 
 struct Bpf {
     detail: Detail,
-    session: Session,
+    programs: Programs,
     calibration: Calibration,
     followed: Option<Followed>,
     ending: Option<Ending>,
@@ -52,7 +52,7 @@ struct Followed {
     root: Root,
     pidfd: OwnedFd,
     /// The kernel's accounting of tasks that ran before.
-    before: Accounts,
+    before: TaskAccounts,
 }
 
 impl Tracer for Bpf {
@@ -66,10 +66,10 @@ impl Tracer for Bpf {
         let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
         let before = match root {
             Root::Held(_) => {
-                self.session.mark(pidfd.as_fd(), state::HELD)?;
-                Accounts::default()
+                self.programs.mark(pidfd.as_fd(), state::HELD)?;
+                TaskAccounts::default()
             }
-            Root::Running(pid) => adopt_tree(&self.session, pid)?,
+            Root::Running(pid) => adopt_tree(&self.programs, pid)?,
         };
         self.followed = Some(Followed { root, pidfd, before });
         Ok(())
@@ -96,16 +96,16 @@ impl Tracer for Bpf {
     fn collect(&mut self) -> Result<Collected> {
         let followed = self.followed.take().context(UNATTACHED)?;
         let alive = match followed.root {
-            Root::Held(_) if self.live()? <= 0 => Accounts::default(),
+            Root::Held(_) if self.live()? <= 0 => TaskAccounts::default(),
             root => tree::accounts(pid_of(root)),
         };
-        self.session.detach();
-        let raw = self.session.read()?;
+        self.programs.detach();
+        let raw = self.programs.read()?;
         let facts = self.facts(raw.globals.lost);
         let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
         decode::decode(&raw, self.detail, &mut collected);
         decode::take_off(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
-        usage::fill(&raw, &alive, &followed.before, &mut collected);
+        totals::fill(&raw, &alive, &followed.before, &mut collected);
         Ok(collected)
     }
 }
@@ -128,7 +128,7 @@ impl Bpf {
 
     /// Tasks of the tree that have not ended.
     fn live(&self) -> Result<i64> {
-        Ok(self.session.globals()?.live.cast_signed())
+        Ok(self.programs.globals()?.live)
     }
 }
 
@@ -153,12 +153,12 @@ fn pid_of(root: Root) -> u32 {
 
 /// Follows a running process and what it has started that is still its descendant. Looks again until nobody is new, as
 /// a process that was not followed yet may just have forked.
-fn adopt_tree(session: &Session, root: u32) -> Result<Accounts> {
+fn adopt_tree(programs: &Programs, root: u32) -> Result<TaskAccounts> {
     let before = tree::accounts(root);
     loop {
         let mut new = false;
         for pid in tree::processes(root) {
-            new |= adopt(session, pid)?;
+            new |= adopt(programs, pid)?;
         }
         if !new {
             return Ok(before);
@@ -167,9 +167,9 @@ fn adopt_tree(session: &Session, root: u32) -> Result<Accounts> {
 }
 
 /// False if it is followed already, or has ended since it was listed.
-fn adopt(session: &Session, pid: u32) -> Result<bool> {
+fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
     match pidfd::open(pid.cast_signed()) {
-        Ok(pidfd) => session.add_root(pidfd.as_fd()),
+        Ok(pidfd) => programs.add_root(pidfd.as_fd()),
         Err(Errno::ESRCH) => Ok(false),
         Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
     }

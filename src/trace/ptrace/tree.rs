@@ -1,13 +1,14 @@
 //! The processes and threads that are traced, and in which call each stands.
 
+use super::account::{Ended, TreeAccount};
 use super::arguments::{measure, shares_descriptors};
 use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
 use crate::kernel::clock::{ThreadClock, ThreadTime, process_cpu_ns};
 use crate::kernel::follow::End;
 use crate::kernel::tracee::{Call, executable_architecture, is_thread_of};
+use crate::kernel::usage::Used;
 use crate::model::Usage;
-use crate::trace::usage::{Account, Ended};
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
@@ -54,7 +55,7 @@ struct Process {
 pub struct Tree {
     tasks: HashMap<i32, Task>,
     processes: HashMap<i32, Process>,
-    account: Account,
+    account: TreeAccount,
     processes_seen: u64,
     threads_seen: u64,
     /// Processes share descriptors: what is remembered of one may be changed by another.
@@ -241,7 +242,8 @@ impl Tree {
             return task.inside;
         }
         let parent = self.processes.remove(&tid).and_then(|process| process.parent);
-        self.account.ended(&Ended { pid: tid, parent, cpu_ns: end.cpu_ns, figures: (&end.usage).into() });
+        let (used, peak_rss_kib) = (Used::from(&end.usage), end.usage.ru_maxrss.unsigned_abs());
+        self.account.ended(&Ended { pid: tid, parent, cpu_ns: end.cpu_ns, used, peak_rss_kib });
         task.inside
     }
 
