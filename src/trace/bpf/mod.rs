@@ -1,39 +1,38 @@
-//! The default tracer: eBPF programs count in the kernel, and nothing is sent while the tree runs.
+//! The default tracer: eBPF programs count in the kernel, and nothing is sent to user space while the tree runs.
 //!
-//! Not here: the programs (`kernel::bpf`). Called by way of `choose`.
+//! Not here: the programs (`kernel::bpf`). Called through `choose`.
 
 mod decode;
 mod names;
 mod totals;
 
-use super::{Collected, Detail, Options, Root, Tracer, Until};
+use super::{Collected, Detail, Root, TraceOptions, Tracer, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, Calibration, Config, Programs};
 use crate::kernel::pidfd;
+use crate::kernel::tracee;
 use crate::kernel::tree::{self, TaskAccounts};
 use crate::model::{Ending, TracerFacts};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::Pid;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 const UNATTACHED: &str = "the tracer is not attached";
-/// How often a tree whose first process has ended is looked at: the rest of it sends no signal.
-const GLANCE: Duration = Duration::from_millis(2);
-/// How often `until` is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often to check for the end of a tree whose first process has ended: nothing signals the end of the rest.
+const TREE_PERIOD: Duration = Duration::from_millis(2);
+/// How often to check `until`.
+const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 
-/// Loads and attaches the programs, and measures what they add to a call: nothing is traced yet.
+/// Loads and attaches the programs, and measures their overhead per call. Nothing is traced yet.
 ///
 /// # Errors
-/// Why eBPF cannot be had here, in one line with what to do.
-pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
+/// Why eBPF is not available here and what to do, in one line.
+pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
-    let config = Config { times: detail == Detail::Times, adopts: !options.held, what: names::what_to_do() };
+    let config = Config { times: detail == Detail::Times, adopts: !options.held(), what: names::what_to_do() };
     let mut programs = Programs::load(&config)?;
     let calibration = bpf::calibrate(&mut programs)?;
     Ok(Box::new(Bpf { detail, programs, calibration, followed: None, ending: None }))
@@ -47,7 +46,7 @@ struct Bpf {
     ending: Option<Ending>,
 }
 
-/// Who is followed.
+/// The traced process.
 struct Followed {
     root: Root,
     pidfd: OwnedFd,
@@ -79,16 +78,17 @@ impl Tracer for Bpf {
         let followed = self.followed.as_ref().context(UNATTACHED)?;
         let deadline = until.after.map(|after| Instant::now() + after);
         let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        while !followed.root_has_ended(LOOK)? {
+        while !followed.root_has_ended(UNTIL_PERIOD)? {
             if over() {
                 return Ok(());
             }
         }
         if let Root::Held(pid) = followed.root {
-            self.ending = reap(pid)?;
+            let ending = tracee::wait_for_end(pid.cast_signed(), 0).context("cannot wait for the traced process")?;
+            self.ending = Some(ending);
         }
         while self.live()? > 0 && !over() {
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(TREE_PERIOD);
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Tracer for Bpf {
         let facts = self.facts(raw.globals.lost);
         let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
         decode::decode(&raw, self.detail, &mut collected);
-        decode::take_off(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
+        decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
         totals::fill(&raw, &alive, &followed.before, &mut collected);
         Ok(collected)
     }
@@ -133,7 +133,7 @@ impl Bpf {
 }
 
 impl Followed {
-    /// Waits up to `timeout` for the end of the first process.
+    /// Waits up to `timeout` for the first process to end.
     fn root_has_ended(&self, timeout: Duration) -> Result<bool> {
         let mut fds = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
         let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
@@ -151,8 +151,8 @@ fn pid_of(root: Root) -> u32 {
     }
 }
 
-/// Follows a running process and what it has started that is still its descendant. Looks again until nobody is new, as
-/// a process that was not followed yet may just have forked.
+/// Traces a running process and its present descendants. Repeats until there is no new one: a process that was not traced
+/// yet may just have forked.
 fn adopt_tree(programs: &Programs, root: u32) -> Result<TaskAccounts> {
     let before = tree::accounts(root);
     loop {
@@ -166,22 +166,11 @@ fn adopt_tree(programs: &Programs, root: u32) -> Result<TaskAccounts> {
     }
 }
 
-/// False if it is followed already, or has ended since it was listed.
+/// Traces a running process; false if it is already traced, or has ended since it was listed.
 fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
     match pidfd::open(pid.cast_signed()) {
         Ok(pidfd) => programs.add_root(pidfd.as_fd()),
         Err(Errno::ESRCH) => Ok(false),
         Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
-    }
-}
-
-fn reap(pid: u32) -> Result<Option<Ending>> {
-    loop {
-        match waitpid(Pid::from_raw(pid.cast_signed()), None) {
-            Ok(WaitStatus::Exited(_, status)) => return Ok(Some(Ending::Exited(status))),
-            Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Some(Ending::Signalled(signal as i32))),
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => bail!("the traced process cannot be waited for: {error}"),
-        }
     }
 }
