@@ -1,6 +1,6 @@
-//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what could be done.
+//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what to do about it.
 //!
-//! Gathers facts and trials, has `crate::doctor` judge them, and writes what it says. Changes nothing.
+//! Collects facts and checks, has `crate::doctor` judge them, and writes the findings. Changes nothing.
 
 use crate::doctor::{Finding, State, findings, verdict};
 use crate::kernel::Sources;
@@ -13,7 +13,7 @@ use anyhow::Result;
 use serde::Serialize;
 use std::io::Write;
 
-/// Names the document's layout, for whoever reads it by program.
+/// Identifies the layout of the JSON document.
 pub const SCHEMA: &str = "syscost.doctor/1";
 
 /// Check this machine for whatever spoils measurements or is not permitted, and suggest remedies.
@@ -32,10 +32,10 @@ struct Document<'a> {
     findings: &'a [Finding],
 }
 
-/// Looks at this machine and writes what was found.
+/// Checks this machine and writes the findings.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let sources = Sources::default();
     let mut host = Host { file_system: file_system(&std::env::temp_dir()), ..facts(&sources, None) };
@@ -44,7 +44,7 @@ pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()>
     write(args.format, &host, &findings, screen, out)
 }
 
-/// The clock's cost and step, as a probe finds them. Where no probe can be started, that stays unknown.
+/// Adds the clock's cost and step, as measured by a probe; they stay unknown if no probe can be started.
 fn add_probe_facts(host: &mut Host) {
     if let Ok(Ok(facts)) = Session::open(Wishes::default()).map(|mut session| session.probe_facts()) {
         add_facts(host, std::iter::once(&facts));
