@@ -1,6 +1,7 @@
 //! `syscost trace`: traces a command or a process, and shows a table of its profile.
 //!
-//! Standard output is left to the command: this prints to standard error, as time(1) and strace(1) do, or to the file of
+//! Standard output is left to the command: this prints to standard error, as time(1) and strace(1) do, or to the file
+//! of
 //! --report. The exit status is the command's.
 
 use super::error::usage;

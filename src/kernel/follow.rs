@@ -1,8 +1,8 @@
 //! Follows a process tree by ptrace: every fork, thread and exec, signals and group stops, until the last task ends.
 //!
 //! It reports one event at a time while the tracee concerned is stopped; the next call resumes that tracee. The callers
-//! decide what a call means and how it is counted: `ptrace` for the proof, `trace::ptrace` for profiles. Tracees are not
-//! interrupted needlessly and get every signal, in order (ptrace(2), PTRACE_SEIZE).
+//! decide what a call means and how it is counted: `ptrace` for the proof, `trace::ptrace` for profiles. Tracees are
+//! not interrupted needlessly and get every signal, in order (ptrace(2), PTRACE_SEIZE).
 
 mod leave;
 
@@ -85,8 +85,8 @@ pub struct Follower {
     flags: i32,
 }
 
-/// Reports after which every tracee is polled once, or as many as there are tracees. Waiting for any of them returns the
-/// first in the kernel's list, which may be the same one again and again.
+/// Reports after which every tracee is polled once, or as many as there are tracees. Waiting for any of them returns
+/// the first in the kernel's list, which may be the same one again and again.
 const ROUND: usize = 64;
 
 impl Follower {
@@ -196,8 +196,8 @@ impl Follower {
         self.tracees.values().sum()
     }
 
-    /// The next report. It stays with the kernel until its tracee is resumed or reaped, so that the CPU clock of a process
-    /// that has ended can still be read.
+    /// The next report. It stays with the kernel until its tracee is resumed or reaped, so that the CPU clock of a
+    /// process that has ended can still be read.
     fn report(&mut self) -> Result<(i32, Report), Errno> {
         while let Some(tid) = self.round.pop_front() {
             match tracee::wait(Whose::One(tid), libc::WNOHANG | libc::WNOWAIT) {

@@ -12,8 +12,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Kills every process of a group that we started and whose leader has not been reaped; after that, the ID may be reused.
-/// A group that has already ended is not an error.
+/// Kills every process of a group that we started and whose leader has not been reaped; after that, the ID may be
+/// reused. A group that has already ended is not an error.
 pub fn kill_group(group: u32) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
@@ -52,9 +52,9 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Makes writing beyond the file size limit fail (EFBIG) instead of killing this process, so that it can report the error
-/// and clean up. By an empty handler: programs started from here get the default again, whereas they would inherit an
-/// ignored signal (execve(2)).
+/// Makes writing beyond the file size limit fail (EFBIG) instead of killing this process, so that it can report the
+/// error and clean up. By an empty handler: programs started from here get the default again, whereas they would
+/// inherit an ignored signal (execve(2)).
 pub fn survive_file_size_limit() {
     if !is_ignored(libc::SIGXFSZ) {
         // Without the handler, the process is killed as before: no reason to refuse to work.

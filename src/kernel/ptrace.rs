@@ -1,8 +1,8 @@
-//! Counts system calls of a process and everything that it starts, by ptrace: unprivileged, exact, and slow (microseconds
-//! per call), which does not matter because nothing is timed meanwhile.
+//! Counts system calls of a process and everything that it starts, by ptrace: unprivileged, exact, and slow
+//! (microseconds per call), which does not matter because nothing is timed meanwhile.
 //!
-//! Counts are cut from one reply to the next. A reply is a write to the reply pipe, and the count is cut while the writer
-//! is stopped at the end of that write. Called by `proof`; `follow` does the tracing.
+//! Counts are cut from one reply to the next. A reply is a write to the reply pipe, and the count is cut while the
+//! writer is stopped at the end of that write. Called by `proof`; `follow` does the tracing.
 
 use super::follow::{Event, Follower, Notice};
 use super::tracee::{Call, executable_architecture};
@@ -56,8 +56,8 @@ impl EntryCounter {
                 break;
             }
         }
-        // Partners may still be on their way to where they wait for the next iteration. They get there before the cut, so
-        // that it falls at the same point every time.
+        // Partners may still be on their way to where they wait for the next iteration. They get there before the cut,
+        // so that it falls at the same point every time.
         for notice in self.follower.settle()? {
             self.is_reply(&notice);
         }

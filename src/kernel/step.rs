@@ -1,9 +1,9 @@
-//! Records the instructions that a process executes from the call of a function to its return, by single-stepping it with
-//! ptrace.
+//! Records the instructions that a process executes from the call of a function to its return, by single-stepping it
+//! with ptrace.
 //!
 //! Only the process itself is traced, not its threads and children. It runs freely until it hits a breakpoint at the
-//! function. Rejected: stepping from the read of the request, which would step through the preparation too. This does not
-//! count system calls (`ptrace` does) or decode instructions (`explain` does). Called by `explain`.
+//! function. Rejected: stepping from the read of the request, which would step through the preparation too. This does
+//! not count system calls (`ptrace` does) or decode instructions (`explain` does). Called by `explain`.
 
 use super::process::signal_name;
 use super::tracee::{self, Report, Whose};
@@ -145,8 +145,8 @@ impl Stepper {
         Err(StepError::Steps(self.bounds.steps))
     }
 
-    /// Executes the instruction at `at`. A call into the vsyscall page is performed by the page fault that it causes, and the
-    /// instruction after the call has run too when the trap comes: it is added.
+    /// Executes the instruction at `at`. A call into the vsyscall page is performed by the page fault that it causes,
+    /// and the instruction after the call has run too when the trap comes: it is added.
     fn step(&self, at: Position, trace: &mut Trace) -> Result<Position, StepError> {
         let gate = VSYSCALL.contains(&at.instruction);
         let back = if gate { Some(self.word(at.stack)?) } else { None };
@@ -174,8 +174,8 @@ impl Stepper {
         }
     }
 
-    /// Waits for the next stop and returns its signal; `None` for a stop of ptrace's own. A process that ended is left for
-    /// its parent to reap.
+    /// Waits for the next stop and returns its signal; `None` for a stop of ptrace's own. A process that ended is left
+    /// for its parent to reap.
     fn stop(&self) -> Result<Option<Signal>, StepError> {
         let pid = self.pid.as_raw();
         loop {
@@ -276,8 +276,8 @@ pub struct Memory {
 const LONGEST_INSTRUCTION: usize = 15;
 
 impl Memory {
-    /// Reads the executable mappings of a stopped process, and adds its code at `addresses`. The vsyscall page is left out: it
-    /// may be execute-only, and its content is not what runs.
+    /// Reads the executable mappings of a stopped process, and adds its code at `addresses`. The vsyscall page is left
+    /// out: it may be execute-only, and its content is not what runs.
     ///
     /// # Errors
     /// If /proc/PID/maps or /proc/PID/mem cannot be opened.

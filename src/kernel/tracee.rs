@@ -72,8 +72,8 @@ pub enum Whose {
     One(i32),
 }
 
-/// Waits for a report of a tracee or child of this thread; `None` if `flags` has WNOHANG and there is none. With WNOWAIT
-/// the report stays; that of a stop is dropped when the tracee is resumed.
+/// Waits for a report of a tracee or child of this thread; `None` if `flags` has WNOHANG and there is none. With
+/// WNOWAIT the report stays; that of a stop is dropped when the tracee is resumed.
 ///
 /// # Errors
 /// `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
@@ -211,8 +211,8 @@ pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
-/// Reads the memory of `pid` from `address` to the end of its page, at most as much as `buffer` holds; returns the number
-/// of bytes.
+/// Reads the memory of `pid` from `address` to the end of its page, at most as much as `buffer` holds; returns the
+/// number of bytes.
 ///
 /// # Errors
 /// `EFAULT` if that memory cannot be read.

@@ -37,8 +37,8 @@ pub fn check_numbers() -> Result<(), String> {
     Ok(())
 }
 
-/// NSpid lists our PID in each namespace from that of /proc to our own: more than one if they differ. Kernels before 4.1
-/// do not have it.
+/// NSpid lists our PID in each namespace from that of /proc to our own: more than one if they differ. Kernels before
+/// 4.1 do not have it.
 fn shows_other_numbers(status: &str) -> bool {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     numbers.is_some_and(|numbers| numbers.split_whitespace().count() > 1)

@@ -1,5 +1,5 @@
-//! The kernel's accounting of tasks and processes: what one used, of children that were waited for (getrusage(2)), and of
-//! a running process. Called by `trace`.
+//! The kernel's accounting of tasks and processes: what one used, of children that were waited for (getrusage(2)), and
+//! of a running process. Called by `trace`.
 
 use super::proc_stat::{self, ProcStat};
 use crate::model::Usage;
@@ -78,8 +78,8 @@ pub fn of_children() -> Usage {
     Usage { peak_rss_kib: Some(usage.max_rss().unsigned_abs()), ..Used::from(usage.as_ref()).into() }
 }
 
-/// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times usually have a resolution of
-/// 10 ms. Everything is unknown if it has ended.
+/// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times usually have a resolution
+/// of 10 ms. Everything is unknown if it has ended.
 pub fn of_process(pid: u32) -> Usage {
     parse(&proc_stat::text(pid), proc_stat::tick_ns()).unwrap_or_default()
 }

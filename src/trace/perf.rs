@@ -1,10 +1,11 @@
 //! The perf tracer: the kernel's counters of a few named calls, inherited by everything that the command starts.
 //!
 //! Counts only: no errors, classes, process names or times. For a few calls only: every fork copies each counter, which
-//! takes milliseconds with hundreds of them. Calls of 32-bit programs have other tracepoints, which perf does not count.
-//! Called through `choose`.
+//! takes milliseconds with hundreds of them. Calls of 32-bit programs have other tracepoints, which perf does not
+//! count. Called through `choose`.
 
 use super::{Collected, Root, TraceOptions, Tracer, Until};
+use crate::kernel::clock::null_call_ns;
 use crate::kernel::perf::{Begin, Counter};
 use crate::kernel::process::adopt_orphans;
 use crate::kernel::tracee::{self, Report, Whose};
@@ -13,7 +14,7 @@ use crate::model::{CallCount, Ending, ProcessGroup, TracerFacts, Usage};
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many calls can be counted at once.
 const MOST: usize = 20;
@@ -47,20 +48,11 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     Ok(Box::new(PerfTracer { names, counters, root, added_ns, ending, processes_left: false }))
 }
 
-const CALIBRATION_CALLS: u32 = 20_000;
-
 /// The overhead of a counter per call, in nanoseconds: null calls with one, and without.
 fn added_ns() -> Option<f64> {
-    let each_ns = || {
-        let begun = Instant::now();
-        for _ in 0..CALIBRATION_CALLS {
-            std::hint::black_box(nix::unistd::getppid());
-        }
-        begun.elapsed().as_nanos() as f64 / f64::from(CALIBRATION_CALLS)
-    };
-    let without = each_ns();
+    let without = null_call_ns();
     let counter = Counter::open("getppid", 0, Begin::Now).ok()?;
-    let with = each_ns();
+    let with = null_call_ns();
     drop(counter);
     Some((with - without).max(0.0))
 }
@@ -74,7 +66,8 @@ impl PerfTracer {
         Ok(())
     }
 
-    /// Follows until the command and everything that it left running have ended: orphans become our children, and are reaped.
+    /// Follows until the command and everything that it left running have ended: orphans become our children, and are
+    /// reaped.
     fn follow_command(&mut self, root: u32, until: &Until) -> Result<()> {
         while !until.stopped() {
             match tracee::wait(Whose::Any, 0) {

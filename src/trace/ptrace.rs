@@ -1,12 +1,12 @@
-//! The unprivileged tracer: every call of the tree stops at its entry and its end or, for counts only, at its entry by a
-//! seccomp filter. Exact, and slow: microseconds per call.
+//! The unprivileged tracer: every call of the tree stops at its entry and its end or, for counts only, at its entry by
+//! a seccomp filter. Exact, and slow: microseconds per call.
 //!
 //! `kernel::follow` reports events; this turns them into counts. Called through `choose`.
 //!
-//! Times: a call's elapsed time runs from when its tracee is resumed at the entry to its stop at the end. Its time on the
-//! CPU is by the tracee's own CPU clock, which includes a part of the stops; that part is calibrated with null calls and
-//! subtracted. The rest of the elapsed time, minus that of a null call, counts as blocked if the tracee left its CPU
-//! meanwhile. That includes waiting for a CPU, which cannot be distinguished. Neither is ever below 0.
+//! Times: a call's elapsed time runs from when its tracee is resumed at the entry to its stop at the end. Its time on
+//! the CPU is by the tracee's own CPU clock, which includes a part of the stops; that part is calibrated with null
+//! calls and subtracted. The rest of the elapsed time, minus that of a null call, counts as blocked if the tracee left
+//! its CPU meanwhile. That includes waiting for a CPU, which cannot be distinguished. Neither is ever below 0.
 
 mod account;
 mod arguments;

@@ -1,6 +1,7 @@
-//! Handles signals while a command runs, as time(1) does: ^C and ^\ are left to the command, SIGTERM and SIGHUP are forwarded
-//! to it. Once the command has ended, the processes that it left running are waited for until a second ^C (the first may
-//! be the one that ended the command) or a SIGTERM. Without a command, each of them ends the tracing. Used by `trace::run`.
+//! Handles signals while a command runs, as time(1) does: ^C and ^\ are left to the command, SIGTERM and SIGHUP are
+//! forwarded to it. Once the command has ended, the processes that it left running are waited for until a second ^C
+//! (the first may be the one that ended the command) or a SIGTERM. Without a command, each of them ends the tracing.
+//! Used by `trace::run`.
 
 use super::Until;
 use crate::kernel::launch::{HANDLED, Started};

@@ -1,7 +1,7 @@
 //! What to trace: a command to start, or a running process. Finds the program and the user to run it as.
 //!
-//! PATH is searched here, once, instead of trying one execve after another, so that the command has exactly one. Called by
-//! `trace::run`.
+//! PATH is searched here, once, instead of trying one execve after another, so that the command has exactly one. Called
+//! by `trace::run`.
 
 use crate::kernel::launch::{Identity, Launch, Step, ignored_signals};
 use crate::kernel::process::is_executable;

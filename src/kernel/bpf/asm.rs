@@ -1,8 +1,8 @@
-//! An assembler for eBPF: labels, registers, and one method per instruction, so that a program reads like a listing. Pure.
-//! The kernel's `Documentation/bpf/standardization/instruction-set.rst` specifies the instructions.
+//! An assembler for eBPF: labels, registers, and one method per instruction, so that a program reads like a listing.
+//! Pure. The kernel's `Documentation/bpf/standardization/instruction-set.rst` specifies the instructions.
 //!
-//! Not here: the programs (`programs`) and the verifier, which is the kernel's. Jumps go forward or back to labels; `finish`
-//! reports a label that was never placed.
+//! Not here: the programs (`programs`) and the verifier, which is the kernel's. Jumps go forward or back to labels;
+//! `finish` reports a label that was never placed.
 
 /// A register. R0 holds results; R1-R5 hold arguments and are clobbered by calls; R6-R9 are preserved; R10 is the frame
 /// pointer.

@@ -1,7 +1,7 @@
 //! The overhead of tracing per call, measured with a child that makes null calls, first untraced and then traced.
 //!
-//! Not interleaved, because attaching waits for all CPUs and takes milliseconds; medians of short batches make up for it.
-//! The result is an estimate for one line of a report, not a measurement of record.
+//! Not interleaved, because attaching waits for all CPUs and takes milliseconds; medians of short batches make up for
+//! it. The result is an estimate for one line of a report, not a measurement of record.
 
 #![allow(unsafe_code)]
 

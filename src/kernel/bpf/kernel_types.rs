@@ -1,10 +1,10 @@
-//! Where this kernel keeps what the programs read: offsets and type numbers, from its BTF. Pure, but for the file.
+//! Offsets and type IDs of what the programs read in this kernel, from its BTF. Pure, except for reading the file.
 
 use super::btf::{Btf, Kind};
 
 pub const FILE: &str = "/sys/kernel/btf/vmlinux";
 
-/// The tracepoints, and the order of the programs.
+/// The tracepoints; `programs::all` refers to them by index.
 pub const TRACEPOINTS: [&str; 6] = [
     "btf_trace_sys_enter",
     "btf_trace_sys_exit",
@@ -14,11 +14,11 @@ pub const TRACEPOINTS: [&str; 6] = [
     "btf_trace_sched_process_exit",
 ];
 
-/// Offsets in bytes, and numbers of types.
+/// Offsets in bytes, and IDs of types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelTypes {
     pub tracepoints: [u32; 6],
-    /// Whether sched_switch passes the state that the previous task left in (since 5.18).
+    /// Whether sched_switch passes the state of the previous task (since 5.18).
     pub switch_has_state: bool,
     pub task: TaskFields,
     pub fdt: i16,
@@ -30,14 +30,14 @@ pub struct KernelTypes {
     pub i_rdev: i16,
     pub maxrss: i16,
     pub registers: Registers,
-    /// `bpf_rdonly_cast` with the structs `list_head` and `file` (since 6.2): plain loads in place of calls.
+    /// `bpf_rdonly_cast` and the structs `list_head` and `file` (since 6.2): plain loads instead of calls.
     pub cast: Option<Cast>,
 }
 
 /// Offsets in task_struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskFields {
-    /// Where the flag of a 32-bit call stands, and the flag.
+    /// The field with the flag for 32-bit calls, and the flag.
     pub compat: i16,
     pub compat_bit: i32,
     pub state: i16,
@@ -46,7 +46,7 @@ pub struct TaskFields {
     pub pid: i16,
     pub tgid: i16,
     pub group_leader: i16,
-    /// In the order of `layout::usage`.
+    /// In the order of `Used`.
     pub accounting: [i16; 6],
 }
 
@@ -96,6 +96,8 @@ const STRUCTS: [&str; 9] =
 const CAST: &str = "bpf_rdonly_cast";
 
 impl KernelTypes {
+    /// Reads this kernel's types.
+    ///
     /// # Errors
     /// What is missing, by name.
     pub fn read() -> Result<KernelTypes, String> {
@@ -113,7 +115,7 @@ impl KernelTypes {
 }
 
 fn from_btf(btf: &Btf) -> Result<KernelTypes, String> {
-    let machine = MACHINE.ok_or("BPF programs of syscost know x86_64 and aarch64 only")?;
+    let machine = MACHINE.ok_or("the BPF programs support x86_64 and aarch64 only")?;
     let mut tracepoints = [0; 6];
     for (id, name) in tracepoints.iter_mut().zip(TRACEPOINTS) {
         *id = btf.id(Kind::Typedef, name).ok_or_else(|| format!("{FILE} has no {name}"))?;
@@ -177,7 +179,7 @@ fn cast(btf: &Btf) -> Option<Cast> {
 
 fn field(btf: &Btf, of: &'static str, path: &str) -> Result<i16, String> {
     let offset = btf.field(of, path).ok_or_else(|| format!("{FILE} has no field {path} in struct {of}"))?;
-    i16::try_from(offset).map_err(|_| format!("field {path} of struct {of} is out of reach"))
+    i16::try_from(offset).map_err(|_| format!("field {path} of struct {of} has too large an offset"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The data layout shared by the BPF programs and the code that reads their maps: the values of the maps, and how a key
 //! is packed. Pure types, constants and arithmetic.
 //!
-//! **Task state** lives in task storage: the entry and exit programs find it there, and the switch program records in it
-//! when the task was off the CPU. A design that kept the running task's state in a per-CPU variable and swapped it at
-//! context switches was faster and wrong: some kernels skip switch events, and calls were then counted for the wrong task.
-//! With task storage, a missed switch spoils the time of one call but no count.
+//! **Task state** lives in task storage: the entry and exit programs find it there, and the switch program records in
+//! it when the task was off the CPU. A design that kept the running task's state in a per-CPU variable and swapped it
+//! at context switches was faster and wrong: some kernels skip switch events, and calls were then counted for the wrong
+//! task. With task storage, a missed switch spoils the time of one call but no count.
 //!
 //! **Window.** Each CPU has one value in map `cpu` with two tables indexed by the hash of a key: calls by key, and
 //! durations. On a collision, the old entry is flushed to the hash map `calls` or `durations` and the slot is reset:

@@ -1,19 +1,19 @@
 //! Tracing by eBPF: programs at the kernel's tracepoints count system calls of a tree of processes.
 //!
-//! `asm` assembles instructions, `btf` and `kernel_types` find the kernel's fields that they read, `programs` holds the six
-//! programs, `layout` the data they share with us, `sys` and `maps` make bpf(2) calls, `rows` are the counts as typed
-//! values, `session` loads, attaches and reads, `calibrate` measures the overhead per call. Called by `trace::bpf`, which
-//! turns the counts into a profile.
+//! `asm` assembles instructions, `btf` and `kernel_types` find the kernel's fields that they read, `programs` holds the
+//! six programs, `layout` the data they share with us, `sys` and `maps` make bpf(2) calls, `rows` are the counts as
+//! typed values, `session` loads, attaches and reads, `calibrate` measures the overhead per call. Called by
+//! `trace::bpf`, which turns the counts into a profile.
 //!
 //! Why not a crate: `cargo install` has to work without clang, libelf or kernel headers, which rules out compiling C; a
-//! precompiled object would need a loader with relocations, and the maintained one in Rust, aya 0.13, has no task storage.
-//! Six programs of a few hundred instructions are readable as a listing, and the kernel's field offsets are known when they
-//! are assembled, so no relocation is needed.
+//! precompiled object would need a loader with relocations, and the maintained one in Rust, aya 0.13, has no task
+//! storage. Six programs of a few hundred instructions are readable as a listing, and the kernel's field offsets are
+//! known when they are assembled, so no relocation is needed.
 //!
 //! Not seen: calls for which a seccomp filter kills the process; work submitted through io_uring without system calls.
-//! Known risks: before Linux 6.2, a lookup in task storage fails while another one holds that CPU's lock, and a task would
-//! then be missed until it is next switched to. A kernel that preempts programs at tracepoints (planned for realtime
-//! kernels) could mix up two counts.
+//! Known risks: before Linux 6.2, a lookup in task storage fails while another one holds that CPU's lock, and a task
+//! would then be missed until it is next switched to. A kernel that preempts programs at tracepoints (planned for
+//! realtime kernels) could mix up two counts.
 
 pub mod asm;
 mod available;

@@ -102,8 +102,8 @@ impl Programs {
         self.maps.globals.set(&ONLY, &Globals { live: 1, ..Globals::default() })
     }
 
-    /// Traces a running process from its next call on; false if it is already traced or has ended. A file descriptor means
-    /// the same process in every PID namespace, and never a later one that reuses its PID.
+    /// Traces a running process from its next call on; false if it is already traced or has ended. A file descriptor
+    /// means the same process in every PID namespace, and never a later one that reuses its PID.
     ///
     /// # Errors
     /// What the kernel refuses.

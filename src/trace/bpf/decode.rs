@@ -36,8 +36,8 @@ pub fn process_name(names: &BTreeMap<u32, String>, number: u32) -> String {
     names.get(&number).cloned().unwrap_or_else(|| NAMELESS.to_string())
 }
 
-/// Names whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that started
-/// them was made by another program.
+/// Names whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that
+/// started them was made by another program.
 fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
     let keys = || raw.calls.iter().map(|(key, _)| key);
     let own = |key: &&Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");

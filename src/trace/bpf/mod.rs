@@ -151,8 +151,8 @@ fn pid_of(root: Root) -> u32 {
     }
 }
 
-/// Traces a running process and its present descendants. Repeats until there is no new one: a process that was not traced
-/// yet may just have forked.
+/// Traces a running process and its present descendants. Repeats until there is no new one: a process that was not
+/// traced yet may just have forked.
 fn adopt_tree(programs: &Programs, root: u32) -> Result<TaskAccounts> {
     let before = tree::accounts(root);
     loop {

@@ -1,8 +1,10 @@
-//! The kernel's accounting of the tree: from the programs for tasks that ended, from /proc for those that still run. Pure.
+//! The kernel's accounting of the tree: from the programs for tasks that ended, from /proc for those that still run.
+//! Pure.
 //!
-//! User and system time come from the kernel's own fields, which count clock ticks on most kernels. The programs know to
-//! the nanosecond how long each task was on a CPU: per process name, that time is split in the ratio of the ticks, as the
-//! kernel does in getrusage for each process. A name without a tick gets no split, because none would be justified.
+//! User and system time come from the kernel's own fields, which count clock ticks on most kernels. The programs know
+//! to the nanosecond how long each task was on a CPU: per process name, that time is split in the ratio of the ticks,
+//! as the kernel does in getrusage for each process. A name without a tick gets no split, because none would be
+//! justified.
 
 use super::decode::process_name;
 use crate::kernel::bpf::Raw;
@@ -12,8 +14,8 @@ use crate::model::Usage;
 use crate::trace::Collected;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fills in `usage` and the times of the groups. `alive` is the accounting of the tasks that still run, `before` of those
-/// that ran before tracing began.
+/// Fills in `usage` and the times of the groups. `alive` is the accounting of the tasks that still run, `before` of
+/// those that ran before tracing began.
 pub fn fill(raw: &Raw, alive: &TaskAccounts, before: &TaskAccounts, into: &mut Collected) {
     let by_name = by_name(raw, alive, before);
     for group in &mut into.groups {

@@ -1,8 +1,8 @@
 //! The accounting of a whole tree, from that of its processes as they end. Pure.
 //!
-//! The kernel's accounting of a process includes the children that it waited for. The root's therefore covers most of the
-//! tree; orphans and children whose parents did not wait are missing. Whether a parent waited shows when it ends: compare
-//! the CPU time of its children in its own accounting with what they had used when they ended.
+//! The kernel's accounting of a process includes the children that it waited for. The root's therefore covers most of
+//! the tree; orphans and children whose parents did not wait are missing. Whether a parent waited shows when it ends:
+//! compare the CPU time of its children in its own accounting with what they had used when they ended.
 
 use crate::kernel::usage::Used;
 use crate::model::Usage;
@@ -32,7 +32,8 @@ pub struct TreeAccount {
     root_ended: bool,
 }
 
-/// A difference in CPU time up to this is not taken for a child that was not waited for: the kernel rounds to microseconds.
+/// A difference in CPU time up to this is not taken for a child that was not waited for: the kernel rounds to
+/// microseconds.
 const ROUNDING_NS: u64 = 100_000;
 
 impl TreeAccount {

@@ -1,5 +1,5 @@
-//! What the arguments of a call tell at its entry: its class, and whether it makes processes share descriptors. Arguments
-//! that are addresses are read from the tracee's memory. Used by `tree`.
+//! What the arguments of a call tell at its entry: its class, and whether it makes processes share descriptors.
+//! Arguments that are addresses are read from the tracee's memory. Used by `tree`.
 
 use super::descriptors::Descriptors;
 use crate::kernel::tracee::{Call, read_page};

@@ -2,6 +2,7 @@
 //! without it. Takes a few milliseconds.
 
 use super::stops::PtraceTracer;
+use crate::kernel::clock::null_call_ns;
 use crate::kernel::follow::Stops;
 use crate::kernel::launch::hold_null_calls;
 use crate::trace::{Root, Tracer, Until};
@@ -11,9 +12,8 @@ use std::time::Instant;
 const CALLS: u32 = 400;
 /// The child's first calls, before it is warm.
 const COLD: usize = 50;
-const UNTRACED_CALLS: u32 = 20_000;
-/// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that is
-/// far from the median, the machine was busy just then.
+/// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that
+/// is far from the median, the machine was busy just then.
 const MOST: f64 = 0.9;
 
 /// The overhead per call.
@@ -47,7 +47,7 @@ pub struct NullCall {
 /// # Errors
 /// If ptrace is refused.
 pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
-    let untraced_ns = untraced_ns();
+    let untraced_ns = null_call_ns();
     let held = hold_null_calls(CALLS).context("cannot start a process")?;
     let mut tracer = PtraceTracer::new(stops, times, Calibration::default());
     tracer.counting = true;
@@ -60,14 +60,6 @@ pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
         return Ok(summary(&raw, untraced_ns));
     }
     bail!("ptrace shows no system calls here")
-}
-
-fn untraced_ns() -> f64 {
-    let begun = Instant::now();
-    for _ in 0..UNTRACED_CALLS {
-        std::hint::black_box(nix::unistd::getppid());
-    }
-    begun.elapsed().as_nanos() as f64 / f64::from(UNTRACED_CALLS)
 }
 
 fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {

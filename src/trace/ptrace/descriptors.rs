@@ -1,7 +1,7 @@
 //! A cache of the kinds of a process's descriptors.
 //!
-//! Looking one up takes microseconds (stat(2) of /proc/PID/fd/N). The cache is cleared at every call that is not known to
-//! leave descriptors alone, so a call that is missing from the list costs time, not correctness. Used by `tree`.
+//! Looking one up takes microseconds (stat(2) of /proc/PID/fd/N). The cache is cleared at every call that is not known
+//! to leave descriptors alone, so a call that is missing from the list costs time, not correctness. Used by `tree`.
 
 use crate::model::DescriptorKind;
 use std::collections::HashMap;

@@ -198,7 +198,8 @@ impl Tree {
         before.is_none_or(|(then, stopped)| turns - then.min(turns) != stops - stopped.min(stops))
     }
 
-    /// A task leaves its call, with `result` if it did not fail. Returns the call; `None` if it was in none that counts.
+    /// A task leaves its call, with `result` if it did not fail. Returns the call; `None` if it was in none that
+    /// counts.
     pub fn leave(&mut self, tid: i32, result: Option<i64>) -> Option<Inside> {
         let task = self.tasks.get_mut(&tid)?;
         let inside = task.inside.take()?;
@@ -211,8 +212,8 @@ impl Tree {
         Some(inside)
     }
 
-    /// A task executes another program; it has its process's ID now. Returns the call of the thread that had this ID before
-    /// and whose end is not reported.
+    /// A task executes another program; it has its process's ID now. Returns the call of the thread that had this ID
+    /// before and whose end is not reported.
     pub fn executed(&mut self, tid: i32, former: i32, warnings: &mut Vec<String>) -> Option<Inside> {
         let stray = if former == tid { None } else { self.tasks.remove(&tid) };
         let mut task =

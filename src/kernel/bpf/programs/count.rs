@@ -2,8 +2,8 @@
 
 use super::writer::*;
 
-/// One of the window's tables: where it starts, 2^`bits` entries of 2^`log_bytes` bytes, each a key and its sums; and the
-/// hash map, with as many sums, that entries are flushed to.
+/// One of the window's tables: where it starts, 2^`bits` entries of 2^`log_bytes` bytes, each a key and its sums; and
+/// the hash map, with as many sums, that entries are flushed to.
 #[derive(Clone, Copy)]
 struct Cache {
     start: i16,

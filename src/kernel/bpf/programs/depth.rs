@@ -24,8 +24,8 @@ impl Writer<'_> {
         self.jump_if(If::SignedAtLeast, R0, PATH_MAX + 1, unknown);
         self.op(Sub, R0, 1);
         self.count_names();
-        // Through memory, whose content the verifier does not track: otherwise it would check everything that follows once
-        // for each iteration of the loop, which takes a third of a second.
+        // Through memory, whose content the verifier does not track: otherwise it would check everything that follows
+        // once for each iteration of the loop, which takes a third of a second.
         self.store(B64, At(R7, offset!(Task.path)), R1);
         self.load(B64, R1, At(R7, offset!(Task.path)));
         self.jump_if(If::Below, R1, key::UNKNOWN - 1, counted);
@@ -37,8 +37,8 @@ impl Writer<'_> {
         self.place(done);
     }
 
-    /// R1 = names in the R0 bytes at R8: bytes other than a slash that follow a slash. Eight slashes appended to the end
-    /// pad the last word. Clobbers R2-R5.
+    /// R1 = names in the R0 bytes at R8: bytes other than a slash that follow a slash. Eight slashes appended to the
+    /// end pad the last word. Clobbers R2-R5.
     fn count_names(&mut self) {
         let (again, end) = (self.label(), self.label());
         self.mov(R1, R8);

@@ -1,13 +1,13 @@
 //! Finds the kind of a descriptor: from the running task's file table to the inode's mode.
 //!
-//! If the kernel lets a program cast an address to a kernel struct (`bpf_rdonly_cast`), these are plain loads that yield 0
-//! instead of faulting; otherwise helpers copy the fields, which takes about 20 ns more.
+//! If the kernel lets a program cast an address to a kernel struct (`bpf_rdonly_cast`), these are plain loads that
+//! yield 0 instead of faulting; otherwise helpers copy the fields, which takes about 20 ns more.
 
 use super::super::kernel_types::Cast;
 use super::writer::*;
 
-/// Majors of terminals: 4 (consoles, serial lines), 5 (/dev/tty), 136 to 143 (pseudo-terminals); Documentation/admin-guide/
-/// devices.txt. Inside the kernel, device numbers have 20 bits of minor.
+/// Majors of terminals: 4 (consoles, serial lines), 5 (/dev/tty), 136 to 143 (pseudo-terminals);
+/// Documentation/admin-guide/ devices.txt. Inside the kernel, device numbers have 20 bits of minor.
 const MINOR_BITS: i32 = 20;
 /// Since 6.16, anonymous inodes are regular files with this flag (`S_ANON_INODE`).
 const ANONYMOUS_FLAG: i32 = 1 << 19;

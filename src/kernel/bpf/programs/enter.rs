@@ -54,8 +54,8 @@ fn held_or_born(w: &mut Writer, live: Label) {
     w.jump(live);
 }
 
-/// Starts tracing the untraced task in R9 if its process is one of the roots; jumps to `out` otherwise. The mark is in the
-/// storage of the process's first thread. PIDs are not compared: they differ between PID namespaces.
+/// Starts tracing the untraced task in R9 if its process is one of the roots; jumps to `out` otherwise. The mark is in
+/// the storage of the process's first thread. PIDs are not compared: they differ between PID namespaces.
 fn adopt(w: &mut Writer) {
     let (stranger, made, out) = (w.label(), w.label(), w.out);
     let leader = w.target.types.task.group_leader;
@@ -102,8 +102,8 @@ fn open(w: &mut Writer) {
     }
 }
 
-/// R2 = what to do for the call and, above, the argument's position; R3 = the gate. Jumps to `nothing` if there is nothing
-/// to do. Clobbers R1 and R4.
+/// R2 = what to do for the call and, above, the argument's position; R3 = the gate. Jumps to `nothing` if there is
+/// nothing to do. Clobbers R1 and R4.
 fn find_what(w: &mut Writer, nothing: Label) {
     let table = w.target.maps.what;
     w.mov(R1, R8);

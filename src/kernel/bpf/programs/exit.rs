@@ -33,8 +33,8 @@ pub fn write(w: &mut Writer) {
     w.count_call();
 }
 
-/// A return without an entry: a child's first return, which is not a call of its own; or a call that a seccomp filter or a
-/// debugger answered before the entry program ran. That one entered the kernel; how long it took is unknown.
+/// A return without an entry: a child's first return, which is not a call of its own; or a call that a seccomp filter
+/// or a debugger answered before the entry program ran. That one entered the kernel; how long it took is unknown.
 fn refused(w: &mut Writer, opened: Label) {
     let (born, out) = (w.label(), w.out);
     let number = w.target.types.registers.number;
@@ -107,7 +107,8 @@ fn class_of_result(w: &mut Writer, classed: Label) {
     w.jump(classed);
     w.place(path);
     w.load(B64, R8, At(R7, offset!(Task.path)));
-    // The key is kept in memory: otherwise the verifier would check the loop over the path once for each way to make a key.
+    // The key is kept in memory: otherwise the verifier would check the loop over the path once for each way to make a
+    // key.
     w.store(B64, At(R7, offset!(Task.what)), R9);
     w.path_depth();
     w.load(B64, R9, At(R7, offset!(Task.what)));
@@ -124,7 +125,8 @@ fn class_of_result(w: &mut Writer, classed: Label) {
 }
 
 impl Writer<'_> {
-    /// The running thread may have changed its name: if it is the first thread, the process's name changed. Clobbers R0-R5.
+    /// The running thread may have changed its name: if it is the first thread, the process's name changed. Clobbers
+    /// R0-R5.
     fn number_name_of_leader(&mut self) {
         let (pid, tgid) = (self.target.types.task.pid, self.target.types.task.tgid);
         self.call(Helper::GetCurrentTaskBtf);

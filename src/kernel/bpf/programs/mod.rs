@@ -1,8 +1,8 @@
 //! The six programs, written with `asm`. Pure: offsets and map descriptors in, instructions out.
 //!
 //! In all programs, R6 is the context and R7 the state of the running task. Programs at these tracepoints run with
-//! preemption disabled and do not interrupt each other, so state and window need no lock. `slot` lays out the stack frame
-//! below R10.
+//! preemption disabled and do not interrupt each other, so state and window need no lock. `slot` lays out the stack
+//! frame below R10.
 
 mod count;
 mod depth;

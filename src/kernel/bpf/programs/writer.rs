@@ -287,8 +287,8 @@ impl Writer<'_> {
         self.place(done);
     }
 
-    /// `slot::VALUE` = a number that no other CPU assigns: this CPU's count above its own number, 12 bits each; 0 if they
-    /// are used up.
+    /// `slot::VALUE` = a number that no other CPU assigns: this CPU's count above its own number, 12 bits each; 0 if
+    /// they are used up.
     fn make_name_number(&mut self) {
         self.call(Helper::GetSmpProcessorId);
         self.load(B64, R2, At(R10, slot::WINDOW));
