@@ -11,7 +11,7 @@ use super::run::check_destination;
 use super::{complete, messages, terminal};
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
-use crate::trace::{Command, Detail, Kind, Target, TraceOptions};
+use crate::trace::{Command, Detail, Target, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::fs::File;
@@ -40,7 +40,7 @@ pub struct TraceArgs {
     report: Option<PathBuf>,
     /// How to count calls [default: bpf if available, else ptrace].
     #[arg(long, value_enum)]
-    tracer: Option<Kind>,
+    tracer: Option<TracerKind>,
     /// Count only, do not time: less overhead. With ptrace, no errors or byte counts either.
     #[arg(long)]
     counts: bool,
@@ -119,7 +119,7 @@ impl TraceArgs {
         if self.seconds.is_some() && self.pid.is_none() {
             return Err(anyhow!("--for applies to a running process: it needs --pid"));
         }
-        let perf = self.tracer == Some(Kind::Perf);
+        let perf = self.tracer == Some(TracerKind::Perf);
         if perf == self.calls.is_empty() {
             return Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls"));
         }

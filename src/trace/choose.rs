@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 
 /// The tracers, as users name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
+pub enum TracerKind {
     /// The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON.
     Bpf,
     /// Each call stops twice: exact, unprivileged, slow. With --counts it stops once.
@@ -21,7 +21,7 @@ pub struct Chosen {
 }
 
 struct Row {
-    kind: Kind,
+    kind: TracerKind,
     name: &'static str,
     /// Whether it is tried if none was requested.
     automatic: bool,
@@ -30,9 +30,9 @@ struct Row {
 
 /// In the order in which they are tried.
 const ROWS: &[Row] = &[
-    Row { kind: Kind::Bpf, name: "bpf", automatic: true, open: super::bpf::open },
-    Row { kind: Kind::Ptrace, name: "ptrace", automatic: true, open: super::ptrace::open },
-    Row { kind: Kind::Perf, name: "perf", automatic: false, open: super::perf::open },
+    Row { kind: TracerKind::Bpf, name: "bpf", automatic: true, open: super::bpf::open },
+    Row { kind: TracerKind::Ptrace, name: "ptrace", automatic: true, open: super::ptrace::open },
+    Row { kind: TracerKind::Perf, name: "perf", automatic: false, open: super::perf::open },
 ];
 
 /// Opens a tracer.

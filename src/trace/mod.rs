@@ -18,7 +18,7 @@ mod signals;
 mod target;
 mod tracer;
 
-pub use choose::Kind;
+pub use choose::TracerKind;
 pub use run::run;
 pub use target::{Command, LaunchError, Target};
 pub use tracer::{Collected, Detail, Root, TraceOptions, Tracer, Until};

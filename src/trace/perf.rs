@@ -67,28 +67,18 @@ impl PerfTracer {
     }
 
     /// Follows until the command and everything that it left running have ended: orphans become our children, and are
-    /// reaped.
+    /// reaped. If stopped, reaps what has ended by now.
     fn follow_command(&mut self, root: u32, until: &Until) -> Result<()> {
-        while !until.stopped() {
-            match tracee::wait(Whose::Any, 0) {
-                Ok(Some((pid, event))) if pid.unsigned_abs() == root => self.ending = ending(event),
-                Ok(_) | Err(Errno::EINTR) => {}
+        loop {
+            match tracee::wait(Whose::Any, if until.stopped() { libc::WNOHANG } else { 0 }) {
+                Ok(Some((pid, Report::Ended(ending)))) if pid.unsigned_abs() == root => self.ending = Some(ending),
+                Ok(Some(_)) | Err(Errno::EINTR) => {}
+                Ok(None) => {
+                    self.processes_left = true;
+                    return Ok(());
+                }
                 Err(Errno::ECHILD) => return Ok(()),
                 Err(errno) => bail!("trace: waitid: {} ({errno:?})", errno.desc()),
-            }
-        }
-        self.drain(root);
-        Ok(())
-    }
-
-    /// Reaps what has ended by now.
-    fn drain(&mut self, root: u32) {
-        loop {
-            match tracee::wait(Whose::Any, libc::WNOHANG) {
-                Ok(Some((pid, event))) if pid.unsigned_abs() == root => self.ending = ending(event),
-                Ok(Some(_)) | Err(Errno::EINTR) => {}
-                Ok(None) => return self.processes_left = true,
-                Err(_) => return,
             }
         }
     }
@@ -103,13 +93,6 @@ impl PerfTracer {
             sums[execve] += 1;
         }
         Ok(sums)
-    }
-}
-
-fn ending(event: Report) -> Option<Ending> {
-    match event {
-        Report::Ended(ending) => Some(ending),
-        _ => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What every tracer gets, does and returns.
 
-use super::choose::Kind;
+use super::choose::TracerKind;
 use super::target::Target;
 use crate::model::{Ending, Histogram, ProcessGroup, TracerFacts, Usage};
 use anyhow::{Result, anyhow};
@@ -97,7 +97,7 @@ pub fn threads(pid: u32) -> Result<Vec<u32>> {
 pub struct TraceOptions {
     pub target: Target,
     /// `None` for the first tracer that is available.
-    pub tracer: Option<Kind>,
+    pub tracer: Option<TracerKind>,
     pub detail: Detail,
     /// The names of the calls that the perf tracer counts.
     pub calls: Vec<String>,

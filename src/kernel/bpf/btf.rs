@@ -29,12 +29,12 @@ pub struct Btf<'a> {
     strings: &'a [u8],
     /// The offset of each type in `types`; type 0 is void and has none.
     offsets: Vec<u32>,
-    named: HashMap<(Kind, &'a [u8]), u32>,
+    named: HashMap<(TypeKind, &'a [u8]), u32>,
 }
 
 /// What is found by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TypeKind {
     Struct,
     Typedef,
     Function,
@@ -45,14 +45,14 @@ impl<'a> Btf<'a> {
     ///
     /// # Errors
     /// If the bytes are not BTF of this byte order, or are truncated.
-    pub fn parse(bytes: &'a [u8], wanted: &[(Kind, &'a str)]) -> Result<Btf<'a>, String> {
+    pub fn parse(bytes: &'a [u8], wanted: &[(TypeKind, &'a str)]) -> Result<Btf<'a>, String> {
         let (types, strings) = sections(bytes).ok_or("it is not BTF of this machine's byte order")?;
         let mut btf = Btf { types, strings, offsets: vec![0], named: HashMap::new() };
         btf.index(wanted).ok_or("it is truncated")?;
         Ok(btf)
     }
 
-    fn index(&mut self, wanted: &[(Kind, &'a str)]) -> Option<()> {
+    fn index(&mut self, wanted: &[(TypeKind, &'a str)]) -> Option<()> {
         let mut offset = 0;
         while offset < self.types.len() {
             let id = u32::try_from(self.offsets.len()).ok()?;
@@ -70,14 +70,14 @@ impl<'a> Btf<'a> {
     }
 
     /// The ID of a type.
-    pub fn id(&self, kind: Kind, name: &'a str) -> Option<u32> {
+    pub fn id(&self, kind: TypeKind, name: &'a str) -> Option<u32> {
         self.named.get(&(kind, name.as_bytes())).copied()
     }
 
     /// The offset of a field in a struct, in bytes: `a.b` for a field of a nested struct. Unnamed structs and unions
     /// are searched.
     pub fn field(&self, of: &'a str, path: &str) -> Option<u32> {
-        let mut id = self.id(Kind::Struct, of)?;
+        let mut id = self.id(TypeKind::Struct, of)?;
         let mut bits = 0;
         for name in path.split('.') {
             let (at, inner) = self.member(id, name, &mut HashSet::new())?;
@@ -89,7 +89,7 @@ impl<'a> Btf<'a> {
 
     /// How many arguments the function of a tracepoint's typedef takes, including its context.
     pub fn arguments(&self, typedef: &'a str) -> Option<u32> {
-        let pointer = self.type_of(self.id(Kind::Typedef, typedef)?)?.size_or_type;
+        let pointer = self.type_of(self.id(TypeKind::Typedef, typedef)?)?.size_or_type;
         let function = self.type_of(self.type_of(pointer)?.size_or_type)?;
         (function.kind == FUNC_PROTO).then_some(function.count)
     }
@@ -165,11 +165,11 @@ impl Head {
     }
 }
 
-fn findable(kind: u32) -> Option<Kind> {
+fn findable(kind: u32) -> Option<TypeKind> {
     match kind {
-        STRUCT => Some(Kind::Struct),
-        TYPEDEF => Some(Kind::Typedef),
-        FUNC => Some(Kind::Function),
+        STRUCT => Some(TypeKind::Struct),
+        TYPEDEF => Some(TypeKind::Typedef),
+        FUNC => Some(TypeKind::Function),
         _ => None,
     }
 }
@@ -231,8 +231,8 @@ mod tests {
         bytes.chain(names.bytes()).collect()
     }
 
-    const WANTED: [(Kind, &str); 3] =
-        [(Kind::Struct, "outer"), (Kind::Typedef, "btf_trace_x"), (Kind::Function, "nothing")];
+    const WANTED: [(TypeKind, &str); 3] =
+        [(TypeKind::Struct, "outer"), (TypeKind::Typedef, "btf_trace_x"), (TypeKind::Function, "nothing")];
 
     #[test]
     fn fields_are_found_within_unnamed_ones() {
@@ -240,7 +240,7 @@ mod tests {
         let btf = Btf::parse(&bytes, &WANTED).unwrap();
         assert_eq!(["a", "c", "d", "d.b"].map(|path| btf.field("outer", path)), [Some(0), Some(4), Some(4), Some(4)]);
         assert_eq!((btf.field("outer", "x"), btf.field("inner", "b")), (None, None));
-        assert_eq!((btf.arguments("btf_trace_x"), btf.id(Kind::Typedef, "btf_trace_x")), (Some(2), Some(8)));
+        assert_eq!((btf.arguments("btf_trace_x"), btf.id(TypeKind::Typedef, "btf_trace_x")), (Some(2), Some(8)));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::layout::state;
-use super::session::Programs;
+use super::load::Programs;
 use crate::kernel::pidfd;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;

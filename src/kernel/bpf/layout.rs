@@ -70,8 +70,8 @@ pub struct Window {
     pub peak_pages: u64,
     /// 1 if the running task is known not to be traced.
     pub stranger: u64,
-    pub cache: [Entry; 1 << CACHE_BITS],
-    pub durations: [Duration; 1 << DURATION_BITS],
+    pub cache: [CallEntry; 1 << CACHE_BITS],
+    pub durations: [DurationEntry; 1 << DURATION_BITS],
 }
 
 pub const CACHE_BITS: i32 = 8;
@@ -80,7 +80,7 @@ pub const DURATION_BITS: i32 = 9;
 /// An entry of the cache of calls; its key is 0 if the entry is empty.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-pub struct Entry {
+pub struct CallEntry {
     pub key: u64,
     pub counted: Counted,
     /// Makes the size a power of two.
@@ -90,7 +90,7 @@ pub struct Entry {
 /// An entry of the cache of durations; its key is 0 if the entry is empty.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-pub struct Duration {
+pub struct DurationEntry {
     pub key: u64,
     pub calls: u64,
 }
@@ -191,7 +191,7 @@ pub mod kind {
 
 /// An unpacked key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct CallKey {
     pub name: u32,
     pub number: u16,
     pub gate: u64,
@@ -200,10 +200,10 @@ pub struct Key {
     pub value: u64,
 }
 
-impl Key {
-    pub fn unpack(key: u64) -> Key {
+impl CallKey {
+    pub fn unpack(key: u64) -> CallKey {
         let bits = |from: i32, count: u32| key >> from & ((1 << count) - 1);
-        Key {
+        CallKey {
             number: bits(0, 16) as u16,
             gate: bits(key::NUMBER_BITS, 2),
             errno: bits(key::ERRNO, 10) as u16,
@@ -216,7 +216,7 @@ impl Key {
 
 /// The programs address entries by shifts, fields by 16-bit offsets, and accounting by its position.
 const _: () = {
-    assert!(size_of::<Entry>() == 64 && size_of::<Duration>() == 16);
+    assert!(size_of::<CallEntry>() == 64 && size_of::<DurationEntry>() == 16);
     assert!(size_of::<Window>() <= 32768);
     assert!(size_of::<Used>() == size_of::<[u64; 6]>() + 8);
 };
@@ -231,7 +231,7 @@ mod tests {
         let packed = 257 | gate::COMPAT << key::NUMBER_BITS | 512 << key::ERRNO | class << key::CLASS;
         let packed = packed | 0xabcdef << key::NAME | key::SET;
         let expected =
-            Key { name: 0xabcdef, number: 257, gate: gate::COMPAT, errno: 512, kind: kind::SOCKET, value: 5 };
-        assert_eq!(Key::unpack(packed), expected);
+            CallKey { name: 0xabcdef, number: 257, gate: gate::COMPAT, errno: 512, kind: kind::SOCKET, value: 5 };
+        assert_eq!(CallKey::unpack(packed), expected);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `asm` assembles instructions, `btf` and `kernel_types` find the kernel's fields that they read, `programs` holds the
 //! six programs, `layout` the data they share with us, `sys` and `maps` make bpf(2) calls, `rows` are the counts as
-//! typed values, `session` loads, attaches and reads, `calibrate` measures the overhead per call. Called by
+//! typed values, `load` loads, attaches and reads, `calibrate` measures the overhead per call. Called by
 //! `trace::bpf`, which turns the counts into a profile.
 //!
 //! Why not a crate: `cargo install` has to work without clang, libelf or kernel headers, which rules out compiling C; a
@@ -21,19 +21,19 @@ mod btf;
 mod calibrate;
 mod kernel_types;
 pub mod layout;
+mod load;
 mod maps;
 mod programs;
 mod rows;
-pub mod session;
 mod sys;
 
 pub use available::available;
 #[doc(hidden)]
-pub use btf::{Btf, Kind as TypeKind};
+pub use btf::{Btf, TypeKind};
 pub use calibrate::{Calibration, calibrate};
 pub use layout::{Counted, Globals};
+pub use load::{Config, Programs, What};
 pub use rows::{Durations, Raw};
-pub use session::{Config, Programs, What};
 
 /// Whether a BPF program with that ID is loaded, by any process.
 pub fn is_loaded(id: u32) -> bool {

@@ -1,6 +1,6 @@
 //! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
 
-use super::layout::{Counted, Globals, Key, NAME_BYTES, Window, key};
+use super::layout::{CallKey, Counted, Globals, NAME_BYTES, Window, key};
 use crate::kernel::usage::Used;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub type NameBytes = [u8; NAME_BYTES as usize];
 #[derive(Clone, Debug, Default)]
 pub struct Raw {
     /// A key may occur more than once.
-    pub calls: Vec<(Key, Counted)>,
+    pub calls: Vec<(CallKey, Counted)>,
     /// A call and bucket may occur more than once.
     pub durations: Vec<Durations>,
     /// Process names by number.
@@ -25,7 +25,7 @@ pub struct Raw {
 /// How many calls of one kind took a time within one bucket of `model::Histogram`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Durations {
-    pub call: Key,
+    pub call: CallKey,
     pub bucket: u16,
     pub calls: u64,
 }
@@ -43,12 +43,12 @@ impl Raw {
     }
 
     pub(super) fn add_call(&mut self, packed: u64, counted: Counted) {
-        self.calls.push((Key::unpack(packed), counted));
+        self.calls.push((CallKey::unpack(packed), counted));
     }
 
     pub(super) fn add_durations(&mut self, packed: u64, calls: u64) {
         let bucket = (packed & ((1 << key::BUCKET_BITS) - 1)) as u16;
-        let call = Key::unpack((packed & !key::SET) >> key::BUCKET_BITS);
+        let call = CallKey::unpack((packed & !key::SET) >> key::BUCKET_BITS);
         self.durations.push(Durations { call, bucket, calls });
     }
 }
@@ -62,21 +62,21 @@ pub(super) fn process_name(bytes: &NameBytes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::layout::{Duration, Entry};
+    use crate::kernel::bpf::layout::{CallEntry, DurationEntry};
     use zerocopy::FromZeros;
 
     #[test]
     fn windows_of_all_processors_are_added() {
         let mut window = Window::new_zeroed();
         let counted = Counted { calls: 5, unfinished: 1, on_cpu_ns: 10, blocked_ns: 20, preempted_ns: 30, bytes: 40 };
-        window.cache[3] = Entry { key: 77, counted, unused: 0 };
-        window.durations[9] = Duration { key: key::SET | 88 << key::BUCKET_BITS | 26, calls: 4 };
+        window.cache[3] = CallEntry { key: 77, counted, unused: 0 };
+        window.durations[9] = DurationEntry { key: key::SET | 88 << key::BUCKET_BITS | 26, calls: 4 };
         window.peak_pages = 12;
         let mut raw = Raw::default();
         raw.add_window(&window);
         raw.add_window(&window);
-        assert_eq!(raw.calls, [(Key::unpack(77), counted); 2]);
-        assert_eq!(raw.durations, [Durations { call: Key::unpack(88), bucket: 26, calls: 4 }; 2]);
+        assert_eq!(raw.calls, [(CallKey::unpack(77), counted); 2]);
+        assert_eq!(raw.durations, [Durations { call: CallKey::unpack(88), bucket: 26, calls: 4 }; 2]);
         assert_eq!(raw.peak_pages, 12);
     }
 

@@ -1,7 +1,7 @@
 //! What the programs counted, as groups of calls. Pure.
 
 use super::names;
-use crate::kernel::bpf::layout::{Key, gate, key, kind};
+use crate::kernel::bpf::layout::{CallKey, gate, key, kind};
 use crate::kernel::bpf::{Counted, Raw};
 use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup};
 use crate::trace::{Collected, Detail, errno};
@@ -40,12 +40,12 @@ pub fn process_name(names: &BTreeMap<u32, String>, number: u32) -> String {
 /// started them was made by another program.
 fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
     let keys = || raw.calls.iter().map(|(key, _)| key);
-    let own = |key: &&Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
+    let own = |key: &&CallKey| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
     let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.name).collect();
     keys().filter(|key| key.gate == gate::COMPAT && !mixed.contains(&key.name)).map(|key| key.name).collect()
 }
 
-fn call_name(key: &Key, plain: bool) -> String {
+fn call_name(key: &CallKey, plain: bool) -> String {
     let name = names::name(key.number, key.gate);
     match name.strip_suffix(names::COMPAT) {
         Some(bare) if plain && key.gate == gate::COMPAT => bare.to_string(),
@@ -53,7 +53,7 @@ fn call_name(key: &Key, plain: bool) -> String {
     }
 }
 
-fn class(key: &Key, counted: &Counted) -> Class {
+fn class(key: &CallKey, counted: &Counted) -> Class {
     let Some(drives) = names::drives_of(key.number, key.gate) else { return Class::default() };
     let bytes = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log as u32).unwrap_or(0));
     let known = key.value != u64::from(key::UNKNOWN.cast_unsigned());
@@ -83,14 +83,14 @@ fn descriptor(code: u64) -> Option<DescriptorKind> {
     }
 }
 
-fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
+fn empty(call: String, class: Class, key: &CallKey, detail: Detail) -> CallCount {
     let timed = (detail == Detail::Times).then_some(0);
     let moves = matches!(names::drives_of(key.number, key.gate), Some(Drives::Bytes { .. }));
     let (on_cpu_ns, blocked_ns, preempted_ns) = (timed, timed, timed);
     CallCount { call, class, on_cpu_ns, blocked_ns, preempted_ns, bytes: moves.then_some(0), ..CallCount::default() }
 }
 
-fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
+fn add(count: &mut CallCount, key: &CallKey, counted: &Counted) {
     count.calls += counted.calls;
     count.unfinished += counted.unfinished;
     if key.errno != 0 {
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
     use crate::kernel::bpf::Durations;
 
-    fn key(number: i64, gate: u64, errno: i32, kind: u64, value: u64, name: u32) -> Key {
-        Key { name, number: number as u16, gate, errno: errno as u16, kind, value }
+    fn key(number: i64, gate: u64, errno: i32, kind: u64, value: u64, name: u32) -> CallKey {
+        CallKey { name, number: number as u16, gate, errno: errno as u16, kind, value }
     }
 
     fn counted(calls: u64, on_cpu_ns: u64, bytes: u64) -> Counted {

@@ -14,8 +14,8 @@ struct Cache {
 }
 
 /// The calls' sums, from R8 as `find_entry` leaves it.
-const COUNTED: i16 = offset!(Window.cache) + offset!(Entry.counted);
-const DURATION_CALLS: i16 = offset!(Window.durations) + offset!(Duration.calls);
+const COUNTED: i16 = offset!(Window.cache) + offset!(CallEntry.counted);
+const DURATION_CALLS: i16 = offset!(Window.durations) + offset!(DurationEntry.calls);
 
 impl Writer<'_> {
     /// Counts the call of the task's state. R9 is its call and errno; class and name come from the state; the end time,

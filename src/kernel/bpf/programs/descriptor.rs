@@ -17,15 +17,15 @@ impl Writer<'_> {
     pub fn descriptor_kind(&mut self) {
         let (closed, done) = (self.label(), self.label());
         let types = self.target.types;
-        self.load(B64, R1, At(R9, types.task.files));
+        self.load(B64, R1, At(R9, types.fields.files));
         self.jump_if(If::Equal, R1, 0, closed);
-        self.load(B64, R1, At(R1, types.fdt));
+        self.load(B64, R1, At(R1, types.fields.fdt));
         self.jump_if(If::Equal, R1, 0, closed);
-        self.load(B32, R2, At(R1, types.max_fds));
+        self.load(B32, R2, At(R1, types.fields.max_fds));
         self.op(ShiftLeft, R8, 32);
         self.op(ShiftRight, R8, 32);
         self.jump_if(If::AtLeast, R8, R2, closed);
-        self.load(B64, R1, At(R1, types.fd));
+        self.load(B64, R1, At(R1, types.fields.fd));
         self.op(ShiftLeft, R8, 3);
         self.op(Add, R1, R8);
         match types.cast {
@@ -45,11 +45,11 @@ impl Writer<'_> {
         self.load(B64, R1, At(R0, 0));
         self.jump_if(If::Equal, R1, 0, closed);
         self.cast(cast.function, cast.file);
-        self.load(B64, R0, At(R0, types.f_inode));
+        self.load(B64, R0, At(R0, types.fields.f_inode));
         self.jump_if(If::Equal, R0, 0, closed);
-        self.load(B16, R1, At(R0, types.i_mode));
-        self.load(B32, R2, At(R0, types.i_flags));
-        self.load(B32, R3, At(R0, types.i_rdev));
+        self.load(B16, R1, At(R0, types.fields.i_mode));
+        self.load(B32, R2, At(R0, types.fields.i_flags));
+        self.load(B32, R3, At(R0, types.fields.i_rdev));
     }
 
     fn cast(&mut self, function: u32, to: u32) {
@@ -61,15 +61,15 @@ impl Writer<'_> {
     fn inode_by_helpers(&mut self, closed: Label) {
         let types = self.target.types;
         self.follow(0, closed);
-        self.follow(types.f_inode, closed);
+        self.follow(types.fields.f_inode, closed);
         self.mov(R8, R1);
-        self.copy(types.i_flags, 4);
+        self.copy(types.fields.i_flags, 4);
         self.load(B32, R1, At(R10, slot::VALUE));
         self.store(B64, At(R10, slot::KEY), R1);
-        self.copy(types.i_rdev, 4);
+        self.copy(types.fields.i_rdev, 4);
         self.load(B32, R1, At(R10, slot::VALUE));
         self.store(B64, At(R10, slot::NOW), R1);
-        self.copy(types.i_mode, 2);
+        self.copy(types.fields.i_mode, 2);
         self.load(B16, R1, At(R10, slot::VALUE));
         self.load(B64, R2, At(R10, slot::KEY));
         self.load(B64, R3, At(R10, slot::NOW));

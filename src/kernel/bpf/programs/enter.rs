@@ -58,7 +58,7 @@ fn held_or_born(w: &mut Writer, live: Label) {
 /// the storage of the process's first thread. PIDs are not compared: they differ between PID namespaces.
 fn adopt(w: &mut Writer) {
     let (stranger, made, out) = (w.label(), w.label(), w.out);
-    let leader = w.target.types.task.group_leader;
+    let leader = w.target.types.fields.group_leader;
     w.find_window();
     w.load(B64, R1, At(R0, offset!(Window.stranger)));
     w.jump_if(If::NotEqual, R1, 0, out);

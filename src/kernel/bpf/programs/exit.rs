@@ -128,7 +128,7 @@ impl Writer<'_> {
     /// The running thread may have changed its name: if it is the first thread, the process's name changed. Clobbers
     /// R0-R5.
     fn number_name_of_leader(&mut self) {
-        let (pid, tgid) = (self.target.types.task.pid, self.target.types.task.tgid);
+        let (pid, tgid) = (self.target.types.fields.pid, self.target.types.fields.tgid);
         self.call(Helper::GetCurrentTaskBtf);
         self.load(B32, R1, At(R0, pid));
         self.load(B32, R2, At(R0, tgid));

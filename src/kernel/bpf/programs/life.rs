@@ -24,7 +24,7 @@ pub fn write_fork(w: &mut Writer) {
     w.load(B64, R1, At(R7, offset!(Task.name)));
     w.store(B64, At(R8, offset!(Task.name)), R1);
     w.count(offset!(Globals.live), 1);
-    let (pid, tgid) = (w.target.types.task.pid, w.target.types.task.tgid);
+    let (pid, tgid) = (w.target.types.fields.pid, w.target.types.fields.tgid);
     w.load(B64, R9, At(R6, CHILD));
     w.load(B32, R1, At(R9, pid));
     w.load(B32, R2, At(R9, tgid));
@@ -92,7 +92,7 @@ fn add_run_time(w: &mut Writer) {
 /// no room.
 fn account(w: &mut Writer, full: Label) {
     let sums = w.target.maps.usage;
-    let (signal, maxrss) = (w.target.types.task.signal, w.target.types.maxrss);
+    let (signal, maxrss) = (w.target.types.fields.signal, w.target.types.fields.maxrss);
     w.load(B64, R1, At(R7, offset!(Task.name)));
     w.store(B64, At(R10, slot::KEY), R1);
     w.look_up_or_make(sums, size_of::<Used>() as i16 / 8, full);

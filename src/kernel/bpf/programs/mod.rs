@@ -44,31 +44,29 @@ pub fn all(target: &ProgramSpec) -> Result<Vec<Program>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::kernel_types::{KernelTypes, Registers, TaskFields};
+    use crate::kernel::bpf::kernel_types::{Fields, KernelTypes, Registers};
 
     fn types() -> KernelTypes {
         KernelTypes {
             tracepoints: [1, 2, 3, 4, 5, 6],
             switch_has_state: true,
-            task: TaskFields {
-                compat: 16,
-                compat_bit: 2,
-                state: 24,
+            fields: Fields {
                 files: 32,
                 signal: 40,
                 pid: 48,
                 tgid: 52,
                 group_leader: 104,
-                accounting: [56, 64, 72, 80, 88, 96],
+                fdt: 32,
+                fd: 8,
+                f_inode: 32,
+                i_flags: 12,
+                i_rdev: 76,
+                maxrss: 600,
+                ..Fields::default()
             },
-            fdt: 32,
-            max_fds: 0,
-            fd: 8,
-            f_inode: 32,
-            i_mode: 0,
-            i_flags: 12,
-            i_rdev: 76,
-            maxrss: 600,
+            compat: (16, 2),
+            state: 24,
+            accounting: [56, 64, 72, 80, 88, 96],
             registers: Registers { number: 120, arguments: [112, 104, 96], compat_arguments: [40, 88, 96] },
             cast: None,
         }

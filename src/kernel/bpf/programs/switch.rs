@@ -61,7 +61,7 @@ fn note_reason(w: &mut Writer) {
     if w.target.types.switch_has_state {
         w.load(B64, R1, At(R6, STATE));
     } else {
-        let state = w.target.types.task.state;
+        let state = w.target.types.state;
         w.load(B64, R2, At(R6, PREVIOUS));
         w.load(B32, R1, At(R2, state));
     }

@@ -203,7 +203,7 @@ impl Writer<'_> {
 
     /// Stores the present accounting of the task in `of` as the base in the state. Clobbers R1.
     pub fn note_base(&mut self, of: Reg) {
-        for (index, field) in self.target.types.task.accounting.into_iter().enumerate() {
+        for (index, field) in self.target.types.accounting.into_iter().enumerate() {
             self.load(B64, R1, At(of, field));
             self.store(B64, At(R7, offset!(Task.base) + 8 * index as i16), R1);
         }
@@ -243,8 +243,7 @@ impl Writer<'_> {
     pub fn pack_call(&mut self, number: Reg, of: Reg, with: Reg) {
         const X32_BIT: i32 = 0x4000_0000;
         let (native, fits, done) = (self.label(), self.label(), self.label());
-        let fields = &self.target.types.task;
-        let (compat, bit) = (fields.compat, fields.compat_bit);
+        let (compat, bit) = self.target.types.compat;
         self.load(B32, with, At(of, compat));
         self.op(And, with, bit);
         self.jump_if(If::Equal, with, 0, native);
@@ -301,7 +300,7 @@ impl Writer<'_> {
 
     /// Adds what the task in `of` used since its base, and its run time, to the sums at R0. Clobbers R1 and R2.
     pub fn add_usage(&mut self, of: Reg) {
-        for (index, field) in self.target.types.task.accounting.into_iter().enumerate() {
+        for (index, field) in self.target.types.accounting.into_iter().enumerate() {
             let offset = 8 * index as i16;
             self.load(B64, R1, At(of, field));
             self.load(B64, R2, At(R7, offset!(Task.base) + offset));
