@@ -1,18 +1,7 @@
 //! Chooses a tracer: the requested one, else the first that is available. A tracer is one row.
 
-use super::tracer::{TraceOptions, Tracer};
+use super::tracer::{TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
-
-/// The tracers, as users name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum TracerKind {
-    /// The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON.
-    Bpf,
-    /// Each call stops twice: exact, unprivileged, slow. With --counts it stops once.
-    Ptrace,
-    /// Counters of the calls that --calls names. Counts alone.
-    Perf,
-}
 
 /// A tracer, and the line that introduces it.
 pub struct Chosen {

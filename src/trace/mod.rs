@@ -18,9 +18,8 @@ mod signals;
 mod target;
 mod tracer;
 
-pub use choose::TracerKind;
 pub use run::run;
 pub use target::{Command, LaunchError, Target};
-pub use tracer::{Collected, Detail, Root, TraceOptions, Tracer, Until};
+pub use tracer::{Collected, Detail, Root, TraceOptions, Tracer, TracerKind, Until};
 
 use tracer::threads;

@@ -1,6 +1,5 @@
 //! What every tracer gets, does and returns.
 
-use super::choose::TracerKind;
 use super::target::Target;
 use crate::model::{Ending, Histogram, ProcessGroup, TracerFacts, Usage};
 use anyhow::{Result, anyhow};
@@ -90,6 +89,17 @@ pub trait Tracer {
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("trace: no process {pid}"))?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// The tracers, as users name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TracerKind {
+    /// The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON.
+    Bpf,
+    /// Each call stops twice: exact, unprivileged, slow. With --counts it stops once.
+    Ptrace,
+    /// Counters of the calls that --calls names. Counts alone.
+    Perf,
 }
 
 /// What to trace, and how.
