@@ -1,13 +1,12 @@
 //! Measures the overhead of the ptrace tracer per call: a child makes null calls under it, and this process makes some
 //! without it. Takes a few milliseconds.
 
-use super::stops::PtraceTracer;
+use super::stops::{Calibration, NullCall, PtraceTracer};
 use crate::kernel::clock::null_call_ns;
 use crate::kernel::follow::Stops;
 use crate::kernel::launch::hold_null_calls;
 use crate::trace::{Root, Tracer, Until};
 use anyhow::{Context, Result, bail};
-use std::time::Instant;
 
 const CALLS: u32 = 400;
 /// The child's first calls, before it is warm.
@@ -15,32 +14,6 @@ const COLD: usize = 50;
 /// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that
 /// is far from the median, the machine was busy just then.
 const MOST: f64 = 0.9;
-
-/// The overhead per call.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Calibration {
-    /// CPU time of a null call between its stops, beyond its untraced time.
-    pub on_cpu_ns: u64,
-    /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
-    pub off_cpu_ns: u64,
-    /// Wall time that tracing adds to a call.
-    pub added_ns: f64,
-}
-
-impl Calibration {
-    /// Time between the stops of a null call, in nanoseconds.
-    pub fn elapsed_ns(&self) -> u64 {
-        self.on_cpu_ns + self.off_cpu_ns
-    }
-}
-
-/// One null call under the tracer.
-#[derive(Clone, Copy, Debug)]
-pub struct NullCall {
-    pub at: Instant,
-    pub on_cpu_ns: u64,
-    pub off_cpu_ns: u64,
-}
 
 /// Calibrates a tracer with these stops.
 ///
@@ -84,7 +57,7 @@ fn quantile(values: impl Iterator<Item = u64>, share: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn the_untraced_time_of_a_null_call_remains() {

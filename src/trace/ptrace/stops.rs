@@ -1,6 +1,5 @@
 //! The tracer itself: turns the events of `kernel::follow` into counts.
 
-use super::calibrate::{Calibration, NullCall};
 use super::tally::{Outcome, Took};
 use super::tree::{Inside, Tree};
 use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
@@ -15,6 +14,32 @@ use std::time::{Duration, Instant};
 
 /// Timeout for seeing the end of a command when tracing is stopped.
 const DRAINING: Duration = Duration::from_millis(500);
+
+/// The overhead per call.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// CPU time of a null call between its stops, beyond its untraced time.
+    pub on_cpu_ns: u64,
+    /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
+    pub off_cpu_ns: u64,
+    /// Wall time that tracing adds to a call.
+    pub added_ns: f64,
+}
+
+impl Calibration {
+    /// Time between the stops of a null call, in nanoseconds.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.on_cpu_ns + self.off_cpu_ns
+    }
+}
+
+/// One null call under the tracer.
+#[derive(Clone, Copy, Debug)]
+pub struct NullCall {
+    pub at: Instant,
+    pub on_cpu_ns: u64,
+    pub off_cpu_ns: u64,
+}
 
 /// Traces by ptrace.
 pub struct PtraceTracer {
