@@ -2,7 +2,7 @@
 //! iteration, so that start-up, protocol and clean-up cancel exactly. Called by `session` and `explain`.
 
 use crate::kernel::process::kill_group;
-use crate::kernel::ptrace::{Counts, Tracer};
+use crate::kernel::ptrace::{Counts, EntryCounter};
 use crate::model::{Count, Entries, EntriesStatus, Failure, FailureKind, Planned};
 use crate::runner::{Child, Interrupt, Workers};
 use indexmap::IndexMap;
@@ -65,7 +65,7 @@ pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
 fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let child = workers.start(&planned.case, 0)?;
     let watchdog = Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt);
-    let tracer = match Tracer::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
+    let tracer = match EntryCounter::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
@@ -83,7 +83,7 @@ struct Pass {
     /// Dropped before the child, so that it cannot kill a group whose leader has been reaped.
     watchdog: Watchdog,
     child: Child,
-    tracer: Tracer,
+    tracer: EntryCounter,
     timeout: Duration,
     /// Calls that are fewer than this in the difference of two requests are not the case's own.
     fewest: i64,

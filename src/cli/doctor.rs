@@ -1,6 +1,6 @@
-//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what could be done.
+//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what to do about it.
 //!
-//! Gathers facts and trials, has `crate::doctor` judge them, and writes what it says. Changes nothing.
+//! Collects facts and checks, has `crate::doctor` judge them, and writes the findings. Changes nothing.
 
 use crate::doctor::{Finding, State, findings, verdict};
 use crate::kernel::Sources;
@@ -34,10 +34,10 @@ impl Document for DoctorDocument<'_> {
     const SCHEMA: &'static str = "syscost.doctor/1";
 }
 
-/// Looks at this machine and writes what was found.
+/// Checks this machine and writes the findings.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let sources = Sources::default();
     let mut host = Host { file_system: file_system(&std::env::temp_dir()), ..facts(&sources, None) };
@@ -46,7 +46,7 @@ pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()>
     write(args.format, &host, &findings, screen, out)
 }
 
-/// The clock's cost and step, as a probe finds them. Where no probe can be started, that stays unknown.
+/// Adds the clock's cost and step, as measured by a probe; they stay unknown if no probe can be started.
 fn add_probe_facts(host: &mut Host) {
     if let Ok(Ok(facts)) = Session::open(RunOptions::default()).map(|mut session| session.probe_facts()) {
         add_facts(host, std::iter::once(&facts));

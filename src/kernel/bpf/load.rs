@@ -1,35 +1,35 @@
-//! The programs of one trace: loaded, attached, read, and gone when this is dropped or the process ends in whatever way,
-//! as nothing is pinned and each attachment is a descriptor.
+//! The loaded programs of one trace and their maps. Nothing is pinned and each attachment is a file descriptor, so they
+//! are gone when this is dropped or the process ends, however it ends.
 
 use super::kernel_types::KernelTypes;
-use super::layout::{NUMBERS, PATH_MAX, global, task};
+use super::layout::{Counted, Globals, NUMBERS, PATH_MAX, Task, Window};
 use super::maps::{Map, MapSpec, MapType, Plain};
-use super::programs::{self, Maps, Target};
-use super::rows::{self, CallWords, GlobalWords, Globals, NameBytes, Raw, UsageWords, Used, Window};
+use super::programs::{self, Maps, ProgramSpec};
+use super::rows::{self, NameBytes, Raw};
 use super::sys;
+use crate::kernel::usage::Used;
 use anyhow::{Context, Result, anyhow, bail};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use zerocopy::FromZeros;
 
-/// What a session is made for.
+/// What the programs are loaded for.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// Whether calls are timed.
     pub times: bool,
-    /// Whether processes are followed that run already.
+    /// Whether processes that already run are traced.
     pub adopts: bool,
-    /// What is to do for each call (`layout::what`): the own gate's numbers first, then those of 32-bit calls.
+    /// What to do for each call (`layout::what`): the native numbers first, then those of 32-bit calls.
     pub what: What,
 }
 
 /// One byte per call number and gate: the whole of map `what`.
 pub type What = [u8; 2 * NUMBERS as usize];
-/// What is kept of a task, as words of `layout::task`.
-type TaskWords = [u64; task::STORED as usize / 8];
-/// Eight bytes longer than a path: `programs::depth` writes behind its end.
+/// Eight bytes longer than a path: `programs::depth` pads the path.
 type PathBytes = [u8; PATH_MAX as usize + 8];
 
-/// Distinct keys beyond those in the caches. More are lost, and said to be.
+/// Distinct keys beyond those in the caches. Any more are lost, and counted as such.
 const CALLS: u32 = 32768;
 const DURATIONS: u32 = 16384;
 const NAMES: u32 = 8192;
@@ -37,8 +37,8 @@ const NO_PREALLOC: u32 = 1;
 /// The one key of an array.
 const ONLY: u32 = 0;
 
-/// Programs that are attached, and their maps. Programs go first when it is dropped.
-pub struct Session {
+/// Programs and their maps. The attachments are dropped first.
+pub struct Programs {
     links: Vec<OwnedFd>,
     programs: Vec<OwnedFd>,
     maps: Tables,
@@ -46,42 +46,38 @@ pub struct Session {
 
 struct Tables {
     cpu: Map<u32, Window>,
-    /// By descriptor of a process.
-    tasks: Map<i32, TaskWords>,
-    calls: Map<u64, CallWords>,
+    /// By process file descriptor.
+    tasks: Map<i32, Task>,
+    calls: Map<u64, Counted>,
     durations: Map<u64, u64>,
     names: Map<NameBytes, u64>,
-    usage: Map<u64, UsageWords>,
+    usage: Map<u64, Used>,
     what: Map<u32, What>,
-    globals: Map<u32, GlobalWords>,
+    globals: Map<u32, Globals>,
     paths: Map<u32, PathBytes>,
 }
 
-impl Session {
-    /// Makes maps, loads the programs; attaches nothing yet.
+impl Programs {
+    /// Creates the maps and loads the programs; attaches nothing yet.
     ///
     /// # Errors
-    /// What the kernel refuses; of a program, with the end of the verifier's log.
-    pub fn load(config: &Config) -> Result<Session> {
+    /// What the kernel refuses; for a program, with the end of the verifier's log.
+    pub fn load(config: &Config) -> Result<Programs> {
         let types = KernelTypes::read().map_err(|why| anyhow!("{why}; use --tracer ptrace"))?;
-        Session::load_for(&types, config)
+        Programs::load_for(&types, config)
     }
 
-    fn load_for(types: &KernelTypes, config: &Config) -> Result<Session> {
+    fn load_for(types: &KernelTypes, config: &Config) -> Result<Programs> {
         let maps = Tables::create()?;
         maps.what.set(&ONLY, &config.what)?;
-        let target = Target {
-            types,
-            maps: maps.descriptors(),
-            exec: [libc::SYS_execve as i32, libc::SYS_execveat as i32],
-            times: config.times,
-            adopts: config.adopts,
-        };
+        let target = ProgramSpec { types, maps: maps.descriptors(), times: config.times, adopts: config.adopts };
         let written = programs::all(&target).map_err(|why| anyhow!("BPF program {why}"))?;
         let loaded = written.iter().map(|(name, tracepoint, code)| load(name, code, types.tracepoints[*tracepoint]));
-        Ok(Session { links: Vec::new(), programs: loaded.collect::<Result<_>>()?, maps })
+        Ok(Programs { links: Vec::new(), programs: loaded.collect::<Result<_>>()?, maps })
     }
 
+    /// Attaches all programs to their tracepoints.
+    ///
     /// # Errors
     /// What the kernel refuses.
     pub fn attach(&mut self) -> Result<()> {
@@ -91,84 +87,76 @@ impl Session {
         Ok(())
     }
 
+    /// Detaches all programs; what they counted stays.
     pub fn detach(&mut self) {
         self.links.clear();
     }
 
-    /// Marks a process's first thread, which is not on a processor now: `state::HELD` or `state::LIVE`.
+    /// Sets the state of a process's first thread, which must be off the CPU: `state::HELD` or `state::LIVE`.
     ///
     /// # Errors
-    /// A process that has ended.
+    /// What the kernel refuses, e.g. because the process has ended.
     pub fn mark(&self, pidfd: BorrowedFd, mark: i32) -> Result<()> {
-        let mut value = TaskWords::new_zeroed();
-        value[task::STATE as usize / 8] = u64::from(mark.cast_unsigned());
-        self.maps.tasks.set(&pidfd.as_raw_fd(), &value)?;
-        self.count_live(1)
+        let task = Task { state: u64::from(mark.cast_unsigned()), ..Task::new_zeroed() };
+        self.maps.tasks.set(&pidfd.as_raw_fd(), &task)?;
+        self.maps.globals.set(&ONLY, &Globals { live: 1, ..Globals::default() })
     }
 
-    /// Follows a process that runs from its next call on; false if it is followed already or has ended. A descriptor means
-    /// the same process in every PID namespace, and never one that got its number later.
+    /// Traces a running process from its next call on; false if it is already traced or has ended. A file descriptor
+    /// means the same process in every PID namespace, and never a later one that reuses its PID.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn add_root(&self, pidfd: BorrowedFd) -> Result<bool> {
-        let mut value = TaskWords::new_zeroed();
-        value[task::ROOT as usize / 8] = 1;
-        self.maps.tasks.insert(&pidfd.as_raw_fd(), &value)
+        self.maps.tasks.insert(&pidfd.as_raw_fd(), &Task { root: 1, ..Task::new_zeroed() })
     }
 
-    fn count_live(&self, live: u64) -> Result<()> {
-        let mut value = GlobalWords::new_zeroed();
-        value[global::LIVE as usize / 8] = live;
-        self.maps.globals.set(&ONLY, &value)
-    }
-
+    /// The counters as they are now.
+    ///
     /// # Errors
     /// What the kernel refuses.
     pub fn globals(&self) -> Result<Globals> {
-        let words = self.maps.globals.get(&ONLY)?.context("BPF map 'globals' is empty")?;
-        Ok(Globals::from(&words))
+        self.maps.globals.get(&ONLY)?.context("BPF map 'globals' is empty")
     }
 
-    /// Forgets all that was counted. Nothing may be traced meanwhile.
+    /// Resets everything that was counted. Nothing may be traced meanwhile.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn reset(&self) -> Result<()> {
         self.maps.cpu.set(&ONLY, &Window::new_zeroed())?;
-        self.maps.globals.set(&ONLY, &GlobalWords::new_zeroed())?;
+        self.maps.globals.set(&ONLY, &Globals::default())?;
         self.maps.calls.clear()?;
         self.maps.durations.clear()?;
         self.maps.names.clear()?;
         self.maps.usage.clear()
     }
 
-    /// Everything that was counted. To be called when detached.
+    /// Everything that was counted. Call it after `detach`.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn read(&self) -> Result<Raw> {
         let mut raw = Raw { globals: self.globals()?, ..Raw::default() };
         raw.globals.lost += self.missed()?;
-        for (packed, words) in self.maps.calls.entries()? {
-            raw.add_call(packed, &words);
+        for (packed, counted) in self.maps.calls.entries()? {
+            raw.add_call(packed, counted);
         }
         for (packed, calls) in self.maps.durations.entries()? {
             raw.add_durations(packed, calls);
         }
         let names = self.maps.names.entries()?.into_iter();
         raw.names = names.map(|(name, number)| (number as u32, rows::process_name(&name))).collect();
-        let usage = self.maps.usage.entries()?.into_iter();
-        raw.usage = usage.map(|(number, words)| (number as u32, Used::from(&words))).collect();
+        raw.usage = self.maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
         let windows = self.maps.cpu.get_all(&ONLY)?.context("BPF map 'cpu' is empty")?;
         windows.iter().for_each(|window| raw.add_window(window));
         Ok(raw)
     }
 
-    /// Events that a program missed because it was running on that CPU already.
+    /// Events that a program missed because it was already running on that CPU.
     fn missed(&self) -> Result<u64> {
         let misses = self.programs.iter().map(|program| sys::recursion_misses(program.as_fd()));
-        misses.sum::<Result<u64, Errno>>().context("the kernel refuses facts of a BPF program")
+        misses.sum::<Result<u64, Errno>>().context("the kernel does not report the misses of a BPF program")
     }
 }
 
@@ -212,7 +200,7 @@ fn hash<K: Plain, V: Plain>(name: &'static str, max_entries: u32) -> Result<Map<
 }
 
 /// Task storage requires BTF of key and value: an int, and an array of 64-bit integers.
-fn task_storage() -> Result<Map<i32, TaskWords>> {
+fn task_storage() -> Result<Map<i32, Task>> {
     let types = sys::load_btf(&storage_btf()).context("the kernel refuses the types of task storage")?;
     let types = Some((types.as_fd(), 1, 3));
     Map::create(&MapSpec { name: "tasks", kind: MapType::TaskStorage, max_entries: 0, flags: NO_PREALLOC, types })
@@ -223,7 +211,7 @@ fn storage_btf() -> Vec<u8> {
     const INT: u32 = 1 << 24;
     const ARRAY: u32 = 3 << 24;
     let names = b"\0int\0u64\0";
-    let types: [u32; 14] = [1, INT, 4, 1 << 24 | 32, 5, INT, 8, 64, 0, ARRAY, 0, 2, 1, task::STORED / 8];
+    let types: [u32; 14] = [1, INT, 4, 1 << 24 | 32, 5, INT, 8, 64, 0, ARRAY, 0, 2, 1, size_of::<Task>() as u32 / 8];
     let length = types.len() as u32 * 4;
     let header: [u32; 6] = [0xeb9f | 1 << 16, 24, 0, length, length, names.len() as u32];
     let words = header.iter().chain(&types).flat_map(|word| word.to_ne_bytes());
@@ -234,16 +222,18 @@ fn storage_btf() -> Vec<u8> {
 fn load(name: &str, code: &[u64], tracepoint: u32) -> Result<OwnedFd> {
     let error = match sys::load_program(name, code, tracepoint, &mut []) {
         Ok(program) => return Ok(program),
-        Err(Errno::EPERM) => bail!("the kernel refuses BPF programs (EPERM): be root, or have CAP_BPF and CAP_PERFMON"),
+        Err(Errno::EPERM) => {
+            bail!("the kernel refuses BPF programs (EPERM): run as root or with CAP_BPF and CAP_PERFMON")
+        }
         Err(error) => error,
     };
     let mut log = vec![0; 1 << 20];
     let _ = sys::load_program(name, code, tracepoint, &mut log);
-    bail!("the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace", last_words(&log))
+    bail!("the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace", log_tail(&log))
 }
 
-/// The last lines of the verifier's log that say something, in one.
-fn last_words(log: &[u8]) -> String {
+/// The last lines of the verifier's log that say something, joined.
+fn log_tail(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);
     let lines: Vec<&str> =
@@ -256,9 +246,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_verifiers_last_words_are_one_line() {
-        assert_eq!(last_words(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"), "b | c | d | R1 invalid");
-        assert_eq!(last_words(&[0; 8]), "no reason given");
+    fn the_tail_of_the_verifiers_log_is_one_line() {
+        assert_eq!(log_tail(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"), "b | c | d | R1 invalid");
+        assert_eq!(log_tail(&[0; 8]), "no reason given");
     }
 
     #[test]
@@ -272,7 +262,7 @@ mod tests {
         let casts = [types.cast, None];
         for (times, adopts, cast) in [(true, true, casts[0]), (false, false, casts[0]), (true, true, casts[1])] {
             types.cast = cast;
-            Session::load_for(&types, &Config { times, adopts, what }).unwrap();
+            Programs::load_for(&types, &Config { times, adopts, what }).unwrap();
         }
     }
 }
