@@ -45,13 +45,13 @@ use judge::{Standing, standing};
 pub struct Options {
     /// The column that the others are divided by.
     pub baseline: usize,
-    /// Costs within `1 / (1 + margin) .. 1 + margin` of each other are the same; as a share, 0.01 for 1%.
+    /// Costs within `1 / (1 + margin) .. 1 + margin` of each other are unchanged; as a share, 0.01 for 1%.
     pub margin: f64,
     pub selection: Selection,
     pub order: Order,
 }
 
-/// Costs within this share of each other are the same, unless said otherwise.
+/// Costs within this share of each other are unchanged, unless said otherwise.
 pub const MARGIN: f64 = 0.01;
 
 impl Default for Options {
@@ -66,7 +66,7 @@ pub struct Comparison {
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by; as asked for, or 0 where there is no such column.
     pub baseline: usize,
-    /// Costs within this share of each other are the same.
+    /// Costs within this share of each other are unchanged.
     pub margin: f64,
     pub rows: Vec<ComparedRow>,
     /// What the study makes of two rows each; empty without one.
@@ -88,30 +88,30 @@ pub struct Comparison {
 /// How many rows a comparison does not show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Surely within the margin in every column; published figures, as they stand.
-    pub same: usize,
-    /// Not surely outside the margin in any column.
-    pub unresolved: usize,
+    /// Certainly within the margin in every column; published figures, as they stand.
+    pub unchanged: usize,
+    /// Not certainly outside the margin in any column.
+    pub inconclusive: usize,
 }
 
 impl Comparison {
-    /// Finds the rows that surely grew by more than `limit`, a share, among those that are not left out.
+    /// Finds the rows that certainly grew by more than `limit`, a share, among those that are not left out.
     pub fn limit_growth(&mut self, limit: f64) {
         self.growth = Some(growth::beyond(&self.rows, limit));
     }
 
-    /// Leaves out the rows that do not surely differ by more than the margin in any column. Rows without any ratio stay, and
+    /// Leaves out the rows that do not certainly differ by more than the margin in any column. Rows without any ratio stay, and
     /// those whose work differs. Means and cautions stay those of all rows.
     pub fn keep_differing(&mut self) {
         let margin = self.margin;
         let left_out = &mut self.left_out;
         self.rows.retain(|row| match standing(row, margin) {
-            Standing::Same => {
-                left_out.same += 1;
+            Standing::Unchanged => {
+                left_out.unchanged += 1;
                 false
             }
-            Standing::Unresolved => {
-                left_out.unresolved += 1;
+            Standing::Inconclusive => {
+                left_out.inconclusive += 1;
                 false
             }
             Standing::Shown => true,

@@ -43,13 +43,13 @@ pub struct Ratio {
 /// What can be said of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Surely within the margin.
-    Same,
+    /// Certainly within the margin.
+    Unchanged,
     /// The runs cannot tell.
-    Unresolved,
-    /// Surely less, by more than the margin.
+    Inconclusive,
+    /// Certainly less, by more than the margin.
     Faster,
-    /// Surely more, by more than the margin.
+    /// Certainly more, by more than the margin.
     Slower,
 }
 

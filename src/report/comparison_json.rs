@@ -21,7 +21,7 @@ pub struct ComparisonDocument {
     columns: Vec<ColumnDocument>,
     /// Index of the column that the others are divided by.
     baseline: usize,
-    /// Costs within this share of each other are the same.
+    /// Costs within this share of each other are unchanged.
     margin: f64,
     /// The study that selected the rows; null without one.
     study: Option<StudyDocument>,
@@ -34,15 +34,16 @@ pub struct ComparisonDocument {
     derived: Vec<DerivedDocument>,
     /// Geometric means of the ratios.
     means: Vec<MeanDocument>,
-    /// Rows left out because they do not surely differ by more than the threshold that was asked for.
+    /// Rows left out because they do not certainly differ by more than the given threshold.
     left_out: LeftOutDocument,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct LeftOutDocument {
-    /// Surely within it.
-    same: usize,
-    unresolved: usize,
+    /// Certainly within it.
+    unchanged: usize,
+    /// Neither certainly within it nor certainly over it.
+    inconclusive: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -110,7 +111,7 @@ struct CostDocument {
 
 #[derive(Serialize, JsonSchema)]
 struct VerdictDocument {
-    /// `baseline`, `slower`, `faster`, `same`, `unresolved`, `one_figure`, `different_work` or `missing`.
+    /// `baseline`, `slower`, `faster`, `unchanged`, `inconclusive`, `one_figure`, `different_work` or `missing`.
     verdict: &'static str,
     /// Cost over the baseline's; null where there is none.
     ratio: Option<f64>,
@@ -188,7 +189,10 @@ fn document(comparison: &Comparison) -> ComparisonDocument {
         rows: comparison.rows.iter().map(|one| row(comparison, one)).collect(),
         derived: comparison.derived.iter().map(derived).collect(),
         means: comparison.areas.iter().map(mean).collect(),
-        left_out: LeftOutDocument { same: comparison.left_out.same, unresolved: comparison.left_out.unresolved },
+        left_out: LeftOutDocument {
+            unchanged: comparison.left_out.unchanged,
+            inconclusive: comparison.left_out.inconclusive,
+        },
     }
 }
 

@@ -10,9 +10,11 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let margin = share(comparison.margin);
     let mut notes = Vec::new();
     let left_out = comparison.left_out;
-    if left_out.same + left_out.unresolved > 0 {
-        let LeftOut { same, unresolved } = left_out;
-        notes.push(format!("left out, not surely over {margin} apart: {same} the same, {unresolved} unresolved"));
+    if left_out.unchanged + left_out.inconclusive > 0 {
+        let LeftOut { unchanged, inconclusive } = left_out;
+        notes.push(format!(
+            "left out, not certainly over {margin} apart: {unchanged} unchanged, {inconclusive} inconclusive"
+        ));
     }
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
@@ -20,8 +22,8 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
         let file = if comparison.columns.len() > 2 { "of a file " } else { "" };
         notes.push(format!(
-            "slower, faster: by more than {margin}, with 95% confidence for all rows {file}together; same: within {margin}; \
-             unresolved: the runs cannot tell; each interval is for its row alone"
+            "slower, faster: by more than {margin}, with 95% confidence for all rows {file}together; unchanged: within {margin}; \
+             inconclusive: the runs cannot tell; each interval is for its row alone"
         ));
     }
     notes
@@ -40,7 +42,7 @@ fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
     by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
 }
 
-/// A line for each row that surely grew by more than the limit that was set.
+/// A line for each row that certainly grew by more than the limit that was set.
 pub fn growth_lines(comparison: &Comparison) -> Vec<String> {
     let Some(growth) = &comparison.growth else { return Vec::new() };
     let line = |grown: &Grown| {
@@ -65,7 +67,7 @@ pub fn growth(comparison: &Comparison) -> Vec<String> {
         1 => "failed: 1 row".to_string(),
         count => format!("failed: {count} rows"),
     };
-    let verdict = format!("{rows} surely grew by more than {} (--fail-over)", share(growth.limit));
+    let verdict = format!("{rows} certainly grew by more than {} (--fail-over)", share(growth.limit));
     let end = String::new();
     std::iter::once(verdict).chain(growth_lines(comparison)).chain([end]).collect()
 }

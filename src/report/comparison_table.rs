@@ -165,7 +165,7 @@ fn pair_table(comparison: &Comparison, names: &Names, group: &Group, lines: &[Li
     Table::of(&specs, lines).titled(unit(group))
 }
 
-/// Whether the reference call surely costs something else in `column` than in the baseline.
+/// Whether the reference call certainly costs something else in `column` than in the baseline.
 fn reference_moved(comparison: &Comparison, column: usize) -> bool {
     matches!(comparison.reference[column].mark(), Some(Mark::Faster | Mark::Slower))
 }

@@ -93,8 +93,8 @@ pub fn mark(verdict: &Verdict) -> Cell {
         Verdict::DifferentWork(_) => Cell::styled("other work", Style::Warning),
         Verdict::OneFigure { .. } => Cell::styled("one figure", Style::Faint),
         Verdict::Ratio(ratio) => match ratio.mark {
-            Mark::Same => Cell::styled("same", Style::Faint),
-            Mark::Unresolved => Cell::styled("unresolved", Style::Faint),
+            Mark::Unchanged => Cell::styled("unchanged", Style::Faint),
+            Mark::Inconclusive => Cell::styled("inconclusive", Style::Faint),
             Mark::Faster => Cell::styled("faster", Style::Good),
             Mark::Slower => Cell::styled("slower", Style::Bad),
         },
@@ -120,11 +120,11 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, value: None }
 }
 
-/// Ratio and mark only: `1.104 slower`, `~` before what is unresolved.
+/// Ratio and mark only: `1.104 slower`, `~` before what is inconclusive.
 pub fn short_verdict(verdict: &Verdict) -> Cell {
     let (ratio, mark) = (ratio(verdict).text, mark(verdict));
     let text = match verdict {
-        Verdict::Ratio(r) if r.mark == Mark::Unresolved => format!("~ {ratio}"),
+        Verdict::Ratio(r) if r.mark == Mark::Inconclusive => format!("~ {ratio}"),
         Verdict::Ratio(_) => format!("{ratio} {}", mark.text),
         Verdict::OneFigure { .. } => ratio,
         _ => mark.text,
@@ -145,8 +145,8 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Verdict::DifferentWork(_) => "different_work",
         Verdict::OneFigure { .. } => "one_figure",
         Verdict::Ratio(ratio) => match ratio.mark {
-            Mark::Same => "same",
-            Mark::Unresolved => "unresolved",
+            Mark::Unchanged => "unchanged",
+            Mark::Inconclusive => "inconclusive",
             Mark::Faster => "faster",
             Mark::Slower => "slower",
         },
