@@ -14,6 +14,7 @@
 //! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
 //! - [`model`]: plain data that all of them speak
 //! - [`clean`]: pure: text from outside made harmless for those who read it, one function a format
+//! - [`prose`]: pure: lists of names shortened, and text broken into lines
 //! - [`store`]: result files, read and written
 //! - [`mod@import`]: pure: what other benchmark programs printed, to a `Run`
 //! - [`stats`]: pure: medians, intervals, ratios
@@ -42,6 +43,7 @@ pub mod kernel;
 pub mod model;
 pub mod plan;
 pub mod proof;
+pub mod prose;
 pub mod report;
 pub mod runner;
 pub mod session;

@@ -9,12 +9,13 @@ use syn::visit::{self, Visit};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("syscall_names", &[]),
     ("clean", &[]),
+    ("prose", &[]),
     ("model", &[]),
     ("stats", &["model"]),
     ("derive", &["model", "stats"]),
     ("summary", &["derive", "model", "stats", "syscall_names"]),
     ("fit", &["model", "stats", "summary"]),
-    ("kernel", &["model", "syscall_names"]),
+    ("kernel", &["model", "prose", "syscall_names"]),
     ("doctor", &["kernel", "model"]),
     ("runner", &["kernel", "model"]),
     ("engine", &["model", "stats"]),
@@ -27,8 +28,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("session", &["engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
     ("trace", &["kernel", "model", "session", "syscall_names"]),
     ("import", &["clean", "model", "session", "stats"]),
-    ("report", &["attribute", "clean", "compare", "derive", "fit", "model", "stats", "summary", "syscall_names"]),
-    ("explain", &["clean", "kernel", "model", "proof", "report", "runner"]),
+    (
+        "report",
+        &["attribute", "clean", "compare", "derive", "fit", "model", "prose", "stats", "summary", "syscall_names"],
+    ),
+    ("explain", &["clean", "kernel", "model", "proof", "prose", "report", "runner"]),
     ("cli", &["*"]),
 ];
 

@@ -4,6 +4,7 @@
 
 use super::{Code, Explanation, Function, Instruction, Role};
 use crate::clean::{markdown, markdown_line};
+use crate::prose::wrapped;
 use crate::report::{Screen, write_lines};
 use anyhow::Result;
 use std::io::Write;
@@ -19,7 +20,7 @@ const BYTES: usize = 29;
 /// When `out` cannot be written.
 pub fn write_text(explanation: &Explanation, cost: &str, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let subject = format!("{}: {}", heading(explanation), explanation.what);
-    let mut lines = wrapped(&subject, screen.width.map_or(usize::MAX, usize::from));
+    let mut lines = wrapped(&subject, screen.width.map_or(usize::MAX, usize::from), "", "");
     lines.push(String::new());
     lines.extend(facts(explanation, cost).iter().flat_map(|(label, text)| fact(label, text, screen.width)));
     for function in explanation.code.iter().flat_map(|code| &code.functions) {
@@ -92,25 +93,8 @@ fn title(function: &Function) -> String {
 
 /// Continuation lines stand below the text.
 fn fact(label: &str, text: &str, width: Option<u16>) -> Vec<String> {
-    let width = width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(LABEL).max(20));
-    let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    labels.zip(wrapped(text, width)).map(|(label, line)| format!("{label:LABEL$}{line}")).collect()
-}
-
-/// Lines of at most `width` characters, broken between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_string()),
-        }
-    }
-    lines
+    let width = width.map_or(usize::MAX, |width| usize::from(width).max(LABEL + 20));
+    wrapped(text, width, &format!("{label:LABEL$}"), &" ".repeat(LABEL))
 }
 
 /// One line each; `...` where code between was not executed.

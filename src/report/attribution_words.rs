@@ -4,6 +4,7 @@ use super::attribution_verdict::verdict;
 use super::numbers::thousands;
 use crate::attribute::change::Change;
 use crate::attribute::spread::Seconds;
+use crate::prose::some;
 
 /// Seconds with so many decimals that tenths of milliseconds show only where they matter: `4.55`, `0.0312`.
 pub fn seconds(value: f64) -> String {
@@ -54,10 +55,8 @@ fn unpriced(change: &Change) -> Option<String> {
         let time = time.map_or_else(String::new, |time| format!(", {} s", seconds(time)));
         format!("{call} ({} calls{time})", thousands(*calls as f64))
     };
-    let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
-    let more = all.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!all.is_empty()).then(|| format!("Without a unit cost on both sides, kept out: {}{more}.", named.join(", ")))
+    let calls = some(&all.iter().map(one).collect::<Vec<_>>(), NAMED);
+    (!all.is_empty()).then(|| format!("Without a unit cost on both sides, kept out: {calls}."))
 }
 
 #[cfg(test)]
