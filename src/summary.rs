@@ -137,7 +137,8 @@ fn measurement(record: &Record) -> Option<&Measurement> {
     }
 }
 
-/// All blocks, or the longer stretch where the kernel's state changed within the run; and the change.
+/// All blocks, or the longer stretch where the kernel's state changed within the run (of equally long ones the faster);
+/// and the change.
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
     let find = |operation: &str| run.records.iter().find(|r| r.case.is_plain(operation));
     let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
