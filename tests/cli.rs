@@ -183,10 +183,24 @@ fn every_command_can_be_quiet() {
 
 #[test]
 fn a_table_fits_its_screen() {
-    for width in [80, 120] {
+    for width in [40, 60, 80, 120] {
         let table = printed(&width.to_string(), &["show", &kept()]);
         assert!(table.lines().all(|line| line.chars().count() <= width), "{width}:\n{table}");
     }
+}
+
+/// The titles of a table's columns.
+fn titles(width: &str) -> String {
+    let table = printed(width, &["show", &kept()]);
+    table.lines().find(|line| line.starts_with("operation")).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `x call` and `±` never stand side by side: one would be read as the other.
+#[test]
+fn narrow_tables_keep_what_was_counted_longest() {
+    assert_eq!(titles("80"), "operation ns/op ± kernel entries x call");
+    assert_eq!(titles("60"), "operation ns/op ± kernel entries");
+    assert_eq!(titles("40"), "operation ns/op");
 }
 
 /// The words of a table's rows.

@@ -106,6 +106,19 @@ fn three_files_are_paged() {
 }
 
 #[test]
+fn tables_fit_narrow_screens() {
+    let place = place();
+    for width in [40, 60, 80] {
+        for files in [&["before.json", "after.json"][..], &["before.json", "after.json", "third.json"]] {
+            let text = printed(&place, &width.to_string(), files);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        }
+    }
+    let narrow = printed(&place, "40", &["before.json", "after.json"]);
+    assert!(narrow.contains("\noperation           ratio  verdict\n"), "{narrow}");
+}
+
+#[test]
 fn rows_are_chosen_and_sorted() {
     let text = printed(&place(), "80", &["before.json", "after.json", "--only", "file", "--sort", "ratio"]);
     let names = |text: &str| -> Vec<String> {

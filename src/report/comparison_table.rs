@@ -153,8 +153,8 @@ fn pair_table(comparison: &Comparison, names: &Names, group: &Group, lines: &[Li
         |verdict: &Verdict| verdict.relative().map_or(Cell::default(), |r| Cell::number(words::number(r), r));
     let specs = [
         Spec::left("operation", |line: &Line| line.name(names)).wrapping(),
-        cost_column(comparison, comparison.baseline),
-        cost_column(comparison, other),
+        cost_column(comparison, comparison.baseline).yielding(1),
+        cost_column(comparison, other).yielding(1),
         Spec::right("ratio", |line: &Line| line.said(other, words::ratio)),
         Spec::right("95% interval", |line: &Line| line.said(other, words::interval)).expendable(2),
         Spec::left("verdict", |line: &Line| line.said(other, words::mark)),
@@ -182,10 +182,9 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
     let short = comparison.columns.len() >= MANY;
     let cell = if short { words::short_verdict } else { words::verdict };
     let mut specs = vec![Spec::left("operation", |row: &ComparedRow| names.row(row).into())];
-    specs
-        .extend(others(comparison).map(|column| {
-            Spec::right(label(comparison, column), move |row: &ComparedRow| cell(&row.verdicts[column]))
-        }));
+    specs.extend(others(comparison).map(|column| {
+        Spec::right(label(comparison, column), move |row: &ComparedRow| cell(&row.verdicts[column])).wrapping()
+    }));
     let known = comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.low_high().is_some());
     let what = match (known, short) {
         (false, _) => "",

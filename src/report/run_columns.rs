@@ -45,7 +45,8 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .expendable(1)
             .number("ci_low_ns", |line| Some(line.time()?.low_high?.0))
             .number("ci_high_ns", |line| Some(line.time()?.low_high?.1)),
-        Spec::right("±", Line::precision).number("half_width_percent", Line::half_width_percent),
+        // The two go before the kernel entries that stand between them, or one would be read as the other.
+        Spec::right("±", Line::precision).yielding(1).number("half_width_percent", Line::half_width_percent),
         Spec::hidden()
             .number("ratio", |line: &Line| Some(line.ratio()?.value))
             .number("ratio_low", |line| Some(line.ratio()?.low_high?.0))
@@ -73,6 +74,7 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .text("kernel_entries_by_call", |line| Some(line.counted()?.to_string()))
             .text("entries_status", |line| line.status().map(str::to_string)),
         Spec::right("x call", |line: &Line| line.figure().map_or(Cell::default(), times_cell))
+            .yielding(2)
             .number("times_empty_call", |line| line.figure()?.times_empty_call),
         Spec::hidden().text("error", Line::error),
     ]
