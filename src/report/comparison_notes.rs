@@ -2,7 +2,11 @@
 
 use super::comparison_words::{Names, different_work, share};
 use crate::compare::{Comparison, Grown, LeftOut, Verdict};
+use crate::prose::some;
 use indexmap::IndexMap;
+
+/// Rows or files that a line names.
+pub const MOST_NAMES: usize = 6;
 
 /// What the words in the tables mean, what was left out, why there are no ratios.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
@@ -39,7 +43,7 @@ fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
             }
         }
     }
-    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
+    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names, MOST_NAMES))).collect()
 }
 
 /// A line for each row that certainly grew by more than the limit that was set.
@@ -72,7 +76,7 @@ pub fn growth(comparison: &Comparison) -> Vec<String> {
     std::iter::once(verdict).chain(growth_lines(comparison)).chain([end]).collect()
 }
 
-/// `file.stat: no figure in a, b: EINVAL: ...`
+/// `file.stat: no result in a, b: EINVAL: ...`
 fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
     let mut by_text: IndexMap<(String, String), Vec<String>> = IndexMap::new();
     for row in &comparison.rows {
@@ -84,13 +88,5 @@ fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
         }
     }
     let lines = by_text.into_iter();
-    lines.map(|((row, failure), files)| format!("{row}: no figure in {}: {failure}", some(&files))).collect()
-}
-
-/// The first few names, and how many more.
-pub fn some(names: &[String]) -> String {
-    const MOST: usize = 6;
-    let more = names.len().saturating_sub(MOST);
-    let shown = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
+    lines.map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", some(&files, MOST_NAMES))).collect()
 }
