@@ -31,6 +31,8 @@ enum {
     CHILDREN = 2, /* CPU time is spent in children that are waited for: they count in the CPU split */
     MACHINE = 4,  /* the figure depends on a device (disk, timer), not on the kernel's code alone */
     FAULTS = 8,   /* enters the kernel by faults, which the sampler of modes cannot tell from user mode */
+    HISTORY = 16, /* the cost depends on what was done to the file system before: the state of its journal, of its lists of
+                     free inodes and blocks, of the caches of names; it may change manyfold within minutes */
 };
 
 struct operation {

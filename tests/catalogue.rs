@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use syscost::model::{Count, Expectation};
-use syscost::runner::RunDirectory;
+use syscost::model::{Count, Expectation, Operation};
+use syscost::runner::{RunDirectory, read_catalogue};
 
 const AREAS: [&str; 14] =
     ["call", "id", "time", "file", "fd", "io", "dir", "mem", "process", "signal", "sync", "ipc", "socket", "event"];
@@ -150,6 +150,19 @@ fn operations_that_read_or_write_a_file_go_through_it_alike() {
         let what = text(operation, "what");
         assert!(!what.contains(" of a file") || what.contains("the next `size` bytes"), "{operation}");
     }
+}
+
+#[test]
+fn what_changes_names_or_waits_for_the_journal_depends_on_history() {
+    let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
+    let named = |o: &&Operation| o.traits.history;
+    let ids: BTreeSet<&str> = catalogue.iter().filter(named).map(|o| o.id.as_str()).collect();
+    let changes = |o: &&Operation| {
+        let calls = o.enters.0.iter().flat_map(|expected| &expected.names);
+        calls.into_iter().any(|name| ["unlink", "rmdir", "rename", "fsync", "fdatasync"].contains(&name.as_str()))
+    };
+    assert_eq!(ids, catalogue.iter().filter(changes).map(|o| o.id.as_str()).collect());
+    assert!(ids.contains("file.creat_unlink") && ids.contains("io.fsync"), "{ids:?}");
 }
 
 #[test]

@@ -219,6 +219,39 @@ fn a_narrow_table_breaks_no_word() {
     }
 }
 
+/// The kept run with what changes all results: a filter at every system call, and a warning of its own.
+fn taxed() -> Place {
+    let (place, mut run) =
+        (Place::new(), serde_json::from_str::<Value>(&std::fs::read_to_string(kept()).unwrap()).unwrap());
+    run["host"]["taxes"] = serde_json::json!([{"kind": "seccomp", "detail": "1 filter runs at every system call"}]);
+    run["warnings"] = serde_json::json!(["another run measured on this CPU"]);
+    run["records"][0]["samples"]["history"] = true.into();
+    std::fs::write(place.path().join("run.json"), run.to_string()).unwrap();
+    place
+}
+
+#[test]
+fn what_concerns_all_results_stands_before_them() {
+    let lines = "warning: tax on every system call: seccomp: 1 filter runs at every system call\n\
+                 warning: another run measured on this CPU\n\noperation";
+    let text = stdout(&taxed().run(&["show", "run.json"]));
+    assert!(text.contains(lines), "{text}");
+    let markdown = stdout(&taxed().run(&["show", "run.json", "--format", "markdown"]));
+    assert!(
+        markdown.contains(&lines.replace("warning: ", "- warning: ").replace("operation", "| operation")),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_row_that_depends_on_history_is_marked_and_explained() {
+    let text = stdout(&taxed().run(&["show", "run.json"]));
+    let row = text.lines().find(|line| line.starts_with("call.getpid")).unwrap();
+    assert!(row.contains(" ~104.3 "), "{row}");
+    assert!(text.contains("\n~: depends on what was done to the file system before (journal"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("~: ") && line.ends_with(": call.getpid")), "{text}");
+}
+
 #[test]
 fn costs_of_threads_say_that_they_are_of_one() {
     let note = "threads=N: ns/op and calls/s are those of one thread";

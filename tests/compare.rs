@@ -119,6 +119,20 @@ fn tables_fit_narrow_screens() {
 }
 
 #[test]
+fn rows_that_depend_on_history_are_marked() {
+    let place = Place::new();
+    let (before, mut after) = before_and_after();
+    let lstat = |record: &&mut Value| record["operation"] == "file.lstat";
+    after["records"].as_array_mut().unwrap().iter_mut().find(lstat).unwrap()["samples"]["history"] = true.into();
+    write(&place.path(), "before.json", &before);
+    write(&place.path(), "after.json", &after);
+    let text = printed(&place, "120", &["before.json", "after.json"]);
+    let row = text.lines().find(|line| line.starts_with("file.lstat ")).unwrap();
+    assert!(row.contains(" 450.0  ~495.0  1.100 "), "{row}");
+    assert!(text.lines().any(|line| line.starts_with("~: depends on ") && line.ends_with(": file.lstat")), "{text}");
+}
+
+#[test]
 fn rows_are_chosen_and_sorted() {
     let text = printed(&place(), "80", &["before.json", "after.json", "--only", "file", "--sort", "ratio"]);
     let names = |text: &str| -> Vec<String> {

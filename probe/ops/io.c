@@ -298,9 +298,10 @@ const struct operation io_operations[] = {
      .params = SIZE("4K"), .systems = "linux", .family = "copy", .setup = LINUX_ONLY(setup_two_files),
      .run = LINUX_ONLY(run_copy_file_range)},
     {.id = "io.fsync", .what = "pwrite() over 4 KiB of a file, and fsync()", .enters = "pwrite64 x1 fsync x1",
-     .systems = "posix", .family = "fsync", .flags = MACHINE, .setup = setup_sync, .run = run_fsync},
+     .systems = "posix", .family = "fsync", .flags = MACHINE | HISTORY, .setup = setup_sync,
+     .run = run_fsync},
     {.id = "io.fdatasync", .what = "pwrite() over 4 KiB of a file, and fdatasync()",
-     .enters = "pwrite64 x1 fdatasync x1", .systems = "posix", .family = "fsync", .flags = MACHINE,
+     .enters = "pwrite64 x1 fdatasync x1", .systems = "posix", .family = "fsync", .flags = MACHINE | HISTORY,
      .setup = setup_sync, .run = run_fdatasync},
     {.id = "io.mmap_read", .what = "memcpy() of the next `size` bytes of a file mapping whose pages are present, from its "
      "start again after every 64", .enters = "", .params = SIZE("4K"), .systems = "posix", .family = "read",

@@ -2,7 +2,7 @@
 
 use super::calibrate::{Shape, calibrate};
 use super::{Config, Launcher, Measured, Worker};
-use crate::model::{Block, Facts, Failure, Measurement, Outcome, Planned, REFERENCE, Reply, Role, SPIN, Slot};
+use crate::model::{Block, Facts, Failure, Measurement, Outcome, Planned, REFERENCE, Reply, Role, SPIN, Slot, Traits};
 use crate::stats::{self, Estimate};
 use std::ops::Range;
 
@@ -18,7 +18,8 @@ pub struct Lane {
 
 impl Lane {
     pub fn new(planned: Planned) -> Lane {
-        let measurement = Measurement { switches: planned.traits.switches, ..Measurement::default() };
+        let Traits { switches, history, .. } = planned.traits;
+        let measurement = Measurement { switches, history, ..Measurement::default() };
         Lane { planned, worker: None, facts: Facts::default(), shape: None, measurement, failure: None, precise: false }
     }
 

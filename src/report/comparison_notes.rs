@@ -1,8 +1,10 @@
 //! The lines below the tables of a comparison: what the words mean, what was left out, why there are no ratios.
 
 use super::comparison_words::{Names, different_work, share};
+use super::warning_words;
 use crate::compare::{Comparison, Grown, LeftOut, Verdict};
 use crate::prose::some;
+use crate::summary::Warning;
 use indexmap::IndexMap;
 
 /// Rows or files that a line names.
@@ -22,6 +24,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     }
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
+    notes.extend(history(comparison, &names));
     let is_marked = |verdict: &Verdict| verdict.mark().is_some();
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
         let file = if comparison.columns.len() > 2 { "of a file " } else { "" };
@@ -31,6 +34,14 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// The rows whose ratios two runs need not agree on.
+fn history(comparison: &Comparison, names: &Names) -> Option<String> {
+    let rows = comparison.rows.iter().filter(|row| row.depends_on_history());
+    let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
+    let text = warning_words::text(&Warning::DependsOnHistory);
+    (!rows.is_empty()).then(|| format!("~: {text}: {}", some(&rows, MOST_NAMES)))
 }
 
 /// `getpid: not the same operation: ...`, rows that say the same together.
@@ -88,5 +99,7 @@ fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
         }
     }
     let lines = by_text.into_iter();
-    lines.map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", some(&files, MOST_NAMES))).collect()
+    lines
+        .map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", some(&files, MOST_NAMES)))
+        .collect()
 }

@@ -37,12 +37,16 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// The cost in `column`: scaled or in nanoseconds; a dash where it failed, nothing where the run does not have it.
+/// The cost in `column`: scaled or in nanoseconds, `~` before it where it depends on the file system's history; a dash where
+/// it failed, nothing where the run does not have it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
         Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
-        Some(compare::Cell { figure: Ok(figure), .. }) => time(figure.median.0, scale),
+        Some(compare::Cell { figure: Ok(figure), depends_on_history, .. }) => {
+            let cell = time(figure.median.0, scale);
+            if *depends_on_history { Cell { text: format!("~{}", cell.text), ..cell } } else { cell }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table of a run in several environments: a row a case, a column each for what the environments cost.
 
-use super::numbers::{entries, nanoseconds};
-use super::run_columns::{Line, precision_cell};
+use super::numbers::entries;
+use super::run_columns::{Line, cost_cell, precision_cell};
 use super::study_words::{self, Scaled};
 use super::{Cell, Spec, Style, Table};
 use crate::model::Case;
@@ -57,7 +57,7 @@ fn key(line: &Line) -> (Option<u8>, Case) {
 fn cost(line: &Line) -> Cell {
     match line {
         Line::Record(row) => match &row.figure {
-            Ok(figure) => Cell::number(nanoseconds(figure.median.0), figure.median.0),
+            Ok(figure) => cost_cell(row, figure),
             Err(_) => Cell::styled("failed", Style::Bad),
         },
         Line::Derived(row) => study_words::derived_value(row),

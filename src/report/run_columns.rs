@@ -138,7 +138,7 @@ impl<'a> Line<'a> {
 
     fn cost(&self) -> Cell {
         match self {
-            Line::Record(_) => self.of_figure(|figure| time(Some(figure.median.0))),
+            Line::Record(row) => self.of_figure(|figure| cost_cell(row, figure)),
             Line::Derived(row) => study_words::derived_value(row),
         }
     }
@@ -222,6 +222,12 @@ impl<'a> Line<'a> {
 
 fn time(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
+}
+
+/// A record's cost; with `~` before it where it depends on the file system's history.
+pub fn cost_cell(row: &Row, figure: &Figure) -> Cell {
+    let doubt = if row.depends_on_history() { "~" } else { "" };
+    Cell::number(format!("{doubt}{}", nanoseconds(figure.median.0)), figure.median.0)
 }
 
 fn per_second(figure: &Figure) -> f64 {

@@ -2,12 +2,16 @@
 
 use super::environment_table::{MOST_ENVIRONMENTS, environment_table, environments, failures};
 use super::numbers::nanoseconds;
-use super::warning_words;
 use super::{Records, Table, run_columns, study_words};
+use super::{condition_words, warning_words};
 use crate::model::{Host, THREADS};
-use crate::summary::{Row, Summary};
+use crate::prose::some;
+use crate::summary::{Row, Summary, Warning};
 use indexmap::IndexMap;
 use std::borrow::Cow;
+
+/// Rows that a note names.
+const MOST_NAMES: usize = 6;
 
 /// In which order rows stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -36,7 +40,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
         _ => (Table::of(&columns, &lines), vec![too_many(environments)]),
     };
     let notes = study_words::notes(summary).into_iter().chain(failures).chain(notes(summary, environments)).collect();
-    table.titled(study_words::title(summary, title(host))).noted(notes)
+    table.titled(study_words::title(summary, title(host))).cautioned(cautions(summary, host)).noted(notes)
 }
 
 fn too_many(environments: usize) -> String {
@@ -71,35 +75,41 @@ fn title(host: &Host) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// What concerns all results: what makes every system call slower, and what happened during the run.
+fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
+    let taxes = host.taxes.iter().map(condition_words::tax);
+    taxes.chain(summary.warnings.iter().map(ToString::to_string)).map(|text| format!("warning: {text}")).collect()
+}
+
 fn notes(summary: &Summary, environments: usize) -> Vec<String> {
-    let mut notes: Vec<String> = summary.warnings.iter().map(|w| format!("warning: {w}")).collect();
+    let mut notes = Vec::new();
     let mut by_text: IndexMap<Cow<str>, Vec<String>> = IndexMap::new();
     for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
         let detail = warning_words::detail(warning);
         let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
-        by_text.entry(warning_words::text(warning)).or_default().push(format!(
+        by_text.entry(marked(warning)).or_default().push(format!(
             "{}{place}{detail}",
             row.case,
             place = place(environments, row)
         ));
     }
-    notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names))));
+    notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))));
     notes.extend(per_thread(summary));
     notes.extend(yardsticks(summary));
     notes
 }
 
+/// What the rows with this doubt have in common; begins with the mark of their cells, where they have one.
+fn marked(warning: &Warning) -> Cow<'_, str> {
+    match warning {
+        Warning::DependsOnHistory => Cow::Owned(format!("~: {}", warning_words::text(warning))),
+        _ => warning_words::text(warning),
+    }
+}
+
 /// ` in m32`, where the rows are of several environments.
 fn place(environments: usize, row: &Row) -> String {
     if environments > 1 { format!(" in {}", row.case.environment) } else { String::new() }
-}
-
-/// The names that one warning concerns; of many the first few and how many more.
-fn some(names: &[String]) -> String {
-    const MOST: usize = 6;
-    let more = names.len().saturating_sub(MOST);
-    let shown = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 fn yardsticks(summary: &Summary) -> Option<String> {

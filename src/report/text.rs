@@ -14,8 +14,10 @@ pub const LONGEST_NOTE: usize = 4000;
 
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let table = &fit(table, screen.width);
-    if !table.title.is_empty() {
-        write_note(&table.title, screen.width, out)?;
+    let title = Some(&table.title).filter(|title| !title.is_empty());
+    let head: Vec<String> = title.into_iter().chain(&table.cautions).cloned().collect();
+    if !head.is_empty() {
+        write_notes(&head, screen, out)?;
         writeln!(out)?;
     }
     if !table.rows().is_empty() {

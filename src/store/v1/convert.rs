@@ -136,6 +136,7 @@ impl From<&model::Measurement> for Samples {
             minor_faults: m.minor_faults,
             major_faults: m.major_faults,
             switches: m.switches,
+            history: m.history,
         }
     }
 }
@@ -150,6 +151,7 @@ impl From<Samples> for model::Measurement {
             minor_faults: s.minor_faults,
             major_faults: s.major_faults,
             switches: s.switches,
+            history: s.history,
         }
     }
 }
