@@ -1,6 +1,6 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
-mod files;
+pub(super) mod files;
 mod history;
 pub(super) mod labels;
 
@@ -83,7 +83,8 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     }
     usage(labels::check(&args.files, &args.labels))?;
     let columns = files::columns(&args.files, &args.labels, selection.study.as_ref())?;
-    let baseline = usage(labels::baseline(args.baseline.as_deref(), &args.files, &columns))?;
+    let labels: Vec<&str> = columns.iter().map(|column| column.info.label.as_str()).collect();
+    let baseline = usage(labels::baseline(args.baseline.as_deref(), &args.files, &labels))?;
     let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;

@@ -96,12 +96,14 @@ pub fn mark(verdict: &Verdict) -> Cell {
         Verdict::Baseline | Verdict::Missing => Cell::default(),
         Verdict::DifferentWork(_) => Cell::styled("other work", Style::Warning),
         Verdict::OneFigure { .. } => Cell::styled("one figure", Style::Faint),
-        Verdict::Ratio(ratio) => match ratio.mark {
-            Mark::Unchanged => Cell::styled("unchanged", Style::Faint),
-            Mark::Inconclusive => Cell::styled("inconclusive", Style::Faint),
-            Mark::Faster => Cell::styled("faster", Style::Good),
-            Mark::Slower => Cell::styled("slower", Style::Bad),
-        },
+        Verdict::Ratio(ratio) => Cell::styled(
+            word(verdict),
+            match ratio.mark {
+                Mark::Unchanged | Mark::Inconclusive => Style::Faint,
+                Mark::Faster => Style::Good,
+                Mark::Slower => Style::Bad,
+            },
+        ),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::labels;
 use crate::compare::{Column, StudyCases};
+use crate::model::Run;
 use crate::store::{self, StoreError};
 use anyhow::Result;
 use std::path::PathBuf;
@@ -22,20 +23,25 @@ pub fn columns(files: &[PathBuf], asked: &[String], study: Option<&StudyCases>) 
     Ok(columns)
 }
 
-/// Each file condensed, or why it cannot be read; in the order of `files`.
+/// Each file as a column, or why it cannot be read; in the order of `files`.
 pub fn read_all(files: &[PathBuf], study: Option<&StudyCases>) -> Vec<Result<Column, StoreError>> {
+    condensed(files, |_, mut run| {
+        study.iter().for_each(|study| study.apply(&mut run));
+        Column::new("", &run)
+    })
+}
+
+/// What `condense` makes of the run in each file, given the file's index; or why it cannot be read. In the order of `files`.
+pub fn condensed<T: Send>(files: &[PathBuf], condense: impl Fn(usize, Run) -> T + Sync) -> Vec<Result<T, StoreError>> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
         while let Some((index, file)) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, files.get(i)?)))
         {
-            let column = store::read(file).map(|mut run| {
-                study.iter().for_each(|study| study.apply(&mut run));
-                Column::new("", &run)
-            });
+            let made = store::read(file).map(|run| condense(index, run));
             // A poisoned lock means that another thread panicked: the scope passes that on.
-            found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, column));
+            found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, made));
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
@@ -46,5 +52,5 @@ pub fn read_all(files: &[PathBuf], study: Option<&StudyCases>) -> Vec<Result<Col
     });
     let mut found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     found.sort_by_key(|(index, _)| *index);
-    found.into_iter().map(|(_, column)| column).collect()
+    found.into_iter().map(|(_, made)| made).collect()
 }

@@ -1,7 +1,6 @@
 //! What the columns are called, and which of them is the baseline.
 
 use crate::clean;
-use crate::compare::Column;
 use anyhow::{Result, bail};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -74,14 +73,12 @@ fn shortened(name: &str) -> String {
 ///
 /// # Errors
 /// When it is neither.
-pub fn baseline(wanted: Option<&str>, files: &[PathBuf], columns: &[Column]) -> Result<usize> {
+pub fn baseline(wanted: Option<&str>, files: &[PathBuf], labels: &[&str]) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
-    let by_label = columns.iter().position(|column| column.info.label == wanted);
-    let found = by_label.or_else(|| files.iter().position(|file| file == Path::new(wanted)));
-    let labels = || columns.iter().map(|column| column.info.label.as_str()).collect::<Vec<_>>().join(", ");
-    match found {
+    let by_label = labels.iter().position(|label| *label == wanted);
+    match by_label.or_else(|| files.iter().position(|file| file == Path::new(wanted))) {
         Some(index) => Ok(index),
-        None => bail!("--baseline: '{wanted}' is none of the files, which are called {}", labels()),
+        None => bail!("--baseline: '{wanted}' is none of the files, which are called {}", labels.join(", ")),
     }
 }
 
