@@ -45,6 +45,13 @@ pub struct Row {
     pub warnings: Vec<Warning>,
 }
 
+impl Row {
+    /// Whether the cost depends on what was done to the file system before, so that no two runs need agree on it.
+    pub fn depends_on_history(&self) -> bool {
+        self.warnings.contains(&Warning::DependsOnHistory)
+    }
+}
+
 /// The cost of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
@@ -152,7 +159,8 @@ fn measurement(record: &Record) -> Option<&Measurement> {
     }
 }
 
-/// All blocks, or the longer stretch where the kernel's state changed within the run; and the change.
+/// All blocks, or the longer stretch where the kernel's state changed within the run (of equally long ones the faster);
+/// and the change.
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
     let find = |operation: &str| run.records.iter().find(|r| r.case.is_plain(operation));
     let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
@@ -226,7 +234,7 @@ pub const CPU_SHARE: f64 = 0.95;
 const ENOUGH_CPU_NS: f64 = 100e6;
 
 fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
-    let mut doubts = Vec::new();
+    let mut doubts: Vec<Warning> = m.history.then_some(Warning::DependsOnHistory).into_iter().collect();
     match estimate.half_width_percent() {
         None if estimate.interval.is_none() => doubts.push(Warning::TooFewBlocks { blocks: estimate.blocks }),
         Some(reached_percent) if reached_percent > yardsticks.precision_percent => {
@@ -343,6 +351,15 @@ pub mod tests {
         assert_eq!((figure.median, figure.samples), (Nanos(100.0), 7 * 4));
         let change = StateChange { share: 0.8, kept: 0..7, blocks: 12 };
         assert_eq!(summary.warnings, [RunWarning::StateChanged(change)]);
+    }
+
+    #[test]
+    fn what_depends_on_history_says_so() {
+        let mut removed = record("file.creat_unlink", Role::Asked, |_| 4400);
+        let Outcome::Measured(m) = &mut removed.outcome else { unreachable!() };
+        m.history = true;
+        let rows = summarize(&run(vec![removed, record("file.stat", Role::Asked, |_| 300)])).rows;
+        assert_eq!([rows[0].depends_on_history(), rows[1].depends_on_history()], [true, false]);
     }
 
     #[test]

@@ -183,10 +183,24 @@ fn every_command_can_be_quiet() {
 
 #[test]
 fn a_table_fits_its_screen() {
-    for width in [80, 120] {
+    for width in [40, 60, 80, 120] {
         let table = printed(&width.to_string(), &["show", &kept()]);
         assert!(table.lines().all(|line| line.chars().count() <= width), "{width}:\n{table}");
     }
+}
+
+/// The titles of a table's columns.
+fn titles(width: &str) -> String {
+    let table = printed(width, &["show", &kept()]);
+    table.lines().find(|line| line.starts_with("operation")).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `x call` and `±` never stand side by side: one would be read as the other.
+#[test]
+fn narrow_tables_keep_what_was_counted_longest() {
+    assert_eq!(titles("80"), "operation ns/op ± kernel entries x call");
+    assert_eq!(titles("60"), "operation ns/op ± kernel entries");
+    assert_eq!(titles("40"), "operation ns/op");
 }
 
 /// The words of a table's rows.
@@ -203,6 +217,39 @@ fn a_narrow_table_breaks_no_word() {
         let narrow = words(width, &kept());
         assert!(narrow.iter().all(|word| whole.contains(word)), "{width}: {narrow:?}");
     }
+}
+
+/// The kept run with what changes all results: a filter at every system call, and a warning of its own.
+fn taxed() -> Place {
+    let (place, mut run) =
+        (Place::new(), serde_json::from_str::<Value>(&std::fs::read_to_string(kept()).unwrap()).unwrap());
+    run["host"]["taxes"] = serde_json::json!([{"kind": "seccomp", "detail": "1 filter runs at every system call"}]);
+    run["warnings"] = serde_json::json!(["another run measured on this CPU"]);
+    run["records"][0]["samples"]["history"] = true.into();
+    std::fs::write(place.path().join("run.json"), run.to_string()).unwrap();
+    place
+}
+
+#[test]
+fn what_concerns_all_results_stands_before_them() {
+    let lines = "warning: tax on every system call: seccomp: 1 filter runs at every system call\n\
+                 warning: another run measured on this CPU\n\noperation";
+    let text = stdout(&taxed().run(&["show", "run.json"]));
+    assert!(text.contains(lines), "{text}");
+    let markdown = stdout(&taxed().run(&["show", "run.json", "--format", "markdown"]));
+    assert!(
+        markdown.contains(&lines.replace("warning: ", "- warning: ").replace("operation", "| operation")),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_row_that_depends_on_history_is_marked_and_explained() {
+    let text = stdout(&taxed().run(&["show", "run.json"]));
+    let row = text.lines().find(|line| line.starts_with("call.getpid")).unwrap();
+    assert!(row.contains(" ~104.3 "), "{row}");
+    assert!(text.contains("\n~: depends on what was done to the file system before (journal"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("~: ") && line.ends_with(": call.getpid")), "{text}");
 }
 
 #[test]

@@ -46,7 +46,17 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         let cpu = CpuTime { user_ns, system_ns, wall_ns };
         let iterations = iterations.max(1);
         let (minor_faults, major_faults) = (user_ns, system_ns);
-        Outcome::Measured(Measurement { iterations, blocks, cpu, preempted_ns, minor_faults, major_faults, switches })
+        let samples = Measurement {
+            iterations,
+            blocks,
+            cpu,
+            preempted_ns,
+            minor_faults,
+            major_faults,
+            switches,
+            history: switches,
+        };
+        Outcome::Measured(samples)
     });
     prop_oneof![1 => figure, 3 => measured]
 }

@@ -111,6 +111,8 @@ pub struct Measurement {
     pub major_faults: u64,
     /// Whether the operation itself blocks: its CPU time is then no measure of disturbance.
     pub switches: bool,
+    /// Whether the cost depends on what was done to the file system before: no two runs need agree on it.
+    pub history: bool,
 }
 
 /// A stretch of the run: the unit that intervals take as independent.

@@ -1,7 +1,7 @@
 //! Runs side by side, and machines over time.
 
 pub mod cautions;
-mod conditions;
+pub mod conditions;
 mod csv;
 mod history;
 mod notes;

@@ -27,7 +27,7 @@ pub use fit::{pages, parameter_table, plot};
 pub use format::json::{
     AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
 };
-pub use format::{Format, Screen, wrapped, write_lines, write_notes, write_table};
+pub use format::{Format, Screen, write_lines, write_notes, write_table};
 pub use profile::{profile_table, write_profile};
 pub use run::{Portrait, Sort, ViewKind, figures, summary_table, write_bars, write_cmpthese, write_distributions};
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

@@ -38,6 +38,7 @@ fn measured() -> Record {
         minor_faults: 2,
         major_faults: 0,
         switches: false,
+        history: false,
     };
     let mut record = record("file.lstat", Outcome::Measured(measurement));
     record.case.params.insert("depth".into(), 4);
@@ -112,7 +113,10 @@ prop_compose! {
         preempted_ns in vec(any::<u64>(), 0..3), switches in any::<bool>()) -> Outcome {
         let blocks = blocks.into_iter().map(|(launch, slots)| Block { launch, slots }).collect();
         let cpu = CpuTime { user_ns, system_ns: 1, wall_ns: u64::MAX };
-        Outcome::Measured(Measurement { iterations, blocks, cpu, preempted_ns, minor_faults, major_faults: 3, switches })
+        let (major_faults, history) = (3, !switches);
+        Outcome::Measured(Measurement {
+            iterations, blocks, cpu, preempted_ns, minor_faults, major_faults, switches, history,
+        })
     }
 }
 

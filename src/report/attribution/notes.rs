@@ -2,6 +2,7 @@
 
 use crate::attribute::change::{Change, Unpriced};
 use crate::attribute::spread::Seconds;
+use crate::prose::some;
 use crate::report::attribution::verdict::verdict;
 use crate::report::numbers::thousands;
 
@@ -54,10 +55,8 @@ fn unpriced(change: &Change) -> Option<String> {
         let time = on_cpu_s.map_or_else(String::new, |time| format!(", {} s", seconds(time)));
         format!("{call} ({} calls{time})", thousands(*calls as f64))
     };
-    let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
-    let more = all.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!all.is_empty()).then(|| format!("Without a unit cost on both sides, kept out: {}{more}.", named.join(", ")))
+    let calls = some(&all.iter().map(one).collect::<Vec<_>>(), NAMED);
+    (!all.is_empty()).then(|| format!("Without a unit cost on both sides, kept out: {calls}."))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::compared;
 use super::page::Page;
 use crate::model::StudyView;
+use crate::prose::some;
 use crate::report::figure::Kernel;
 use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
@@ -98,7 +99,12 @@ fn lists(html: &mut Markup, page: &Page, detail: &Detail) {
         html.raw("<p class=\"of\">Of ").text(main.label()).raw(", with which the others are compared:</p>");
     }
     html.raw("<div class=\"cards\">");
-    card(html, "The slowest", "the highest cost per operation", &highlights::dearest(&detail.summary));
+    card(
+        html,
+        "The slowest",
+        "the highest cost per operation, without those whose cost depends on the file system's history",
+        &highlights::dearest(&detail.summary),
+    );
     let none = highlights::no_system_calls(&detail.summary);
     card(html, "No system calls at all", "system calls counted: none; the slowest of them", &none);
     card(html, "The most surprising", SURPRISES_RULE, &highlights::surprises(detail));
@@ -128,9 +134,6 @@ fn failures(html: &mut Markup, detail: &Detail) {
     let failed: Vec<String> =
         detail.summary.rows.iter().filter(|row| row.figure.is_err()).map(|row| cut(&name(row), NAME)).collect();
     if !failed.is_empty() {
-        let shown = failed.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
-        let more = failed.len().saturating_sub(8);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        html.raw("<p class=\"warn\">No cost for ").text(&shown).text(&more).raw(": the table says why.</p>");
+        html.raw("<p class=\"warn\">No cost for ").text(&some(&failed, 8)).raw(": the table says why.</p>");
     }
 }

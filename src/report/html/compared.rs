@@ -66,8 +66,8 @@ fn tally(html: &mut Markup, comparison: &Comparison, column: usize) {
         "{} slower (95% confidence), {} faster, {} unchanged, {} inconclusive",
         count(|verdict| verdict.mark() == Some(Mark::Slower)),
         count(|verdict| verdict.mark() == Some(Mark::Faster)),
-        count(|verdict| verdict.mark() == Some(Mark::Same)),
-        count(|verdict| verdict.mark() == Some(Mark::Unresolved)),
+        count(|verdict| verdict.mark() == Some(Mark::Unchanged)),
+        count(|verdict| verdict.mark() == Some(Mark::Inconclusive)),
     ));
     let other = count(|verdict| matches!(verdict, Verdict::DifferentWork(_)));
     if other > 0 {
@@ -165,8 +165,8 @@ fn verdict(html: &mut Markup, verdict: &Verdict) {
     let (sign, class) = match verdict.mark() {
         Some(Mark::Slower) => ("▲ ", "bad"),
         Some(Mark::Faster) => ("▼ ", "good"),
-        Some(Mark::Same) => ("= ", "faint"),
-        Some(Mark::Unresolved) => ("~ ", "faint"),
+        Some(Mark::Unchanged) => ("= ", "faint"),
+        Some(Mark::Inconclusive) => ("~ ", "faint"),
         None => ("", "faint"),
     };
     html.raw("<td").attribute("class", class).attribute("data-v", &cells::compact(ratio)).raw(">").raw(sign);

@@ -4,6 +4,7 @@ use super::cells;
 use super::page::Page;
 use crate::compare::ColumnInfo;
 use crate::model::Host;
+use crate::report::comparison::conditions;
 use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::{date, three_figures};
 use crate::report::run::portrait::Portrait;
@@ -37,7 +38,7 @@ fn warnings(html: &mut Markup, page: &Page) {
         let info = &file.column.info;
         let of = if page.files.len() == 1 { String::new() } else { format!("{}: ", info.label) };
         let incomplete = (!info.complete).then(|| "the run was interrupted: what is missing says so".to_string());
-        let taxes = info.host.taxes.iter().map(|tax| format!("tax on every system call: {}: {}", tax.kind, tax.detail));
+        let taxes = info.host.taxes.iter().map(conditions::tax);
         let note = info.source.iter().map(|source| source.note.clone()).filter(|note| !note.is_empty());
         let all = info.warnings.iter().map(ToString::to_string).chain(incomplete).chain(taxes).chain(note);
         lines.extend(all.map(|line| format!("{of}{line}")));

@@ -57,9 +57,10 @@ fn entries_words(row: &Row) -> String {
     }
 }
 
-/// The first five of those that `pick` takes, by descending cost.
+/// The first five of those that `pick` takes, by descending cost; without those whose cost the next run may contradict.
 fn top(rows: &[Row], pick: impl Fn(&Row) -> Option<(f64, String)>) -> Vec<Highlight> {
-    let picked = rows.iter().filter_map(|row| pick(row).map(|(ns, why)| Highlight { name: name(row), ns, why }));
+    let steady = rows.iter().filter(|row| !row.depends_on_history());
+    let picked = steady.filter_map(|row| pick(row).map(|(ns, why)| Highlight { name: name(row), ns, why }));
     let mut picked: Vec<Highlight> = picked.collect();
     picked.sort_by(|a, b| b.ns.total_cmp(&a.ns));
     picked.truncate(MOST);
@@ -149,7 +150,7 @@ fn far_from_area(detail: &Detail) -> Vec<Highlight> {
 mod tests {
     use super::*;
     use crate::fit::synthetic::{of, record};
-    use crate::model::{Block, Measurement, Record};
+    use crate::model::{Block, Measurement, Outcome, Record};
 
     /// A record of this cost, in nanoseconds, that makes these system calls.
     fn costing(operation: &str, ns: impl Fn(u64) -> u64, entries: &[(&str, f64)]) -> Record {
@@ -186,6 +187,15 @@ mod tests {
         assert_eq!((dearest[0].ns, dearest[0].why.as_str()), (50_000.0, "fsync x1"));
         assert_eq!(names(&no_system_calls(&detail.summary)), ["mem.fault", "call.getpid", "call.direct"]);
         assert_eq!(never_enters(&detail.summary), 3);
+    }
+
+    #[test]
+    fn what_depends_on_history_is_not_ranked() {
+        let mut removed = costing("file.creat_unlink", |_| 98_000, &[("unlink", 1.0)]);
+        let Outcome::Measured(m) = &mut removed.outcome else { unreachable!() };
+        m.history = true;
+        let detail = Detail::new(&of(vec![removed, costing("file.stat", |_| 300, &[("newfstatat", 1.0)])]));
+        assert_eq!(names(&dearest(&detail.summary)), ["file.stat"]);
     }
 
     #[test]
