@@ -4,7 +4,7 @@ pub mod cautions;
 pub mod conditions;
 mod csv;
 mod history;
-mod notes;
+pub mod notes;
 pub mod row;
 mod table;
 
