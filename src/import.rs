@@ -61,16 +61,11 @@ impl Kind {
                 ..crate::session::tool()
             },
             host: imported.host,
-            started_unix_s: 0,
-            seed: 0,
-            budget_s: 0.0,
-            precision_percent: 0.0,
-            elapsed_s: 0.0,
             complete: true,
             records: imported.records,
             warnings: imported.warnings,
             source: Some(Source { title: format!("{}, from {from}", imported.program), note: imported.note.into() }),
-            study: None,
+            ..Run::default()
         })
     }
 }

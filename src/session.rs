@@ -247,12 +247,9 @@ impl Session {
             seed: config.seed,
             budget_s: config.budget.as_secs_f64(),
             precision_percent: config.precision_percent,
-            elapsed_s: 0.0,
-            complete: false,
-            records: Vec::new(),
             warnings: self.workers.warnings(),
-            source: None,
             study: self.study.clone(),
+            ..Run::default()
         }
     }
 }

@@ -67,13 +67,10 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u64>)> {
 fn record(operation: &str, params: BTreeMap<String, u64>, outcome: Outcome, entered: f64) -> Record {
     let case = Case { params, ..Case::native(operation) };
     Record {
-        case,
-        role: Role::Asked,
-        outcome,
         entries: Some([("read".to_string(), entered)].into_iter().collect()),
         entries_status: EntriesStatus::Verified,
         mode_samples: Some(ModeSamples { user: 0, system: 1 << 40 }),
-        warnings: vec![],
+        ..Record::new(case, outcome)
     }
 }
 
@@ -92,7 +89,6 @@ fn run() -> impl Strategy<Value = Run> {
             }
         }
         Run {
-            tool: Tool { name: "syscost".into(), version: "0".into(), compiler: String::new() },
             host: Host { clock_cost_ns: Some(precision_percent), cpus: Some(u32::MAX), ..Host::default() },
             started_unix_s,
             seed: started_unix_s,
@@ -101,9 +97,7 @@ fn run() -> impl Strategy<Value = Run> {
             elapsed_s: budget_s,
             complete: true,
             records,
-            warnings: vec![],
-            source: None,
-            study: None,
+            ..Run::default()
         }
     })
 }

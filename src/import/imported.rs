@@ -1,7 +1,7 @@
 //! What the readers of other programs' results share: records, and what is wrong with a line.
 
 use crate::clean::excerpt;
-use crate::model::{Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record, Role};
+use crate::model::{Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record};
 use std::fmt;
 
 /// What was found in an output.
@@ -54,13 +54,9 @@ impl fmt::Display for Malformed {
 /// A record of what was printed. Which system calls were made is never printed.
 pub fn record(case: Case, outcome: Outcome, warnings: Vec<String>) -> Record {
     Record {
-        case,
-        role: Role::Asked,
-        outcome,
-        entries: None,
         entries_status: EntriesStatus::Unverified("not stated by the source".into()),
-        mode_samples: None,
         warnings,
+        ..Record::new(case, outcome)
     }
 }
 

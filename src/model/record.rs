@@ -3,7 +3,7 @@
 use super::{Case, Entries, EntriesStatus, Host, Nanos, StudyView};
 
 /// All records of one run, with what is needed to understand them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub tool: Tool,
     pub host: Host,
@@ -38,7 +38,7 @@ pub struct Source {
 }
 
 /// What wrote a result file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tool {
     pub name: String,
     pub version: String,
@@ -77,7 +77,7 @@ pub enum Outcome {
 }
 
 /// What is known of a case that somebody else measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// Time per operation.
     pub time: Nanos,
@@ -141,6 +141,21 @@ pub struct Failure {
     pub kind: FailureKind,
     /// One line, with the errno name where a call failed.
     pub message: String,
+}
+
+impl Record {
+    /// A case that was asked for, with what came of it. Its kernel entries are not counted.
+    pub fn new(case: Case, outcome: Outcome) -> Record {
+        Record {
+            case,
+            role: Role::Asked,
+            outcome,
+            entries: None,
+            entries_status: EntriesStatus::Unverified("not counted".into()),
+            mode_samples: None,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 impl Failure {

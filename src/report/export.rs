@@ -82,27 +82,23 @@ pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mu
 mod tests {
     use super::exported::{Repetition, Taken, of_blocks, unique};
     use super::*;
-    use crate::model::{Block, Case, Figure, Nanos};
-    use crate::model::{Measurement, Outcome, Role};
+    use crate::model::fixtures::{counted, entering, run, varying};
+    use crate::model::{Block, Case, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
     use crate::summary::summarize;
-    use crate::summary::tests::{record, run};
 
     /// Figures, a failure, hostile and equal names: what every format must bear.
     pub fn example() -> Run {
-        let mut failed = record("file.stat", Role::Asked, |_| 1);
-        failed.outcome =
-            Outcome::Failed(crate::model::Failure::new(crate::model::FailureKind::Unsupported, "stat:\nENOSYS"));
-        let mut hostile = record("x", Role::Asked, |_| 7);
-        hostile.case = Case::snippet("c", "a \"b\" \\ {}\n/-4");
-        let mut published = record("id.umask", Role::Asked, |_| 1);
+        let failure = Failure::new(FailureKind::Unsupported, "stat:\nENOSYS");
+        let failed = Record::new(Case::native("file.stat"), Outcome::Failed(failure));
+        let hostile = Record { case: Case::snippet("c", "a \"b\" \\ {}\n/-4"), ..entering("x", 7, &[]) };
         let time = Nanos(463.7241363525391);
-        published.outcome =
-            Outcome::Published(Figure { time, as_printed: "31.12 s".into(), count: Some(1 << 26), user_share: None });
-        published.entries = Some([("umask".to_string(), 1.0)].into_iter().collect());
-        let mut m32 = record("file.lstat", Role::Asked, |i| 900 + i as u64);
+        let figure = Figure { time, as_printed: "31.12 s".into(), count: Some(1 << 26), user_share: None };
+        let published = Record::new(Case::native("id.umask"), Outcome::Published(figure));
+        let published = counted(published, &[("umask", 1.0)]);
+        let mut m32 = counted(varying("file.lstat", |i| 900 + i), &[]);
         m32.case.environment = "m32".into();
         m32.case.params.insert("depth".into(), 4);
-        let plain = record("file.lstat", Role::Asked, |i| 500 + i as u64);
+        let plain = counted(varying("file.lstat", |i| 500 + i), &[]);
         run(vec![plain.clone(), m32, plain, failed, hostile, published])
     }
 

@@ -53,14 +53,13 @@ fn measures(case: &Exported) -> Option<IndexMap<&'static str, Metric>> {
 mod tests {
     use super::super::tests::written;
     use super::super::{ExportFormat, write_export};
-    use crate::model::Role;
+    use crate::model::fixtures::{record, run};
     use crate::summary::summarize;
-    use crate::summary::tests::{record, run};
 
     #[test]
     fn names_that_differ_only_at_their_end_are_two() {
         let named = |end: &str| {
-            let mut record = record("x", Role::Asked, |_| 1);
+            let mut record = record("x", 1);
             record.case.name = Some("x".repeat(2000) + end);
             record
         };
