@@ -19,7 +19,7 @@ pub mod tally;
 
 pub use imported::Malformed;
 
-use crate::model::{Run, Source};
+use crate::model::{Run, Source, Tool};
 use imported::Imported;
 
 /// A program whose output can be read.
@@ -54,12 +54,9 @@ impl Kind {
     /// The first line that is not as the program prints it; or that there is no figure at all.
     pub fn import(&self, text: &str, from: &str) -> Result<Run, Malformed> {
         let imported = (self.parse)(text)?;
-        let unknown = || format!("not stated by {}", imported.program);
+        let unknown = format!("not stated by {}", imported.program);
         Ok(Run {
-            tool: crate::model::Tool {
-                compiler: imported.compiler.clone().unwrap_or_else(unknown),
-                ..crate::session::tool()
-            },
+            tool: Tool { compiler: imported.compiler.unwrap_or(unknown), ..Tool::default() },
             host: imported.host,
             complete: true,
             records: imported.records,

@@ -12,7 +12,6 @@ use crate::kernel::host::{self, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
     Case, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
-    Tool,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
@@ -241,7 +240,6 @@ impl Session {
             ..self.host.clone()
         };
         Run {
-            tool: tool(),
             host,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
             seed: config.seed,
@@ -251,15 +249,6 @@ impl Session {
             study: self.study.clone(),
             ..Run::default()
         }
-    }
-}
-
-/// This program, as result files name it.
-pub fn tool() -> Tool {
-    Tool {
-        name: env!("CARGO_PKG_NAME").to_string(),
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        compiler: runner::COMPILER.to_string(),
     }
 }
 

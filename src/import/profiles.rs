@@ -2,7 +2,7 @@
 
 use super::tally::LineError;
 use super::{perf_trace, strace};
-use crate::model::{Profile, Source};
+use crate::model::{Profile, Source, Tool};
 
 /// A tracer whose output can be read.
 pub struct ProfileKind {
@@ -38,7 +38,7 @@ impl ProfileKind {
     /// The first line that is not as the program prints it; or that there is no call at all.
     pub fn import(&self, text: &str, from: &str) -> Result<Profile, LineError> {
         let mut profile = (self.read)(text)?;
-        profile.tool = Some(crate::session::tool());
+        profile.tool = Some(Tool::default());
         let note = profile.source.map_or_else(String::new, |source| source.note);
         profile.source = Some(Source { title: format!("{}, from {from}", profile.tracer.kind), note });
         Ok(profile)

@@ -37,8 +37,8 @@ pub struct Source {
     pub note: String,
 }
 
-/// What wrote a result file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What wrote a result file; by default this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
     pub name: String,
     pub version: String,
@@ -141,6 +141,16 @@ pub struct Failure {
     pub kind: FailureKind,
     /// One line, with the errno name where a call failed.
     pub message: String,
+}
+
+impl Default for Tool {
+    fn default() -> Tool {
+        Tool {
+            name: env!("CARGO_PKG_NAME").to_string(),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            compiler: env!("SYSCOST_COMPILER").to_string(),
+        }
+    }
 }
 
 impl Record {
