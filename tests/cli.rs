@@ -1,22 +1,17 @@
 //! The command line as its users meet it: what is printed, in which format, and with which exit status.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt and schema/summary-1.json; read the
+//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt and the schemas of runs; read the
 //! difference before it is kept. tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
 
 mod common;
 
-use common::{Place, json, skip, stderr, stdout};
+use common::{Place, expect_file, json, root, skip, stderr, stdout, succeeded};
 use serde_json::Value;
-use snapbox::data::DataFormat;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 /// A run that was kept.
 fn kept() -> String {
@@ -25,17 +20,11 @@ fn kept() -> String {
 
 /// Standard output of a command that must succeed, on a screen of `width` columns.
 fn printed(width: &str, arguments: &[&str]) -> String {
-    let output = Place::new().command(arguments).env("COLUMNS", width).output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
-    stdout(&output)
-}
-
-fn expect_file(path: PathBuf, actual: &str) {
-    snapbox::assert_data_eq!(actual, snapbox::Data::read_from(&path, Some(DataFormat::Text)).raw());
+    succeeded(Place::new().command(arguments).env("COLUMNS", width))
 }
 
 fn expect_golden(name: &str, actual: &str) {
-    expect_file(root().join("tests/golden").join(name), actual);
+    expect_file(format!("tests/golden/{name}"), actual);
 }
 
 /// The names of the commands, from the first words of the indented lines of the overview.
@@ -338,8 +327,8 @@ fn documents_are_valid_by_their_schemas() {
 
 #[test]
 fn schemas_are_those_that_are_kept() {
-    expect_file(root().join("schema/summary-1.json"), &printed("80", &["schema", "summary"]));
-    expect_file(root().join("schema/result-1.json"), &printed("80", &["schema", "result"]));
+    expect_file("schema/summary-1.json", &printed("80", &["schema", "summary"]));
+    expect_file("schema/result-1.json", &printed("80", &["schema", "result"]));
 }
 
 /// A reader that ends before anything was printed, as `head -0` does.

@@ -36,7 +36,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     let figure = (fraction(), proptest::option::of(whole()), proptest::option::of(fraction()));
     let figure = figure.prop_map(|(ns, count, user_share)| {
         let user_share = user_share.filter(|share| *share <= 1.0);
-        Outcome::Published(Figure { time: Nanos(ns), as_printed: String::new(), count, user_share })
+        Outcome::Published(Figure { time: Nanos(ns), count, user_share, ..Figure::default() })
     });
     let slots = proptest::collection::vec(proptest::collection::vec(whole(), 0..3), 1..14);
     let cpu = (whole(), whole(), whole());
