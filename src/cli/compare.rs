@@ -1,6 +1,6 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
-mod files;
+pub(super) mod files;
 mod history;
 pub(super) mod labels;
 
@@ -8,9 +8,10 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, terminal};
-use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
+use crate::compare::{Column, Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_comparison_json};
+use crate::store::StoreError;
 use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
@@ -82,8 +83,10 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
         return history::run(directory, &selection, margin, args.format, out);
     }
     usage(labels::check(&args.files, &args.labels))?;
-    let columns = files::columns(&args.files, &args.labels, selection.study.as_ref())?;
-    let baseline = usage(labels::baseline(args.baseline.as_deref(), &args.files, &columns))?;
+    let columns = files::read_all(&args.files, |_, run| files::column(run, &selection));
+    let mut columns = columns.into_iter().collect::<Result<Vec<Column>, StoreError>>()?;
+    labels::give(&args.files, &args.labels, columns.iter_mut());
+    let baseline = usage(labels::baseline(args.baseline.as_deref(), &args.files, columns.iter()))?;
     let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;

@@ -85,7 +85,8 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
     let mut portraits = files::portraits(args, &selection)?;
-    let baseline = usage(files::baseline(args, &portraits))?;
+    let baseline =
+        usage(labels::baseline(args.baseline.as_deref(), &args.files, portraits.iter().map(|one| &one.column)))?;
     portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
     let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
     let page = Page { files: &portraits, comparison: comparison.as_ref() };

@@ -1,50 +1,39 @@
-//! Reading many result files, on as many threads as there are processors. Each run is condensed as soon as it was read, so
-//! that only the samples of those at work are in memory.
+//! Reading many result files, on as many threads as there are processors, for `compare` and `report`. Each run is condensed
+//! as soon as it was read, so that only the samples of those at work are in memory.
 
-use super::labels;
-use crate::compare::{Column, StudyCases};
+use crate::compare::{Column, Selection};
+use crate::model::Run;
 use crate::store::{self, StoreError};
-use anyhow::Result;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The files as columns, in their order, with their labels.
-///
-/// # Errors
-/// The first file that cannot be read.
-pub fn columns(files: &[PathBuf], asked: &[String], study: Option<&StudyCases>) -> Result<Vec<Column>> {
-    let mut columns = read_all(files, study).into_iter().collect::<Result<Vec<Column>, StoreError>>()?;
-    let hosts: Vec<Option<String>> = columns.iter().map(|column| column.info.host.name.clone()).collect();
-    for (column, label) in columns.iter_mut().zip(labels::labels(files, asked, &hosts)) {
-        column.info.label = label;
-    }
-    Ok(columns)
-}
-
-/// Each file condensed, or why it cannot be read; in the order of `files`.
-pub fn read_all(files: &[PathBuf], study: Option<&StudyCases>) -> Vec<Result<Column, StoreError>> {
+/// What `condense` makes of each file, given its index, or why it cannot be read; in the order of `files`.
+pub fn read_all<T: Send + Sync>(
+    files: &[PathBuf],
+    condense: impl Fn(usize, Run) -> T + Sync,
+) -> Vec<Result<T, StoreError>> {
     let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::with_capacity(files.len()));
+    let made: Vec<OnceLock<_>> = files.iter().map(|_| OnceLock::new()).collect();
     let work = || {
-        while let Some((index, file)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, files.get(i)?)))
-        {
-            let column = store::read(file).map(|mut run| {
-                study.iter().for_each(|study| study.apply(&mut run));
-                Column::new("", &run)
-            });
-            // A poisoned lock means that another thread panicked: the scope passes that on.
-            found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, column));
+        let take = || files.iter().zip(&made).enumerate().nth(next.fetch_add(1, Ordering::Relaxed));
+        while let Some((index, (file, made))) = take() {
+            made.get_or_init(|| store::read(file).map(|run| condense(index, run)));
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(work);
         }
     });
-    let mut found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    found.sort_by_key(|(index, _)| *index);
-    found.into_iter().map(|(_, column)| column).collect()
+    made.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
+/// What comparing needs of a run, under the names of the study's cases.
+pub fn column(mut run: Run, selection: &Selection) -> Column {
+    if let Some(study) = &selection.study {
+        study.apply(&mut run);
+    }
+    Column::new("", &run)
 }

@@ -3,7 +3,7 @@
 use super::super::error::usage;
 use super::super::exit::Exit;
 use super::super::{messages, terminal};
-use super::files::read_all;
+use super::files::{column, read_all};
 use crate::clean;
 use crate::compare::history::histories;
 use crate::compare::{Column, Selection};
@@ -58,7 +58,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>> {
 fn readable(files: &[PathBuf], selection: &Selection) -> (Vec<Column>, bool) {
     let mut columns = Vec::new();
     let mut skipped = false;
-    for (file, found) in files.iter().zip(read_all(files, selection.study.as_ref())) {
+    for (file, found) in files.iter().zip(read_all(files, |_, run| column(run, selection))) {
         match found {
             Ok(mut column) => {
                 column.info.label = clean::line(&file.file_name().unwrap_or_default().to_string_lossy());

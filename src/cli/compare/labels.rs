@@ -43,7 +43,7 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
 
 /// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,
 /// the files' names, and a number where these are the same too.
-pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
+fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     let stem = |file: &PathBuf| match file == Path::new("-") {
         true => "stdin".to_string(),
         false => file.file_stem().map_or("?".into(), |stem| stem.to_string_lossy().into_owned()),
@@ -70,18 +70,35 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// The index of the column that `wanted` names: by its label, else by its file.
+/// Gives each column its label: see [`labels`].
+pub fn give<'a>(files: &[PathBuf], asked: &[String], columns: impl Iterator<Item = &'a mut Column>) {
+    let columns: Vec<&mut Column> = columns.collect();
+    let hosts: Vec<Option<String>> = columns.iter().map(|column| column.info.host.name.clone()).collect();
+    for (column, label) in columns.into_iter().zip(labels(files, asked, &hosts)) {
+        column.info.label = label;
+    }
+}
+
+/// The index of the file that `wanted` names: by its label, else by its path.
+pub fn find(wanted: &str, files: &[PathBuf], labels: &[impl AsRef<str>]) -> Option<usize> {
+    let by_label = labels.iter().position(|label| label.as_ref() == wanted);
+    by_label.or_else(|| files.iter().position(|file| file == Path::new(wanted)))
+}
+
+/// The index of the baseline: the file that `wanted` names, or the first.
 ///
 /// # Errors
-/// When it is neither.
-pub fn baseline(wanted: Option<&str>, files: &[PathBuf], columns: &[Column]) -> Result<usize> {
+/// When it names none.
+pub fn baseline<'a>(
+    wanted: Option<&str>,
+    files: &[PathBuf],
+    columns: impl Iterator<Item = &'a Column>,
+) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
-    let by_label = columns.iter().position(|column| column.info.label == wanted);
-    let found = by_label.or_else(|| files.iter().position(|file| file == Path::new(wanted)));
-    let labels = || columns.iter().map(|column| column.info.label.as_str()).collect::<Vec<_>>().join(", ");
-    match found {
+    let labels: Vec<&str> = columns.map(|column| column.info.label.as_str()).collect();
+    match find(wanted, files, &labels) {
         Some(index) => Ok(index),
-        None => bail!("--baseline: '{wanted}' is none of the files, which are called {}", labels()),
+        None => bail!("--baseline: '{wanted}' is none of the files, which are called {}", labels.join(", ")),
     }
 }
 
