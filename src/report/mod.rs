@@ -65,7 +65,7 @@ pub use comparison_history_json::{HistoryDocument, history_schema, write_history
 pub use comparison_json::{ComparisonDocument, comparison_schema, write_comparison_json};
 pub use comparison_notes::growth_lines;
 pub use comparison_table::write_comparison;
-pub use export::{ExportFormat, RunFormat, write_export};
+pub use export::{EXPORTS, ExportFormat, RunFormat, write_export};
 pub use json::{SummaryDocument, schema, write_summary};
 pub use json_attribution::schema as attribution_schema;
 pub use json_profile::schema as profile_summary_schema;
