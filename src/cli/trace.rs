@@ -118,7 +118,7 @@ impl TraceArgs {
         if self.seconds.is_some() && self.pid.is_none() {
             return Err(anyhow!("--for is for a process that runs: it needs --pid"));
         }
-        let perf = self.tracer == Some(Kind::Perf);
+        let perf = self.tracer.is_some_and(|kind| kind.named_calls);
         if perf == self.calls.is_empty() {
             return Err(anyhow!("--tracer perf and --calls NAME,... go together: it counts the calls that are named"));
         }

@@ -4,7 +4,7 @@
 //! fork, which takes milliseconds with hundreds of them. Calls of 32-bit programs have other tracepoints, which perf does
 //! not count. Called by way of `choose`.
 
-use super::{Collected, Options, Root, Tracer, Until};
+use super::{Collected, Kind, Options, Root, Tracer, Until};
 use crate::kernel::perf::{Begin, Counter};
 use crate::kernel::process::adopt_orphans;
 use crate::kernel::tracee::{self, Report, Whose};
@@ -14,6 +14,14 @@ use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+pub const KIND: Kind = Kind {
+    name: "perf",
+    what: "Counters of the calls that --calls names. Counts alone",
+    automatic: false,
+    named_calls: true,
+    open,
+};
 
 /// Calls that may be counted at once.
 const MOST: usize = 20;
@@ -32,7 +40,7 @@ pub struct PerfTracer {
 ///
 /// # Errors
 /// Which call cannot be counted, and why.
-pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
+fn open(options: &Options) -> Result<Box<dyn Tracer>> {
     let mut names = options.calls.clone();
     names.sort();
     names.dedup();

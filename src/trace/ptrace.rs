@@ -17,16 +17,24 @@ mod stops;
 mod tally;
 mod tree;
 
-use super::{Detail, Options, Tracer};
+use super::{Detail, Kind, Options, Tracer};
 use crate::kernel::follow::Stops;
 use anyhow::Result;
 use stops::PtraceTracer;
+
+pub const KIND: Kind = Kind {
+    name: "ptrace",
+    what: "Each call stops twice: exact, unprivileged, slow. With --counts it stops once",
+    automatic: true,
+    named_calls: false,
+    open,
+};
 
 /// Opens and calibrates one.
 ///
 /// # Errors
 /// Where ptrace is refused.
-pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
+fn open(options: &Options) -> Result<Box<dyn Tracer>> {
     let filter = options.detail == Detail::Counts && options.held;
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;

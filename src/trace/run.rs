@@ -2,9 +2,10 @@
 //! `cli::trace` calls it. It prints nothing: what is to be said goes to `say`.
 
 use super::Options;
-use super::choose::{Chosen, Kind, choose};
+use super::choose::{Chosen, choose};
 use super::signals::Signals;
 use super::target::{Command, LaunchError, Target};
+use super::tracer::Kind;
 use super::{Collected, Detail, Root, Tracer, Until};
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
@@ -16,7 +17,7 @@ use anyhow::{Context, Result, anyhow};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the user decides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Wishes {
     pub target: Target,
     pub tracer: Option<Kind>,

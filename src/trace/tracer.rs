@@ -87,6 +87,19 @@ pub fn threads(pid: u32) -> Result<Vec<u32>> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
+/// A way to trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// As the command line has it.
+    pub name: &'static str,
+    pub what: &'static str,
+    /// Whether it is tried when none was asked for.
+    pub automatic: bool,
+    /// Whether it counts only the calls that it is given.
+    pub named_calls: bool,
+    pub open: fn(&Options) -> Result<Box<dyn Tracer>>,
+}
+
 /// What tracers are opened with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {

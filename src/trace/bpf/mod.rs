@@ -6,7 +6,7 @@ mod decode;
 mod names;
 mod usage;
 
-use super::{Collected, Detail, Options, Root, Tracer, Until};
+use super::{Collected, Detail, Kind, Options, Root, Tracer, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, Calibration, Config, Session};
 use crate::kernel::pidfd;
@@ -19,6 +19,14 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
+
+pub const KIND: Kind = Kind {
+    name: "bpf",
+    what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",
+    automatic: true,
+    named_calls: false,
+    open,
+};
 
 const UNATTACHED: &str = "the tracer is not attached";
 /// How often a tree whose first process has ended is looked at: the rest of it sends no signal.
