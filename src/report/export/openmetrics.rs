@@ -10,11 +10,8 @@ use crate::summary::Figure;
 use anyhow::Result;
 use std::io::Write;
 
-pub const FORMAT: ExportFormat = ExportFormat {
-    name: "openmetrics",
-    what: "OpenMetrics and Prometheus text, e.g. for node_exporter's textfile collector",
-    write,
-};
+pub const FORMAT: ExportFormat =
+    ExportFormat { name: "openmetrics", what: "OpenMetrics and Prometheus text, e.g. for node_exporter", write };
 
 /// A gauge: its name behind `syscost_`, whose end names the unit, and what it is.
 struct Family {
