@@ -23,8 +23,13 @@ use std::io::Write;
 use std::sync::LazyLock;
 
 /// The programs that a run is written for; the module of each describes it.
-pub const EXPORTS: &[ExportFormat] =
-    &[openmetrics::FORMAT, bencher::FORMAT, google_benchmark::FORMAT, go_benchmark::FORMAT];
+pub const EXPORTS: &[ExportFormat] = &[
+    // In the order of the help text.
+    openmetrics::FORMAT,
+    bencher::FORMAT,
+    google_benchmark::FORMAT,
+    go_benchmark::FORMAT,
+];
 
 /// How a run is written: as tables and documents are, or for another program.
 #[derive(Clone, Copy, Debug)]
