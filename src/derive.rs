@@ -134,19 +134,12 @@ fn difference(a: &Entries, b: &Entries) -> Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Block, EntriesStatus, Failure, FailureKind, Figure, Nanos};
-    use crate::summary::tests::run;
+    use crate::model::fixtures::{counted, run};
+    use crate::model::{Block, Failure, FailureKind, Figure, Nanos};
 
     fn record(name: &str, outcome: Outcome, entries: &[(&str, f64)]) -> Record {
-        Record {
-            case: Case { name: Some(name.into()), ..Case::native("file.any") },
-            role: Role::Asked,
-            outcome,
-            entries: Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect()),
-            entries_status: EntriesStatus::Verified,
-            mode_samples: None,
-            warnings: vec![],
-        }
+        let case = Case { name: Some(name.into()), ..Case::native("file.any") };
+        counted(Record::new(case, outcome), entries)
     }
 
     fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
@@ -155,7 +148,7 @@ mod tests {
     }
 
     fn published(ns: f64) -> Outcome {
-        Outcome::Published(Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None })
+        Outcome::Published(Figure { time: Nanos(ns), ..Figure::default() })
     }
 
     fn rows(records: Vec<Record>) -> Vec<DerivedRow> {

@@ -280,41 +280,13 @@ fn not_entered(record: &Record) -> Option<Warning> {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
-    use crate::model::{Block, CpuTime, FailureKind, Host, Tool};
+    use crate::model::fixtures::{counted, run, varying};
+    use crate::model::{CpuTime, FailureKind};
 
-    /// Twelve blocks of four batches, each with the figure that `blocks` gives.
-    pub fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
-        let block = |i| Block { launch: 0, slots: vec![vec![blocks(i); 4]] };
-        let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
-        Record {
-            case: Case::native(operation),
-            role,
-            outcome: Outcome::Measured(m),
-            entries: Some(Entries::default()),
-            entries_status: EntriesStatus::Verified,
-            mode_samples: None,
-            warnings: vec![],
-        }
-    }
-
-    /// A run of these records, with a target of 1%.
-    pub fn run(records: Vec<Record>) -> Run {
-        Run {
-            tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
-            host: Host::default(),
-            started_unix_s: 0,
-            seed: 1,
-            budget_s: 1.0,
-            precision_percent: 1.0,
-            elapsed_s: 1.0,
-            complete: true,
-            records,
-            warnings: vec![],
-            source: None,
-            study: None,
-        }
+    fn record(operation: &str, role: Role, ns: impl Fn(u64) -> u64) -> Record {
+        Record { role, ..counted(varying(operation, ns), &[]) }
     }
 
     #[test]
@@ -364,7 +336,7 @@ pub mod tests {
 
     #[test]
     fn what_cannot_be_said_is_said() {
-        let mut noisy = record("file.lstat", Role::Asked, |i| 100 + 10 * i as u64);
+        let mut noisy = record("file.lstat", Role::Asked, |i| 100 + 10 * i);
         noisy.entries_status = EntriesStatus::Unverified("ptrace was refused: EPERM".into());
         let mut failed = record("file.stat", Role::Asked, |_| 1);
         failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));

@@ -26,8 +26,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("compare", &["derive", "model", "plan", "stats", "summary"]),
     ("attribute", &["model", "summary"]),
     ("session", &["engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
-    ("trace", &["kernel", "model", "session", "syscall_names"]),
-    ("import", &["clean", "model", "session", "stats", "store"]),
+    ("trace", &["kernel", "model", "syscall_names"]),
+    ("import", &["clean", "model", "stats", "store"]),
     ("explain", &["kernel", "model", "proof", "runner"]),
     (
         "report",

@@ -136,9 +136,10 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{column, published, record};
+    use super::super::synthetic::column;
     use super::super::{Options, compare};
     use super::*;
+    use crate::model::fixtures::{published, record};
     use crate::model::{Failure, FailureKind, Outcome};
 
     fn marks(old: u64, new: u64, margin: f64) -> Option<Mark> {

@@ -1,7 +1,7 @@
 //! Runs with known costs for the tests of this module: seeded noise, no clock.
 
 use super::series::{Series, series};
-use crate::model::{Block, Case, EntriesStatus, Host, Measurement, Outcome, Record, Role, Run, Tool};
+use crate::model::{Block, Case, Measurement, Outcome, Record, Run, fixtures};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -25,41 +25,12 @@ pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     let mut records = Vec::new();
     for (operation, sizes, cost) in strategies {
         for size in *sizes {
-            records.push(record(operation, *size, measurement(cost(*size), blocks, noise.share, &mut rng)));
+            let params = [("size".to_string(), *size)].into();
+            let outcome = Outcome::Measured(measurement(cost(*size), blocks, noise.share, &mut rng));
+            records.push(Record::new(Case { params, ..Case::native(operation) }, outcome));
         }
     }
-    of(records)
-}
-
-pub fn of(records: Vec<Record>) -> Run {
-    Run {
-        tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
-        host: Host::default(),
-        started_unix_s: 0,
-        seed: 1,
-        budget_s: 1.0,
-        precision_percent: 1.0,
-        elapsed_s: 1.0,
-        complete: true,
-        records,
-        warnings: vec![],
-        source: None,
-        study: None,
-    }
-}
-
-pub fn record(operation: &str, size: u64, measurement: Measurement) -> Record {
-    let mut case = Case::native(operation);
-    case.params.insert("size".into(), size);
-    Record {
-        case,
-        role: Role::Asked,
-        outcome: Outcome::Measured(measurement),
-        entries: None,
-        entries_status: EntriesStatus::Verified,
-        mode_samples: None,
-        warnings: vec![],
-    }
+    fixtures::run(records)
 }
 
 /// Batches of a million iterations, so that rounding to whole nanoseconds does not show.

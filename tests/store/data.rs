@@ -14,15 +14,7 @@ pub fn json(run: &Run) -> String {
 
 fn record(operation: &str, outcome: Outcome) -> Record {
     let entries_status = EntriesStatus::Unverified("ptrace: EPERM".into());
-    Record {
-        case: Case::native(operation),
-        role: Role::Asked,
-        outcome,
-        entries: None,
-        entries_status,
-        mode_samples: None,
-        warnings: vec![],
-    }
+    Record { entries_status, ..Record::new(Case::native(operation), outcome) }
 }
 
 fn measured() -> Record {
@@ -70,9 +62,7 @@ pub fn example() -> Run {
         elapsed_s: 58.25,
         complete: true,
         records: vec![measured(), record("io.uring_nop", failed)],
-        warnings: vec![],
-        source: None,
-        study: None,
+        ..Run::default()
     }
 }
 

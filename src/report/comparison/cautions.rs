@@ -118,9 +118,9 @@ fn grouped(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::synthetic::{entering, named, published, record, run};
     use crate::compare::{Column, Options, compare};
-    use crate::model::{Host, Role, Run, Source, Tax};
+    use crate::model::fixtures::{entering, named, published, record, run, varying};
+    use crate::model::{Host, Run, Source, Tax};
 
     fn told(runs: &[(&str, Run)]) -> Vec<String> {
         let columns: Vec<Column> = runs.iter().map(|(label, run)| Column::new(label, run)).collect();
@@ -170,9 +170,7 @@ mod tests {
 
     #[test]
     fn a_change_of_state_is_told_with_its_size() {
-        let of = |operation: &str, by: u64| {
-            crate::summary::tests::record(operation, Role::Asked, move |i| if i < 7 { 100 } else { 100 + by })
-        };
+        let of = |operation: &str, by: u64| varying(operation, |i| if i < 7 { 100 } else { 100 + by });
         let changed = run(vec![of("id.getppid", 80), of("call.spin", 0)]);
         let told = told(&[("a", counted(Host::default())), ("b", changed)]);
         let line = "the kernel's state changed during the run, results are from one part of it: b (getppid +80%)";

@@ -188,8 +188,9 @@ fn mean_table(comparison: &Comparison) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::synthetic::{column, record};
+    use crate::compare::synthetic::column;
     use crate::compare::{Column as Run, Options, compare};
+    use crate::model::fixtures::record;
     use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
     use crate::report::{write_comparison_csv, write_json};
     use proptest::collection::vec;
@@ -201,7 +202,7 @@ mod tests {
         let measured = (0..3u64, vec(block, 0..14)).prop_map(|(iterations, blocks)| {
             Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
         });
-        let figure = |ns| Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None };
+        let figure = |ns| Figure { time: Nanos(ns), ..Figure::default() };
         let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
         let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no\u{1b}[2J")));
         prop_oneof![4 => measured, 2 => published, 1 => failed]

@@ -149,21 +149,18 @@ fn far_from_area(detail: &Detail) -> Vec<Highlight> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::synthetic::{of, record};
-    use crate::model::{Block, Measurement, Outcome, Record};
+    use crate::model::fixtures::{counted, run};
+    use crate::model::{Block, Case, Measurement, Outcome, Record};
 
     /// A record of this cost, in nanoseconds, that makes these system calls.
     fn costing(operation: &str, ns: impl Fn(u64) -> u64, entries: &[(&str, f64)]) -> Record {
         let block = |i: u64| Block { launch: 0, slots: vec![(0..10).map(|j| ns(10 * i + j)).collect()] };
         let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
-        let mut made = record(operation, 1, m);
-        made.case.params.clear();
-        made.entries = Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect());
-        made
+        counted(Record::new(Case::native(operation), Outcome::Measured(m)), entries)
     }
 
     fn detail() -> Detail {
-        Detail::new(&of(vec![
+        Detail::new(&run(vec![
             costing("id.getppid", |_| 100, &[("getppid", 1.0)]),
             costing("call.getpid", |_| 2, &[]),
             costing("mem.fault", |_| 900, &[]),
@@ -194,7 +191,7 @@ mod tests {
         let mut removed = costing("file.creat_unlink", |_| 98_000, &[("unlink", 1.0)]);
         let Outcome::Measured(m) = &mut removed.outcome else { unreachable!() };
         m.history = true;
-        let detail = Detail::new(&of(vec![removed, costing("file.stat", |_| 300, &[("newfstatat", 1.0)])]));
+        let detail = Detail::new(&run(vec![removed, costing("file.stat", |_| 300, &[("newfstatat", 1.0)])]));
         assert_eq!(names(&dearest(&detail.summary)), ["file.stat"]);
     }
 
@@ -217,7 +214,7 @@ mod tests {
     fn what_was_not_counted_is_not_said_to_make_none() {
         let mut unknown = costing("call.getpid", |_| 2, &[]);
         unknown.entries = None;
-        let detail = Detail::new(&of(vec![unknown]));
+        let detail = Detail::new(&run(vec![unknown]));
         assert_eq!((never_enters(&detail.summary), surprises(&detail)), (0, vec![]));
     }
 }
