@@ -8,6 +8,7 @@ mod answer;
 mod cells;
 mod charts;
 mod compared;
+mod controls;
 mod head;
 mod host;
 mod operations;

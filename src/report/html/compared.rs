@@ -1,6 +1,7 @@
 //! Several files side by side: what differs in short, what makes it unfair, and every cost with its ratio.
 
 use super::cells;
+use super::controls;
 use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
 use crate::report::comparison::cautions;
 use crate::report::comparison::row::{self, Names, different_work, number};
@@ -107,11 +108,8 @@ pub fn write(html: &mut Markup, comparison: &Comparison) {
 fn table(html: &mut Markup, comparison: &Comparison) {
     html.raw("<div class=\"sortable\">");
     let areas: IndexSet<&str> = comparison.rows.iter().map(|row| row.area.as_str()).collect();
-    super::operations::open_controls(html, areas.into_iter());
-    html.raw("<label>Show <select class=\"kind\"><option value=\"\">all</option><option value=\"slower\">slower");
-    html.raw("</option><option value=\"faster\">faster</option><option value=\"other\">other work</option>");
-    html.raw("</select></label>");
-    super::operations::close_controls(html);
+    let choices = [("slower", "slower"), ("faster", "faster"), ("other", "other work")];
+    controls::write(html, areas.into_iter(), &choices);
     cells::open(html, &format!("Costs in ns/op and ratios to {}", base_label(comparison)), "side");
     let columns = comparison.columns.iter().enumerate().flat_map(|(i, column)| {
         let second = (i != comparison.baseline).then_some(("ratio", Align::Left));

@@ -2,6 +2,7 @@
 //! doubtful; with controls that the script brings to life.
 
 use super::cells;
+use super::controls;
 use super::page::Page;
 use crate::compare::area;
 use crate::report::figure::{Distribution, Kernel};
@@ -51,41 +52,21 @@ fn of_file(html: &mut Markup, file: &Portrait, labelled: bool) {
         false => "Costs, all figures".to_string(),
     };
     html.raw("<div class=\"sortable\">");
-    controls(html, &detail.summary);
+    let areas: IndexSet<&str> = detail.summary.rows.iter().map(|row| area(&row.case)).collect();
+    controls::write(html, areas.into_iter(), KINDS);
     table(html, detail, &caption);
     html.raw("</div>");
     legend(html, detail);
 }
 
-/// What filters the rows; of no use without the script, which shows it.
-pub fn controls(html: &mut Markup, summary: &Summary) {
-    let areas: IndexSet<&str> = summary.rows.iter().map(|row| area(&row.case)).collect();
-    open_controls(html, areas.into_iter());
-    html.raw("<label>Show <select class=\"kind\"><option value=\"\">all</option>");
-    html.raw("<option value=\"never\">those that make no system call</option>");
-    html.raw(
-        "<option value=\"enters\">those that make some</option><option value=\"modes\">those with two modes</option>",
-    );
-    html.raw("<option value=\"noted\">those with notes</option><option value=\"failed\">those without a cost</option>");
-    html.raw("</select></label>");
-    close_controls(html);
-}
-
-/// The box for a text and the choice of an area.
-pub fn open_controls<'a>(html: &mut Markup, areas: impl Iterator<Item = &'a str>) {
-    html.raw(
-        "<div class=\"controls\" role=\"search\" hidden><label>Filter <input type=\"search\" autocomplete=\"off\" ",
-    );
-    html.raw("placeholder=\"name or kernel entry\"></label><label>Area <select class=\"area\"><option value=\"\">all</option>");
-    for area in areas {
-        html.raw("<option>").text(&cut(area, 40)).raw("</option>");
-    }
-    html.raw("</select></label>");
-}
-
-pub fn close_controls(html: &mut Markup) {
-    html.raw("<output class=\"count\" aria-live=\"polite\"></output></div>");
-}
+/// Marks of rows, and the choice of each.
+const KINDS: &[(&str, &str)] = &[
+    ("never", "those that make no system call"),
+    ("enters", "those that make some"),
+    ("modes", "those with two modes"),
+    ("noted", "those with notes"),
+    ("failed", "those without a cost"),
+];
 
 fn table(html: &mut Markup, detail: &Detail, caption: &str) {
     let summary = &detail.summary;
