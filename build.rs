@@ -8,7 +8,7 @@ use std::{env, fs};
 include!("src/probe_build.rs");
 
 fn main() {
-    for watched in ["probe", "languages", "environments", "studies", "src/probe_build.rs"] {
+    for watched in ["probe", "languages", "environments", "schema", "studies", "src/probe_build.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));

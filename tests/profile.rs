@@ -424,13 +424,6 @@ fn special_lines_of_logs_are_understood() {
 }
 
 #[test]
-fn the_schemas_in_the_repository_are_those_of_the_types() {
-    for (kind, name) in [("profile", "profile-1.json"), ("profile-summary", "profile-summary-2.json")] {
-        expect_file(format!("schema/{name}"), &printed(&["schema", kind]));
-    }
-}
-
-#[test]
 fn format_md_names_every_field() {
     fn names(value: &Value, found: &mut Vec<String>) {
         if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {

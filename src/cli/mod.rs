@@ -18,6 +18,7 @@ mod progress;
 mod report;
 mod result_files;
 mod run;
+mod schema;
 mod show;
 mod terminal;
 mod trace;
@@ -76,7 +77,7 @@ enum Command {
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
     #[command(hide = true)]
-    Schema(completions::SchemaArgs),
+    Schema(schema::SchemaArgs),
 }
 
 /// Parses, runs, says what went wrong; gives the exit status.
@@ -160,7 +161,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),
-        Some(Command::Schema(args)) => completions::schema(&args, out),
+        Some(Command::Schema(args)) => schema::run(&args, out),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::report::run::portrait::Portrait;
 use crate::report::svg::spark;
 use crate::report::{Align, Cell, Column, Table};
 use crate::stats::TWO_MODES_RULE;
-use crate::summary::{Row, Summary};
+use crate::summary::Row;
 use indexmap::IndexSet;
 
 pub fn write(html: &mut Markup, page: &Page) {
