@@ -1,5 +1,5 @@
-//! `syscost attribute` as its users meet it: the arithmetic of a published article, an account that adds up, ranges, advice,
-//! and errors of one line. Pure figures: nothing is measured here.
+//! `syscost attribute` from the command line: the arithmetic of a published article, an account that adds up, ranges, advice,
+//! and errors of one line. Nothing is measured here.
 //!
 //! `SNAPSHOTS=overwrite cargo test --test attribute` rewrites tests/attribute/*.golden and schema/attribution-1.json.
 
@@ -58,7 +58,7 @@ fn record(operation: &str, params: &[(&str, u64)], ns: f64, entries: &[&str]) ->
     }
 }
 
-/// Unit costs that are made up: `factor` times dearer than the first ones.
+/// Made-up unit costs, each multiplied by `factor`.
 fn costs(factor: f64, title: &str) -> Run {
     let r = |op, params: &[(&str, u64)], ns: f64, call| record(op, params, ns * factor, &[call]);
     let records = vec![
@@ -218,7 +218,7 @@ fn unit_costs_twice_as_high_double_what_they_price() {
         versus["unpriced"].as_array().unwrap().iter().map(|u| u["name"].as_str().unwrap()).collect();
     assert_eq!(unpriced, ["keyctl"]);
     let names: Vec<&str> = versus["lines"].as_array().unwrap().iter().map(|l| l["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["calls", "making processes", "page faults", "other crossings"]);
+    assert_eq!(names, ["calls", "process creation", "page faults", "other crossings"]);
     let total = &versus["total"]["change_s"];
     let relative = |end: &str| total[end].as_f64().unwrap() / total["value"].as_f64().unwrap();
     assert!(relative("low") > 0.5 && relative("high") < 2.0, "a total is known better than its parts: {total:#}");
@@ -256,26 +256,43 @@ fn what_every_crossing_costs_more_is_added_not_multiplied() {
     }
 }
 
-/// Work that is a hundred times dearer is no slower machine: up to four times it is multiplied, the rest is added.
+/// Work that takes a hundred times as long is not just a slower machine: up to four times it is multiplied, the rest is added.
 #[test]
-fn what_is_much_dearer_is_added_to_each_call() {
+fn much_slower_work_is_added_to_each_call() {
     let place = place();
-    let mut dearer = costs(1.0, "dearer");
-    for record in dearer.records.iter_mut().filter(|record| record.case.operation == "file.stat") {
+    let mut slower = costs(1.0, "slower");
+    for record in slower.records.iter_mut().filter(|record| record.case.operation == "file.stat") {
         let Outcome::Published(figure) = &mut record.outcome else { panic!() };
         figure.time.0 += 35_000.0;
     }
-    store::write(&dearer, &place.path().join("dearer.json")).unwrap();
+    store::write(&slower, &place.path().join("slower.json")).unwrap();
     // Of 10 us a call the crossing is 50 ns; the operation's work is 350 ns here and 35,350 ns there.
     let stat = r#"{"name": "newfstatat", "class": {"depth": 1}, "calls": 1000, "on_cpu_ns": 10000000}"#;
     fs::write(place.path().join("q.json"), format!(r#"{{"schema": "syscost.profile/1", "calls": [{stat}]}}"#)).unwrap();
     let document = json(&run(
         &place,
-        &["attribute", "q.json", "--costs", "here.json", "--versus", "dearer.json", "--format", "json"],
+        &["attribute", "q.json", "--costs", "here.json", "--versus", "slower.json", "--format", "json"],
     ));
     let change = document["versus"][0]["calls"][0]["change_s"]["value"].as_f64().unwrap();
     let expected = 9_950e-6 * 3.0 + (35_350.0 - 4.0 * 350.0) * 1e-6;
     assert!((change - expected).abs() < 1e-9, "{change} {expected}");
+}
+
+/// A row by class is priced by its own class, also where the profile does not know the class.
+#[test]
+fn calls_of_no_known_class_are_priced_alone() {
+    let place = place();
+    let reads = r#"{"name": "read", "calls": 1000}, {"name": "read", "class": {"size": 4096}, "calls": 2000}"#;
+    fs::write(place.path().join("q.json"), format!(r#"{{"schema": "syscost.profile/1", "calls": [{reads}]}}"#))
+        .unwrap();
+    let seconds = |by: &str| -> Vec<f64> {
+        let arguments = ["attribute", "q.json", "--costs", "here.json", "--by", by, "--format", "json"];
+        let document = json(&run(&place, &arguments));
+        let rows = document["here"]["calls"].as_array().unwrap().clone();
+        rows.iter().map(|row| (row["by_unit_cost_s"]["value"].as_f64().unwrap() * 1e9).round()).collect()
+    };
+    assert_eq!(seconds("class"), [1_000_000.0, 100_000.0]);
+    assert_eq!(seconds("call"), [1_100_000.0]);
 }
 
 /// An operation of many calls prices one of them: the others are counted where the traced program makes them.
@@ -385,7 +402,9 @@ fn concurrency_beyond_the_unit_costs_is_said() {
     let document = json(&run(&place(), &[&FULL[..], &["--format", "json"]].concat()));
     let said = |text: &str| document["warnings"].as_array().unwrap().iter().any(|w| w.as_str().unwrap().contains(text));
     assert!(
-        said("up to 2 threads were in the kernel at once, the unit costs (a made-up machine) are of one thread"),
+        said(
+            "up to 2 threads were in the kernel at once, but the unit costs (a made-up machine) were measured with 1 thread:"
+        ),
         "{document:#}"
     );
 }

@@ -4,7 +4,7 @@ use super::error::usage;
 use super::exit::Exit;
 use super::terminal;
 use crate::attribute::attribute;
-use crate::attribute::costs::Costs;
+use crate::attribute::costs::{Costs, NoCosts};
 use crate::model::{By, Run};
 use crate::report::{Format, Top, write_attribution};
 use crate::store::{self, Stored};
@@ -83,7 +83,21 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
 fn costs(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;
-    usage(Costs::of(&run, environment).map_err(|why| anyhow!("{flag} {path}: {why}", path = path.display())))
+    usage(Costs::of(&run, environment).map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))))
+}
+
+fn no_costs(why: &NoCosts) -> String {
+    match why {
+        NoCosts::Empty => {
+            "it has no records: measure operations first, with 'syscost run --all --out FILE'".to_string()
+        }
+        NoCosts::NoEnvironment { wanted, present } => {
+            format!("it has no environment '{wanted}', only {}: name one of these after the @", present.join(", "))
+        }
+        NoCosts::Ambiguous { present } => {
+            format!("it has the environments {}: choose one as FILE@ENVIRONMENT", present.join(", "))
+        }
+    }
 }
 
 /// `FILE@ENV`, unless a file of the whole name exists.

@@ -1,12 +1,12 @@
 //! An attribution as one JSON document, schema `syscost.attribution/1`. FORMAT.md documents it; fields are only ever added.
 
 use super::attribution_verdict::verdict;
-use super::class_words;
+use super::{attribution_warnings, attribution_words, class_words};
+use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
-use crate::attribute::change::{Change, ChangeRow, Line};
-use crate::attribute::here::{Account, Part, Row};
+use crate::attribute::breakdown::{Account, Breakdown, CallRow, Part};
+use crate::attribute::change::{Change, ChangeLine, ChangeRow, UnpricedCall};
 use crate::attribute::spread::Seconds;
-use crate::attribute::{Attribution, here::Here};
 use crate::model::Profile;
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -173,7 +173,7 @@ pub fn write(profile: &Profile, found: &Attribution, out: &mut dyn Write) -> Res
         here: here(&found.here),
         versus: found.versus.iter().map(versus).collect(),
         advice: found.advice.iter().map(advice).collect(),
-        warnings: found.warnings.clone(),
+        warnings: found.warnings.iter().map(attribution_warnings::warning).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     Ok(writeln!(out)?)
@@ -188,7 +188,7 @@ fn seconds(time: Seconds) -> SecondsDocument {
     SecondsDocument { value: time.value, low: time.low, high: time.high }
 }
 
-fn here(here: &Here) -> HereDocument {
+fn here(here: &Breakdown) -> HereDocument {
     HereDocument {
         costs: here.costs.clone(),
         measured: here.measured,
@@ -197,7 +197,7 @@ fn here(here: &Here) -> HereDocument {
     }
 }
 
-fn call(row: &Row) -> CallDocument {
+fn call(row: &CallRow) -> CallDocument {
     CallDocument {
         name: row.call.clone(),
         class: class_words::class(&row.class),
@@ -214,28 +214,28 @@ fn call(row: &Row) -> CallDocument {
 }
 
 fn account(account: &Account) -> AccountDocument {
-    let part = |part: &Part| PartDocument { name: part.what, seconds: seconds(part.seconds), note: part.note.clone() };
+    let part = |part: &Part| {
+        let (name, note) = attribution_words::part(&part.kind);
+        PartDocument { name, seconds: seconds(part.seconds), note }
+    };
     AccountDocument {
         wall_s: account.wall_s,
         cpus: account.cpus,
         whole_s: account.whole,
         parts: account.parts.iter().map(part).collect(),
         beside: account.beside.iter().map(part).collect(),
-        notes: account.notes.clone(),
+        notes: account.notes.iter().map(attribution_words::account_note).collect(),
     }
 }
 
 fn versus(change: &Change) -> VersusDocument {
-    let unpriced = |(name, calls, on_cpu_s): &(String, u64, Option<f64>)| UnpricedDocument {
-        name: name.clone(),
-        calls: *calls,
-        on_cpu_s: *on_cpu_s,
-    };
+    let unpriced =
+        |call: &UnpricedCall| UnpricedDocument { name: call.call.clone(), calls: call.calls, on_cpu_s: call.on_cpu_s };
     VersusDocument {
         costs: change.there.clone(),
         calls: change.rows.iter().map(changed).collect(),
         lines: change.lines.iter().map(line).collect(),
-        total: change.total.as_ref().map(line),
+        total: Some(line(&change.total)),
         crossings: change.crossings.as_ref().map(line),
         families: change.families.iter().map(line).collect(),
         unpriced: change.unpriced.iter().map(unpriced).collect(),
@@ -254,27 +254,29 @@ fn changed(row: &ChangeRow) -> ChangeDocument {
         here_s: row.here_s,
         ratio: row.ratio,
         change_s: seconds(row.change),
-        unit: row.from.clone(),
+        unit: attribution_words::basis(&row.basis),
     }
 }
 
-fn line(line: &Line) -> LineDocument {
+fn line(line: &ChangeLine) -> LineDocument {
+    let (name, note) = attribution_words::line(line);
     LineDocument {
-        name: line.what.clone(),
+        name: name.to_string(),
         here_s: line.here_s,
         there_s: line.there_s(),
         change_s: seconds(line.change),
-        note: line.note.clone(),
+        note,
     }
 }
 
 fn advice(advice: &Advice) -> AdviceDocument {
+    let (what, unit) = attribution_warnings::advice(advice);
     AdviceDocument {
-        rule: advice.rule,
+        rule: advice.rule.name(),
         calls: advice.calls,
         measured_s: advice.measured_s,
         saved_s: seconds(advice.saved),
-        what: advice.what.clone(),
-        unit: advice.from.clone(),
+        what,
+        unit,
     }
 }

@@ -7,6 +7,7 @@
 mod attribution_csv;
 mod attribution_table;
 mod attribution_verdict;
+mod attribution_warnings;
 mod attribution_words;
 mod axis;
 mod caution_words;
