@@ -116,19 +116,13 @@ fn difference(a: &Entries, b: &Entries) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Block, EntriesStatus, Failure, FailureKind, Figure, Nanos};
-    use crate::summary::tests::run;
+    use crate::model::{Block, Failure, FailureKind, Figure, Nanos};
+    use crate::summary::tests::{record_of, run};
 
     fn record(name: &str, outcome: Outcome, entries: &[(&str, f64)]) -> Record {
-        Record {
-            case: Case { name: Some(name.into()), ..Case::native("file.any") },
-            role: Role::Asked,
-            outcome,
-            entries: Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect()),
-            entries_status: EntriesStatus::Verified,
-            mode_samples: None,
-            warnings: vec![],
-        }
+        let case = Case { name: Some(name.into()), ..Case::native("file.any") };
+        let entries = Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect());
+        Record { entries, ..record_of(case, outcome) }
     }
 
     fn measured(ns: impl Fn(u64) -> u64) -> Outcome {

@@ -261,19 +261,25 @@ pub mod tests {
     use super::*;
     use crate::model::{Block, CpuTime, FailureKind, Host, Tool};
 
-    /// Twelve blocks of four batches, each with the figure that `blocks` gives.
-    pub fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
-        let block = |i| Block { launch: 0, slots: vec![vec![blocks(i); 4]] };
-        let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
+    /// A record that was asked for, whose kernel entries are not known.
+    pub fn record_of(case: Case, outcome: Outcome) -> Record {
         Record {
-            case: Case::native(operation),
-            role,
-            outcome: Outcome::Measured(m),
-            entries: Some(Entries::default()),
+            case,
+            role: Role::Asked,
+            outcome,
+            entries: None,
             entries_status: EntriesStatus::Verified,
             mode_samples: None,
             warnings: vec![],
         }
+    }
+
+    /// Twelve blocks of four batches, each of as many nanoseconds as `blocks` says.
+    pub fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
+        let block = |i| Block { launch: 0, slots: vec![vec![blocks(i); 4]] };
+        let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
+        let asked = record_of(Case::native(operation), Outcome::Measured(m));
+        Record { role, entries: Some(Entries::default()), ..asked }
     }
 
     /// A run of these records, with a target of 1%.

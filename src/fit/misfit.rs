@@ -1,19 +1,19 @@
-//! Where a line is no good model, and what the costs do instead. It warns; it does not mend.
+//! Where a line does not fit, and what the costs do instead.
 
-use super::l1::{Straight, regress};
-use super::series::Cost;
+use super::l1::{StraightLine, regress};
+use super::series::PointCost;
 
-/// What stands against a line.
+/// How costs deviate from a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Misfit {
     /// The cost per unit changes between two neighbouring values.
     Step {
-        /// The values that it lies between.
+        /// The values around the step.
         between: (u64, u64),
         /// Nanoseconds per unit below and above.
         per_unit: (f64, f64),
     },
-    /// A single value is off, with others on the line on both sides.
+    /// A single value is off the line, and the values on both sides are on it.
     Alone {
         value: u64,
         /// Its cost divided by the line's.
@@ -21,7 +21,7 @@ pub enum Misfit {
     },
 }
 
-/// A point as misfits see it.
+/// A measured point, in nanoseconds, with the ends of its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observed {
     pub value: u64,
@@ -31,20 +31,21 @@ pub struct Observed {
 }
 
 impl Observed {
-    pub fn new(value: u64, cost: &Cost) -> Observed {
+    /// Without an interval, both ends are the cost.
+    pub fn new(value: u64, cost: &PointCost) -> Observed {
         let (low, high) = cost.interval.map_or((cost.ns, cost.ns), |i| (i.low, i.high));
         Observed { value, ns: cost.ns, low, high }
     }
 
     /// |cost / line - 1|; where the line is not above 0, relative to the cost.
-    pub fn residual(&self, line: &Straight) -> f64 {
+    pub fn residual(&self, line: &StraightLine) -> f64 {
         let expected = line.at(self.value as f64);
         let scale = if expected > 0.0 { expected } else { self.ns };
         (self.ns - expected).abs() / scale
     }
 
     /// Whether the line is off by more than `share`, and outside the point's own interval.
-    fn is_off(&self, line: &Straight, share: f64) -> bool {
+    fn is_off(&self, line: &StraightLine, share: f64) -> bool {
         let expected = line.at(self.value as f64);
         self.residual(line) > share && !(self.low..=self.high).contains(&expected)
     }
@@ -54,13 +55,13 @@ impl Observed {
     }
 }
 
-/// A line that is off by more than this deserves a warning.
+/// A line that is off by more than this share gets a warning.
 const OFF: f64 = 0.10;
-/// A line that is off by no more than this explains its points, where the place of a step is sought.
+/// A line that is off by no more than this explains its points in the search for a step.
 const EXPLAINED: f64 = 0.05;
 
-/// The misfit of `line` to the points, which ascend; `None` where it fits.
-pub fn find(points: &[Observed], line: &Straight) -> Option<Misfit> {
+/// The misfit of `line` to the points, which must ascend; `None` if it fits.
+pub fn find(points: &[Observed], line: &StraightLine) -> Option<Misfit> {
     let off: Vec<usize> = (0..points.len()).filter(|i| points[*i].is_off(line, OFF)).collect();
     match off[..] {
         [] => None,
@@ -69,11 +70,11 @@ pub fn find(points: &[Observed], line: &Straight) -> Option<Misfit> {
     }
 }
 
-fn alone(point: &Observed, line: &Straight) -> Misfit {
+fn alone(point: &Observed, line: &StraightLine) -> Misfit {
     Misfit::Alone { value: point.value, times: point.ns / line.at(point.value as f64) }
 }
 
-/// The step stands where the longest run of points ends that one line explains, from the left or from the right.
+/// The step is where the longest run of points that one line explains ends, from the left or from the right.
 fn step(points: &[Observed]) -> Option<Misfit> {
     let reversed: Vec<Observed> = points.iter().rev().copied().collect();
     let (from_left, left) = longest(points)?;
@@ -85,9 +86,9 @@ fn step(points: &[Observed]) -> Option<Misfit> {
     Some(Misfit::Step { between: (below.value, above.value), per_unit })
 }
 
-/// How many points from the start on one line explains, at least two, and that line. Sought by halving: what explains
-/// more points explains fewer.
-fn longest(points: &[Observed]) -> Option<(usize, Straight)> {
+/// How many points from the start one line explains, at least two, and that line. A binary search: what explains more points
+/// also explains fewer.
+fn longest(points: &[Observed]) -> Option<(usize, StraightLine)> {
     let line = |count: usize| regress(&points.get(..count)?.iter().map(Observed::point).collect::<Vec<_>>());
     let explains =
         |count: &usize| line(*count).is_some_and(|l| !points[..*count].iter().any(|p| p.is_off(&l, EXPLAINED)));

@@ -1,11 +1,12 @@
 //! Runs with known costs for the tests of this module: seeded noise, no clock.
 
-use super::series::{Series, series};
-use crate::model::{Block, Case, EntriesStatus, Host, Measurement, Outcome, Record, Role, Run, Tool};
+use crate::model::{Block, Case, Measurement, Outcome, Record, Run};
+use crate::summary::tests::record_of;
+pub use crate::summary::tests::run as of;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Noise of every batch, as a share of its cost, half as much again common to all batches of a block and case.
+/// Noise of every batch as a share of its cost, plus half as much common to all batches of a block and case.
 #[derive(Clone, Copy, Debug)]
 pub struct Noise {
     pub seed: u64,
@@ -31,35 +32,11 @@ pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     of(records)
 }
 
-pub fn of(records: Vec<Record>) -> Run {
-    Run {
-        tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
-        host: Host::default(),
-        started_unix_s: 0,
-        seed: 1,
-        budget_s: 1.0,
-        precision_percent: 1.0,
-        elapsed_s: 1.0,
-        complete: true,
-        records,
-        warnings: vec![],
-        source: None,
-        study: None,
-    }
-}
-
+/// A record of `operation` at this size.
 pub fn record(operation: &str, size: u64, measurement: Measurement) -> Record {
     let mut case = Case::native(operation);
     case.params.insert("size".into(), size);
-    Record {
-        case,
-        role: Role::Asked,
-        outcome: Outcome::Measured(measurement),
-        entries: None,
-        entries_status: EntriesStatus::Verified,
-        mode_samples: None,
-        warnings: vec![],
-    }
+    record_of(case, Outcome::Measured(measurement))
 }
 
 /// Batches of a million iterations, so that rounding to whole nanoseconds does not show.
@@ -72,8 +49,4 @@ fn measurement(cost: f64, blocks: usize, share: f64, rng: &mut ChaCha8Rng) -> Me
         Block { launch: 0, slots: (0..5).map(batch).collect() }
     };
     Measurement { iterations: ITERATIONS, blocks: (0..blocks).map(&mut block).collect(), ..Measurement::default() }
-}
-
-pub fn series_of(run: &Run) -> Vec<Series<'_>> {
-    series(run)
 }

@@ -5,7 +5,7 @@ use super::detail::Detail;
 use super::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, Line, Lines, Place, RatioRow, Ratios};
 use super::numbers::nanoseconds;
 use crate::compare::{ComparedRow, Comparison, Mark, Verdict, area};
-use crate::fit::{Family, Member, Verdict as Overtaking};
+use crate::fit::{Family, Member, Overtaking};
 use crate::model::{Case, EntriesStatus};
 use crate::summary::Row;
 use indexmap::IndexMap;
@@ -168,9 +168,9 @@ pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {
 
 /// Costs over the parameter of `family`, with fitted lines where they fit and crossovers.
 pub fn over_parameter(family: &Family) -> Figure {
-    let crossovers = family.comparisons.iter().flat_map(|c| match &c.verdict {
+    let crossovers = family.pairs.iter().flat_map(|pair| match &pair.overtaking {
         Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| crossing.at).collect(),
-        Overtaking::Cheaper(_) | Overtaking::Unresolved => Vec::new(),
+        Overtaking::AlwaysFaster(_) | Overtaking::Unresolved => Vec::new(),
     });
     let mut lines = Lines {
         parameter: family.parameter.clone(),
@@ -198,7 +198,7 @@ fn line(member: &Member) -> Line {
         let cost = point.cost.as_ref()?;
         Some(Place { value: point.value as f64, ns: cost.ns, low_high: cost.interval.map(|i| (i.low, i.high)) })
     });
-    let model = member.line.as_ref().ok().map(|line| (line.fixed.ns, line.per_unit.ns));
+    let model = member.model.as_ref().ok().map(|line| (line.fixed.ns, line.per_unit.ns));
     Line { label: member.series.label(), points: points.collect(), model }
 }
 

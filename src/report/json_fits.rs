@@ -1,7 +1,7 @@
 //! Cost models and crossovers as the JSON document shows them. Called by `json`.
 
-use super::fit_words::warning;
-use crate::fit::{Coefficient, Comparison, Crossing, Family, Member, Verdict};
+use super::fit_words::{no_model, warnings};
+use crate::fit::{Coefficient, CostModel, Crossing, Family, Member, Overtaking, Pair};
 use crate::model::Case;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -88,8 +88,8 @@ pub fn fits(families: &[Family]) -> Vec<FitDocument> {
 }
 
 pub fn crossovers(families: &[Family]) -> Vec<CrossoverDocument> {
-    let of_one = |family| move |comparison: &Comparison| pair(family, comparison);
-    families.iter().flat_map(|family| family.comparisons.iter().flat_map(of_one(family))).collect()
+    let of_one = |family| move |one: &Pair| pair(family, one);
+    families.iter().flat_map(|family| family.pairs.iter().flat_map(of_one(family))).collect()
 }
 
 fn strategy(case: &Case) -> Strategy {
@@ -103,8 +103,8 @@ fn strategy(case: &Case) -> Strategy {
 }
 
 fn fit(family: &Family, member: &Member) -> FitDocument {
-    let line = member.line.as_ref().ok();
-    let number = |pick: fn(&crate::fit::Line) -> Coefficient| {
+    let line = member.model.as_ref().ok();
+    let number = |pick: fn(&CostModel) -> Coefficient| {
         let coefficient = line.map(pick);
         let interval = coefficient.and_then(|c| c.interval);
         (coefficient.map(|c| c.ns), interval.map(|i| i.low), interval.map(|i| i.high))
@@ -125,23 +125,23 @@ fn fit(family: &Family, member: &Member) -> FitDocument {
         residual: line.map(|l| l.residual),
         worst_residual: line.map(|l| l.worst.residual),
         worst_at: line.map(|l| l.worst.value),
-        warning: line.and_then(|l| warning(l, &family.parameter)),
-        error: member.line.as_ref().err().cloned(),
+        warning: line.map(|l| warnings(l, &family.parameter).join("; ")).filter(|text| !text.is_empty()),
+        error: member.model.as_ref().err().map(no_model),
     }
 }
 
-fn pair(family: &Family, c: &Comparison) -> Vec<CrossoverDocument> {
+fn pair(family: &Family, c: &Pair) -> Vec<CrossoverDocument> {
     let name = |i: usize| if i == c.a { "a" } else { "b" };
-    match &c.verdict {
-        Verdict::Cheaper(i) => {
+    match &c.overtaking {
+        Overtaking::AlwaysFaster(i) => {
             vec![CrossoverDocument { cheaper_below: Some(name(*i)), cheaper_above: Some(name(*i)), ..apart(family, c) }]
         }
-        Verdict::Unresolved => vec![apart(family, c)],
-        Verdict::Crossings(crossings) => crossings.iter().map(|crossing| crossover(family, c, crossing)).collect(),
+        Overtaking::Unresolved => vec![apart(family, c)],
+        Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| crossover(family, c, crossing)).collect(),
     }
 }
 
-fn crossover(family: &Family, c: &Comparison, crossing: &Crossing) -> CrossoverDocument {
+fn crossover(family: &Family, c: &Pair, crossing: &Crossing) -> CrossoverDocument {
     let (below, above) = if crossing.overtakes == c.a { ("b", "a") } else { ("a", "b") };
     CrossoverDocument {
         cheaper_below: Some(below),
@@ -154,7 +154,7 @@ fn crossover(family: &Family, c: &Comparison, crossing: &Crossing) -> CrossoverD
 }
 
 /// A pair of which nothing is said.
-fn apart(family: &Family, c: &Comparison) -> CrossoverDocument {
+fn apart(family: &Family, c: &Pair) -> CrossoverDocument {
     CrossoverDocument {
         parameter: family.parameter.clone(),
         from: c.within.0,
