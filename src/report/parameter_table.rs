@@ -155,7 +155,7 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
     }
 
     #[test]
-    fn three_values_are_warned_about_in_text_markdown_and_on_the_page() {
+    fn three_values_are_warned_about_in_text_and_markdown() {
         let run = run(&[("io.read", &[1, 64, 4096], &|x| 128.0 + x as f64)], 12, Noise::NONE);
         let warning =
             "warning: io.read: a line through 3 values passes through two of them, so its residual says little";

@@ -98,7 +98,7 @@ fn lists(html: &mut Markup, page: &Page, detail: &Detail) {
         html.raw("<p class=\"of\">Of ").text(main.label()).raw(", with which the others are compared:</p>");
     }
     html.raw("<div class=\"cards\">");
-    card(html, "The slowest", "the highest cost per operation", &highlights::dearest(&detail.summary));
+    card(html, "The slowest", "the highest cost per operation", &highlights::slowest(&detail.summary));
     let none = highlights::no_system_calls(&detail.summary);
     card(html, "No system calls at all", "system calls counted: none; the slowest of them", &none);
     card(html, "The most surprising", SURPRISES_RULE, &highlights::surprises(detail));
