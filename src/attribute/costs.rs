@@ -70,39 +70,28 @@ impl Price {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Basis {
     pub operation: String,
-    /// The parameter that sets the price, and its value; `None` where the operation has one cost.
-    pub at: Option<(&'static str, Place)>,
+    /// `None` where the operation has one cost.
+    pub at: Option<Place>,
     /// Operations whose cost was subtracted.
     pub less: &'static [&'static str],
 }
 
-/// Where a parameter's value lies among the measured ones.
+/// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
+/// taken, and the value itself where it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    Measured(u64),
-    /// Interpolated between two measured values.
-    Between {
-        value: u64,
-        low: u64,
-        high: u64,
-    },
-    /// The measured value nearest to one outside of them.
-    Nearest(u64),
+pub struct Place {
+    pub parameter: &'static str,
+    pub value: u64,
+    pub low: u64,
+    pub high: u64,
 }
 
-/// Why a run has no unit costs of the environment that was asked for.
+/// A run without unit costs of the environment that was wanted; where none was, it has several and none is `native`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoCosts {
-    /// The run has no records.
-    Empty,
-    NoEnvironment {
-        wanted: String,
-        present: Vec<String>,
-    },
-    /// Several environments, none of them `native`, and none was asked for.
-    Ambiguous {
-        present: Vec<String>,
-    },
+pub struct NoCosts {
+    pub wanted: Option<String>,
+    /// The environments of the run.
+    pub present: Vec<String>,
 }
 
 /// The parameter of operations that run in several threads at once.
@@ -194,14 +183,15 @@ impl Costs {
     fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
         let first = self.points_of(operation).iter().find(|point| point.enters)?;
         let line = parameter.and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
-        let (cost, beyond, at) = match line {
-            None => (first.cost, 0.0, None),
-            Some((name, value, line)) => {
-                let (cost, beyond, place) = on_line(line, value);
-                (cost, beyond, Some((name, place)))
+        let operation = operation.to_string();
+        Some(match line {
+            None => Price { cost: first.cost, beyond: 0.0, basis: Basis { operation, at: None, less: &[] } },
+            Some((parameter, value, line)) => {
+                let (cost, beyond, (value, low, high)) = on_line(line, value);
+                let at = Some(Place { parameter, value, low, high });
+                Price { cost, beyond, basis: Basis { operation, at, less: &[] } }
             }
-        };
-        Some(Price { cost, beyond, basis: Basis { operation: operation.to_string(), at, less: &[] } })
+        })
     }
 
     fn points_of(&self, operation: &str) -> &[MeasuredOperation] {
@@ -239,23 +229,22 @@ fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, UnitCost)> {
     best.into_iter().collect()
 }
 
-/// The cost at `value` on the line through ascending points. Beyond the measured values it is the cost at the nearest one,
-/// with an error that grows with the distance.
-fn on_line(line: &[(u64, UnitCost)], value: u64) -> (UnitCost, f64, Place) {
+/// The cost at `value` on the line through ascending points, its error as a standard deviation of the logarithm, and the
+/// value with the measured values around it. Beyond these it is the cost at the nearest one, with an error that grows with
+/// the distance.
+fn on_line(line: &[(u64, UnitCost)], value: u64) -> (UnitCost, f64, (u64, u64, u64)) {
     let x = |value: u64| (value.max(1) as f64).ln();
     let (first, last) = (line[0], line[line.len() - 1]);
     let end = if value <= first.0 { Some(first) } else { Some(last).filter(|last| value >= last.0) };
     if let Some((at, cost)) = end {
         let doublings = (x(value) - x(at)).abs() / std::f64::consts::LN_2;
-        let place = if doublings > 0.0 { Place::Nearest(at) } else { Place::Measured(at) };
-        return (cost, PER_DOUBLING * doublings, place);
+        return (cost, PER_DOUBLING * doublings, (if doublings > 0.0 { value } else { at }, at, at));
     }
     let above = line.partition_point(|point| point.0 <= value).min(line.len() - 1);
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
     let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
     let ns = (low.ns.ln() + share * (high.ns.ln() - low.ns.ln())).exp();
-    let place = if share > 0.0 { Place::Between { value, low: a, high: b } } else { Place::Measured(value) };
-    (UnitCost { ns, log_sd: low.log_sd.max(high.log_sd) }, 0.0, place)
+    (UnitCost { ns, log_sd: low.log_sd.max(high.log_sd) }, 0.0, (value, a, if share > 0.0 { b } else { a }))
 }
 
 /// A row as a point; `None` where it has no cost.
@@ -278,16 +267,13 @@ fn choose(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
     let mut all: Vec<&str> = run.records.iter().map(|record| record.case.environment.as_str()).collect();
     all.sort_unstable();
     all.dedup();
-    let present = || all.iter().map(ToString::to_string).collect();
-    match (wanted, all.as_slice()) {
-        (Some(name), _) if !all.contains(&name) => {
-            Err(NoCosts::NoEnvironment { wanted: name.to_string(), present: present() })
+    let default = if let [only] = all[..] { only } else { "native" };
+    let name = wanted.unwrap_or(default);
+    match all.contains(&name) {
+        true => Ok(name.to_string()),
+        false => {
+            Err(NoCosts { wanted: wanted.map(str::to_string), present: all.into_iter().map(str::to_string).collect() })
         }
-        (Some(name), _) => Ok(name.to_string()),
-        (None, [only]) => Ok(only.to_string()),
-        (None, _) if all.contains(&"native") => Ok("native".to_string()),
-        (None, []) => Err(NoCosts::Empty),
-        (None, _) => Err(NoCosts::Ambiguous { present: present() }),
     }
 }
 
@@ -327,15 +313,15 @@ mod tests {
         for (size, ns) in [(1, 100.0), (8, 100.0), (64, 100.0), (512, 800.0), (4096, 6400.0), (0, 100.0)] {
             assert!((at(size).cost.ns / ns - 1.0).abs() < 1e-6, "{size}: {:?}", at(size));
         }
-        let place = |size| at(size).basis.at.unwrap();
-        assert_eq!(place(512), ("size", Place::Between { value: 512, low: 64, high: 4096 }));
-        assert_eq!(place(4096), ("size", Place::Measured(4096)));
+        let place = |value, low, high| Some(Place { parameter: "size", value, low, high });
+        assert_eq!(at(512).basis.at, place(512, 64, 4096));
+        assert_eq!([at(4096).basis.at, at(64).basis.at], [place(4096, 4096, 4096), place(64, 64, 64)]);
     }
 
     #[test]
     fn beyond_the_measured_values_the_nearest_is_taken_with_a_larger_error() {
         let beyond = costs().price("read", &of_size(16384)).unwrap();
-        assert_eq!(beyond.basis.at, Some(("size", Place::Nearest(4096))));
+        assert_eq!(beyond.basis.at, Some(Place { parameter: "size", value: 16384, low: 4096, high: 4096 }));
         assert!((beyond.cost.ns - 6400.0).abs() < 1e-6 && (beyond.beyond - 2.0 * PER_DOUBLING).abs() < 1e-6);
     }
 
@@ -352,8 +338,8 @@ mod tests {
         run.records[0].case.environment = "m32".into();
         run.records[1].case.environment = "gvisor".into();
         let present = vec!["gvisor".to_string(), "m32".to_string()];
-        assert_eq!(Costs::of(&run, None).unwrap_err(), NoCosts::Ambiguous { present: present.clone() });
-        let missing = NoCosts::NoEnvironment { wanted: "static".into(), present };
+        assert_eq!(Costs::of(&run, None).unwrap_err(), NoCosts { wanted: None, present: present.clone() });
+        let missing = NoCosts { wanted: Some("static".into()), present };
         assert_eq!(Costs::of(&run, Some("static")).unwrap_err(), missing);
         assert!(Costs::of(&run, Some("m32")).is_ok());
     }

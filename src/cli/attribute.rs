@@ -94,16 +94,13 @@ fn costs(flag: &str, name: &str) -> Result<Costs> {
 
 /// What to do where a run has no unit costs.
 fn no_costs(why: &NoCosts) -> String {
-    match why {
-        NoCosts::Empty => {
+    let present = why.present.join(", ");
+    match &why.wanted {
+        _ if present.is_empty() => {
             "it has no records: measure operations first, with 'syscost run --all --out FILE'".to_string()
         }
-        NoCosts::NoEnvironment { wanted, present } => {
-            format!("it has no environment '{wanted}', only {}: name one of these after the @", present.join(", "))
-        }
-        NoCosts::Ambiguous { present } => {
-            format!("it has the environments {}: choose one as FILE@ENVIRONMENT", present.join(", "))
-        }
+        Some(wanted) => format!("it has no environment '{wanted}', only {present}: name one of these after the @"),
+        None => format!("it has the environments {present}: choose one as FILE@ENVIRONMENT"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The cost model of one strategy: fixed cost and cost per unit, with intervals, residuals and warnings.
 
 use super::l1::{StraightLine, regress};
-use super::misfit::{self, Misfit, Observed};
-use super::series::{Point, PointCost};
+use super::misfit::{self, Known, Misfit, coordinates, residual};
+use super::series::Point;
 use crate::stats::{Interval, block_interval, median};
 
 /// cost = fixed + per_unit * value
@@ -68,36 +68,31 @@ const FEW_VALUES: usize = 3;
 /// # Errors
 /// When there are too few or too many values for a line, or they differ too little.
 pub fn fit(points: &[Point]) -> Result<CostModel, NoModel> {
-    let known: Vec<(u64, &PointCost)> = points.iter().filter_map(|p| Some((p.value, p.cost.as_ref()?))).collect();
+    let known: Vec<Known> = points.iter().filter_map(|p| Some((p.value, p.cost.as_ref()?))).collect();
     match known.len() {
         count @ 0..3 => return Err(NoModel::TooFewValues(count)),
         values if values > MOST_VALUES => return Err(NoModel::TooManyValues { values, most: MOST_VALUES }),
         _ => {}
     }
-    let points = at(&known, |cost| Some(cost.ns)).unwrap_or_default();
-    let straight = regress(&points).ok_or(NoModel::TooClose)?;
+    let straight = regress(&coordinates(&known)).ok_or(NoModel::TooClose)?;
     let blocks = block_lines(&known);
-    let observed: Vec<Observed> = known.iter().map(|(value, cost)| Observed::new(*value, cost)).collect();
     let few = (known.len() <= FEW_VALUES).then_some(FitWarning::FewValues(known.len()));
-    let misfit = misfit::find(&observed, &straight).map(FitWarning::Misfit);
+    let misfit = misfit::find(&known, &straight).map(FitWarning::Misfit);
     Ok(CostModel {
         fixed: coefficient(&straight, &blocks, |line| line.fixed),
         per_unit: coefficient(&straight, &blocks, |line| line.per_unit),
-        residual: median(observed.iter().map(|o| o.residual(&straight)).collect()).unwrap_or(0.0),
-        worst: worst(&observed, &straight),
+        residual: median(known.iter().map(|point| residual(*point, &straight)).collect()).unwrap_or(0.0),
+        worst: worst(&known, &straight),
         warnings: few.into_iter().chain(misfit).collect(),
     })
 }
 
-/// The points that `cost` picks; `None` where it has none for some value.
-fn at(known: &[(u64, &PointCost)], cost: impl Fn(&PointCost) -> Option<f64>) -> Option<Vec<(f64, f64)>> {
-    known.iter().map(|(value, c)| Some((*value as f64, cost(c).filter(|ns| *ns > 0.0)?))).collect()
-}
-
 /// The line of each block that has every value: lines through different values would differ by more than noise.
-fn block_lines(known: &[(u64, &PointCost)]) -> Vec<StraightLine> {
+fn block_lines(known: &[Known]) -> Vec<StraightLine> {
     let count = known.iter().map(|(_, cost)| cost.block_ns.len()).min().unwrap_or(0);
-    (0..count).filter_map(|i| regress(&at(known, |cost| cost.block_ns.get(i).copied())?)).collect()
+    let point = |(value, cost): &Known, i: usize| Some((*value as f64, Some(cost.block_ns[i]).filter(|ns| *ns > 0.0)?));
+    let line = |i| regress(&known.iter().map(|known| point(known, i)).collect::<Option<Vec<_>>>()?);
+    (0..count).filter_map(line).collect()
 }
 
 fn coefficient(line: &StraightLine, blocks: &[StraightLine], pick: impl Fn(&StraightLine) -> f64) -> Coefficient {
@@ -106,8 +101,8 @@ fn coefficient(line: &StraightLine, blocks: &[StraightLine], pick: impl Fn(&Stra
     Coefficient { ns, interval: block_interval(&mut values).map(|interval| interval.holding(ns)) }
 }
 
-fn worst(observed: &[Observed], line: &StraightLine) -> Worst {
-    let all = observed.iter().map(|o| Worst { residual: o.residual(line), value: o.value });
+fn worst(known: &[Known], line: &StraightLine) -> Worst {
+    let all = known.iter().map(|(value, cost)| Worst { residual: residual((*value, cost), line), value: *value });
     all.max_by(|a, b| a.residual.total_cmp(&b.residual)).unwrap_or(Worst { residual: 0.0, value: 0 })
 }
 

@@ -154,15 +154,29 @@ mod tests {
     use super::super::synthetic::{Noise, Strategy, run};
     use super::*;
 
-    const SIZES: [u64; 21] = {
-        let mut sizes = [1; 21];
-        let mut i = 1;
-        while i < 21 {
-            sizes[i] = 1 << i;
-            i += 1;
-        }
-        sizes
-    };
+    const SIZES: [u64; 21] = [
+        1,
+        2,
+        4,
+        8,
+        16,
+        32,
+        64,
+        128,
+        256,
+        512,
+        1024,
+        2048,
+        4096,
+        8192,
+        16384,
+        1 << 15,
+        1 << 16,
+        1 << 17,
+        1 << 18,
+        1 << 19,
+        1 << 20,
+    ];
 
     fn overtaking(strategies: &[Strategy], blocks: usize, share: f64) -> Overtaking {
         let run = run(strategies, blocks, Noise { seed: 7, share });

@@ -28,16 +28,16 @@ pub fn range(time: Seconds) -> String {
 
 /// `io.read_file size=4K`, `nearest io.read_zero size=1`, `file.open_close depth=2 (depth=1 to 8) less fd.close`.
 pub fn basis(basis: &Basis) -> String {
-    let operation = &basis.operation;
-    let place = match basis.at {
-        None => operation.to_string(),
-        Some((name, Place::Measured(value))) => format!("{operation} {name}={}", Size(value)),
-        Some((name, Place::Nearest(value))) => format!("nearest {operation} {name}={}", Size(value)),
-        Some((name, Place::Between { value, low, high })) => {
-            format!("{operation} {name}={} ({name}={} to {})", Size(value), Size(low), Size(high))
-        }
-    };
-    if basis.less.is_empty() { place } else { format!("{place} less {}", basis.less.join(", ")) }
+    let mut text = basis.operation.clone();
+    if let Some(Place { parameter, value, low, high }) = basis.at {
+        let [first, last] = [low, high].map(Size);
+        text = match low == high {
+            true if value != low => format!("nearest {text} {parameter}={first}"),
+            true => format!("{text} {parameter}={first}"),
+            false => format!("{text} {parameter}={} ({parameter}={first} to {last})", Size(value)),
+        };
+    }
+    if basis.less.is_empty() { text } else { format!("{text} less {}", basis.less.join(", ")) }
 }
 
 /// What a part of the account is called, and how it is known.
@@ -152,9 +152,9 @@ mod tests {
     fn a_basis_names_operation_parameter_and_what_is_subtracted() {
         let of = |at, less| basis(&Basis { operation: "io.read_zero".into(), at, less });
         assert_eq!(of(None, &["fd.close", "fd.lseek"]), "io.read_zero less fd.close, fd.lseek");
-        assert_eq!(of(Some(("size", Place::Measured(4096))), &[]), "io.read_zero size=4K");
-        assert_eq!(of(Some(("size", Place::Nearest(1))), &[]), "nearest io.read_zero size=1");
-        let between = Place::Between { value: 512, low: 64, high: 4096 };
-        assert_eq!(of(Some(("size", between)), &[]), "io.read_zero size=512 (size=64 to 4K)");
+        let at = |value, low, high| of(Some(Place { parameter: "size", value, low, high }), &[]);
+        assert_eq!(at(4096, 4096, 4096), "io.read_zero size=4K");
+        assert_eq!(at(0, 1, 1), "nearest io.read_zero size=1");
+        assert_eq!(at(512, 64, 4096), "io.read_zero size=512 (size=64 to 4K)");
     }
 }
