@@ -2,7 +2,7 @@
 //! cancels. Pure; called by `summary`.
 
 use crate::model::{Case, Combination, Derived, Entries, Measurement, Outcome, Record, Role, Run, Scale, StudyView};
-use crate::stats;
+use crate::stats::{self, Ranged};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -14,21 +14,13 @@ pub struct DerivedRow {
     pub of: [String; 2],
     pub environment: String,
     pub params: BTreeMap<String, u64>,
-    /// The value, or why there is none.
-    pub value: Result<Value, String>,
+    /// Nanoseconds per iteration for a difference, a plain number for a ratio; or why there is none.
+    pub value: Result<Ranged, String>,
     /// The first's kernel entries minus the second's, by name, where they differ; `None` if either is not known, and for
     /// ratios.
     pub entries: Option<Vec<(String, f64)>>,
     /// The scale to show it in besides nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
-}
-
-/// Nanoseconds per iteration for a difference, a plain number for a ratio.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Value {
-    pub value: f64,
-    /// The interval of at least 95%; `None` with too few time blocks, and for published results.
-    pub low_high: Option<(f64, f64)>,
 }
 
 /// The derived rows of a run, from the time blocks in `range`.
@@ -74,7 +66,7 @@ fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record), range: 
     }
 }
 
-fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>) -> Result<Value, String> {
+fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>) -> Result<Ranged, String> {
     let nothing = || "the two have no round in common".to_string();
     match (&a.outcome, &b.outcome) {
         (Outcome::Failed(_), _) => Err(format!("{} failed", a.case)),
@@ -88,18 +80,17 @@ fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>)
                 Combination::Difference => a.time.0 - b.time.0,
                 Combination::Ratio => a.time.0 / b.time.0,
             };
-            Some(Value { value, low_high: None }).filter(|v| v.value.is_finite()).ok_or_else(nothing)
+            Some(Ranged { value, low_high: None }).filter(|v| v.value.is_finite()).ok_or_else(nothing)
         }
         _ => Err("one is measured, the other is published".to_string()),
     }
 }
 
-fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Value> {
-    let paired = match combination {
+fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Ranged> {
+    match combination {
         Combination::Difference => stats::paired_difference(a, b),
         Combination::Ratio => stats::paired_ratio(a, b),
-    }?;
-    Some(Value { value: paired.value, low_high: paired.low_high })
+    }
 }
 
 /// The measurement with the blocks in `range` only.

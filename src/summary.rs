@@ -33,7 +33,7 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub case: Case,
-    pub figure: Result<Figure, Failure>,
+    pub figure: Result<RowCost, Failure>,
     pub entries: Option<Entries>,
     pub entries_status: EntriesStatus,
     pub warnings: Vec<Warning>,
@@ -41,7 +41,7 @@ pub struct Row {
 
 /// The cost of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub struct RowCost {
     pub median: Nanos,
     /// The smallest sample; `None` for a published result.
     pub best: Option<Nanos>,
@@ -57,7 +57,7 @@ pub struct Figure {
     pub user_share: Option<UserShare>,
 }
 
-impl Figure {
+impl RowCost {
     /// Half the interval's width in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
@@ -171,7 +171,7 @@ fn figure(
     m: &Measurement,
     yardsticks: &Yardsticks,
     warnings: &mut Vec<Warning>,
-) -> Result<Figure, Failure> {
+) -> Result<RowCost, Failure> {
     let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
     let Some(estimate) = steady else {
         let text = "every batch was preempted by another process (try --cpu, or a longer --time)";
@@ -180,7 +180,7 @@ fn figure(
     warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks));
     warnings
         .extend(yardsticks.empty_loop(&record.case).and_then(|empty| below_empty_loop(&record.case, &estimate, empty)));
-    Ok(Figure {
+    Ok(RowCost {
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
@@ -192,8 +192,8 @@ fn figure(
 }
 
 /// A published result, relative to the baselines as far as they are known.
-fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> Figure {
-    Figure {
+fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
+    RowCost {
         median: published.time,
         best: None,
         interval: None,

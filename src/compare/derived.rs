@@ -2,8 +2,9 @@
 
 use super::column::Column;
 use super::select::Selection;
-use crate::derive::{DerivedRow, Value};
+use crate::derive::DerivedRow;
 use crate::model::{Combination, Derived, Scale, StudyView};
+use crate::stats::Ranged;
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub struct ComparedDerived {
     /// How a difference is shown beside nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
     /// The value in each column or why there is none; `None` where the run lacks one of the two rows.
-    pub values: Vec<Option<Result<Value, String>>>,
+    pub values: Vec<Option<Result<Ranged, String>>>,
 }
 
 /// The derived rows of all columns; none without a study, since runs of several studies have nothing in common.
@@ -52,7 +53,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
                 of: derived.of.clone(),
                 environment: record.case.environment.clone(),
                 params: record.case.params.clone(),
-                value: Ok(Value { value: figure.median.0, low_high: interval }),
+                value: Ok(Ranged { value: figure.median.0, low_high: interval }),
                 entries: None,
                 scale: study.scale(&derived.of[0]).cloned(),
             };
@@ -111,7 +112,7 @@ mod tests {
         ];
         let selection = Selection { study: Some(study), only };
         let rows = compare(&columns, &Options { selection, ..Options::default() }).derived;
-        let value = |value: &Option<Result<Value, String>>| Some(value.as_ref()?.as_ref().ok()?.value);
+        let value = |value: &Option<Result<Ranged, String>>| Some(value.as_ref()?.as_ref().ok()?.value);
         rows.into_iter().map(|row| (row.name, row.values.iter().map(value).collect())).collect()
     }
 

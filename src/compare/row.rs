@@ -4,7 +4,7 @@ use super::column::ColumnRow;
 use super::verdict::Verdict;
 use crate::model::{Case, Entries, Failure, Size};
 use crate::stats::Launches;
-use crate::summary::Figure;
+use crate::summary::RowCost;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -58,7 +58,7 @@ pub struct ComparedRow {
 /// What one run says of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    pub figure: Result<Figure, Failure>,
+    pub figure: Result<RowCost, Failure>,
     /// `None` where they are not known.
     pub entries: Option<Entries>,
     pub(super) launches: Option<Launches>,

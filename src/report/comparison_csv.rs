@@ -4,9 +4,9 @@
 use super::comparison_words::word;
 use super::spec::{Records, Spec, params};
 use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, Verdict};
-use crate::derive::Value;
 use crate::model::{Combination, Entries, Failure};
-use crate::summary::Figure;
+use crate::stats::Ranged;
+use crate::summary::RowCost;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -123,7 +123,7 @@ impl<'a> Line<'a> {
         if let Of::Cost(row) = self.of { Some(row) } else { None }
     }
 
-    fn figure(&self) -> Option<&'a Result<Figure, Failure>> {
+    fn figure(&self) -> Option<&'a Result<RowCost, Failure>> {
         Some(&self.row()?.cells[self.index].as_ref()?.figure)
     }
 
@@ -136,25 +136,25 @@ impl<'a> Line<'a> {
     }
 
     /// A derived value of the kind `combination`.
-    fn derived(&self, combination: Combination) -> Option<Value> {
+    fn derived(&self, combination: Combination) -> Option<Ranged> {
         let Of::Derived(row) = self.of else { return None };
         row.values[self.index].clone()?.ok().filter(|_| row.combination == combination)
     }
 
-    fn time(&self) -> Option<Value> {
+    fn time(&self) -> Option<Ranged> {
         let Some(figure) = self.figure() else { return self.derived(Combination::Difference) };
         let figure = figure.as_ref().ok()?;
-        Some(Value { value: figure.median.0, low_high: figure.interval.map(|i| (i.low, i.high)) })
+        Some(Ranged { value: figure.median.0, low_high: figure.interval.map(|i| (i.low, i.high)) })
     }
 
-    fn ratio(&self) -> Option<Value> {
+    fn ratio(&self) -> Option<Ranged> {
         match self.of {
             Of::Cost(_) => {
                 let verdict = self.verdict()?;
-                Some(Value { value: verdict.ratio()?, low_high: verdict.low_high() })
+                Some(Ranged { value: verdict.ratio()?, low_high: verdict.low_high() })
             }
             Of::Derived(_) => self.derived(Combination::Ratio),
-            Of::Mean(mean) => Some(Value { value: mean.ratios[self.index]?, low_high: None }),
+            Of::Mean(mean) => Some(Ranged { value: mean.ratios[self.index]?, low_high: None }),
         }
     }
 

@@ -4,8 +4,8 @@ use super::caution_words;
 use super::comparison_words::{different_work, scale, word};
 use super::json_study::{self, ScaledDocument, StudyDocument};
 use crate::compare::{AreaMean, Cell, ColumnInfo, ComparedDerived, ComparedRow, Comparison, Verdict};
-use crate::derive::Value;
 use crate::model::{Combination, Entries, Host, Scale};
+use crate::stats::Ranged;
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -256,7 +256,7 @@ fn verdict(comparison: &Comparison, column: usize, verdict: &Verdict) -> Verdict
 
 fn derived(row: &ComparedDerived) -> DerivedDocument {
     let is_ratio = row.combination == Combination::Ratio;
-    let value = |value: &std::result::Result<Value, String>| {
+    let value = |value: &std::result::Result<Ranged, String>| {
         let found = value.as_ref().ok();
         ValueDocument {
             value: found.map(|value| value.value),

@@ -4,7 +4,7 @@ use super::json_fits::{CrossoverDocument, FitDocument, crossovers, fits};
 use super::json_study::{self, DerivedDocument, ScaledDocument, StudyDocument};
 use crate::fit::families;
 use crate::model::{Entries, EntriesStatus, FailureKind, Host, Run, StudyView};
-use crate::summary::{Figure, Row, Summary};
+use crate::summary::{Row, RowCost, Summary};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -144,7 +144,7 @@ fn document(run: &Run, summary: &Summary) -> SummaryDocument {
 }
 
 fn record(row: &Row, study: Option<&StudyView>) -> RecordDocument {
-    let figure: Option<&Figure> = row.figure.as_ref().ok();
+    let figure: Option<&RowCost> = row.figure.as_ref().ok();
     let interval = figure.and_then(|f| f.interval);
     let split = figure.and_then(|f| f.user_share);
     RecordDocument {

@@ -5,10 +5,10 @@ use super::numbers::{entries, nanoseconds, percent, rate, three_figures};
 use super::spec::{Spec, params};
 use super::study_words::{self, Scaled};
 use super::{Cell, Style};
-use crate::derive::{DerivedRow, Value};
+use crate::derive::DerivedRow;
 use crate::model::{Combination, Entries, EntriesStatus, Scale};
-use crate::stats::UserShare;
-use crate::summary::{Figure, Row, Summary};
+use crate::stats::{Ranged, UserShare};
+use crate::summary::{Row, RowCost, Summary};
 
 /// What is one row: a record, or what a study makes of two.
 #[derive(Clone, Copy)]
@@ -121,12 +121,12 @@ impl<'a> Line<'a> {
         })
     }
 
-    fn figure(&self) -> Option<&'a Figure> {
+    fn figure(&self) -> Option<&'a RowCost> {
         self.row()?.figure.as_ref().ok()
     }
 
     /// A cell of a record's figure; a dash where it failed, nothing for what is derived.
-    fn of_figure(&self, cell: impl Fn(&Figure) -> Cell) -> Cell {
+    fn of_figure(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
         match self.row().map(|row| &row.figure) {
             Some(Ok(figure)) => cell(figure),
             Some(Err(_)) => Cell::styled("-", Style::Faint),
@@ -163,17 +163,17 @@ impl<'a> Line<'a> {
     }
 
     /// The cost, or a difference of costs, in nanoseconds.
-    fn time(&self) -> Option<Value> {
+    fn time(&self) -> Option<Ranged> {
         match self {
             Line::Record(_) => {
                 let figure = self.figure()?;
-                Some(Value { value: figure.median.0, low_high: figure.interval.map(|i| (i.low, i.high)) })
+                Some(Ranged { value: figure.median.0, low_high: figure.interval.map(|i| (i.low, i.high)) })
             }
             Line::Derived(row) => row.value.clone().ok().filter(|_| row.combination == Combination::Difference),
         }
     }
 
-    fn ratio(&self) -> Option<Value> {
+    fn ratio(&self) -> Option<Ranged> {
         match self {
             Line::Record(_) => None,
             Line::Derived(row) => row.value.clone().ok().filter(|_| row.combination == Combination::Ratio),
@@ -222,17 +222,17 @@ fn time(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
 }
 
-fn per_second(figure: &Figure) -> f64 {
+fn per_second(figure: &RowCost) -> f64 {
     1e9 / figure.median.0
 }
 
-fn interval_cell(figure: &Figure) -> Cell {
+fn interval_cell(figure: &RowCost) -> Cell {
     let text = figure.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
     Cell::from(text.unwrap_or_default())
 }
 
 /// Half the interval's width; `?` where there is no interval.
-pub fn precision_cell(figure: &Figure) -> Cell {
+pub fn precision_cell(figure: &RowCost) -> Cell {
     figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
 }
 
@@ -254,6 +254,6 @@ fn entries_cell(row: &Row) -> Cell {
     }
 }
 
-fn times_cell(figure: &Figure) -> Cell {
+fn times_cell(figure: &RowCost) -> Cell {
     figure.times_empty_call.map_or(Cell::default(), |times| Cell::number(three_figures(times), times))
 }

@@ -3,8 +3,9 @@
 use super::numbers::{nanoseconds, percent, thousands, three_figures};
 use super::run_columns::Line;
 use super::{Cell, Style};
-use crate::derive::{DerivedRow, Value};
+use crate::derive::DerivedRow;
 use crate::model::{Case, Combination, Scale, StudyView};
+use crate::stats::Ranged;
 use crate::summary::{Row, Summary};
 use std::collections::BTreeSet;
 
@@ -104,7 +105,7 @@ fn number(row: &DerivedRow, value: f64) -> String {
 
 /// The value; a dash where there is none.
 pub fn derived_value(row: &DerivedRow) -> Cell {
-    let Ok(Value { value, .. }) = row.value else { return Cell::styled("-", Style::Faint) };
+    let Ok(Ranged { value, .. }) = row.value else { return Cell::styled("-", Style::Faint) };
     let unit = if row.combination == Combination::Ratio { "x " } else { "" };
     Cell::number(format!("{unit}{}", number(row, value)), value)
 }

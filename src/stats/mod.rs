@@ -16,7 +16,7 @@ pub use differ::{holm, least_p_value, paired_p_value};
 pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, block_interval};
 pub use modes::{UserShare, user_share};
-pub use paired::{Paired, log_ratios, paired_difference, paired_ratio};
+pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use crate::model::{Measurement, Nanos};

@@ -3,31 +3,32 @@
 use super::{block_interval, median};
 use crate::model::{Block, Measurement};
 
-/// A difference in nanoseconds per iteration or a ratio, with the interval of its block medians.
+/// A value with its interval of at least 95%.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Paired {
+pub struct Ranged {
     pub value: f64,
-    /// The ends of the interval; `None` with fewer than 10 common blocks.
+    /// The ends of the interval; `None` with too few time blocks, and for published results.
     pub low_high: Option<(f64, f64)>,
 }
 
-/// The median over rounds of a - b. Rounds in which either has no sample are left out; `None` without any round.
-pub fn paired_difference(a: &Measurement, b: &Measurement) -> Option<Paired> {
+/// The median over rounds of a - b in nanoseconds per iteration, with the interval of its block medians. Rounds in which either
+/// has no sample are left out; `None` without any round.
+pub fn paired_difference(a: &Measurement, b: &Measurement) -> Option<Ranged> {
     let (of_a, of_b) = (a.iterations as f64, b.iterations as f64);
     let rounds = rounds(a, b, |a, b| Some(a / of_a - b / of_b));
     let value = median(rounds.concat())?;
     let mut medians: Vec<f64> = rounds.into_iter().filter_map(median).collect();
     let interval = block_interval(&mut medians).map(|interval| interval.holding(value));
-    Some(Paired { value, low_high: interval.map(|i| (i.low, i.high)) })
+    Some(Ranged { value, low_high: interval.map(|i| (i.low, i.high)) })
 }
 
 /// a / b: the median over rounds of ln a - ln b, otherwise the same.
-pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Paired> {
+pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ranged> {
     let logs = log_ratios(a, b);
     let value = median(logs.concat())?.exp();
     let mut medians: Vec<f64> = logs.into_iter().filter_map(median).collect();
     let interval = block_interval(&mut medians);
-    Some(Paired { value, low_high: interval.map(|i| (i.low.exp(), i.high.exp())) })
+    Some(Ranged { value, low_high: interval.map(|i| (i.low.exp(), i.high.exp())) })
 }
 
 /// ln a - ln b of each round, by time block, for as many blocks as both have; a block without common rounds is empty.
@@ -64,7 +65,7 @@ mod tests {
         let (low, high) = ratio.low_high.unwrap();
         assert!((ratio.value - 2.0).abs() < 1e-9 && (low - 2.0).abs() < 1e-9 && (high - 2.0).abs() < 1e-9);
         let difference = paired_difference(&of(&more), &of(&slots)).unwrap();
-        assert_eq!(difference, Paired { value: 50.0, low_high: Some((50.0, 50.0)) });
+        assert_eq!(difference, Ranged { value: 50.0, low_high: Some((50.0, 50.0)) });
         assert_eq!(paired_difference(&of(&more[..5]), &of(&slots[..5])).unwrap().low_high, None);
     }
 
