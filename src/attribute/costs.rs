@@ -43,7 +43,7 @@ pub struct UnitCost {
 }
 
 impl UnitCost {
-    /// The cost of so many calls, where the logarithm of a call's true cost over the unit cost has the standard deviation
+    /// The cost of this many calls, if the logarithm of a call's true cost over the unit cost has the standard deviation
     /// `model_sd`.
     pub fn times(self, calls: u64, model_sd: f64) -> Seconds {
         Seconds::within(calls as f64 * self.ns / 1e9, model_sd.hypot(self.log_sd))
@@ -60,7 +60,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// The cost of so many calls, with the model's error.
+    /// The cost of this many calls, with the model's error.
     pub fn times(&self, calls: u64) -> Seconds {
         self.cost.times(calls, MODEL_SD.hypot(self.beyond))
     }
@@ -86,7 +86,7 @@ pub struct Place {
     pub high: u64,
 }
 
-/// A run without unit costs of the environment that was wanted; where none was, it has several and none is `native`.
+/// The run has no unit costs of the wanted environment or, if none was named, several environments but not `native`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoCosts {
     pub wanted: Option<String>,
@@ -164,7 +164,7 @@ impl Costs {
         let price = self.at(operation, unit.per.of(class))?;
         let less: f64 = unit.less.iter().filter_map(|operation| Some(self.price_of(operation)?.cost.ns)).sum();
         let off = less + self.other_crossings_ns(unit, operation);
-        // A difference of nothing means that the run cannot tell; the whole is then the nearest there is.
+        // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
         let ns = if off < price.cost.ns { price.cost.ns - off } else { price.cost.ns };
         let basis = Basis { less: unit.less, ..price.basis };
         Some(Price { cost: UnitCost { ns: ns / unit.count, ..price.cost }, basis, ..price })

@@ -219,7 +219,7 @@ fn lines(change: &Change) -> Table {
         Spec::left("how", |(_, note, _): &(String, String, &ChangeLine)| note.as_str().into()).wrapping().expendable(1),
     ];
     let table = Table::of(&columns, &lines).with_headings(|row| row == total_at);
-    table.noted(attribution_words::notes(change))
+    table.noted(super::attribution_verdict::notes(change))
 }
 
 fn advice(advice: &[Advice]) -> Table {

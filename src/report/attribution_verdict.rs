@@ -1,8 +1,9 @@
-//! The conclusions of an attribution's comparison, in sentences: which calls take more or less time there, and whether that
-//! explains anything. The notes and the JSON of attributions call it.
+//! What stands below an attribution's comparison, in sentences: what is left out, which calls take more or less time there, and
+//! whether that explains anything. The tables and the JSON of attributions call it.
 
-use super::attribution_words::line;
-use crate::attribute::change::{Change, ChangeLine};
+use super::attribution_words::{line, range, seconds};
+use super::numbers::thousands;
+use crate::attribute::change::{Change, ChangeLine, UnpricedCall};
 use crate::attribute::spread::Seconds;
 
 /// Seconds that make a difference of minutes.
@@ -10,6 +11,39 @@ const MINUTE: f64 = 60.0;
 
 /// Lines under this share of the total change get no sentence.
 const WORTH_NAMING: f64 = 0.05;
+
+/// Calls without unit cost that are named.
+const NAMED: usize = 8;
+
+const CROSSINGS: &str = "Crossings are calls x cost of a null call; \"other\" are those of calls without a unit cost. Lines in \
+                         parentheses are not part of the total.";
+
+/// What stands below a comparison: wall time, what is left out, the conclusions.
+pub fn notes(change: &Change) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(change.crossings.as_ref().map(|_| CROSSINGS.to_string()));
+    notes.extend(change.wall.map(|(here, there)| {
+        let (here, value, range) = (seconds(here), seconds(there.value), range(there));
+        format!("Wall time: {here} s here as traced, {value} s there ({range}), if blocked time stays the same.")
+    }));
+    let blocked = change.blocked_s.filter(|blocked| *blocked > 0.0);
+    notes.extend(blocked.map(|s| format!("Blocked in calls: {} s, not predicted.", seconds(s))));
+    notes.extend(unpriced(&change.unpriced));
+    notes.extend(verdict(change));
+    notes
+}
+
+/// `Left out, without a unit cost on both sides: keyctl (12 calls, 0.0031 s), ...`
+fn unpriced(all: &[UnpricedCall]) -> Option<String> {
+    let one = |call: &UnpricedCall| {
+        let time = call.on_cpu_s.map_or_else(String::new, |time| format!(", {} s", seconds(time)));
+        format!("{} ({} calls{time})", call.call, thousands(call.calls as f64))
+    };
+    let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!all.is_empty()).then(|| format!("Left out, without a unit cost on both sides: {}{more}.", named.join(", ")))
+}
 
 /// A sentence for each family of calls and one for bare calls, where they matter, and a conclusion.
 pub fn verdict(change: &Change) -> Vec<String> {

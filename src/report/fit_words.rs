@@ -25,7 +25,7 @@ pub fn model(member: &Member, parameter: &str) -> String {
 /// Why there is no cost model.
 pub fn no_model(why: &NoModel) -> String {
     match why {
-        NoModel::TooFewValues(count) => format!("a line needs 3 values that have a cost, here are {count}"),
+        NoModel::TooFewValues(count) => format!("a line needs 3 values with a cost, and {count} have one"),
         NoModel::TooManyValues { values, most } => format!("{values} values are more than the {most} that are fitted"),
         NoModel::TooClose => "the values are too close to each other for a line".to_string(),
     }
