@@ -1,5 +1,5 @@
-//! Builds the probe and the small programs that stand beside it with the system's C compiler, and leaves them in
-//! OUT_DIR for `src/runner/files.rs` to embed.
+//! Builds the probe and its companion programs with the system's C compiler, into OUT_DIR, from where
+//! `src/runner/files.rs` embeds them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,8 +21,8 @@ fn main() {
     build(&compiler, &janitor, &out.join(janitor.name));
 }
 
-/// A program of its own, with no library beside it: it runs before there is a directory for the others. No environment
-/// needs another one.
+/// The janitor needs no library beside it, since it runs before there is a directory for the others. It is the same for all
+/// environments.
 fn janitor() -> Program {
     let arguments = "-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt".split(' ').map(str::to_string).collect();
     Program { name: "janitor", arguments, optional: false }
@@ -40,8 +40,8 @@ fn c_files(directory: &str) -> Vec<String> {
     paths.filter(|path| path.extension().is_some_and(|e| e == "c")).map(|path| path.display().to_string()).collect()
 }
 
-/// Not every system has a static libc: an optional program that cannot be built is left empty, and the operations that
-/// need it say so.
+/// Not every system has a static libc: an optional program that cannot be built becomes an empty file, and the operations
+/// that need it report that.
 fn build(compiler: &cc::Tool, program: &Program, target: &Path) {
     let mut command = Command::new(compiler.path());
     command.args(&program.arguments).arg("-o").arg(target);

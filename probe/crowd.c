@@ -1,13 +1,12 @@
 /*
- * crowd.c: one operation by several at once. Beside the leader, who is timed, companions do the same for as long as its
- * batches last, each on a CPU of its own.
+ * crowd.c: runs one operation concurrently. While the leader's batches are timed, companions run the same operation,
+ * each on a CPU of its own.
  *
- *   private   companions are processes with a set-up of their own in a directory of their own: what they share is the
- *             kernel
+ *   private   companions are processes with a setup and a directory of their own: they share only the kernel
  *   shared    companions are threads of the leader's process: they share its objects, descriptors and memory map
  *
- * A companion that fails is a failure of the operation: it says so on the standard output that all share. Calls
- * support.c and ground.c.
+ * If a companion fails, the operation fails: it reports that on the shared standard output. Calls support.c and
+ * ground.c.
  */
 #include "crowd.h"
 
@@ -22,7 +21,7 @@
 
 enum { MOST_COMPANIONS = 1023 };
 
-/* What leader and companions tell each other; in memory that processes share too. */
+/* Shared by leader and companions; in memory that processes share too. */
 static struct {
     atomic_uint set_up, running, stop;
     uint64_t n;
@@ -30,7 +29,7 @@ static struct {
 
 static const struct operation *operation;
 static uint64_t companions;
-static int gate[2]; /* a byte for each companion that shall run; its end: go home */
+static int gate[2]; /* one byte per companion releases it; closing the pipe ends it */
 static pid_t pids[MOST_COMPANIONS];
 static uint64_t started;
 
@@ -39,7 +38,7 @@ static void pause_briefly(void) { sched_yield(); }
 /* ---- CPUs ---- */
 
 #ifdef __linux__
-/* The leader is on one CPU: the companion with this number, from 1, goes to the one so many further among the others. */
+/* Moves companion `number`, counted from 1, to the `number`th CPU other than the leader's. */
 static void take_cpu(uint64_t number, int leaders) {
     cpu_set_t one;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -51,7 +50,7 @@ static void take_cpu(uint64_t number, int leaders) {
     fail(0, "more threads than CPUs: each needs one of its own");
 }
 
-/* The CPU that this thread is bound to; -1 where it may go to several. */
+/* The CPU that this thread is pinned to; -1 if it may use several. */
 static int bound_cpu(void) {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != 1) return -1;
@@ -66,7 +65,7 @@ static int leaders_cpu;
 
 /* ---- companions ---- */
 
-/* Waits at the gate, runs batches until told to stop, waits again; returns when there is nothing more to do. */
+/* Waits at the gate, runs batches until told to stop, and so on until the gate is closed. */
 static void accompany(uint64_t number) {
     char go;
     if (leaders_cpu >= 0) take_cpu(number, leaders_cpu);

@@ -1,4 +1,4 @@
-/* ground.c: how an operation fails, and its parameters. The lowest layer: it calls nothing else of the probe. */
+/* ground.c: failure and parameters of an operation. The lowest layer: it calls nothing else in the probe. */
 #include "ground.h"
 
 #include <stdio.h>
@@ -50,14 +50,14 @@ _Noreturn void fail(int error, const char *call) {
     if (length > (int)sizeof line - 1) length = sizeof line - 1;
     if (write(STDOUT_FILENO, line, (size_t)length) < 0) _exit(2);
     void (*hook)(void) = failure_hook;
-    failure_hook = NULL; /* it may fail, too */
+    failure_hook = NULL; /* the hook may fail too */
     if (hook) hook();
     _exit(1);
 }
 
 /* ---- parameters ---- */
 
-/* A whole number, with K, M or G for powers of 1024. Whether it is one, and fits. */
+/* Parses a whole number, with K, M or G for powers of 1024. Whether it is one, and fits. */
 static int parse_size(const char *text, uint64_t *value) {
     static const char units[] = "KMG";
     char *end;
@@ -69,10 +69,10 @@ static int parse_size(const char *text, uint64_t *value) {
     if (unit) end++;
     if (*value > UINT64_MAX >> shift) return 0;
     *value <<= shift;
-    return *end == '\0' || *end == ':'; /* a default ends with the colon before its text */
+    return *end == '\0' || *end == ':'; /* a default ends at the colon before its text */
 }
 
-/* The declared default of `name` in "name=default:text; ...", or NULL where it is not declared. */
+/* The declared default of `name` in "name=default:text; ...", or NULL if it is not declared. */
 static const char *declared(const char *name) {
     size_t length = strlen(name);
     const char *at = declarations;
@@ -84,7 +84,7 @@ static const char *declared(const char *name) {
     return NULL;
 }
 
-/* Whether the parameter is one that every operation has: how many do it at once, and whether on the same objects. */
+/* Whether every operation has this parameter: how many run it at once, and whether on the same objects. */
 static int crowds(const char *name) { return strcmp(name, "threads") == 0 || strcmp(name, "shared") == 0; }
 
 uint64_t param(const char *name) {
@@ -94,7 +94,7 @@ uint64_t param(const char *name) {
     const char *value = declared(name);
     if (!value) fail(0, "an operation asked for a parameter that it does not declare");
     uint64_t number;
-    if (!parse_size(value, &number)) fail(0, "an operation declares a default that is no number");
+    if (!parse_size(value, &number)) fail(0, "an operation declares a default that is not a number");
     return number;
 }
 
@@ -109,14 +109,14 @@ void set_param(char *word) {
     struct setting *setting = &settings[settings_used];
     if (!parse_size(value, &setting->value)) {
         char line[80];
-        snprintf(line, sizeof line, "parameter %.31s: no whole number of 64 bits", word);
+        snprintf(line, sizeof line, "parameter %.31s: not a 64-bit whole number", word);
         fail(EINVAL, line);
     }
     strcpy(setting->name, word);
     settings_used++;
 }
 
-/* Short where it can be: 1M for 1048576. */
+/* As short as possible: 1M for 1048576. */
 static const char *size_text(uint64_t size, char text[24]) {
     const char *units = "\0KMG";
     while (units[1] && size >= 1024 && size % 1024 == 0) size /= 1024, units++;

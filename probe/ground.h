@@ -1,14 +1,15 @@
-/* ground.h: what the protocol (probe.c) sets of the lowest layer, ground.c, beyond what operations see in probe.h. */
+/* ground.h: the interface of ground.c for the protocol (probe.c), beyond what probe.h offers to operations. */
 #ifndef SYSCOST_GROUND_H
 #define SYSCOST_GROUND_H
 #include "probe.h"
 
-/* What fail() calls once, before the process ends: the operation's teardown while it is due. NULL: nothing. */
+/* Sets what fail() calls once before the process ends: the operation's teardown, if it is due; or NULL. */
 void at_failure(void (*hook)(void));
 
-/* The parameters that the operation declares (`struct operation`); before any is set or read. */
+/* Sets the parameters that the operation declares (`struct operation`). Call it before any is set or read. */
 void declare_params(const char *declarations);
 
-/* Sets a parameter by "name=value", which is taken apart. What is not declared, or no number, fails. */
+/* Sets a parameter from "name=value", which it modifies. Fails if the name is not declared or the value is not a
+   number. */
 void set_param(char *word);
 #endif

@@ -1,23 +1,23 @@
 /*
- * probe.c: "n in, nanoseconds out". One process measures one operation; all sampling policy is its caller's.
+ * probe.c: "n in, nanoseconds out". One process measures one operation; the caller decides all sampling policy.
  *
- *   probe --list               the catalogue, one operation a line, fields separated by tabs
+ *   probe --list               the catalogue, one operation per line, fields separated by tabs
  *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
  *   probe                      the protocol, on standard input and output:
  *
  *       > op file.lstat depth=4
  *       < ready pid=42 bits=64 ...          or: error ENOENT lstat: No such file or directory
  *       > 1000 3                            3 batches of 1000 iterations
- *       < 101233 0                          elapsed nanoseconds, involuntary context switches; a line a batch
+ *       < 101233 0                          elapsed nanoseconds, involuntary context switches; one line per batch
  *       < total 250000 52000 0 0            CPU nanoseconds in user and system mode, minor and major page faults
- *       > sample 40                         look where a timer interrupts the operation, for 40 ms of CPU time
- *       < sampled 120 1500                  ticks that found it in user mode and in the kernel; 0 0: cannot be done
+ *       > sample 40                         sample where a timer interrupts the operation, for 40 ms of CPU time
+ *       < sampled 120 1500                  ticks in user mode and in kernel mode; 0 0 if it cannot be sampled
  *       end of input: tear down and exit
  *
- * Replies are written after the last batch, so that the protocol's own calls never fall inside one.
+ * Replies are written after the last batch, so that the protocol's own calls are never inside one.
  *
  * Layers, each calling only those before it: ground.c (failure, parameters), support.c (files, partners), sampler.c and
- * crowd.c, the operations in ops/, and on top the protocol here.
+ * crowd.c, the operations in ops/, and the protocol here.
  */
 #include "areas.h"
 #include "crowd.h"
@@ -93,8 +93,8 @@ static void add_usage(struct totals *sum, int who) {
     sum->major_faults += (uint64_t)usage.ru_majflt;
 }
 
-/* Kernels bring a running thread's accounting up to date at ticks and switches only; reading its CPU clock does so at
-   once (Linux: task_sched_runtime). Without that a request shorter than a tick would seem to take no CPU time. */
+/* Kernels update a running thread's accounting only at ticks and context switches; reading its CPU clock updates it
+   at once (Linux: task_sched_runtime). Without that, a request shorter than a tick would seem to take no CPU time. */
 static void update_accounting(void) {
     struct timespec t;
     clock_gettime(operation->flags & (CHILDREN | SWITCHES) ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &t);
@@ -119,7 +119,7 @@ static void put(const char *text, size_t length) {
 }
 
 static void reply(size_t k, struct totals before, struct totals after) {
-    static char text[MOST_BATCHES * 48 + 128]; /* two numbers of 64 bits a line */
+    static char text[MOST_BATCHES * 48 + 128]; /* two 64-bit numbers per line */
     size_t used = 0;
     for (size_t i = 0; i < k; i++)
         used += (size_t)sprintf(text + used, "%llu %ld\n", (unsigned long long)batches[i].ns, batches[i].switches);
@@ -131,7 +131,7 @@ static void reply(size_t k, struct totals before, struct totals after) {
     put(text, used);
 }
 
-/* The whole number at `*at`, which is moved behind it; 0, which is no number of anything here, where there is none. */
+/* Parses the number at `*at` and moves `*at` past it; 0, which is never valid, if there is none. */
 static uint64_t number_at(const char **at) {
     char *end;
     if (**at < '0' || **at > '9') return 0;
@@ -287,8 +287,8 @@ static int serve(void) {
 }
 
 /*
- * Becomes a program that speaks the protocol on descriptors 3 and 4, so that what a user's code reads or prints on the
- * standard ones disturbs nobody. It waits for a line first: whoever traces it attaches before the program's first step.
+ * Becomes a program that speaks the protocol on descriptors 3 and 4, so that a user's code can use the standard streams
+ * without disturbing it. Waits for a line first, so that a tracer can attach before the program's first instruction.
  */
 static int launch(char **arguments) {
     char c = 0;
@@ -319,7 +319,7 @@ static int list(void) {
 
 int main(int argc, char **argv) {
     remember_executable(argv[0]);
-    umask(077); /* what is made meanwhile is nobody else's business, whatever the user's umask is */
+    umask(077); /* files of a run are private, whatever the user's umask */
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
     if (argc > 2 && strcmp(argv[1], "--launch") == 0) return launch(argv + 2);
     return serve();

@@ -1,26 +1,27 @@
 /*
- * sampler.c: how much of an operation's time is user mode's, by looking at where a timer interrupts it. Calls ground.c alone.
+ * sampler.c: measures how an operation's time splits into user and kernel mode, by sampling where a timer interrupts
+ * it. Calls ground.c only.
  *
- * A signal that comes while the kernel works is delivered when the kernel returns, so its handler finds the program
- * counter just behind the system call instruction, or at it where the call is made again (SA_RESTART); one that comes
- * in user mode finds it anywhere else. Ticks at a fixed interval thus are samples of the mode. Rejected: getrusage(),
- * whose split rests on some hundred ticks a second and counts as user time whatever came before the first of them;
- * perf_event, which containers and guests refuse.
+ * A signal that arrives while the kernel works is delivered when the kernel returns, so its handler sees the program
+ * counter just after the system call instruction, or at it if the call is restarted (SA_RESTART); one that arrives in
+ * user mode sees it anywhere else. Ticks at a fixed interval are thus samples of the mode. Rejected: getrusage(), whose
+ * split is based on a few hundred ticks per second and counts everything before the first one as user time; perf_event,
+ * which containers and guests refuse.
  *
- * What would bias the counts, and what is done about it:
+ * What would bias the counts, and how that is handled:
  * - A signal of the operation's own, delivered at the same return as the tick, would hide the interrupted place behind
- *   its handler. Linux delivers SIGSYS and its like before all others, so the tick sees the place first, and its
- *   handler's mask keeps the others back until then. (Real-time signals come last: rejected.) A tick that comes
- *   while the kernel prepares the call of a handler finds that handler's first instruction: kernel mode too.
- * - Ticks that come while the kernel does not return, or in the handler, are delivered as one, with a count of the
- *   others (si_overrun). Where iterations are longer than the interval they are the operation's and count; where not,
- *   they are somebody else's (another guest's, say) and the tick counts as one.
- * - The timer runs on while the process sleeps or waits for its CPU: a batch with a context switch does not count.
- * - What prepares a batch is not part of the operation: the signal is blocked, and let in before run() begins.
- * - A tick makes some calls end early (getdents64, poll, splice, ...): CHECK lets that pass, see probe.h.
- * - One percent of the ticks in a loop of getppid() comes when the system call instruction is next, and counts as
- *   kernel mode, since it cannot be told from a call to be made again.
- * - A tick leaves cold caches and, in a guest, takes up to 20 us: the interval must be longer than that by far.
+ *   its handler. Linux delivers SIGSYS and other synchronous signals first, so the tick sees the place before them, and
+ *   its handler's mask blocks the others until then. (Real-time signals are delivered last: rejected.) A tick that
+ *   arrives while the kernel sets up a handler call sees that handler's first instruction: that is kernel mode too.
+ * - Ticks that arrive while the kernel does not return, or in the handler, are delivered as one, with a count of the
+ *   others (si_overrun). If iterations are longer than the interval, they belong to the operation and are counted; if
+ *   not, they belong to something else (another guest, say) and the tick counts as one.
+ * - The timer keeps running while the process sleeps or waits for its CPU: a batch with a context switch is discarded.
+ * - Preparing a batch is not part of the operation: the signal is blocked then, and unblocked before run() begins.
+ * - A tick makes some calls return early (getdents64, poll, splice, ...): CHECK tolerates that, see probe.h.
+ * - One percent of the ticks in a loop of getppid() arrive when the system call instruction is next, and count as
+ *   kernel mode, since they cannot be told from a call to be restarted.
+ * - A tick leaves cold caches and, in a guest, takes up to 20 us: the interval must be much longer than that.
  */
 #include "sampler.h"
 
@@ -32,19 +33,19 @@
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && defined(SIGEV_THREAD_ID)
 #include <sys/syscall.h>
 #include <ucontext.h>
-#ifndef sigev_notify_thread_id /* older C libraries have the field and no name for it */
+#ifndef sigev_notify_thread_id /* older C libraries have the field, but no name for it */
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
 enum {
-    SIGNAL = SIGSYS, /* sent by nothing else but seccomp, whose signal ends the process as it does without a handler */
+    SIGNAL = SIGSYS, /* only seccomp sends it too; its signal ends the process as it would without a handler */
     INTERVAL_NS = 53000,
-    BATCH_NS = 300000, /* at least; shorter than what schedulers give at once */
+    BATCH_NS = 300000, /* minimum; shorter than a scheduler's time slice */
 };
 
-static volatile sig_atomic_t with_overrun; /* ticks that came too early to be delivered count as well */
+static volatile sig_atomic_t with_overrun; /* also count the ticks that overran */
 static volatile struct mode_ticks ticks;   /* of this batch */
-static uintptr_t handlers[64];             /* first instructions of the operation's signal handlers */
+static uintptr_t handlers[64];             /* addresses of the operation's signal handlers */
 
 /* ---- the place where a tick came ---- */
 
@@ -65,8 +66,8 @@ static uintptr_t program_counter(const ucontext_t *context) { return (uintptr_t)
 static int is_system_call(uintptr_t at) { return *(const uint32_t *)at == 0xd4000001; /* svc #0 */ }
 #endif
 
-/* Whether the 8 aligned bytes around an address can be read: the kernel copies them before it refuses the -1. Code may
-   be executable only (the vsyscall page is), and what stands before a page's first instruction may be no memory. */
+/* Whether the 8 aligned bytes around an address are readable: the kernel copies them before it rejects the -1. Code
+   may be execute-only (the vsyscall page is), and there may be no memory before a page's first instruction. */
 static int is_readable(uintptr_t address) {
     return syscall(SYS_rt_sigprocmask, -1, address & ~(uintptr_t)7, NULL, 8) != 0 && errno == EINVAL;
 }
@@ -77,7 +78,7 @@ static int is_handler(uintptr_t at) {
     return 0;
 }
 
-/* What cannot be known counts for neither mode. */
+/* A tick that cannot be classified counts for neither mode. */
 static void count(uintptr_t at, uint64_t weight) {
     if (is_handler(at)) {
         ticks.system += weight;
@@ -114,7 +115,7 @@ static long switches(void) {
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Nanoseconds that run() took; 0 if it did not have its CPU all the time. */
+/* Nanoseconds that run() took; 0 if it left its CPU meanwhile. */
 static uint64_t batch(const struct operation *operation, uint64_t n, const sigset_t *signals) {
     if (operation->prepare) operation->prepare(n);
     sigprocmask(SIG_UNBLOCK, signals, NULL);
@@ -139,8 +140,8 @@ static int is_over(struct deadline deadline) {
     return clock_ns(CLOCK_THREAD_CPUTIME_ID) >= deadline.cpu || clock_ns(CLOCK_MONOTONIC) >= deadline.wall;
 }
 
-/* Iterations of a batch that is long enough, found without the timer, which also warms the operation up; 0 if they
-   cannot be found. */
+/* Iterations of a batch that is long enough, found without the timer, which also warms the operation up; 0 if not
+   found in time. */
 static uint64_t calibrate(const struct operation *operation, const sigset_t *signals, struct deadline deadline) {
     uint64_t most = operation->limit ? operation->limit : UINT64_MAX;
     for (uint64_t n = 1; !is_over(deadline);) {
@@ -176,7 +177,7 @@ static int start_timer(timer_t *timer, struct sigaction *before) {
     return 0;
 }
 
-/* The last tick may be pending still: it must come while there is a handler for it. */
+/* The last tick may still be pending: it must be delivered while its handler is installed. */
 static void stop_timer(timer_t timer, const struct sigaction *before, const sigset_t *signals) {
     timer_delete(timer);
     sigprocmask(SIG_UNBLOCK, signals, NULL);

@@ -1,4 +1,4 @@
-/* support.c: what several operations need and none of them measures: files, partners, kernel objects. Calls ground.c. */
+/* support.c: files, partner processes and kernel objects for operations; nothing here is measured. Calls ground.c. */
 #include "support.h"
 #include "objects.h"
 
@@ -36,7 +36,7 @@ const char *beside_probe(const char *name) {
 uint64_t param_entries(void) {
     struct statvfs fs;
     uint64_t entries = param_within("entries", 0, 1 << 20);
-    /* Some file systems have no fixed number of files, and say 0. */
+    /* Some file systems have no fixed number of files and report 0. */
     if (entries > 0 && statvfs(".", &fs) == 0 && fs.f_files > 0 && entries > fs.f_favail)
         fail(ENOSPC, "parameter entries: more files than the file system has room for");
     return entries;
@@ -95,7 +95,7 @@ pid_t start_partner(void (*body)(void)) {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    if (getppid() != probe) _exit(0); /* it died before the signal was asked for */
+    if (getppid() != probe) _exit(0); /* the probe died before prctl() */
     body();
     _exit(0);
 }
@@ -106,7 +106,7 @@ void stop_partner(pid_t pid) {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-/* The number of the run that this process belongs to; 0 where nobody gave it one, as to a probe started by hand. */
+/* The number of the run that this process belongs to; 0 if there is none, as for a probe started by hand. */
 static unsigned run_number(void) {
     const char *number = getenv(RUN_VARIABLE);
     return number ? (unsigned)strtoul(number, NULL, 16) : 0;

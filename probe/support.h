@@ -1,8 +1,8 @@
-/* support.h: what the protocol (probe.c) tells support.c, beyond what operations see in probe.h. */
+/* support.h: the interface of support.c for the protocol (probe.c), beyond what probe.h offers to operations. */
 #ifndef SYSCOST_SUPPORT_H
 #define SYSCOST_SUPPORT_H
 #include "probe.h"
 
-/* Notes the probe's own path, argv[0], for beside_probe(). */
+/* Records the probe's own path, argv[0], for beside_probe(). */
 void remember_executable(const char *path);
 #endif

@@ -18,9 +18,11 @@ use advice::Advice;
 use breakdown::Breakdown;
 use change::Change;
 use costs::Costs;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// All that can be said of a profile with the unit costs at hand.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Attribution {
     pub here: Breakdown,
     /// One for each set of unit costs to compare with.
@@ -31,7 +33,8 @@ pub struct Attribution {
 }
 
 /// What is missing or doubtful.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AttributionWarning {
     /// Without unit costs, bare crossings, page faults and savings have no price. A run of these operations over these
     /// parameters (as `--param` takes them) measures what this profile needs.
@@ -46,7 +49,7 @@ pub enum AttributionWarning {
     /// does not say how many.
     Concurrency { peak: Option<u64>, costs: String, measured_with: u64 },
     /// What the profile itself says, in its words.
-    Recorded(String),
+    Recorded { text: String },
 }
 
 /// Attributes `profile`, with a row for each call or for each class, as `by` says. `costs` are unit costs of the machine that
@@ -74,7 +77,7 @@ fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<A
     let inexact = all().filter(|costs| !costs.has_intervals);
     warnings.extend(inexact.map(|costs| AttributionWarning::NoIntervals { costs: costs.label.clone() }));
     warnings.extend(all().filter_map(|costs| concurrency(profile, costs)));
-    warnings.extend(profile.warnings.iter().cloned().map(AttributionWarning::Recorded));
+    warnings.extend(profile.warnings.iter().cloned().map(|text| AttributionWarning::Recorded { text }));
     warnings.dedup();
     warnings
 }

@@ -1,18 +1,17 @@
-//! Text from outside (files, other programs, the command line) on its way to a reader: one function for each kind of
-//! reader. Pure, and below everything else.
+//! Makes text from outside (files, other programs, the command line) safe for output: one function per format. Pure, and
+//! below everything else.
 //!
-//! Records and tables hold texts as they came. They are cleaned where they are written, by the writer of each format, so
-//! that no new table can forget it; messages are cleaned where they are put together, and once more by `cli`. JSON is not
-//! here: its strings are an escape of their own, and keep every byte.
+//! Records and tables hold text unchanged. The writer of each format cleans it, so that no new table can forget to; messages
+//! are cleaned where they are composed, and again by `cli`. JSON is not here: its strings are escaped and keep every byte.
 //!
-//! What could act on a reader is shown as U+FFFD, one character for one, so that columns stay aligned; line ends and tabs
-//! become spaces. Letters of all scripts, combining marks and emoji stay as they are.
+//! Each harmful character becomes one U+FFFD, so that columns stay aligned; line ends and tabs become spaces. Letters of all
+//! scripts, combining marks and emoji stay.
 
-/// Shown for what must not be.
+/// Shown in place of a harmful character.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Whether `c` moves the cursor, reorders or hides what is around it, or breaks a line: control characters, marks of
-/// direction, characters without width, line and paragraph separators, tags, and what may not stand in XML.
+/// Whether `c` can move the cursor, reorder or hide text, or break a line: control characters, bidirectional marks, zero-width
+/// characters, line and paragraph separators, tags, and characters that XML does not allow.
 fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -30,12 +29,12 @@ fn shown(c: char) -> char {
     }
 }
 
-/// For a terminal, and for formats of one line: as many characters as `text` has, all of them on one line.
+/// For a terminal and line-based formats: one line, with as many characters as `text`.
 pub fn line(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// A text quoted in a message: a line of at most `most` characters and `...`.
+/// For a quotation in a message: one line of at most `most` characters, then `...` if some are missing.
 pub fn excerpt(text: &str, most: usize) -> String {
     let mut quoted: String = text.chars().take(most).map(shown).collect();
     if text.chars().nth(most).is_some() {
@@ -44,7 +43,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
     quoted
 }
 
-/// At most `most` characters of `text`, the last an ellipsis where some are missing.
+/// At most `most` characters of `text`, the last an ellipsis if some are missing.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),
@@ -52,8 +51,8 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// A cell of CSV. A spreadsheet takes what begins with one of these characters for a formula: an apostrophe before it says
-/// that it is text. Numbers stay numbers, and a sign alone is none. Line ends and tabs stay, for CSV has room for them.
+/// For a cell of CSV. A spreadsheet takes text that begins with one of these characters for a formula, so it gets an
+/// apostrophe in front. Numbers and a single sign do not. Line ends and tabs stay, since CSV can hold them.
 pub fn csv(cell: &str) -> String {
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     let is_formula = cell.starts_with(FORMULA) && cell.chars().nth(1).is_some() && cell.parse::<f64>().is_err();
@@ -62,15 +61,15 @@ pub fn csv(cell: &str) -> String {
     is_formula.then_some('\'').into_iter().chain(text).collect()
 }
 
-/// Text within a line of Markdown: what would be read as markup is written out, and nothing becomes a link, not even what
-/// GitHub makes links of without being told to (addresses, names behind an @).
+/// For text within a line of Markdown: markup is escaped, and nothing becomes a link, not even what GitHub links by itself
+/// (addresses, @names).
 pub fn markdown(text: &str) -> String {
     let text = line(text);
     let mut written = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
         let (before, rest) = (&text[..at], &text[at + c.len_utf8()..]);
         match c {
-            // An escape does not keep it from being a link; within code it is none.
+            // Escaping it does not prevent a link; inline code does.
             '@' if rest.starts_with(char::is_alphanumeric) => written.push_str("`@`"),
             c => {
                 written.extend(is_markup(before, c, rest).then_some('\\'));
@@ -85,7 +84,7 @@ fn is_markup(before: &str, c: char, rest: &str) -> bool {
     match c {
         '\\' | '|' | '*' | '`' | '<' | '[' | '&' => true,
         '_' => !before.ends_with(char::is_alphanumeric) || !rest.starts_with(char::is_alphanumeric),
-        // Before a number it means "about", and strikes nothing out.
+        // Before a number it means "about".
         '~' => !rest.starts_with(|c: char| c.is_ascii_digit()),
         ':' => rest.starts_with("//"),
         '.' => before.len() >= 3 && before.as_bytes()[before.len() - 3..].eq_ignore_ascii_case(b"www"),
@@ -93,15 +92,14 @@ fn is_markup(before: &str, c: char, rest: &str) -> bool {
     }
 }
 
-/// A whole paragraph or list item of Markdown: what stands at its beginning does not make it a heading, a quotation or a
-/// list.
+/// For a whole paragraph or list item of Markdown: its beginning does not make it a heading, a quotation or a list.
 pub fn markdown_line(text: &str) -> String {
     let text = markdown(text.trim_start());
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let mut rest = text[digits..].chars();
     let begins = match (rest.next(), rest.next()) {
         (Some('>'), _) => digits == 0,
-        // A sign before a word or a number begins nothing.
+        // A sign directly before a word or a number is not markup.
         (Some(sign @ ('#' | '-' | '+')), next) => digits == 0 && next.is_none_or(|c| c == ' ' || c == sign),
         (Some('.' | ')'), next) => digits > 0 && next.is_none_or(|c| c == ' '),
         _ => false,
@@ -109,7 +107,7 @@ pub fn markdown_line(text: &str) -> String {
     if begins { format!("{}\\{}", &text[..digits], &text[digits..]) } else { text }
 }
 
-/// Text for the inside of an element or of a quoted attribute of HTML and SVG: nothing ends either.
+/// For an element or a quoted attribute of HTML and SVG: the text cannot end either.
 pub fn markup(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -123,13 +121,13 @@ pub fn markup(text: &str, out: &mut String) {
     }
 }
 
-/// The value of a label of OpenMetrics: backslash, quote and line end are escaped, as Prometheus' text format has it too.
+/// For the value of an OpenMetrics label: backslash, quote and line end are escaped, as in Prometheus' text format.
 pub fn label(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
     escaped.split('\n').map(line).collect::<Vec<_>>().join("\\n")
 }
 
-/// A word of a format that separates words by white space.
+/// For a format that separates words by white space.
 pub fn word(text: &str) -> String {
     line(text).chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect()
 }
@@ -144,7 +142,7 @@ mod tests {
     const HARMLESS: &str = "aé µs … 日本 e\u{301} 🦀 ❤\u{fe0f} العربية ~^";
 
     #[test]
-    fn harm_is_shown_and_letters_stay() {
+    fn harmful_characters_are_replaced_and_letters_stay() {
         assert_eq!(line(HARMFUL), "\u{fffd}".repeat(HARMFUL.chars().count()));
         assert_eq!(line(HARMLESS), HARMLESS);
         assert_eq!(line("a\r\n\tb"), "a   b");

@@ -39,6 +39,8 @@ pub use verdict::{Difference, Mark, Ratio, Verdict};
 
 use crate::model::StudyView;
 use judge::{Standing, standing};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What is asked of a comparison.
 #[derive(Clone, Debug)]
@@ -61,7 +63,7 @@ impl Default for Options {
 }
 
 /// Runs side by side. In each list over columns, the index is that of the column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by; as asked for, or 0 where there is no such column.
@@ -72,6 +74,7 @@ pub struct Comparison {
     /// What the study makes of two rows each; empty without one.
     pub derived: Vec<ComparedDerived>,
     /// Geometric means of the ratios, by area in the order of the rows; the last one is over all rows.
+    #[serde(rename = "means")]
     pub areas: Vec<AreaMean>,
     /// The reference system call (id.getppid) against the baseline's.
     pub reference: Vec<Verdict>,
@@ -86,7 +89,7 @@ pub struct Comparison {
 }
 
 /// How many rows a comparison does not show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Surely within the margin in every column; published figures, as they stand.
     pub same: usize,

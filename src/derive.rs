@@ -1,24 +1,30 @@
 //! Rows that a study derives from two others: a difference or a ratio, paired round by round, so that what disturbed both
 //! cancels. Pure; called by `summary`.
 
-use crate::model::{Case, Combination, Derived, Entries, Measurement, Outcome, Record, Role, Run, Scale, StudyView};
+use crate::model::{
+    Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale, StudyView,
+};
 use crate::stats::{self, Ranged};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// A derived row, for one environment and one set of parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DerivedRow {
     pub name: String,
+    #[serde(rename = "kind")]
     pub combination: Combination,
     pub of: [String; 2],
     pub environment: String,
     pub params: BTreeMap<String, u64>,
     /// Nanoseconds per iteration for a difference, a plain number for a ratio; or why there is none.
+    #[serde(flatten, with = "OrError::<Ranged, String>")]
     pub value: Result<Ranged, String>,
     /// The first's kernel entries minus the second's, by name, where they differ; `None` if either is not known, and for
     /// ratios.
-    pub entries: Option<Vec<(String, f64)>>,
+    pub entries: Option<Entries>,
     /// The scale to show it in besides nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
 }
@@ -99,10 +105,10 @@ fn within(m: &Measurement, range: &Range<usize>) -> Measurement {
     Measurement { blocks: m.blocks[range.start.min(end)..end].to_vec(), ..m.clone() }
 }
 
-fn difference(a: &Entries, b: &Entries) -> Vec<(String, f64)> {
+fn difference(a: &Entries, b: &Entries) -> Entries {
     let only_b = b.names().filter(|name| a.get(name) == 0.0);
     let names = a.names().chain(only_b);
-    names.map(|name| (name.to_string(), a.get(name) - b.get(name))).filter(|(_, count)| *count != 0.0).collect()
+    names.map(|name| (name.to_string(), a.get(name) - b.get(name))).collect()
 }
 
 #[cfg(test)]
@@ -149,7 +155,8 @@ mod tests {
         let (low, high) = rows[0].value.as_ref().unwrap().low_high.unwrap();
         assert_eq!(rows[0].value.as_ref().unwrap().value, 211.0);
         assert_eq!((low, high), (204.0, 218.0));
-        assert_eq!(rows[0].entries, Some(vec![("newfstatat".into(), 1.0), ("fstat".into(), -1.0)]));
+        let entries = [("newfstatat".to_string(), 1.0), ("fstat".to_string(), -1.0)];
+        assert_eq!(rows[0].entries, Some(entries.into_iter().collect()));
         assert_eq!(rows[0].scale.as_ref().unwrap().calls, 1 << 26);
         let ratio = rows[1].value.clone().unwrap();
         assert!((ratio.value - 3.0).abs() < 1e-9 && ratio.low_high.is_some());

@@ -1,7 +1,7 @@
-//! What the host's facts and the trials mean for measuring, and what the user could do about it.
+//! What the host's facts and the checks mean for measuring, and what the user can do about it.
 //!
-//! Pure: facts in, findings out. Nothing here reads the system, and nothing anywhere changes it. Called by the `doctor`
-//! command. One look is one row of `LOOKS`; its function answers in a few lines or stays silent.
+//! Pure: facts in, findings out. Nothing here reads the system, and nothing changes it. Called by the `doctor` command.
+//! Each subject is one row of `LOOKS`, whose function judges it in a few lines.
 
 mod finding;
 mod machine;
@@ -15,7 +15,7 @@ use crate::kernel::checks::Checks;
 use crate::model::Host;
 use finding::Answer;
 
-/// Says what it thinks of one subject; `None` where there is nothing to say.
+/// Judges one subject; `None` if there is nothing to say.
 type Look = fn(&Host, &Checks) -> Option<Answer>;
 
 const LOOKS: &[(&str, Look)] = &[
@@ -43,7 +43,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("taxes", tax::none),
 ];
 
-/// All findings: what spoils first, what is good last.
+/// All findings: what spoils measurements first, what is good last.
 pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
     let taxes = host.taxes.iter().map(tax::finding);
     let looks = LOOKS.iter().filter_map(|(subject, look)| Some(look(host, checks)?.about(subject)));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_good_has_advice_and_stands_first() {
+    fn what_is_not_good_has_advice_and_comes_first() {
         let all = findings(&Host::default(), &permitted());
         assert!(all.is_sorted_by_key(|finding| finding.state));
         assert!(all.iter().all(|finding| (finding.state == State::Good) == finding.advice.is_empty()), "{all:?}");

@@ -16,25 +16,31 @@ pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair};
 pub use misfit::Misfit;
 pub use series::{Point, PointCost, Series};
 
-use crate::model::Run;
+use crate::model::{OrError, Run};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// All strategies that were measured over one parameter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Family<'a> {
     /// The parameter's name.
     pub parameter: String,
     /// In the order of the run.
+    #[serde(rename = "strategies")]
     pub members: Vec<Member<'a>>,
     /// Pairs of members, by index.
+    #[serde(rename = "comparisons")]
     pub pairs: Vec<Pair>,
 }
 
 /// One strategy and its cost model.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Member<'a> {
+    #[serde(flatten)]
     pub series: Series<'a>,
     /// The model, or why there is none.
+    #[serde(flatten, with = "OrError::<CostModel, NoModel>")]
     pub model: Result<CostModel, NoModel>,
 }
 

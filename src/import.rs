@@ -1,8 +1,8 @@
-//! Figures of other benchmark programs as runs: what they printed becomes published figures, with what is known and
-//! unknown said. Pure: text in, `Run` out; `cli::import` reads and writes.
+//! Output of other programs as runs and profiles: the times of benchmarks become published results, counts of tracers a
+//! profile, each with a note about what is unknown. Pure: text in, [`Stored`] out; `cli::import` reads and writes.
 //!
-//! One file a kind, and one row in `KINDS`; those of traces, which give profiles, stand in `profiles`. A figure gets the id of our operation only where both do the same; otherwise it
-//! keeps the name that its program gives it. Nothing printed as zero, negative or not a number becomes a time.
+//! One file per program, and one row in `IMPORTERS`. A result gets the id of one of our operations only if both do the same
+//! work; otherwise it keeps the name that its program gives it. Zero, negative and non-numeric times become failures.
 
 mod google_benchmark;
 mod imported;
@@ -10,68 +10,96 @@ mod libmicro;
 mod lmbench;
 mod perf_bench;
 mod perf_trace;
-pub mod profiles;
 mod strace;
 mod strace_args;
 mod strace_line;
 mod strace_log;
-pub mod tally;
+mod tally;
 
 pub use imported::Malformed;
 
-use crate::model::{Run, Source};
+use crate::model::{Profile, Run, Source, Tool};
+use crate::session::tool;
+use crate::store::Stored;
 use imported::Imported;
 
-/// A program whose output can be read.
-pub struct Kind {
-    /// As the command line has it.
+/// A program whose output can be imported.
+pub struct Importer {
+    /// As on the command line.
     pub name: &'static str,
     /// What is read, in a few words.
     pub what: &'static str,
-    parse: fn(&str) -> Result<Imported, Malformed>,
+    read: Read,
 }
 
-pub const KINDS: [Kind; 4] = [
-    Kind { name: "lmbench", what: "lines that lmbench's lat_* programs print", parse: lmbench::parse },
-    Kind { name: "perf-bench", what: "output of 'perf bench syscall'", parse: perf_bench::parse },
-    Kind { name: "libmicro", what: "output of libMicro's bench or of its programs", parse: libmicro::parse },
-    Kind {
-        name: "google-benchmark",
-        what: "JSON of Google Benchmark (--benchmark_format=json)",
-        parse: google_benchmark::parse,
-    },
+/// How output is read: a benchmark's to a run, a tracer's to a profile.
+enum Read {
+    Run(fn(&str) -> Result<Imported, Malformed>),
+    Profile(fn(&str) -> Result<Profile, Malformed>),
+}
+
+/// All importers, in the order of the help.
+pub const IMPORTERS: &[Importer] = &[
+    Importer::run("lmbench", "lines that lmbench's lat_* programs print", lmbench::parse),
+    Importer::run("perf-bench", "output of 'perf bench syscall'", perf_bench::parse),
+    Importer::run("libmicro", "output of libMicro's bench or of its programs", libmicro::parse),
+    Importer::run("google-benchmark", "JSON of Google Benchmark (--benchmark_format=json)", google_benchmark::parse),
+    Importer::profile("strace", "table of 'strace -c', or log of 'strace -f -T -ttt' (a profile)", strace::read),
+    Importer::profile("perf-trace", "output of 'perf trace -s' or of 'perf trace' (a profile)", perf_trace::read),
 ];
 
-impl Kind {
-    /// The kind of that name.
-    pub fn find(name: &str) -> Option<&'static Kind> {
-        KINDS.iter().find(|kind| kind.name == name)
+impl Importer {
+    const fn run(name: &'static str, what: &'static str, read: fn(&str) -> Result<Imported, Malformed>) -> Importer {
+        Importer { name, what, read: Read::Run(read) }
     }
 
-    /// What `text` holds, as a run. `from` tells where it comes from, e.g. a file's name.
+    const fn profile(name: &'static str, what: &'static str, read: fn(&str) -> Result<Profile, Malformed>) -> Importer {
+        Importer { name, what, read: Read::Profile(read) }
+    }
+
+    /// The importer of that name.
+    pub fn find(name: &str) -> Option<&'static Importer> {
+        IMPORTERS.iter().find(|importer| importer.name == name)
+    }
+
+    /// Whether it reads a tracer's output, which gives a profile.
+    pub fn is_trace(&self) -> bool {
+        matches!(self.read, Read::Profile(_))
+    }
+
+    /// The run or profile in `text`, which comes from `from`, e.g. a file's name.
     ///
     /// # Errors
-    /// The first line that is not as the program prints it; or that there is no figure at all.
-    pub fn import(&self, text: &str, from: &str) -> Result<Run, Malformed> {
-        let imported = (self.parse)(text)?;
-        let unknown = || format!("not stated by {}", imported.program);
-        Ok(Run {
-            tool: crate::model::Tool {
-                compiler: imported.compiler.clone().unwrap_or_else(unknown),
-                ..crate::session::tool()
-            },
-            host: imported.host,
-            started_unix_s: 0,
-            seed: 0,
-            budget_s: 0.0,
-            precision_percent: 0.0,
-            elapsed_s: 0.0,
-            complete: true,
-            records: imported.records,
-            warnings: imported.warnings,
-            source: Some(Source { title: format!("{}, from {from}", imported.program), note: imported.note.into() }),
-            study: None,
+    /// The first line that the program does not print; or that there is no result or call at all.
+    pub fn import(&self, text: &str, from: &str) -> Result<Stored, Malformed> {
+        Ok(match self.read {
+            Read::Run(read) => Stored::Run(Box::new(run(read(text)?, from))),
+            Read::Profile(read) => {
+                let mut profile = read(text)?;
+                let note = profile.source.map_or_else(String::new, |source| source.note);
+                profile.tool = Some(tool());
+                profile.source = Some(Source { title: format!("{}, from {from}", profile.tracer.kind), note });
+                Stored::Profile(Box::new(profile))
+            }
         })
+    }
+}
+
+fn run(imported: Imported, from: &str) -> Run {
+    let compiler = imported.compiler.unwrap_or_else(|| format!("not stated by {}", imported.program));
+    Run {
+        tool: Tool { compiler, ..tool() },
+        host: imported.host,
+        started_unix_s: 0,
+        seed: 0,
+        budget_s: 0.0,
+        precision_percent: 0.0,
+        elapsed_s: 0.0,
+        complete: true,
+        records: imported.records,
+        warnings: imported.warnings,
+        source: Some(Source { title: format!("{}, from {from}", imported.program), note: imported.note.into() }),
+        study: None,
     }
 }
 
@@ -90,7 +118,10 @@ mod tests {
     ];
 
     fn import(kind: &str, text: &str) -> Result<Run, Malformed> {
-        Kind::find(kind).unwrap().import(text, "a file")
+        match Importer::find(kind).unwrap().import(text, "a file")? {
+            Stored::Run(run) => Ok(*run),
+            Stored::Profile(_) => panic!("{kind} gives a profile"),
+        }
     }
 
     /// The whole has what its beginning has: nothing that was cut off becomes another figure.
@@ -134,7 +165,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_borne(which in 0..4usize, text in any::<String>()) {
+        fn no_text_panics(which in 0..4usize, text in any::<String>()) {
             let _ = import(SAMPLES[which].0, &text);
         }
     }
@@ -152,7 +183,7 @@ mod tests {
     fn messages_are_one_short_line() {
         let error = Malformed::at(3, "a number of microseconds", &format!("\t\u{1b}{}", "x".repeat(100)));
         let text = error.to_string();
-        assert!(text.starts_with("line 3: expected a number of microseconds, found ' \u{fffd}x"), "{text}");
+        assert!(text.starts_with("line 3: expected a number of microseconds, found '\u{fffd}x"), "{text}");
         assert!(text.ends_with("x...'") && text.len() < 150, "{text}");
     }
 }

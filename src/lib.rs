@@ -1,31 +1,31 @@
-//! What each system call really costs on this machine, with proof that it entered the kernel.
+//! Measures what each system call costs on this machine, and proves that it entered the kernel.
 //!
-//! Data flows one way; the modules stand in its order:
+//! Data flows one way, in the order of this list; ARCHITECTURE.md has the rules.
 //!
-//! - [`cli`]: one file a command: flags to config to `run(config, out)`
+//! - [`cli`]: one file per command: flags to configuration to `run(config, out)`
 //! - [`session`]: one measurement, from the plan to a `Run`
 //! - [`plan`]: patterns, parameters and studies to cases
-//! - [`engine`]: all sampling policy: calibrate, rounds, stop rule
-//! - [`runner`]: probe processes and their protocol, the run's directory
-//! - [`proof`]: kernel entries per iteration, counted in a pass of their own
-//! - [`explain`]: what really ran: the code of one iteration, disassembled, and a verdict
-//! - [`split`]: samples of user and system mode, in a pass of their own
-//! - [`trace`]: a command to a profile: counts of its system calls by class, by one of three tracers
-//! - [`kernel`]: the only place that talks to ptrace, perf and CPU affinity, and reads the host's facts
-//! - [`model`]: plain data that all of them speak
-//! - [`clean`]: pure: text from outside made harmless for those who read it, one function a format
-//! - [`store`]: result files, read and written
-//! - [`mod@import`]: pure: what other benchmark programs printed, to a `Run`
+//! - [`engine`]: the sampling policy: calibration, rounds, stop rule
+//! - [`runner`]: probe processes, their protocol and the run's directory
+//! - [`proof`]: kernel entries per iteration, counted in a separate pass
+//! - [`split`]: samples of user and system mode, in a separate pass
+//! - [`explain`]: the instructions of one iteration, disassembled, and a verdict on who answered
+//! - [`trace`]: a command's system calls by class, as a profile, by one of several tracers
+//! - [`kernel`]: the only code that calls ptrace, perf, bpf and CPU affinity, or reads facts about the host
+//! - [`model`]: plain data that everything else uses
+//! - [`clean`]: pure: makes text from outside safe for output, one function per format
+//! - [`store`]: result files and profiles, read and written
+//! - [`mod@import`]: pure: output of other programs, to a `Run` or a profile
 //! - [`stats`]: pure: medians, intervals, ratios
-//! - [`mod@derive`]: pure: rows made of two others, by round
-//! - [`summary`]: pure: a run in figures, with warnings
-//! - [`fit`]: pure: cost as a function of a parameter, and where one strategy overtakes another
+//! - [`mod@derive`]: pure: rows made of two others, round by round
+//! - [`summary`]: pure: a run as results with warnings
+//! - [`fit`]: pure: cost as a line over a parameter, and crossovers
 //! - [`mod@compare`]: pure: several runs side by side, and one machine over time
-//! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, here and elsewhere, with a range
-//! - [`doctor`]: pure: what of a host spoils measuring, and what to do
-//! - [`report`]: tables to text, Markdown, CSV, JSON; figures to SVG and pages; lines and matrix as Perl has them
+//! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, with an interval
+//! - [`doctor`]: pure: what disturbs measurements on this host, and what to do about it
+//! - [`report`]: tables and figures in all formats
 #![deny(unsafe_code)]
-// A print that fails panics. Results go to the writer that a command was given, all else through `cli::messages`.
+// A failing print panics. Results go to the writer that a command gets, everything else through `cli::messages`.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod attribute;

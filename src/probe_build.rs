@@ -1,15 +1,17 @@
-// How the probe and the programs beside it are built: shared by build.rs, for the native environment, and by
-// src/runner/environment.rs, for the others. No dependency; plain lists of arguments.
+// How to build the probe and its companion programs. Shared by build.rs (the native environment) and
+// src/runner/environment.rs (all others), hence without dependencies: plain lists of arguments.
 
-/// One program: the C compiler's arguments but for the environment's own flags, which stand in front of them.
+/// One program, with the C compiler's arguments that follow the environment's own flags.
 pub struct Program {
+    /// Its file name.
     pub name: &'static str,
+    /// Sources and flags, without `-o`.
     pub arguments: Vec<String>,
-    /// Whether the probe is of use without it.
+    /// Whether the probe works without it.
     pub optional: bool,
 }
 
-/// The programs of an environment. `sources` are the probe's C files, `probe` its source folder, `out` where the programs go.
+/// The programs of an environment, from the probe's C files `sources` in the folder `probe`, to the folder `out`.
 pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> Vec<Program> {
     let cross = format!("{probe}/extra/cross.c");
     let tiny = format!("{probe}/extra/tiny.c");
@@ -17,7 +19,7 @@ pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> 
     let mut main = words("-std=c11 -O2 -Wall");
     main.extend(sources.iter().cloned());
     if is_static {
-        // One file is the whole probe: what was a call through the linkage table is a direct one.
+        // Linked into the probe: calls that go through the PLT elsewhere are direct here.
         main.push(cross.clone());
     } else {
         main.extend([format!("-L{out}"), "-lsyscost_cross".into(), "-Wl,-rpath,$ORIGIN".into()]);

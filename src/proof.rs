@@ -1,8 +1,8 @@
-//! Proof of kernel entries: an untimed pass runs each case under ptrace for two different n and takes the difference
-//! per iteration, so that start-up, protocol and clean-up cancel exactly. Called by the `run` and `explain` commands.
+//! Proof of kernel entries: an untimed pass runs each case under ptrace with two different n and takes the difference per
+//! iteration, so that start-up, protocol and clean-up cancel exactly. Called by `session` and `explain`.
 
 use crate::kernel::process::kill_group;
-use crate::kernel::ptrace::{Counts, Tracer};
+use crate::kernel::ptrace::{Counts, EntryCounter};
 use crate::model::{Count, Entries, EntriesStatus, Failure, FailureKind, Planned};
 use crate::runner::{Child, Interrupt, Workers};
 use indexmap::IndexMap;
@@ -12,40 +12,43 @@ use std::time::{Duration, Instant};
 /// What the pass found for one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
+    /// Kernel entries per iteration; `None` if they were not counted.
     pub entries: Option<Entries>,
+    /// Whether they were counted, or why not.
     pub status: EntriesStatus,
-    /// Said where the entries are not those that the operation declares.
+    /// Set if the entries differ from those that the operation declares.
     pub warning: Option<String>,
 }
 
 impl Proof {
-    /// No pass was made, and why.
+    /// No pass was made, for this reason.
     pub fn none(reason: &str) -> Proof {
         Proof { entries: None, status: EntriesStatus::Unverified(reason.to_string()), warning: None }
     }
 }
 
-/// Bounds of how many iterations more the larger request has: a power of two, so that fractions such as 1/4096 are exact.
+/// Bounds of the additional iterations in the larger request: powers of two, so that fractions such as 1/4096 are exact.
 const LEAST: u64 = 8;
 const MOST: u64 = 1 << 16;
-/// What differs from its declaration is counted afresh: a difference that is the operation's own comes back, one by a
-/// partner that was late (the machine was busy) does not.
+/// Entries that differ from the declaration are counted again: a real difference comes back, one caused by a partner that
+/// was late (on a busy machine) does not.
 const RECOUNTS: usize = 2;
-/// Time that a request under ptrace may take.
+/// Target duration of a request under ptrace.
 const REQUEST: Duration = Duration::from_millis(20);
-/// Languages have threads and collectors of their own: of many iterations more, fewer calls than this are theirs.
+/// Runtime threads and the garbage collector make background calls: differences below this count are ignored if the larger
+/// request has at least `MANY` more iterations.
 const BACKGROUND: i64 = 3;
 const MANY: u64 = 256;
-/// Pairs of requests until two in a row agree.
+/// Most pairs of requests until two in a row agree.
 const PAIRS: usize = 6;
 
-/// Counts what one iteration of a case enters.
+/// Counts the kernel entries of one iteration of a case.
 ///
-/// Tracer and tracees share the measuring CPU: handing over on one CPU takes a microsecond or two, waking another that
-/// is idle takes tens of them in a virtual machine.
+/// Tracer and tracees share the measuring CPU: switching on one CPU takes a microsecond or two, waking an idle one takes
+/// tens of microseconds in a virtual machine.
 ///
 /// # Errors
-/// The case's own failure. A tracer that is refused is no failure: the proof says so.
+/// The case's own failure. If ptrace is refused, that is not a failure: the proof says so.
 pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     workers.placement.on_measuring_cpu(|| {
         let mut proof = count(workers, planned)?;
@@ -62,7 +65,7 @@ pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
 fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let child = workers.start(&planned.case, 0)?;
     let watchdog = Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt);
-    let tracer = match Tracer::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
+    let tracer = match EntryCounter::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
@@ -77,10 +80,10 @@ fn ended(errno: &dyn std::fmt::Display) -> Failure {
 }
 
 struct Pass {
-    /// Dropped before the child is: it must not kill a group whose leader has been reaped.
+    /// Dropped before the child, so that it cannot kill a group whose leader has been reaped.
     watchdog: Watchdog,
     child: Child,
-    tracer: Tracer,
+    tracer: EntryCounter,
     timeout: Duration,
     /// Calls that are fewer than this in the difference of two requests are not the case's own.
     fewest: i64,
@@ -145,20 +148,20 @@ impl Pass {
 }
 
 impl Drop for Pass {
-    /// Lets the probe tear down and exit, traced to its end.
+    /// Lets the probe tear down and exit while still traced.
     fn drop(&mut self) {
         self.child.end_input();
         while self.tracer.until_reply().is_ok() {}
     }
 }
 
-/// Iterations of the smaller request: as many digits as the larger has, because a language that reads its input by the
+/// Iterations of the smaller request: with as many digits as the larger, because a language that reads its input byte by
 /// byte makes a system call for each digit.
 fn base(more: u64) -> u64 {
     10u64.pow(more.ilog10())
 }
 
-/// Iterations in which every declared fraction comes up at least once: 4096 for x1/4096.
+/// Iterations in which every declared fraction occurs at least once: 4096 for x1/4096.
 fn finest(planned: &Planned) -> u64 {
     let declared = planned.enters.iter().chain([&planned.prepares]).flat_map(|declared| &declared.0);
     let periods = declared.map(|expected| match expected.count {
@@ -184,7 +187,7 @@ fn medians(seen: &[IndexMap<String, i64>]) -> IndexMap<String, i64> {
     names.map(|name| (name.clone(), median(name).max(0))).collect()
 }
 
-/// Takes the declared preparation off the total and holds the rest against the declaration.
+/// Subtracts the declared preparation from the total and compares the rest with the declaration.
 fn judge(total: Entries, planned: &Planned) -> Proof {
     let params = planned.case.effective_params();
     let prepared = planned.prepares.exact_counts(&params);
@@ -197,12 +200,12 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
     Proof { entries: Some(timed), status: EntriesStatus::Verified, warning }
 }
 
-/// Ends a traced probe that hangs or whose run is interrupted, so that waiting for its stops ends too. It must be dropped
-/// before the probe is reaped, whose number may be another's then.
+/// Kills a traced probe that hangs or whose run is interrupted, which also ends the wait for its stops. It must be dropped
+/// before the probe is reaped: the PID may be reused after that.
 pub(crate) struct Watchdog {
-    /// Why it ended the probe, where it did.
+    /// Why it killed the probe, if it did.
     reason: Arc<OnceLock<Failure>>,
-    /// Dropped to end the watch.
+    /// Dropped to stop the thread.
     done: Option<mpsc::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -217,7 +220,7 @@ impl Watchdog {
         let watch = move || {
             while waiting.recv_timeout(Duration::from_millis(50)) == Err(mpsc::RecvTimeoutError::Timeout) {
                 if interrupt.is_set() || Instant::now() > deadline {
-                    said.get_or_init(|| if interrupt.is_set() { interrupted() } else { hangs(timeout) });
+                    said.get_or_init(|| if interrupt.is_set() { Failure::interrupted() } else { hangs(timeout) });
                     return kill_group(group);
                 }
             }
@@ -230,14 +233,9 @@ impl Watchdog {
     }
 }
 
-fn interrupted() -> Failure {
-    Failure::new(FailureKind::Interrupted, "the run was interrupted")
-}
-
 fn hangs(timeout: Duration) -> Failure {
     let seconds = timeout.as_secs_f64();
-    let text =
-        format!("no end of counting its entries within {seconds:.0} s: ended (a larger --timeout gives it more)");
+    let text = format!("counting its kernel entries took longer than {seconds:.0} s: stopped (--timeout allows more)");
     Failure::new(FailureKind::Timeout, text)
 }
 

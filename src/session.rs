@@ -1,6 +1,5 @@
-//! One measurement from the machine's side: directory, CPUs, signals, catalogue; then untimed passes and the engine, to
-//! a `Run`.
-//! The commands that measure call it; it prints nothing.
+//! One measurement from start to end: the run's directory, CPUs, signals and the catalogue; then the untimed passes and the
+//! engine, which give a `Run`. Called by the commands that measure; it prints nothing.
 
 mod company;
 mod launch;
@@ -11,8 +10,7 @@ use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
-    Tool,
+    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS, Tool,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
@@ -23,24 +21,28 @@ use company::Company;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What the user decides.
+/// What the user chooses for a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wishes {
+pub struct RunOptions {
+    /// The CPU to measure on.
     pub cpu: Wanted,
-    /// Wall time for measuring; by the number of cases where it is not given.
+    /// Wall time for measuring; if not given, it depends on the number of cases.
     pub budget: Option<Duration>,
-    /// Wall time for each case, baselines included, all of which is spent; takes the place of `budget`.
+    /// Wall time for each case, baselines included, all of which is spent; replaces `budget`.
     pub per_case: Option<Duration>,
+    /// Target half-width of every interval, in percent of its median.
     pub precision_percent: f64,
+    /// Seed of all random orders; if not given, the clock.
     pub seed: Option<u64>,
+    /// How long a worker may take for one request.
     pub timeout: Duration,
-    /// Whether kernel entries are counted.
+    /// Whether to count kernel entries.
     pub verify: bool,
 }
 
-impl Default for Wishes {
-    fn default() -> Wishes {
-        Wishes {
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
             cpu: Wanted::Best,
             budget: None,
             per_case: None,
@@ -52,50 +54,53 @@ impl Default for Wishes {
     }
 }
 
-/// Told how far the work has come.
+/// Receives progress.
 pub trait Watch {
-    /// A stage of the work begins.
+    /// A stage begins.
     fn stage(&self, stage: Stage);
-    /// `share` from 0 to 1 of the stage, and what is being done.
+    /// Progress within the stage: `share` from 0 to 1, and what is being done.
     fn at(&self, share: f64, doing: &str);
 }
 
+/// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Kernel entries are counted and modes sampled.
+    /// Counting kernel entries and sampling modes.
     Proving,
+    /// Measuring times.
     Measuring,
 }
 
-/// A machine ready to measure.
+/// A measurement that is ready to start.
 pub struct Session {
+    /// The probe's operations.
     pub catalogue: Vec<Operation>,
-    wishes: Wishes,
-    /// What the run keeps of the study that it is for.
+    /// The study that the run is for, as far as its file keeps it.
     pub study: Option<StudyView>,
+    options: RunOptions,
     workers: Workers,
     interrupt: Interrupt,
     host: Host,
     steal: Option<StealClock>,
 }
 
-/// Time that each case gets unless the user decides, and the bounds of their sum.
+/// Default time per case, and the bounds of the sum over all cases.
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
-/// Wall time for each second of samples in long slots: launches, cold batches and the way to the worker and back.
-const BESIDE_SAMPLES: f64 = 1.25;
 const MOST_BUDGET: Duration = Duration::from_secs(100);
+/// Wall time per second of samples in long slots: the rest goes to launches, cold batches and requests.
+const BESIDE_SAMPLES: f64 = 1.25;
 
 impl Session {
-    /// Makes the run's directory, chooses CPUs and takes over ^C and SIGTERM.
+    /// Creates the run's directory, chooses CPUs and handles ^C, SIGTERM and SIGHUP.
     ///
     /// # Errors
-    /// When one of these is refused; the message says which.
-    pub fn open(wishes: Wishes) -> Result<Session> {
+    /// If one of these fails; the message says which.
+    pub fn open(options: RunOptions) -> Result<Session> {
         let sources = Sources::default();
-        // Before this process moves to the driver's CPUs: the facts hold what it was allowed at first.
+        // Before this process moves to the driver's CPUs, so that the facts hold the original affinity.
         let mut host = host::facts(&sources, None);
-        let placement = Placement::choose(wishes.cpu)?;
+        let placement = Placement::choose(options.cpu)?;
         let directory = RunDirectory::create()?;
         host.file_system = host::file_system(directory.path());
         let catalogue = read_catalogue(&directory.probe())?;
@@ -104,16 +109,16 @@ impl Session {
             signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
         }
         let steal = StealClock::start(&sources, placement.measuring);
-        let workers = Workers::new(directory, placement, interrupt.clone(), wishes.timeout);
-        Ok(Session { catalogue, study: None, wishes, workers, interrupt, host, steal })
+        let workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
+        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal })
     }
 
-    /// How workers are started, for those who look at them by other means than time.
+    /// Starts workers, for callers that examine them other than by time.
     pub fn workers(&self) -> &Workers {
         &self.workers
     }
 
-    /// Whether this process may have as many workers at once as `planned` needs; asked before anything is started.
+    /// Checks, before anything is started, that limits allow as many workers at once as `planned` needs.
     ///
     /// # Errors
     /// Which limit is too low, and what to do.
@@ -125,10 +130,10 @@ impl Session {
         Limits::here(&Sources::default()).check(&needs)
     }
 
-    /// Whether there is room for what snippets work on; asked before anything is made.
+    /// Checks, before anything is written, that there is room for the fixtures.
     ///
     /// # Errors
-    /// How much is missing.
+    /// How much they need and how much is free.
     pub fn check_room(&self, fixtures: &[Fixture]) -> Result<()> {
         if fixtures.is_empty() {
             return Ok(());
@@ -137,10 +142,10 @@ impl Session {
         host::room(&directory).map_or(Ok(()), |room| runner::check_room(fixtures, &directory, &room))
     }
 
-    /// Makes what snippets work on. An interrupt ends that, and then the run.
+    /// Creates the fixtures that snippets work on. An interrupt stops that, and then the run.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If one cannot be written.
     pub fn make_fixtures(&self, fixtures: &[Fixture]) -> Result<()> {
         if fixtures.is_empty() {
             return Ok(());
@@ -150,7 +155,7 @@ impl Session {
         each.try_for_each(|fixture| fixture.make(&directory, &self.interrupt))
     }
 
-    /// What a probe says of itself and of the clock.
+    /// What a probe reports about itself and the clock.
     ///
     /// # Errors
     /// Why it did not start.
@@ -158,11 +163,10 @@ impl Session {
         Ok(self.workers.start_ready(&Case::native("call.empty_loop"), 0)?.1)
     }
 
-    /// Counts the kernel entries of `planned` and samples their modes, then measures what works. What there is is
-    /// written to `out` after each look, so that nothing is lost when the run is interrupted or killed.
+    /// Counts the kernel entries of `planned` and samples their modes, then measures the cases that work. Intermediate
+    /// results are written to `out` after each look, so that an interrupted or killed run keeps what it has.
     ///
-    /// The second half is why `out` could not be written at the end. The run is there all the same: what was measured
-    /// for minutes can still be shown.
+    /// Returns the run even if `out` could not be written at the end (the second value says why): it can still be shown.
     pub fn measure(
         mut self,
         planned: Vec<Planned>,
@@ -174,12 +178,11 @@ impl Session {
         let sound: Vec<Planned> =
             planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
-        let frame = Frame { planned: &planned, passes: &passes, run: self.empty_run(&config) };
-        self.workers.make_room(sound.len() as u64);
-        watch.stage(Stage::Measuring);
         let mut recorder = Recorder {
+            run: self.empty_run(&config),
+            planned: &planned,
+            passes: &passes,
             steal: self.steal,
-            frame,
             out,
             watch,
             interrupt: &self.interrupt,
@@ -187,9 +190,11 @@ impl Session {
             company,
             began: Instant::now(),
         };
+        self.workers.make_room(sound.len() as u64);
+        watch.stage(Stage::Measuring);
         let clock = Wall(Instant::now());
-        // No interval is as narrow as 0: then all of the budget is spent.
-        let target = if self.wishes.per_case.is_some() { 0.0 } else { config.precision_percent };
+        // No interval is as narrow as 0, so all of the budget is spent.
+        let target = if self.options.per_case.is_some() { 0.0 } else { config.precision_percent };
         let config = Config { precision_percent: target, ..config };
         let measured = engine::measure(&sound, &mut self.workers, &clock, &config, &mut recorder);
         recorder.finish(&measured)
@@ -198,13 +203,13 @@ impl Session {
     fn config(&self, cases: usize) -> Config {
         let cases = u32::try_from(cases).unwrap_or(u32::MAX);
         let by_cases = (BUDGET_PER_CASE * cases).clamp(LEAST_BUDGET, MOST_BUDGET);
-        let per_case = self.wishes.per_case.map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
-        let wanted = per_case.or(self.wishes.budget);
+        let per_case = self.options.per_case.map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
+        let wanted = per_case.or(self.options.budget);
         Config {
             budget: wanted.unwrap_or(by_cases),
-            precision_percent: self.wishes.precision_percent,
-            seed: self.wishes.seed.unwrap_or_else(seed_by_clock),
-            timeout: self.wishes.timeout,
+            precision_percent: self.options.precision_percent,
+            seed: self.options.seed.unwrap_or_else(seed_by_clock),
+            timeout: self.options.timeout,
             slots: if per_case.is_some() { Slots::LONG } else { Slots::SHORT },
         }
     }
@@ -218,14 +223,14 @@ impl Session {
         planned.iter().enumerate().map(pass_one).collect()
     }
 
-    /// The mode is sampled even with --no-verify: no tracer is needed for it, and the table shows it.
+    /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
     fn pass_one(&self, planned: &Planned) -> Result<Passes, Failure> {
         if self.interrupt.is_set() {
-            return Err(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
+            return Err(Failure::interrupted());
         }
         self.workers.prepare(&planned.case)?;
         let alone = Planned { case: planned.case.alone(), ..planned.clone() };
-        let proof = match self.wishes.verify {
+        let proof = match self.options.verify {
             true => prove(&self.workers, &alone)?,
             false => Proof::none("not counted, as asked (--no-verify)"),
         };
@@ -257,7 +262,7 @@ impl Session {
     }
 }
 
-/// This program, as result files name it.
+/// This program, as written to result files.
 pub fn tool() -> Tool {
     Tool {
         name: env!("CARGO_PKG_NAME").to_string(),
@@ -284,33 +289,13 @@ struct Passes {
     mode_samples: Option<ModeSamples>,
 }
 
-/// The run but for what the engine adds.
-struct Frame<'a> {
-    planned: &'a [Planned],
-    passes: &'a [Result<Passes, Failure>],
-    run: Run,
-}
-
-impl Frame<'_> {
-    /// The run with `measured`, which has one element for each case whose passes did not fail.
-    fn filled(&self, measured: &[Measured], elapsed: Duration) -> Run {
-        let mut run = self.run.clone();
-        run.elapsed_s = elapsed.as_secs_f64();
-        let mut measured = measured.iter();
-        run.records =
-            self.planned.iter().zip(self.passes).map(|(p, passes)| record(p, passes, &mut measured)).collect();
-        run
-    }
-}
-
 fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
-    let interrupted = || Failure::new(FailureKind::Interrupted, "the run was interrupted");
     let mut warm_up = None;
     let (outcome, proof, mode_samples) = match passes {
         Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed"), None),
         Ok(passes) => {
             let measured = measured.next();
-            let outcome = measured.map_or_else(|| Outcome::Failed(interrupted()), |m| m.outcome.clone());
+            let outcome = measured.map_or_else(|| Outcome::Failed(Failure::interrupted()), |m| m.outcome.clone());
             warm_up = measured.and_then(|m| m.facts.number("warmed_ms"));
             (outcome, passes.proof.clone(), passes.mode_samples)
         }
@@ -329,9 +314,12 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
     }
 }
 
-/// Watches the engine: passes progress on and keeps the result file up to date.
+/// Observes the engine: passes progress on and keeps the result file up to date.
 struct Recorder<'a> {
-    frame: Frame<'a>,
+    planned: &'a [Planned],
+    passes: &'a [Result<Passes, Failure>],
+    /// The run without records.
+    run: Run,
     out: Option<&'a Path>,
     watch: &'a dyn Watch,
     interrupt: &'a Interrupt,
@@ -348,11 +336,15 @@ impl Recorder<'_> {
         written.map_err(|error| if self.looked { error.after_a_look() } else { error })
     }
 
-    /// The run as far as it has come.
+    /// The run so far; `measured` has one element for each case whose passes did not fail.
     fn run(&mut self, measured: &[Measured]) -> Run {
         self.company.look(&Sources::default());
-        let mut run = self.frame.filled(measured, self.began.elapsed());
+        let mut run = self.run.clone();
+        run.elapsed_s = self.began.elapsed().as_secs_f64();
         run.warnings.extend(self.company.warnings());
+        let mut measured = measured.iter();
+        run.records =
+            self.planned.iter().zip(self.passes).map(|(p, passes)| record(p, passes, &mut measured)).collect();
         run
     }
 
@@ -373,7 +365,7 @@ impl Observer for Recorder<'_> {
 
     fn results(&mut self, measured: &[Measured]) {
         let run = self.run(measured);
-        // What cannot be written now may be at the end; that decides.
+        // A failed write here is no error: the one at the end decides.
         self.looked |= self.write(&run).is_ok();
     }
 
@@ -382,7 +374,7 @@ impl Observer for Recorder<'_> {
     }
 }
 
-/// What probes say of the machine: libc, and the clock's cost and step (medians over all of them).
+/// Adds what probes report about the machine: libc, and the clock's cost and step in nanoseconds (medians over all probes).
 pub fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
     let numbers = |name: &str| crate::stats::median(facts.clone().filter_map(|f| f.number(name)).collect());
     host.clock_cost_ns = numbers("clock_cost_ns");

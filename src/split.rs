@@ -1,17 +1,17 @@
-//! Samples of the mode: an untimed pass lets a timer interrupt each case in a fresh probe and counts the modes it was
-//! in. How that is done, and what could bias it, is told in `probe/sampler.c`. Called by the session, beside the proof;
-//! what the counts say is `stats::user_share`'s.
+//! Samples of user and system mode: an untimed pass lets a timer interrupt each case in a fresh probe and counts the mode
+//! that it was in. `probe/sampler.c` says how, and what could bias it. Called by `session`; `stats::user_share` turns the
+//! counts into a share.
 
 use crate::model::{Failure, ModeSamples, Planned};
 use crate::runner::Workers;
 use std::time::Duration;
 
-/// CPU time that the pass spends on a case: some hundred samples, so that a share is known to two points or better.
+/// CPU time per case: a few hundred samples, enough to know a share to two percentage points.
 const TIME: Duration = Duration::from_millis(33);
 
-/// Samples user and system mode; `None` where that cannot be done: it is a snippet, the operation uses several threads or processes or
-/// enters the kernel by faults, it sleeps, the probe has no sampler for this machine, or the pass failed. A failure is
-/// no more than that, since proof and measurement meet it again if it is the operation's own.
+/// Samples user and system mode. `None` for a snippet, for an operation that uses several threads or processes, enters the
+/// kernel by faults, or sleeps, if the probe has no sampler for this machine, and if the pass failed. The failure is not
+/// reported: if it is the operation's own, proof and measurement fail too.
 pub fn split(workers: &Workers, planned: &Planned) -> Option<ModeSamples> {
     let samples = can_be_sampled(planned).then(|| sample(workers, planned).ok())??;
     (samples.user + samples.system > 0).then_some(samples)

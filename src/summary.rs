@@ -7,17 +7,20 @@ pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
-    self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome, REFERENCE,
-    Record, Role, Run, SPIN, StudyView,
+    self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
+    REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use crate::stats::{self, Estimate, Interval, UserShare};
+use crate::stats::{self, Estimate, Interval, Ranged, UserShare};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The results of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// What was asked for, in the order of the run.
+    #[serde(rename = "records")]
     pub rows: Vec<Row>,
     /// What every run measures, whether it was asked for or not.
     pub baselines: Vec<Row>,
@@ -30,26 +33,33 @@ pub struct Summary {
 }
 
 /// The result of one record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
+    #[serde(flatten)]
     pub case: Case,
+    #[serde(flatten, with = "OrError::<RowCost, Failure>")]
     pub figure: Result<RowCost, Failure>,
     pub entries: Option<Entries>,
+    #[serde(flatten)]
     pub entries_status: EntriesStatus,
     pub warnings: Vec<Warning>,
 }
 
 /// The cost of a case.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RowCost {
+    #[serde(rename = "median_ns")]
     pub median: Nanos,
     /// The smallest sample; `None` for a published result.
+    #[serde(rename = "best_ns")]
     pub best: Option<Nanos>,
     /// Interval of the median; `None` with too few time blocks, and for a published result.
+    #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
     /// Batches used; 0 for a published result.
     pub samples: usize,
     /// Median minus that of the empty loop; `None` without one. Never clamped.
+    #[serde(rename = "net_ns")]
     pub net: Option<Nanos>,
     /// Median in units of the empty function call's; `None` without one.
     pub times_empty_call: Option<f64>,
@@ -58,6 +68,11 @@ pub struct RowCost {
 }
 
 impl RowCost {
+    /// The median and its interval, in nanoseconds.
+    pub fn value(&self) -> Ranged {
+        Ranged { value: self.median.0, low_high: self.interval.map(|i| (i.low, i.high)) }
+    }
+
     /// Half the interval's width in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
@@ -68,7 +83,7 @@ impl RowCost {
 pub fn summarize(run: &Run) -> Summary {
     let (range, change) = steady_range(run);
     let derived = derive(run, &range);
-    let recorded = run.warnings.iter().cloned().map(RunWarning::Recorded);
+    let recorded = run.warnings.iter().cloned().map(|text| RunWarning::Recorded { text });
     let more_derived = (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let yardsticks = Yardsticks::of(run, range);
     let row = |record: &Record| row(record, &yardsticks);
@@ -147,7 +162,7 @@ pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
 }
 
 fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
-    let mut warnings: Vec<Warning> = record.warnings.iter().cloned().map(Warning::Recorded).collect();
+    let mut warnings: Vec<Warning> = record.warnings.iter().cloned().map(|text| Warning::Recorded { text }).collect();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
         Outcome::Measured(measurement) => figure(record, measurement, yardsticks, &mut warnings),

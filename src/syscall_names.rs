@@ -2,16 +2,16 @@
 
 use syscalls::{aarch64, arm, riscv64, x86, x86_64};
 
-/// An architecture whose system calls have names here.
+/// An architecture whose system calls are named here.
 struct Architecture {
     /// The kernel's AUDIT_ARCH_* number (linux/audit.h).
     audit: u32,
-    /// What it is called behind a call's name.
+    /// The suffix of a foreign call's name.
     label: &'static str,
     name_of: fn(usize) -> Option<&'static str>,
 }
 
-/// One row an architecture; sources: linux/audit.h, and the tables of the `syscalls` crate.
+/// One row per architecture; sources: linux/audit.h, and the tables of the `syscalls` crate.
 const ARCHITECTURES: &[Architecture] = &[
     Architecture { audit: 0xC000_003E, label: "x86_64", name_of: |n| x86_64::Sysno::new(n).map(|s| s.name()) },
     Architecture { audit: 0x4000_0003, label: "i386", name_of: |n| x86::Sysno::new(n).map(|s| s.name()) },
@@ -21,11 +21,11 @@ const ARCHITECTURES: &[Architecture] = &[
 ];
 
 const X86_64: u32 = 0xC000_003E;
-/// Marks the numbers of x32, which enters by the gate of x86_64 (asm/unistd.h, __X32_SYSCALL_BIT).
+/// Marks the numbers of x32, which uses the gate of x86_64 (asm/unistd.h, __X32_SYSCALL_BIT).
 const X32: u64 = 0x4000_0000;
 
-/// The name of call `number` made by the gate of `audit`; where that is not the process's `own` architecture, the name
-/// of the gate stands behind it: `getpid(i386)`. A number without a name is `syscall(number)`.
+/// The name of call `number` made through the gate of `audit`; if that is not the process's `own` architecture, followed by
+/// the name of the gate: `getpid(i386)`. A number without a name is `syscall(number)`.
 pub fn name(audit: u32, number: u64, own: u32) -> String {
     if audit == X86_64 && number & X32 != 0 && number != u64::MAX {
         return format!("{}(x32)", name(audit, number & !X32, audit));
@@ -40,7 +40,7 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
     }
 }
 
-/// What the architecture of `audit` is called, where it is not the one that this program was built for.
+/// The name of the architecture of `audit`; `None` if it is the one that this program was built for.
 pub fn foreign(audit: u32) -> Option<&'static str> {
     let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;
     (label != std::env::consts::ARCH).then_some(label)

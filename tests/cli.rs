@@ -1,6 +1,6 @@
 //! The command line as its users meet it: what is printed, in which format, and with which exit status.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt and schema/summary-1.json; read the
+//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt and schema/summary-2.json; read the
 //! difference before it is kept. tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
 
 mod common;
@@ -293,8 +293,8 @@ fn a_case_that_fails_is_a_row_and_exit_status_3() {
     let document = json(&REAL.output);
     let records = document["records"].as_array().unwrap();
     assert_eq!(records.len(), 2);
-    assert!(records[0]["median"].as_f64().is_some_and(|median| median > 0.0), "{document:#}");
-    assert_eq!(records[1]["median"], Value::Null);
+    assert!(records[0]["median_ns"].as_f64().is_some_and(|median| median > 0.0), "{document:#}");
+    assert_eq!(records[1]["median_ns"], Value::Null);
     assert_eq!(records[1]["params"]["entries"], 5000);
     assert!(records[1]["error"]["message"].as_str().unwrap().contains("EINVAL"), "{document:#}");
 }
@@ -330,16 +330,27 @@ fn expect_valid(schema: &str, text: &str) {
 
 #[test]
 fn documents_are_valid_by_their_schemas() {
-    expect_valid("summary-1.json", &stdout(&REAL.output));
-    expect_valid("summary-1.json", &printed("80", &["show", &kept(), "--format", "json"]));
+    expect_valid("summary-2.json", &stdout(&REAL.output));
+    expect_valid("summary-2.json", &printed("80", &["show", &kept(), "--format", "json"]));
+    let documents: [(&str, &[&str]); 4] = [
+        ("list", &["list"]),
+        ("languages", &["list", "--languages"]),
+        ("studies", &["list", "--studies"]),
+        ("doctor", &["doctor"]),
+    ];
+    for (name, arguments) in documents {
+        expect_valid(&format!("{name}-1.json"), &printed("80", &[arguments, &["--format", "json"]].concat()));
+    }
     expect_valid("result-1.json", &REAL.file);
     expect_valid("result-1.json", &fs::read_to_string(kept()).unwrap());
 }
 
 #[test]
 fn schemas_are_those_that_are_kept() {
-    expect_file(root().join("schema/summary-1.json"), &printed("80", &["schema", "summary"]));
-    expect_file(root().join("schema/result-1.json"), &printed("80", &["schema", "result"]));
+    expect_file(root().join("schema/summary-2.json"), &printed("80", &["schema", "summary"]));
+    for kind in ["result", "list", "languages", "studies", "doctor"] {
+        expect_file(root().join(format!("schema/{kind}-1.json")), &printed("80", &["schema", kind]));
+    }
 }
 
 /// A reader that ends before anything was printed, as `head -0` does.

@@ -234,7 +234,7 @@ fn what_a_file_may_hold_can_be_shown() {
     runner
         .run(&(run(), run(), profile()), |(a, b, p)| {
             let runs = store::write(&a, &at("a.json")).and_then(|()| store::write(&b, &at("b.json")));
-            let profile = store::profile::write(&p, &at("p.json"));
+            let profile = store::write(&p, &at("p.json"));
             for refusal in [&runs, &profile].into_iter().filter_map(|result| result.as_ref().err()) {
                 assert_eq!(refusal.to_string().lines().count(), 1, "{refusal}");
             }

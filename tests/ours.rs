@@ -160,7 +160,7 @@ fn a_build_that_was_changed_is_said_and_built_anew() {
     }
     let mut again = with_home(place.command(&SNIPPET), &home);
     let warnings = json(&again.output().unwrap())["warnings"].to_string();
-    assert_eq!(warnings.matches("was not as it had been built").count(), 2, "{warnings}");
+    assert_eq!(warnings.matches("was changed after it was built").count(), 2, "{warnings}");
     let third = json(&succeeds(with_home(place.command(&SNIPPET), &home)));
     assert!(!third["warnings"].to_string().contains("built anew"));
 }

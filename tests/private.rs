@@ -287,10 +287,10 @@ fn a_tmpdir_that_is_no_good_is_named() {
     let open = place.path().join("open");
     fs::create_dir(&open).unwrap();
     fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
-    expect_refusal(&place, &open, "anybody (mode 777, not sticky) could exchange what is in ");
+    expect_refusal(&place, &open, "anybody (mode 777, not sticky) could replace files in ");
     // Nor may anybody exchange a directory on the way.
     fs::create_dir(open.join("below")).unwrap();
-    expect_refusal(&place, &open.join("below"), "could exchange what is in ");
+    expect_refusal(&place, &open.join("below"), "could replace files in ");
 }
 
 /// A run by root or in a user namespace, on a small file system that nobody else sees and that is gone with it.

@@ -165,10 +165,14 @@ fn row<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
 
 /// The seconds for `calls` calls, with the two digits behind the point that the article prints.
 fn seconds(document: &Value, name: &str, calls: u64) -> Option<String> {
-    let scaled = &row(document, name)?["scaled"];
-    let time = scaled["time"].as_f64()?;
-    assert_eq!((scaled["calls"].as_u64(), scaled["unit"].as_str()), (Some(calls), Some("s")), "{name}");
-    Some(format!("{time:.2}"))
+    let row = row(document, name)?;
+    let ns = row["median_ns"].as_f64().or(row["value"].as_f64())?;
+    let scales = document["study"]["scales"].as_array().unwrap();
+    let own = |scale: &&Value| scale["cases"].as_array().unwrap().iter().any(|case| case == name);
+    let of_all = || scales.iter().find(|scale| scale["cases"].as_array().unwrap().is_empty());
+    let scale = row.get("scale").or_else(|| scales.iter().find(own)).or_else(of_all).unwrap();
+    assert_eq!((scale["calls"].as_u64(), scale["unit"].as_str()), (Some(calls), Some("s")), "{name}");
+    Some(format!("{:.2}", ns * calls as f64 / 1e9))
 }
 
 fn document(name: &str) -> Value {

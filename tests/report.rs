@@ -258,7 +258,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     negative["records"][0]["samples"]["blocks"][0]["slots"][0][0] = json!(-5);
     let negative = save(&place, "negative.json", &negative);
     refused(&place, &["missing.json"], 1, "missing.json: there is no such file");
-    refused(&place, &["cut.json"], 1, "cut.json: the file ends in the middle");
+    refused(&place, &["cut.json"], 1, "cut.json: the file is incomplete");
     refused(&place, &[&negative], 1, "negative.json: ");
     refused(&place, &[&one, "-o", "one.json"], 2, "--output one.json would replace a result file");
     refused(&place, &[&one, "-o", "link.json"], 2, "would replace a result file");

@@ -72,7 +72,7 @@ fn a_file_that_was_cut_off_is_said_to_be() {
     let text = json(&example());
     for end in (1..text.trim_end().len()).step_by(3) {
         let message = read_bytes(&text.as_bytes()[..end]).unwrap_err();
-        assert!(message.contains("the file ends in the middle (line "), "{end}: {message}");
+        assert!(message.contains("the file is incomplete (line "), "{end}: {message}");
     }
 }
 

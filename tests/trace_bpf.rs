@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use syscost::kernel::bpf;
 use syscost::model::{CallCount, DescriptorKind, Ending};
-use syscost::trace::{Collected, Detail, Options, Root, Tracer, Until};
+use syscost::trace::{Collected, Command as Traced, Detail, Root, Target, TraceOptions, Tracer, Until};
 
 /// The workloads, built once; `None` where they cannot be traced here, which is said.
 fn workload() -> Option<&'static Path> {
@@ -49,7 +49,11 @@ fn held(command: &[&str]) -> Child {
 }
 
 fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
-    syscost::trace::bpf::open(&Options { detail, calls: Vec::new(), held }).unwrap()
+    let target = match held {
+        true => Target::Command(Traced { words: Vec::new(), user: None }),
+        false => Target::Process { pid: 0, time: None },
+    };
+    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, calls: Vec::new() }).unwrap()
 }
 
 fn traced(command: &[&str], detail: Detail) -> Collected {

@@ -41,10 +41,10 @@ pub fn maps(bytes: &[u8]) {
     let mappings: Vec<Mapping> = text(bytes).lines().filter_map(parse_mapping).collect();
     let symbols = Symbols::new(&mappings);
     for address in [0, 0x40_0000, 0x7f00_0000_0000, 0xffff_ffff_ff60_0000, u64::MAX] {
-        symbols.place(address);
+        symbols.at(address);
     }
     for mapping in &mappings {
-        symbols.place(mapping.start);
+        symbols.at(mapping.start);
     }
 }
 

@@ -1,11 +1,9 @@
 //! Profiles and traces of other programs, and everything that shows or prices one.
 
 use super::runs::one_line;
-use super::text;
 use std::path::Path;
 use syscost::attribute::attribute;
 use syscost::attribute::costs::Costs;
-use syscost::import::profiles::ProfileKind;
 use syscost::model::{By, Profile};
 use syscost::report::{self, Format, Screen, Top};
 use syscost::store::{self, Stored};
@@ -22,14 +20,6 @@ pub fn profile(bytes: &[u8]) {
     }
 }
 
-pub fn imported(kind: &str, bytes: &[u8]) {
-    let kind = ProfileKind::find(kind).expect("a kind of trace");
-    match kind.import(&text(bytes), "a file") {
-        Ok(profile) => shown(&profile),
-        Err(error) => one_line(&error.to_string()),
-    }
-}
-
 /// A sound profile.
 pub fn example() -> Profile {
     match store::from_bytes(Path::new("traced.json"), PROFILE.as_bytes()) {
@@ -41,7 +31,7 @@ pub fn example() -> Profile {
 pub fn shown(profile: &Profile) {
     let out = &mut std::io::sink();
     let mut file = Vec::new();
-    if store::profile::write_to(profile, &mut file).is_ok() {
+    if store::write_to(profile, &mut file).is_ok() {
         assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
     }
     let costs = costs();

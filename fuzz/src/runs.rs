@@ -6,9 +6,9 @@ use syscost::attribute::costs::Costs;
 use syscost::compare::history::histories;
 use syscost::compare::{Column, Options, Selection, compare};
 use syscost::fit::families;
-use syscost::import::Kind;
+use syscost::import::Importer;
 use syscost::model::Run;
-use syscost::report::portrait::Portrait;
+use syscost::report::Portrait;
 use syscost::report::{self, ExportFormat, Format, Screen, Sort, ViewKind, html};
 use syscost::store::{self, Stored};
 use syscost::summary::summarize;
@@ -26,12 +26,13 @@ pub fn result(bytes: &[u8]) {
 }
 
 pub fn imported(kind: &str, bytes: &[u8]) {
-    let kind = Kind::find(kind).expect("a kind of import");
-    match kind.import(&text(bytes), "a file") {
-        Ok(run) => {
+    let importer = Importer::find(kind).expect("a kind of import");
+    match importer.import(&text(bytes), "a file") {
+        Ok(Stored::Run(run)) => {
             written_is_read(&run);
             shown(&run);
         }
+        Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
         Err(error) => one_line(&error.to_string()),
     }
 }
@@ -58,7 +59,7 @@ fn shown(run: &Run) {
     }
     let _ = report::write_table(&table, Format::Markdown, Screen::PLAIN, out);
     let _ = report::write_table(&table, Format::Csv, Screen::PLAIN, out);
-    let _ = report::write_summary(run, &summary, out);
+    let _ = report::write_json(&report::SummaryDocument::new(run, &summary), out);
     let _ = report::write_distributions(run, out);
     let _ = report::write_cmpthese(run, &summary, ViewKind::Cmpthese, out);
     for format in
@@ -80,7 +81,7 @@ fn compared(run: &Run) {
     let comparison = compare(&columns, &Options::default());
     let _ = report::write_comparison(&comparison, Format::Text, Screen { width: Some(100), colour: false }, out);
     let _ = report::write_comparison_csv(&comparison, out);
-    let _ = report::write_comparison_json(&comparison, out);
+    let _ = report::write_json(&comparison, out);
     let machines = histories(columns, &Selection::default(), 0.01);
     let _ = report::write_history(&machines, 0.01, Format::Text, Screen::PLAIN, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];

@@ -1,9 +1,9 @@
 # Bash loop: speaks the protocol of languages/README.md around a snippet.
 #
-# Nothing here forks. The counter moves as the loop's last command, because bash refuses an empty list and a `:` would
-# cost more than counting. EPOCHREALTIME is the wall clock in microseconds, hence `clock=wall`; its decimal point is the
-# locale's, so all that is no digit goes. Bash sees neither CPU time nor page faults nor context switches without a
-# fork: those are 0. A status that is not 0 is no error in a shell, but a command that does not exist is one.
+# Nothing here forks. The loop's last command advances the counter, because bash rejects an empty list and a `:` would
+# cost more than counting. EPOCHREALTIME is the wall clock in microseconds, hence `clock=wall`; its decimal point depends
+# on the locale, so all non-digits are removed. Without forking, bash has no CPU time, page faults or context switches:
+# they are 0. A status other than 0 is not an error in a shell, but a missing command is.
 : "${EPOCHREALTIME:?needs bash 5 or newer}"
 command_not_found_handle() { # bash calls it in a subshell, hence the signal
     builtin echo "$0: line ${BASH_LINENO[0]}: $1: command not found" >&2

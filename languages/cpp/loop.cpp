@@ -1,6 +1,6 @@
 // loop.cpp: times the code of a snippet, C++. The protocol is that of languages/README.md, on descriptors 3 and 4.
 //
-// The set-up and the body are in main(), the prelude is at file scope. The headers below are there for one-liners.
+// The set-up and the body are in main(), the prelude is at file scope. The headers below are for one-liners.
 // keep(value) makes the compiler believe that the value is used. Every iteration ends in a barrier that emits no
 // instruction but may read and write all memory, so nothing that touches memory is hoisted out of the loop or merged.
 // As with any such harness, arithmetic on local variables alone may be: hide their values with a volatile.
@@ -72,8 +72,8 @@ static long switches() {
     return usage.ru_nivcsw;
 }
 
-// Of the process: the body's threads count too, and Linux brings the accounting of a process up to date when asked,
-// that of a thread at ticks and switches only.
+// For the whole process, so the body's threads count too. Linux updates the accounting of a process when it is queried,
+// that of a thread only at ticks and switches.
 static rusage usage() {
     rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -132,7 +132,7 @@ int main() {
             std::size_t syscost_i, syscost_n = syscost_request.n;
             long syscost_switched = syscost::switches();
             auto syscost_start = std::chrono::steady_clock::now();
-            // The barrier stands here and not after the body, where a `continue` would skip it.
+            // The barrier is here, not after the body, where a `continue` would skip it.
             for (syscost_i = 0; syscost_i < syscost_n; syscost::barrier(), syscost_i++) {
 #line 1 "body"
                 {{body}}

@@ -2,10 +2,10 @@
 //
 // The set-up and the body are in main(), the prelude is at file scope and may import. "os", "syscall" and "time" are
 // imported already, for one-liners; Go refuses to import them twice. keep(value) makes the compiler believe that the
-// value is used. The compiler drops no loop, not even an empty one, and hoists nothing that may have an effect.
+// value is used. The compiler removes no loop, not even an empty one, and hoists nothing that may have an effect.
 //
-// The goroutine is not locked to a thread, because that makes every switch between goroutines dearer. So its work may
-// be on any thread, and what is read of the kernel is of the process, with the collector's threads.
+// The goroutine is not locked to a thread, because that makes every goroutine switch slower. So it may run on any
+// thread, and the kernel's accounting is that of the whole process, including the collector's threads.
 package main
 
 import (
@@ -72,7 +72,7 @@ func syscostReply(batches []syscostBatch, before, after *syscall.Rusage) {
 	syscostPut(string(text))
 }
 
-// Kept here, because a file that nobody refers to is closed by the collector.
+// Kept here, because the collector closes a file without references.
 var (
 	syscostRequests = syscost_bufio.NewScanner(os.NewFile(3, "requests"))
 	syscostReplies  = os.NewFile(4, "replies")

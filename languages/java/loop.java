@@ -2,12 +2,12 @@
 //
 // The set-up and the body are in main(), so the body may change the set-up's variables; HotSpot compiles the loop while
 // it runs. The prelude may import and declare classes, whose static methods serve as functions. keep(value) stores the
-// value where others could see it. Every iteration has a fence, which is no instruction on x86: it keeps an empty loop,
-// and neither stores nor loads of the heap are merged across it. As with any such harness, arithmetic on local
-// variables alone may be hoisted: read them from a field that is volatile.
+// value where others could see it. Every iteration has a fence, which emits no instruction on x86: it keeps an empty
+// loop, and heap loads and stores are not merged across it. As with any such harness, arithmetic on local
+// variables alone may be hoisted: read them from a volatile field.
 //
-// Context switches and page faults are 0: Java does not tell them. User time comes in ticks of the kernel (10 ms), so
-// the split is right in the long run only; the sum is exact.
+// Context switches and page faults are 0: Java does not report them. User time comes in kernel ticks (10 ms), so the
+// split is only right in the long run; the sum is exact.
 import java.io.*;
 import java.lang.invoke.VarHandle;
 import java.lang.management.ManagementFactory;
@@ -46,7 +46,7 @@ class Snippet {
     }
 }
 
-/** Says how long the next batch is: first those of the warm-up, then those that are asked for. */
+/** Returns the length of the next batch: first those of the warm-up, then the requested ones. */
 final class SyscostRequests {
     private static final long WARM_UP_NS = 300_000_000;
     private static final long SHORT_NS = 1_000_000;

@@ -1,8 +1,8 @@
 -- Lua loop: speaks the protocol of languages/README.md around a snippet.
 --
--- Plain Lua has one fine clock, os.clock(): the process's CPU time in microseconds. It does not see time spent waiting,
--- hence `clock=cpu`. It splits nothing and counts neither page faults nor context switches: those are 0. Lua drops
--- nothing, but has no statement that is an expression: its value goes into a local variable.
+-- Plain Lua has one precise clock, os.clock(): the process's CPU time in microseconds. It excludes time spent waiting,
+-- hence `clock=cpu`. There is no CPU split, and page faults and context switches are not counted: those are 0. Lua removes
+-- no code, but has no expression statements: the value is stored in a local variable.
 {{prelude}}
 
 local syscost_clock = os.clock

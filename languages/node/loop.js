@@ -1,14 +1,14 @@
 // loop.js: times the code of a snippet, Node.js. The protocol is that of languages/README.md, on descriptors 3 and 4.
 //
-// Prelude, set-up and body are in functions inside one another, so the body sees what the others declare; modules are
-// had by require(). `fs`, `os` and `path` are there for one-liners, and may be declared again. keep(value) stores the
-// value where the compiler must believe that it is used. V8 drops no loop, not even an empty one. The loop is
-// synchronous: the body cannot `await`, and what it leaves to be done later is not done before the batch has ended.
+// Prelude, set-up and body are in nested functions, so the body sees what the others declare; modules are loaded by
+// require(). `fs`, `os` and `path` are there for one-liners, and may be redeclared. keep(value) stores the value where
+// the compiler must assume that it is used. V8 removes no loop, not even an empty one. The loop is synchronous: the body
+// cannot `await`, and work that it defers does not run before the batch has ended.
 //
-// Context switches are 0, because Node.js counts them for all threads, with those that compile and collect.
+// Context switches are 0, because Node.js counts them for all threads, including those of the compiler and the collector.
 var fs = require("fs"), os = require("os"), path = require("path");
 
-// The first value that is kept makes the field, so its form fits: a number needs no allocation.
+// The first value that is kept defines the field's representation: a number needs no allocation.
 const syscost = {};
 
 function keep(value) {

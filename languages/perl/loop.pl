@@ -1,9 +1,9 @@
 # Perl loop: speaks the protocol of languages/README.md around a snippet.
 #
-# The body runs in void context, as core Benchmark.pm runs it: perl drops nothing there but constants. No strict or
+# The body runs in void context, as core Benchmark.pm runs it: perl removes only constants there. No strict or
 # warnings, so that a snippet means what it means to `perl -e`; the loop's own names begin with syscost_.
-# clock_gettime answers in floating-point seconds: its step is 2 ns at 100 days of uptime. times() counts in clock
-# ticks (10 ms as a rule). Core Perl sees neither page faults nor context switches: those are 0.
+# clock_gettime returns floating-point seconds: its step is 2 ns at 100 days of uptime. times() counts clock ticks
+# (usually 10 ms). Core Perl has no page faults or context switches: they are 0.
 use Time::HiRes ();
 {{prelude}}
 
@@ -12,7 +12,7 @@ open my $syscost_in,  '<&=', 3 or die "descriptor 3: $!\n";
 open my $syscost_out, '>&=', 4 or die "descriptor 4: $!\n";
 {{setup}}
 
-# syswrite and a line ending of our own: what a snippet does to $, $\ and $/ is its own affair.
+# syswrite and a line ending of our own, so that a snippet may change $, $\ and $/.
 syswrite $syscost_out, "ready pid=$$\n";
 while (defined(my $syscost_line = do { local $/ = "\n"; readline $syscost_in })) {
     my ($syscost_n, $syscost_k) = split ' ', $syscost_line;

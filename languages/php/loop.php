@@ -2,7 +2,7 @@
 // PHP loop: speaks the protocol of languages/README.md around a snippet.
 //
 // Everything is at file scope: set-up and body share its variables, which are compiled ones as in a function, and a
-// prelude may hold declare, namespace and use. Without opcache PHP compiles each statement and drops constants only.
+// prelude may contain declare, namespace and use. Without opcache, PHP compiles each statement and removes only constants.
 {{prelude}}
 
 $syscost_in = fopen('php://fd/3', 'r');

@@ -1,9 +1,9 @@
 # Python loop: speaks the protocol of languages/README.md around a snippet.
 #
-# As in the standard library's timeit, set-up and body stand in one function (fast local names) and the loop runs over
-# itertools.repeat, which makes no integer per iteration; CPython drops no expression but constants. Unlike timeit it
-# leaves garbage collection on: a program pays for it too. os, sys and time are there for snippets without a set-up.
-# All else has names of the loop's own: a snippet may rebind any other. Python 3.7 or newer.
+# As in the standard library's timeit, set-up and body are in one function (fast local names) and the loop runs over
+# itertools.repeat, which creates no integer per iteration; CPython removes only constant expressions. Unlike timeit, it
+# leaves garbage collection on: programs pay for it too. os, sys and time are there for snippets without a set-up.
+# Everything else has names reserved for the loop: a snippet may rebind any other. Python 3.7 or newer.
 import itertools
 import os
 import resource

@@ -1,8 +1,8 @@
 # Ruby loop: speaks the protocol of languages/README.md around a snippet.
 #
-# `while` is the cheapest loop: a block would be called each time, and its body's variables be a level further away. The
-# compiler drops literals, array displays and variables whose value nobody wants, so an expression's value is stored.
-# Process.times comes from getrusage (microseconds). Core Ruby sees neither page faults nor context switches: 0.
+# `while` is the cheapest loop: a block would be called each time, with the body's variables one level further away. The
+# compiler removes unused literals, array literals and variables, so an expression's value is stored. Process.times uses
+# getrusage (microseconds). Core Ruby has no page faults or context switches: they are 0.
 {{prelude}}
 
 syscost_in = IO.for_fd(3, 'r')
@@ -10,7 +10,7 @@ syscost_out = IO.for_fd(4, 'w')
 syscost_i = syscost_keep = nil
 {{setup}}
 
-# A line ending of our own and syswrite: what a snippet does to $/, $, and $\ is its own affair.
+# syswrite and a line ending of our own, so that a snippet may change $/, $, and $\.
 syscost_out.syswrite("ready pid=#{Process.pid}\n")
 while (syscost_line = syscost_in.gets("\n"))
   syscost_n, syscost_k = syscost_line.split(' ').map(&:to_i)

@@ -1,9 +1,9 @@
 // loop.rs: times the code of a snippet, Rust. The protocol is that of languages/README.md, on descriptors 3 and 4.
 //
 // The set-up and the body are in main(), where `?` works; the prelude is at file scope. The names of `one_liners` need
-// no `use`, and a `use` of the prelude for the same name is no conflict, because a glob yields to it. keep() is
-// std::hint::black_box. Every iteration has one of nothing, which emits no instruction but keeps the loop (a compiler
-// fence does not: the compiler drops an empty loop around it). As with any such harness, arithmetic on local variables
+// no `use`, and a `use` in the prelude for the same name does not conflict, because it shadows the glob. keep() is
+// std::hint::black_box. Every iteration has an empty one, which emits no instruction but keeps the loop (a compiler
+// fence does not: the compiler removes an empty loop around it). As with any such harness, arithmetic on local variables
 // alone may be hoisted: pass them through keep().
 #[allow(unused_imports)]
 use one_liners::*;

@@ -1,18 +1,18 @@
 /*
- * janitor.c: makes the run's directory, and leaves nothing behind, whatever ends the run.
+ * janitor.c: creates the run's directory, and removes everything that the run leaves behind, however it ends.
  *
  *     janitor PARENT      PARENT is an absolute path without symbolic links
  *
- * It first removes what dead runs of the same user left in PARENT. Then it makes a directory there and prints its name,
- * or "error TEXT". The driver keeps its standard input open; when that ends (at the end of the run, by ^C, by kill -9 of
- * the driver) it ends the run's processes and removes its kernel objects and its directory, in this order: as long as
- * the directory is there, another janitor knows that something may be left. Input: "+PGID" when a process group is
- * started; "-PGID" when it has ended, while its number cannot be in use again yet.
+ * First it removes what dead runs of the same user left in PARENT. Then it creates a directory there and prints its
+ * name, or "error TEXT". The driver keeps the janitor's standard input open; when that is closed (at the end of the
+ * run, by ^C, by kill -9 of the driver), the janitor kills the run's processes and removes its kernel objects and its
+ * directory, in this order: as long as the directory exists, another janitor knows that something may be left. Input:
+ * "+PGID" when a process group is started; "-PGID" when it has ended, before its number can be reused.
  *
- * The directory's name holds the run's number, which names all kernel objects that the run may make (objects.h). Nothing
- * that is found inside the directory is believed. A run lives as long as the file "lock" in its directory is locked, by
- * its driver and by its janitor: unlike a process's number, a lock means the same in every PID namespace and after a
- * reboot. Rejected: flock(2), whose locks a child that was forked just before the kill would hold on to.
+ * The directory's name contains the run's number, which names all kernel objects that the run may create (objects.h).
+ * Nothing found inside the directory is trusted. A run is alive as long as its driver and its janitor hold a lock on
+ * the file "lock" in its directory: unlike a PID, a lock means the same in every PID namespace and after a reboot.
+ * Rejected: flock(2), because a child that was forked just before the kill would keep the lock.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -51,7 +51,7 @@ struct run {
 
 static int parent;
 
-/* ---- process groups that the driver told of ---- */
+/* ---- process groups reported by the driver ---- */
 
 enum { MOST_GROUPS = 8192 };
 static pid_t groups[MOST_GROUPS];
@@ -66,16 +66,16 @@ static void note_group(const char *line) {
         if (groups[i] == group) groups[i--] = groups[--groups_used];
 }
 
-/* The driver reaps a leader only after it has said so: these numbers were taken when the input ended, just now. */
+/* The driver reaps a leader only after reporting its end: these numbers were still in use when the input was closed. */
 static void end_groups(void) {
     for (size_t i = 0; i < groups_used; i++) kill(-groups[i], SIGKILL);
     groups_used = 0;
 }
 
-/* ---- processes in no such group: those that nobody told of in time, and daemons of snippets ---- */
+/* ---- other processes: those not reported in time, and daemons of snippets ---- */
 
 #ifdef __linux__
-/* Whether the run's number is in the environment of the process that `process`, a directory of /proc, belongs to. */
+/* Whether the environment of the process in `process`, a directory of /proc, has the run's number. */
 static int belongs(int process, uint32_t number) {
     static char text[1 << 18];
     char wanted[32];
@@ -89,7 +89,7 @@ static int belongs(int process, uint32_t number) {
     return memmem(text, used, wanted, strlen(wanted)) != NULL;
 }
 
-/* The open directory of /proc goes on meaning the same process, also where its number is used again. */
+/* An open directory of /proc keeps meaning the same process, even if its PID is reused. */
 static int end_process(int proc, const char *pid, uint32_t number) {
     int process = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = 0;
     if (process < 0) return 0;
@@ -100,7 +100,7 @@ static int end_process(int proc, const char *pid, uint32_t number) {
     return found;
 }
 
-/* Returns how many there were. One that is dying is there until nothing more can come of it. */
+/* Returns how many there were. A dying process is counted until it can do nothing more. */
 static size_t end_strays(uint32_t number) {
     size_t found = 0;
     DIR *proc = opendir("/proc");
@@ -134,7 +134,7 @@ static void remove_objects(uint32_t number) {
     }
 }
 
-/* Whether anybody has an object under one of the run's keys. */
+/* Whether an object exists under one of the run's keys. */
 static int has_objects(uint32_t number) {
     for (uint32_t i = 0; i < OBJECT_KEYS; i++)
         if (msgget((key_t)(number | i), 0) >= 0 || shmget((key_t)(number | i), 0, 0) >= 0) return 1;
@@ -165,7 +165,7 @@ static int open_directory(int where, const char *name) {
     return openat(where, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Opens a directory that may forbid it to its owner. */
+/* Opens a directory even if its owner has no permission to. */
 static int force_open(int where, const char *name) {
     struct stat about;
     if (fstatat(where, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(about.st_mode)) return -1;
@@ -173,12 +173,12 @@ static int force_open(int where, const char *name) {
     return open_directory(where, name);
 }
 
-/* Moves a directory up, out of its own. Trees may be deeper than descriptors or a stack last: so none is ever deeper
-   than two while it is removed. */
+/* Moves a directory up, out of its parent. Trees may be deeper than descriptors or the stack allow, so the tree
+   being removed is kept at most two levels deep. */
 static void move_up(int from, const char *name, int top) {
     static unsigned long moved;
     char fresh[32];
-    int fd = force_open(from, name); /* to move a directory takes the right to write into it */
+    int fd = force_open(from, name); /* moving a directory requires write permission for it */
     if (fd >= 0) close(fd);
     do snprintf(fresh, sizeof fresh, "moved-%lu", moved++);
     while (renameat(from, name, top, fresh) != 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR));
@@ -195,7 +195,7 @@ static void empty_subdirectory(int top, const char *name) {
     closedir(entries);
 }
 
-/* One pass over all but the lock; returns whether it changed anything. */
+/* Makes one pass over everything but the lock; returns whether it changed anything. */
 static int empty_directory(int top) {
     int changed = 0, fd = open_directory(top, ".");
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
@@ -212,14 +212,14 @@ static int empty_directory(int top) {
     return changed;
 }
 
-/* Whether the name still leads to the directory that was opened, and that is ours. */
+/* Whether the name still refers to the directory that was opened, and it is ours. */
 static int is_there(const struct run *run) {
     struct stat opened, named;
     return fstat(run->directory, &opened) == 0 && fstatat(parent, run->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino && opened.st_uid == geteuid();
 }
 
-/* F_RDLCK for one's own run: waits while another janitor looks. F_WRLCK for a dead one's: does not wait. */
+/* F_RDLCK for our own run: waits while another janitor checks it. F_WRLCK for a dead one: does not wait. */
 static int take_lock(struct run *run, short type) {
     struct flock whole = {.l_type = type, .l_whence = SEEK_SET};
     run->lock = openat(run->directory, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -231,7 +231,7 @@ static int is_linked(int file) {
     return fstat(file, &about) == 0 && about.st_nlink > 0;
 }
 
-/* The lock goes last. Where there is a new one, somebody has settled in or removes the directory in our place. */
+/* Removes the lock last. If there is a new one, another run has taken the directory, or another janitor removes it. */
 static int remove_emptied(struct run *run, int *taken_over) {
     unlinkat(run->directory, LOCK, 0);
     if (unlinkat(parent, run->name, AT_REMOVEDIR) == 0) return 1;
@@ -243,13 +243,13 @@ static int remove_emptied(struct run *run, int *taken_over) {
 
 static void pause_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
-enum { PATIENCE = 500, MOST_PASSES = 1 << 16 };
+enum { MOST_ATTEMPTS = 500, MOST_PASSES = 1 << 16 };
 
-/* A process that was just killed may still be making files: then it is tried again. */
+/* A process that was just killed may still be creating files: then try again. */
 static int remove_directory(struct run *run) {
     int taken_over = 0;
     fchmod(run->directory, 0700);
-    for (int passes = 0, idle = 0; idle < PATIENCE && passes < MOST_PASSES && !taken_over && is_there(run); passes++) {
+    for (int passes = 0, idle = 0; idle < MOST_ATTEMPTS && passes < MOST_PASSES && !taken_over && is_there(run); passes++) {
         if (empty_directory(run->directory)) continue;
         if (remove_emptied(run, &taken_over)) return 1;
         idle++;
@@ -260,7 +260,7 @@ static int remove_directory(struct run *run) {
 
 /* Returns whether the directory is gone. */
 static int end_run(struct run *run) {
-    for (int i = 0; i < PATIENCE && end_strays(run->number) > 0; i++) pause_ms(2);
+    for (int i = 0; i < MOST_ATTEMPTS && end_strays(run->number) > 0; i++) pause_ms(2);
     remove_objects(run->number);
     remove_named_queues(run->number);
     return remove_directory(run);
@@ -297,7 +297,7 @@ static void sweep(void) {
 
 /* ---- the run itself ---- */
 
-/* Numbers need not be secret: a name that exists is not taken, and objects of others are left alone. */
+/* Numbers need not be secret: existing names are not taken, and objects of others are left alone. */
 static uint32_t next_number(void) {
     static uint64_t state;
     struct timespec now;
@@ -307,14 +307,15 @@ static uint32_t next_number(void) {
     return (uint32_t)(state >> 32) & ~(uint32_t)(OBJECT_KEYS - 1);
 }
 
-/* Where locks cannot be had (some network file systems) nobody else gets one either, and it is left alone. */
+/* If the file system has no locks (some network file systems), no other janitor gets one either, and the directory
+   is left alone. */
 static int settle_in(struct run *run) {
     run->directory = open_directory(parent, run->name);
     if (run->directory < 0) return 0;
-    fchmod(run->directory, 0700); /* whatever the umask takes away */
+    fchmod(run->directory, 0700); /* regardless of the umask */
     take_lock(run, F_RDLCK);
     if (run->lock >= 0 && is_linked(run->lock) && is_there(run)) return 1;
-    int error = run->lock < 0 ? errno : ENOENT; /* another janitor took it for a dead run's before it was locked */
+    int error = run->lock < 0 ? errno : ENOENT; /* another janitor took it for a dead run before it was locked */
     close(run->directory);
     errno = error;
     return 0;

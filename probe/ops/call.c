@@ -1,4 +1,4 @@
-/* call.c: what is no system call, or is one by an unusual gate: the yardsticks that other areas are read against. */
+/* call.c: no system call at all, or one through an unusual gate: the yardsticks for the other areas. */
 #include "../probe.h"
 
 #include <setjmp.h>
@@ -32,12 +32,12 @@ static NOINLINE void empty(void) { keep(); }
 
 static void run_direct(uint64_t n) { LOOP(n) empty(); }
 
-/* Volatile, so that the compiler cannot know which function it is. */
+/* Volatile, so that the compiler cannot know which function this is. */
 static void (*volatile pointer_to_empty)(void) = empty;
 
 static void run_indirect(uint64_t n) { LOOP(n) pointer_to_empty(); }
 
-/* The first call may look the function up (lazy binding): it is made in setup. */
+/* The first call may resolve the function (lazy binding), so setup makes it. */
 static void setup_cross_library(void) { cross_empty(); }
 
 static void run_cross_library(uint64_t n) { LOOP(n) cross_empty(); }
@@ -90,7 +90,7 @@ static inline long inline_getpid(void) {
 static void run_inline_getpid(uint64_t n) { LOOP(n) CHECK(inline_getpid() > 0); }
 #endif
 
-/* ---- gates that a kernel may have closed: it then answers with SIGSEGV ---- */
+/* ---- gates that a kernel may have disabled: it then answers with SIGSEGV ---- */
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__i386__))
 #define INT80_ONLY(hook) hook
@@ -101,7 +101,7 @@ static void on_fault(int number) {
     siglongjmp(gate_closed, 1);
 }
 
-/* Goes through `gate` once; ends the operation where the kernel does not let it through. */
+/* Goes through `gate` once; fails the operation if the kernel does not allow it. */
 static long try_gate(long (*gate)(void), const char *name) {
     struct sigaction catching, before;
     memset(&catching, 0, sizeof catching);
@@ -134,7 +134,7 @@ static void run_int80(uint64_t n) { LOOP(n) CHECK(int80_getpid() > 0); }
 #endif
 
 #if defined(__linux__) && defined(__x86_64__)
-/* The page at this fixed address held code once; now a call into it faults, and the kernel does what it asks for. */
+/* The page at this fixed address once held code; now a call into it faults, and the kernel performs it. */
 static inline long vsyscall_time(void) { return ((long (*)(long *))0xffffffffff600400)(NULL); }
 
 static int has_vsyscall_page(void) {
@@ -157,7 +157,7 @@ static void setup_vsyscall_time(void) {
 static void run_vsyscall_time(uint64_t n) { LOOP(n) CHECK(vsyscall_time() > 0); }
 #endif
 
-/* ---- calls that fail at once: entry and exit with the least between them ---- */
+/* ---- calls that fail at once: entry and exit with as little as possible in between ---- */
 
 #ifdef __linux__
 static void run_bad_number(uint64_t n) { LOOP(n) CHECK(syscall(-1) == -1 && errno == ENOSYS); }

@@ -1,4 +1,4 @@
-/* dir.c: directories: listing, making, and the working directory. */
+/* dir.c: directories: listing and creating them, and the working directory. */
 #include "../probe.h"
 
 #include <dirent.h>
@@ -15,8 +15,8 @@
 /* ---- listing ---- */
 
 #define LISTED "listed"
-/* A listing of names of 9 characters takes 32 bytes an entry: this many are one buffer of the C library (32 KiB), and
-   so the number of getdents64 calls does not depend on `entries`. */
+/* Listing names of 9 characters takes 32 bytes per entry: this many fill one buffer of the C library (32 KiB), so
+   that the number of getdents64 calls does not depend on `entries`. */
 enum { MOST_ENTRIES = 1000, ROOM_FOR_ENTRY = 64 };
 
 static uint64_t entries;
@@ -51,7 +51,7 @@ static void run_opendir_readdir_closedir(uint64_t n) {
 static int listed;
 static char *listing;
 static size_t room;
-static long listing_size; /* of the whole directory: an iteration must get as much */
+static long listing_size; /* of the whole directory: every iteration must get as much */
 
 static void setup_getdents64(void) {
     make_directory();
@@ -87,7 +87,7 @@ static void run_getcwd(uint64_t n) {
     LOOP(n) CHECK(getcwd(path, sizeof path) != NULL);
 }
 
-/* 32: few enough for the small buffers of other C libraries, too. */
+/* 32: few enough for the smaller buffers of other C libraries too. */
 #define ENTRIES_PARAM "entries=32:empty files in the directory"
 
 const struct operation dir_operations[] = {
@@ -98,7 +98,7 @@ const struct operation dir_operations[] = {
      .enters = "openat/open x1 newfstatat/fstat/fstat64/fstatat64/statx x1 getdents64/getdents x2 close x1",
      .params = ENTRIES_PARAM " (at most 1000)", .systems = "posix", .setup = setup_readdir,
      .run = run_opendir_readdir_closedir},
-    /* MACHINE: file systems that give a freed block back to the device at once (ext4 with -o discard and without a
+    /* MACHINE: file systems that return a freed block to the device at once (ext4 with -o discard and without a
        journal) wait for it in rmdir(). */
     {.id = "dir.mkdir_rmdir", .what = "mkdir() and rmdir() of an empty directory (some file systems wait for the disk)",
      .enters = "mkdir/mkdirat x1 rmdir/unlinkat x1", .systems = "posix", .flags = MACHINE, .run = run_mkdir_rmdir},

@@ -16,15 +16,15 @@
 #include <sys/syscall.h>
 #endif
 
-enum { WATCHES = 4096 }; /* that inotify may have to report, well below what it queues */
+enum { WATCHES = 4096 }; /* events that inotify may have to report; far below the limit of its queue */
 
-/* ---- the descriptors waited for: the reading ends of empty pipes, of which `_one` writes to the last ---- */
+/* ---- the descriptors to wait for: the reading ends of empty pipes, of which `_one` writes to the last ---- */
 
 static struct pollfd *polled;
 static nfds_t polled_used;
-static int ready; /* how many of them a call must find */
+static int ready; /* how many of them a call must report */
 
-/* The usual 1024 descriptors are enough for 500 pipes. */
+/* The usual limit of 1024 descriptors is enough for 500 pipes. */
 static void allow_descriptors(void) {
     struct rlimit limit;
     CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
@@ -56,7 +56,7 @@ static void setup_poll_one(void) {
 
 static void run_poll(uint64_t n) { LOOP(n) CHECK(poll(polled, polled_used, 0) == ready); }
 
-/* ---- select: the set is both question and answer, so each call needs a fresh one ---- */
+/* ---- select: the set is both input and output, so each call needs a fresh one ---- */
 
 static fd_set selected;
 static int selected_end;
@@ -115,7 +115,7 @@ static void setup_epoll_one(void) {
     add_to_epoll();
 }
 
-/* An epoll of `fds` - 1 other pipes, and one pipe that comes and goes. */
+/* An epoll instance with `fds` - 1 other pipes, and one pipe that is added and removed. */
 static void setup_epoll_add_del(void) {
     setup_poll_none();
     polled_used--;
@@ -135,7 +135,7 @@ static void run_epoll_add_del(uint64_t n) {
     }
 }
 
-/* ---- inotify: removal of a watch is itself an event, and the queue of events is emptied before each batch ---- */
+/* ---- inotify: removing a watch is itself an event; the event queue is emptied before each batch ---- */
 
 static int inotify;
 
@@ -159,7 +159,7 @@ static void run_inotify_add_rm(uint64_t n) {
     }
 }
 
-/* ---- io_uring, by its system calls and shared memory ---- */
+/* ---- io_uring, by its raw system calls and shared memory ---- */
 
 static struct {
     int fd;

@@ -1,4 +1,4 @@
-/* fd.c: calls on the descriptor itself: making, copying and closing it, its flags and its position. */
+/* fd.c: calls on the descriptor itself: creating, duplicating and closing it, its flags and its position. */
 #include "../probe.h"
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void run_fcntl_setfd(uint64_t n) { LOOP(n) CHECK(fcntl(file, F_SETFD, FD_
 
 static void run_lseek(uint64_t n) { LOOP(n) CHECK(lseek(file, 1024, SEEK_SET) == 1024); }
 
-/* ---- closing alone: the descriptors of a batch are made before it ---- */
+/* ---- close() only: the descriptors of a batch are created before it ---- */
 
 static int opened[MOST_OPEN];
 

@@ -1,4 +1,4 @@
-/* file.c: calls that take a path, or ask about a file: the path walk and the file system's own work on names. */
+/* file.c: calls that take a path or query a file: the path walk, and the file system's own work on names. */
 #include "../probe.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #endif
 
 static const char *path;          /* of the file, by the parameters `depth` and `entries` */
-static char other[PATH_MAX + 16]; /* a second name in the same directory, not made */
+static char other[PATH_MAX + 16]; /* a second name in the same directory, not created */
 static int directory, file;
 
 /* ---- setup ---- */
@@ -130,7 +130,7 @@ static void run_rename(uint64_t n) {
     }
 }
 
-/* ---- changing what the file system keeps about a file; alternately, so that no call finds its work done ---- */
+/* ---- changing a file's metadata; alternating, so that every call has something to change ---- */
 
 static void run_chmod(uint64_t n) {
     static mode_t mode = 0600;

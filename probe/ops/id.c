@@ -1,4 +1,4 @@
-/* id.c: calls that ask or set one number of the calling process. The cheapest real system calls there are. */
+/* id.c: calls that get or set one number of the calling process: the cheapest real system calls. */
 #include "../probe.h"
 
 #include <sched.h>
@@ -80,7 +80,7 @@ static void run_sysinfo(uint64_t n) {
     LOOP(n) CHECK(sysinfo(&info) == 0);
 }
 
-/* Where the C library has no getcpu() (musl, glibc before 2.29), its sched_getcpu() asks the vDSO likewise. */
+/* If the C library has no getcpu() (musl, glibc before 2.29), its sched_getcpu() uses the vDSO as well. */
 static inline int libc_getcpu(unsigned *cpu) {
 #if __GLIBC__ * 100 + __GLIBC_MINOR__ >= 229
     return getcpu(cpu, NULL);
@@ -101,7 +101,7 @@ static void run_getcpu_raw(uint64_t n) {
     LOOP(n) CHECK(syscall(SYS_getcpu, &cpu, NULL, NULL) == 0);
 }
 
-enum { MOST_RANDOM = (1 << 25) - 1 }; /* bytes that every kernel gives at once (getrandom(2)) */
+enum { MOST_RANDOM = (1 << 25) - 1 }; /* bytes that every kernel returns in one call (getrandom(2)) */
 
 static void *random_bytes;
 static size_t random_size;
@@ -109,7 +109,7 @@ static size_t random_size;
 static void setup_getrandom(void) {
     random_size = (size_t)param_within("size", 0, MOST_RANDOM);
     CHECK((random_bytes = malloc(random_size + 1)) != NULL);
-    memset(random_bytes, 1, random_size); /* so that no page is touched first in a batch */
+    memset(random_bytes, 1, random_size); /* so that no page is first touched within a batch */
 }
 
 static void run_getrandom(uint64_t n) {

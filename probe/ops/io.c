@@ -1,5 +1,5 @@
-/* io.c: moving bytes between a process and files whose pages are in memory, and between files; the C library's streams
-   beside them. */
+/* io.c: moving bytes between a process and files that are in the page cache, and between files; the C library's
+   streams for comparison. */
 #include "../probe.h"
 
 #include <fcntl.h>
@@ -14,17 +14,17 @@
 #endif
 
 enum {
-    MOST = 1 << 20,  /* bytes a call */
-    TURNS = 64,      /* calls until a file, or a stream's buffer, has been gone through; in the table's x1/64 */
-    STREAM = 4096,   /* bytes of a stream's buffer where lines or characters are read; in the table's x1/4096 */
+    MOST = 1 << 20,  /* bytes per call */
+    TURNS = 64,      /* calls to go through a whole file, or a stream's buffer; see x1/64 in the table */
+    STREAM = 4096,   /* bytes of a stream's buffer for reading lines or characters; see x1/4096 in the table */
     LINE = 64,       /* bytes of a line in a file of make_file() */
-    LINES = 1024,    /* lines of the file that fgets() reads; in the table's x1/1024 */
+    LINES = 1024,    /* lines of the file that fgets() reads; see x1/1024 in the table */
 };
 
 static uint64_t size;
 static char *buffer;
 static int file;
-static unsigned turn; /* outlives the batch, as the file's position does */
+static unsigned turn; /* outlives the batch, like the file's position */
 
 /* ---- setup ---- */
 
@@ -131,7 +131,7 @@ static void run_readv(uint64_t n) { LOOP(n) CHECK(readv(file, parts, parts_used)
 
 static void run_writev(uint64_t n) { LOOP(n) CHECK(writev(file, parts, parts_used) == parts_size); }
 
-/* ---- between two descriptors, without the process's memory ---- */
+/* ---- between two descriptors, bypassing the process's memory ---- */
 
 #ifdef __linux__
 static int target, ends[2];
@@ -211,7 +211,7 @@ static void setup_mmap_read(void) {
 
 static void run_mmap_read(uint64_t n) { LOOP(n) memcpy(buffer, mapped, size); }
 
-/* ---- streams, with buffers whose size is set here, so that the number of system calls is known ---- */
+/* ---- streams, with buffer sizes set here, so that the number of system calls is known ---- */
 
 static FILE *stream;
 

@@ -1,7 +1,5 @@
-/*
- * ipc.c: a message to another process and back, by each way that two processes have. The partner sends back what it
- * gets; it ends at the end of its input. Everything that has a descriptor shares one body: only the setups differ.
- */
+/* ipc.c: a message to another process and back, by every mechanism for two processes. The partner echoes what it
+   receives and exits at the end of its input. Everything with a descriptor shares one body: only the setups differ. */
 #include "../probe.h"
 
 #include <arpa/inet.h>
@@ -24,7 +22,7 @@
 #define LINUX_ONLY(hook) NULL
 #endif
 
-/* A message of MOST_BYTES fits whole into the buffers of every kind, so that one call sends it and one receives it. */
+/* A message of MOST_BYTES fits into the buffers of every kind, so that one call sends it and one receives it. */
 enum { MOST_BYTES = 16384, MOST_PROCESSES = 1024 };
 
 struct end {
@@ -39,7 +37,7 @@ static size_t partners_used;
 
 static void set_size(void) { size = (size_t)param_within("size", 1, sizeof data); }
 
-/* A partner that is gone must be an error, not a signal. */
+/* A partner that has exited must be an error, not a signal. */
 static void start(void (*body)(void)) {
     signal(SIGPIPE, SIG_IGN);
     partners[partners_used] = start_partner(body);
@@ -52,7 +50,7 @@ static void teardown(void) {
 
 /* ---- bytes through descriptors ---- */
 
-/* Whether `size` bytes came; 0 at the end of input. */
+/* Whether `size` bytes were received; 0 at the end of input. */
 static int receive(int fd) {
     size_t received = 0;
     while (received < size) {
@@ -81,7 +79,7 @@ static void echo_bytes(void) {
     while (receive(its.in)) CHECK(write(its.out, data, size) == (ssize_t)size);
 }
 
-/* The partner has started when it has answered once. */
+/* Once the partner has answered, it has started. */
 static void start_echo(void) {
     start(echo_bytes);
     close_end(its);
@@ -109,7 +107,7 @@ static void setup_pipe(void) {
 }
 
 #ifdef __linux__
-/* The 8 bytes of an eventfd are a number that write() adds and read() takes. */
+/* The 8 bytes of an eventfd are a number that write() adds to and read() takes. */
 static void setup_eventfd(void) {
     uint64_t one = 1;
     size = sizeof one;
@@ -131,7 +129,7 @@ union address {
     struct sockaddr_un un;
 };
 
-/* A socket bound to the file `path`, or for NULL to a port of 127.0.0.1 that the kernel chooses. */
+/* A socket bound to the file `path`; if that is NULL, to a port of 127.0.0.1 that the kernel chooses. */
 static int bound_socket(int type, const char *path, union address *address, socklen_t *length) {
     memset(address, 0, sizeof *address);
     if (path) {
@@ -157,7 +155,7 @@ static void setup_socketpair(void) {
     start_echo_on(fds[0], fds[1]);
 }
 
-/* Small messages go at once; the close at the end is a reset, which leaves no end in TIME_WAIT. */
+/* Small messages are sent at once; closing resets the connection, which leaves nothing in TIME_WAIT. */
 static void set_up_tcp(int fd) {
     int one = 1;
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
@@ -242,7 +240,7 @@ static void teardown_sysv_queue(void) {
 #ifdef __linux__
 static mqd_t asked, answered;
 
-/* The name is free again at once: the queue lives on until its last descriptor is closed. */
+/* The name is free again at once: the queue exists until its last descriptor is closed. */
 static mqd_t open_queue(void) {
     enum { ATTEMPTS = 1000 };
     struct mq_attr form = {.mq_maxmsg = 1, .mq_msgsize = (long)size};
@@ -286,7 +284,7 @@ static void setup_posix_queue(void) {
 static volatile uint64_t *working_set;
 static size_t working_words;
 
-/* Every process of the ring has pages of its own: they are written after fork(). */
+/* Every process of the ring has pages of its own: they are written to after fork(). */
 static void make_working_set(void) {
     size_t bytes = param_memory("ws", 1 << 10, param("procs"));
     if (bytes == 0) return;
@@ -316,10 +314,10 @@ static void run_ring(uint64_t n) {
     }
 }
 
-/* Each partner reads from the process before it; the last one's pipe comes back to this process, the first. */
+/* Each partner reads from the process before it; the pipe of the last one leads back to this process. */
 static void setup_ring(void) {
     uint64_t processes = param_within("procs", 1, MOST_PROCESSES);
-    param_memory("ws", 1 << 10, processes); /* refused here, not by each process */
+    param_memory("ws", 1 << 10, processes); /* checked here, not by each process */
     size = 1;
     make_pipe(&mine.in, &mine.out);
     for (uint64_t i = 1; i < processes; i++) {

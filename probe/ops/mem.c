@@ -14,12 +14,12 @@
 #define MAP_ANONYMOUS MAP_ANON
 #endif
 
-enum { PAGES = 512 }; /* of the operations that use up a page an iteration */
+enum { PAGES = 512 }; /* for operations that use up a page per iteration */
 
 static size_t page;
 static char *region;
 
-/* ---- setup: what a mapping's neighbours are decides whether the kernel splits and joins mappings ---- */
+/* ---- setup: whether the kernel splits and merges mappings depends on a mapping's neighbours ---- */
 
 static char *map(size_t bytes, int protection) {
     char *at = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -27,7 +27,7 @@ static char *map(size_t bytes, int protection) {
     return at;
 }
 
-/* `bytes` of memory with an inaccessible page on either side, so that it is never joined with a neighbour. */
+/* `bytes` of memory with an inaccessible page on either side, so that it is never merged with a neighbour. */
 static char *map_apart(size_t bytes) {
     page = (size_t)sysconf(_SC_PAGESIZE);
     char *at = map(bytes + 2 * page, PROT_NONE) + page;
@@ -75,7 +75,7 @@ static void run_mlock_munlock(uint64_t n) {
     }
 }
 
-/* ---- page faults: no system call, but an entry into the kernel at every page ---- */
+/* ---- page faults: not a system call, but a kernel entry for every page ---- */
 
 #ifdef __linux__
 /* One write to each of the first n pages. */
@@ -87,7 +87,7 @@ static void run_write_pages(uint64_t n) {
     }
 }
 
-/* Pages of the common size, whose page tables exist. */
+/* Pages of the base size, whose page tables exist. */
 static void setup_pages(void) {
     region = map_apart(PAGES * (size_t)sysconf(_SC_PAGESIZE));
     CHECK(madvise(region, PAGES * page, MADV_NOHUGEPAGE) == 0 || errno == EINVAL); /* kernels without huge pages */
@@ -99,8 +99,8 @@ static void prepare_absent(uint64_t n) {
     CHECK(madvise(region, PAGES * page, MADV_DONTNEED) == 0);
 }
 
-/* A fault on a file's page maps up to 15 neighbours with it, but none beyond its mapping: every other page is made
-   inaccessible, which leaves mappings of one page each. */
+/* A fault on a page of a file also maps up to 15 neighbours, but none beyond its mapping: making every other page
+   inaccessible leaves mappings of one page each. */
 static void setup_file_pages(void) {
     page = (size_t)sysconf(_SC_PAGESIZE);
     make_file("file", 2 * PAGES * page);
@@ -125,7 +125,7 @@ static void run_read_file_pages(uint64_t n) {
     }
 }
 
-/* The child that shares the pages says that it is there, and sleeps until it is killed. */
+/* The child that shares the pages: it reports that it has started, and sleeps until it is killed. */
 static pid_t sharer;
 static int sharer_is_there[2];
 
@@ -150,10 +150,10 @@ static void prepare_shared(uint64_t n) {
     stop_sharer();
     sharer = start_partner(share_pages);
     CHECK(read(sharer_is_there[0], &byte, 1) == 1);
-    usleep(100); /* so that it has come to its pause(), and takes no time in the batch */
+    usleep(100); /* so that it has reached pause() and uses no CPU time during the batch */
 }
 
-/* ---- giving back, moving, growing ---- */
+/* ---- returning, moving and growing memory ---- */
 
 static void run_madvise(uint64_t n) {
     char *at = region;
@@ -165,7 +165,7 @@ static void run_madvise(uint64_t n) {
 
 static char *place, *free_place;
 
-/* Two places for one page, each with inaccessible neighbours; the second is left unmapped. */
+/* Two locations for one page, each with inaccessible neighbours; the second is left unmapped. */
 static void setup_mremap(void) {
     page = (size_t)sysconf(_SC_PAGESIZE);
     char *start = map(5 * page, PROT_NONE);
@@ -185,7 +185,7 @@ static void run_mremap(uint64_t n) {
     }
 }
 
-/* The raw call, since not every C library still lets a program move the break. The kernel returns where it is. */
+/* The raw call, since not every C library lets a program move the break. Returns the current break. */
 static char *heap_end;
 
 static void setup_brk(void) {
@@ -212,8 +212,8 @@ static void run_memfd_create_close(uint64_t n) {
     }
 }
 
-/* A segment whose creator is killed before its removal would stay for ever, and writing its id down in every iteration
-   would be timed: the process makes them in a name space of its own, which ends with it. */
+/* A segment whose creator is killed before removing it would stay for ever, and recording its id would be timed in
+   every iteration; so the process creates them in an IPC namespace of its own, which ends with it. */
 static void setup_own_segments(void) {
     if (unshare(CLONE_NEWIPC) == 0) return;
     CHECK(unshare(CLONE_NEWUSER | CLONE_NEWIPC) == 0);

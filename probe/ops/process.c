@@ -1,6 +1,7 @@
 /*
- * process.c: making processes and threads, running programs in them and waiting for their ends. The figures include all
- * that the child does: what libc does first in a new process or thread, and the start-up calls of an executed program.
+ * process.c: creating processes and threads, executing programs in them and waiting for them. The times include
+ * everything that the child does: libc's initialisation of a process or thread, and the start-up of an executed
+ * program.
  */
 #include "../probe.h"
 
@@ -18,7 +19,7 @@
 #define LINUX_ONLY(hook) NULL
 #endif
 
-/* ---- memory of the parent: what fork() has to copy the page tables of ---- */
+/* ---- memory of the parent, whose page tables fork() has to copy ---- */
 
 static void touch_memory(void) {
     size_t size = param_memory("rss", 1 << 20, 1);
@@ -31,12 +32,12 @@ static void touch_memory(void) {
     for (size_t i = 0; i < size; i += 4096) memory[i] = 1;
 }
 
-/* ---- children that end at once or run the tiny program ---- */
+/* ---- children that exit at once or execute the tiny program ---- */
 
 static const char *program;
 static char *const arguments[] = {"tiny", NULL};
 static char *const no_environment[] = {NULL}; /* LD_PRELOAD and the like would change what the program does */
-static volatile int exec_error;               /* of a child that shares its parent's memory */
+static volatile int exec_error;               /* set by a child that shares its parent's memory */
 
 static void reap(pid_t pid) {
     int status;
@@ -50,8 +51,8 @@ static _Noreturn void execute(void) {
     _exit(127);
 }
 
-/* Defines run_<name>: make() a child, which does `task`, and wait for it. The loop stands in a function of its own, as
-   a child of vfork() writes to the variables of the function that called it. */
+/* Defines run_<name>: make() a child, which does `task`, and wait for it. The loop is in a function of its own,
+   because a child of vfork() writes to the variables of the function that called it. */
 #define DEFINE_CHILD(name, make, task)                                                                                 \
     static NOINLINE pid_t start_##name(void) {                                                                         \
         pid_t pid;                                                                                                     \
@@ -73,7 +74,7 @@ static void run_posix_spawn(uint64_t n) {
     }
 }
 
-/* One trial by vfork(), whose child can tell why execve() failed. */
+/* Tries execve() once by vfork(), whose child can report why it failed. */
 static void setup_program(const char *name) {
     touch_memory();
     program = beside_probe(name);
@@ -83,8 +84,8 @@ static void setup_program(const char *name) {
 static void setup_static(void) { setup_program("tiny-static"); }
 static void setup_dynamic(void) { setup_program("tiny-dynamic"); }
 
-/* glibc's posix_spawn() sets every signal of the child that is not ignored: the count of its calls must not depend on
-   what whoever started this process ignores. */
+/* glibc's posix_spawn() resets every signal that is not ignored in the child: the number of its calls must not
+   depend on what the starter of this process ignores. */
 static void setup_spawn(void) {
     for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
     setup_static();
@@ -108,7 +109,7 @@ static int end_thread(void *unused) {
     return 0;
 }
 
-/* The thread has no thread-local storage of its own, so it must not call libc; it returns into its end. */
+/* The thread has no thread-local storage of its own, so it must not call libc; returning ends it. */
 static void run_clone_thread(uint64_t n) {
     static _Alignas(64) char stack[16384];
     int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK;
@@ -116,7 +117,7 @@ static void run_clone_thread(uint64_t n) {
 }
 #endif
 
-/* ---- waiting for nothing ---- */
+/* ---- waiting without a result ---- */
 
 static pid_t sleeper;
 
@@ -126,7 +127,7 @@ static void sleep_for_ever(void) {
 
 static void setup_sleeper(void) {
     sleeper = start_partner(sleep_for_ever);
-    CHECK(usleep(20000) == 0); /* its start, up to pause(), is over before the first batch */
+    CHECK(usleep(20000) == 0); /* its start-up, including pause(), is over before the first batch */
 }
 
 static void teardown_sleeper(void) { stop_partner(sleeper); }
@@ -137,7 +138,7 @@ static void run_waitid_nothing(uint64_t n) {
     LOOP(n) CHECK(waitid(P_PID, (id_t)sleeper, &report, WEXITED | WNOHANG) == 0 && report.si_pid == 0);
 }
 
-/* ---- the kernel entries of libc's start-up code: as of glibc 2.36, with a dynamic linker that has its cache ---- */
+/* ---- the kernel entries of libc's start-up: glibc 2.36, with the dynamic linker's cache ---- */
 
 #if defined(__x86_64__) || defined(__i386__)
 #define SET_TLS " arch_prctl/set_thread_area x1"

@@ -1,6 +1,6 @@
 /*
- * signal.c: arranging for signals, and what it costs to get one. The handlers are empty; a handler's return to the
- * interrupted program is a system call of its own (rt_sigreturn), which is why it stands in the counts.
+ * signal.c: setting up signals, and receiving them. The handlers are empty; a handler returns to the interrupted
+ * program by a system call of its own (rt_sigreturn), which is why that is in the counts.
  */
 #include "../probe.h"
 
@@ -22,7 +22,7 @@ static struct sigaction handled = {.sa_handler = on_signal};
 static sigset_t usr1;
 static pid_t self;
 
-/* Whoever started this process may have left the signal blocked; it would then never reach its handler. */
+/* The process that started this one may have left the signal blocked; it would then never reach its handler. */
 static void setup_handler(void) {
     self = getpid();
     sigemptyset(&usr1);
@@ -36,11 +36,11 @@ static void setup_blocked(void) {
     CHECK(sigprocmask(SIG_BLOCK, &usr1, NULL) == 0);
 }
 
-/* ---- arrangements ---- */
+/* ---- setting up ---- */
 
 static void run_sigaction(uint64_t n) { LOOP(n) CHECK(sigaction(SIGUSR1, &handled, NULL) == 0); }
 
-/* The kernel returns early when the mask is what it was: each call changes it. */
+/* The kernel returns early if the mask does not change, so each call changes it. */
 static void run_sigprocmask(uint64_t n) {
     static int how = SIG_BLOCK;
     LOOP(n) {
@@ -90,9 +90,9 @@ static void run_signalfd_read(uint64_t n) {
 
 static char *forbidden; /* a page without permissions */
 
-/* Where the machine is known, the handler moves the saved program counter past the store, whose length is then fixed,
-   and returns: the fewest calls that a full delivery can have. Elsewhere it jumps out; SA_NODEFER makes a jump that
-   leaves the mask alone correct. */
+/* On known architectures, the handler moves the saved program counter past the store, whose length is fixed there,
+   and returns: the fewest calls that a full delivery can take. Elsewhere it jumps out; SA_NODEFER makes it correct
+   that the jump does not restore the mask. */
 #if defined(__linux__) && (defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
 #define FAULT_ENTERS "rt_sigreturn/sigreturn x1"
 static void store(void) {
@@ -129,7 +129,7 @@ static void leave(void *context) {
 
 static volatile uint64_t faults;
 
-/* A fault elsewhere is a bug: the default action, to which it comes again, ends the process. */
+/* A fault elsewhere is a bug: it recurs, and the default action ends the process. */
 static void on_fault(int number, siginfo_t *info, void *context) {
     if (info->si_addr != forbidden) {
         signal(number, SIG_DFL);
@@ -144,7 +144,7 @@ static void setup_segv(void) {
     forbidden = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(forbidden != MAP_FAILED);
     CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
-    CHECK(sigaction(SIGBUS, &action, NULL) == 0); /* what some systems send instead */
+    CHECK(sigaction(SIGBUS, &action, NULL) == 0); /* which some systems send instead */
 }
 
 static void run_segv(uint64_t n) {
@@ -156,9 +156,9 @@ static void run_segv(uint64_t n) {
 /* ---- between two processes ---- */
 
 static pid_t partner;
-static sigset_t waiting; /* lets SIGUSR1 in */
+static sigset_t waiting; /* leaves SIGUSR1 unblocked */
 
-/* The signal is blocked but for the time in sigsuspend(): one that comes early stays pending, none is lost. */
+/* The signal is blocked except during sigsuspend(): an early one stays pending, and none is lost. */
 static void await_signal(void) { CHECK(sigsuspend(&waiting) == -1 && errno == EINTR); }
 
 static void answer(void) {
@@ -180,7 +180,7 @@ static void setup_pingpong(void) {
     CHECK(sigprocmask(SIG_BLOCK, NULL, &waiting) == 0);
     sigdelset(&waiting, SIGUSR1);
     partner = start_partner(answer);
-    run_pause_pingpong(1); /* the partner has started when it has answered */
+    run_pause_pingpong(1); /* once the partner has answered, it has started */
 }
 
 static void teardown_pingpong(void) { stop_partner(partner); }

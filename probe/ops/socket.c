@@ -1,4 +1,4 @@
-/* socket.c: calls on sockets in one process, so that nothing waits: what the network code itself costs. */
+/* socket.c: calls on sockets within one process, so that nothing waits: the cost of the network code itself. */
 #include "../probe.h"
 
 #include <arpa/inet.h>
@@ -27,8 +27,8 @@ static void run_socket_close(uint64_t n) {
 
 /* ---- connections ---- */
 
-/* The accepted sockets inherit the listener's SO_LINGER of 0 seconds: their close() resets the connection, so that no
-   end of it stays in TIME_WAIT, of which the ports for callers would soon run out. */
+/* The accepted sockets inherit the listener's SO_LINGER of 0 seconds: their close() resets the connection, so that
+   none stays in TIME_WAIT; otherwise the ephemeral ports would soon run out. */
 static void setup_listener(void) {
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
     setup_bound();
@@ -47,7 +47,7 @@ static void run_connect_accept_close(uint64_t n) {
     }
 }
 
-/* ---- questions and settings ---- */
+/* ---- querying and setting options ---- */
 
 static void run_getsockname(uint64_t n) {
     struct sockaddr_in name;
@@ -70,7 +70,7 @@ static void run_setsockopt(uint64_t n) {
     LOOP(n) CHECK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0);
 }
 
-/* ---- a byte ---- */
+/* ---- sending a byte ---- */
 
 static int pair[2];
 

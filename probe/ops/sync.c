@@ -1,6 +1,7 @@
 /*
- * sync.c: locks and other ways for threads to wait for each other. All operations run in a process that has a second
- * thread, as libc takes shortcuts without atomic instructions in a process with only one. Threads end with the process.
+ * sync.c: locks and other ways for threads to wait for each other. All operations run in a process with a second
+ * thread, because libc takes shortcuts without atomic instructions in single-threaded ones. Threads end with the
+ * process.
  */
 #include "../probe.h"
 
@@ -32,7 +33,7 @@ static void start_thread(void *(*body)(void *)) {
     OK(pthread_detach(thread));
 }
 
-/* ---- nobody else wants it ---- */
+/* ---- uncontended ---- */
 
 static void *sleep_for_ever(void *unused) {
     for (;;) pause();
@@ -41,7 +42,7 @@ static void *sleep_for_ever(void *unused) {
 
 static void setup_sleeper(void) {
     start_thread(sleep_for_ever);
-    CHECK(usleep(20000) == 0); /* its start, up to pause(), is over before the first batch */
+    CHECK(usleep(20000) == 0); /* its start-up, including pause(), is over before the first batch */
 }
 
 static void run_mutex(uint64_t n) {
@@ -65,10 +66,10 @@ static void run_semaphore(uint64_t n) {
     }
 }
 
-/* ---- a mutex that is always taken ---- */
+/* ---- a contended mutex ---- */
 
-/* Two threads, 0 and 1, take turns. The holder lets go only when the other is about to lock, and goes on only when the
-   other holds the mutex, so that its own next lock finds it taken. Both wait for that by giving the CPU away. */
+/* Two threads, 0 and 1, take turns. The holder unlocks only when the other is about to lock, and continues only when
+   the other holds the mutex, so that its own next lock finds it taken. Both wait for that by yielding the CPU. */
 static _Atomic int asking, holding;
 
 static void ask_and_lock(int me) {
@@ -95,10 +96,10 @@ static void run_mutex_contended(uint64_t n) { LOOP(n) hand_over_mutex(0); }
 static void setup_mutex_contended(void) {
     ask_and_lock(0);
     start_thread(contend);
-    run_mutex_contended(1); /* the thread has started when it has answered */
+    run_mutex_contended(1); /* once the thread has answered, it has started */
 }
 
-/* ---- a token under a mutex with condition variables ---- */
+/* ---- a token protected by a mutex, with condition variables ---- */
 
 static pthread_cond_t turn_came[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
 static int turn;
@@ -147,7 +148,7 @@ static void give_token(int to) {
     CHECK(futex(&tokens[to], FUTEX_WAKE_PRIVATE, 1) >= 0);
 }
 
-/* Calls futex() even where the token is there already: the count of calls does not depend on who runs when. */
+/* Calls futex() even if the token is already there: the number of calls does not depend on scheduling. */
 static void take_token(int me) {
     do {
         CHECK(futex(&tokens[me], FUTEX_WAIT_PRIVATE, 0) == 0 || errno == EAGAIN);

@@ -1,4 +1,4 @@
-/* time.c: reading clocks, by the C library (most of them in user mode, by the vDSO) and by the system call; timers. */
+/* time.c: reading clocks through the C library (mostly in user mode, by the vDSO) and by system call; timers. */
 #include "../probe.h"
 
 #include <signal.h>
@@ -19,7 +19,7 @@
 #else
 #define POSIX_TIMERS_ONLY(hook) NULL
 #endif
-/* Calls that newer architectures do not have: clock_gettime does their work there. */
+/* Calls that newer architectures lack: clock_gettime does their work there. */
 #ifdef SYS_time
 #define SYS_TIME_ONLY(hook) hook
 #else
@@ -95,7 +95,7 @@ static void enter_clock_getres(uint64_t n) {
 }
 #endif
 
-/* ---- timers: armed for an hour from now, so that none ever expires ---- */
+/* ---- timers: armed for one hour, so that none ever expires ---- */
 
 static const struct itimerspec one_hour = {.it_value = {.tv_sec = 3600}};
 
@@ -113,7 +113,7 @@ static void run_timer_create_delete(uint64_t n) {
     }
 }
 
-/* It would send SIGALRM: a timer that notifies nobody (SIGEV_NONE) is never really armed. */
+/* Would send SIGALRM: the kernel never really arms a timer that notifies nobody (SIGEV_NONE). */
 static timer_t armed_timer;
 
 static void setup_timer_settime(void) {
@@ -149,7 +149,7 @@ static void run_timerfd_gettime(uint64_t n) {
 #endif
 
 #define ENTERS_CLOCK "clock_gettime/clock_gettime64 x1"
-/* A clock read by the C library (entering the kernel as `how` says), and its twin by the system call. */
+/* A clock read through the C library (entering the kernel as `how` says), and its twin by system call. */
 #define CLOCK(name, kin, clock, on, how, hook)                                                                         \
     {.id = name, .what = "clock_gettime() of " clock, .enters = how, .systems = on, .family = kin, .run = hook}
 #define RAW_CLOCK(name, kin, clock, hook)                                                                              \

@@ -8,21 +8,27 @@ use super::costs::{Basis, Costs, UnitCost};
 use super::spread::{MODEL_SD, Seconds};
 use super::units::{STATS, bare_name};
 use crate::model::{By, CallCount, Class, DescriptorKind, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// One piece of advice.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
+    #[serde(flatten)]
     pub rule: Rule,
     pub calls: u64,
     /// Their measured CPU time, where it is known.
     pub measured_s: Option<f64>,
+    #[serde(rename = "saved_s")]
     pub saved: Seconds,
     /// The unit costs that it rests on.
+    #[serde(rename = "unit")]
     pub basis: Vec<Basis>,
 }
 
 /// What was noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "rule", rename_all = "kebab-case")]
 pub enum Rule {
     /// Reads or writes of under 128 bytes, which a 4 KiB buffer would turn into this many.
     SmallTransfers { call: &'static str, buffered: u64 },

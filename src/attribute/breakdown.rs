@@ -8,10 +8,13 @@ use super::costs::{Basis, Costs, UnitCost};
 use super::spread::{MODEL_SD, Seconds, sum_by_call};
 use super::units::{CREATION, FAULTS, bare_name};
 use crate::model::{By, CallCount, Class, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Where the time went.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Breakdown {
+    #[serde(rename = "calls")]
     pub rows: Vec<CallRow>,
     pub account: Account,
     /// Whether times were measured; false where counts are priced by unit costs.
@@ -21,10 +24,12 @@ pub struct Breakdown {
 }
 
 /// One call, or one class of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CallRow {
+    #[serde(rename = "name")]
     pub call: String,
     /// Empty where each call has one row.
+    #[serde(flatten)]
     pub class: Class,
     pub calls: u64,
     pub failures: u64,
@@ -35,15 +40,18 @@ pub struct CallRow {
     /// Elapsed time as a share of wall time.
     pub wall_share: Option<f64>,
     /// Calls x cost of a null call; at most the measured CPU time.
+    #[serde(rename = "crossing_s")]
     pub crossing: Option<Seconds>,
     /// The rest of the CPU time.
+    #[serde(rename = "work_s")]
     pub work: Option<Seconds>,
     /// Calls x unit cost, class by class.
+    #[serde(rename = "by_unit_cost_s")]
     pub priced: Option<Seconds>,
 }
 
 /// Where the CPUs' time went.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Account {
     pub wall_s: Option<f64>,
     /// CPUs that the workload could use.
@@ -51,6 +59,7 @@ pub struct Account {
     /// Parts that add up to `whole`.
     pub parts: Vec<Part>,
     /// Seconds: wall time x CPUs, or user + system time where wall time is not known.
+    #[serde(rename = "whole_s")]
     pub whole: Option<f64>,
     /// What is not part of the sum.
     pub beside: Vec<Part>,
@@ -58,14 +67,16 @@ pub struct Account {
 }
 
 /// One part of the account.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Part {
+    #[serde(flatten)]
     pub kind: PartKind,
     pub seconds: Seconds,
 }
 
 /// What a part is, with the numbers that it was made from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PartKind {
     /// By the kernel's accounting.
     UserMode,
@@ -76,7 +87,12 @@ pub enum PartKind {
     /// The same for calls that create and end processes.
     Creation,
     /// Faults x unit cost, at most the system time that calls leave over.
-    Faults { count: u64, each_ns: f64, basis: Basis },
+    Faults {
+        count: u64,
+        each_ns: f64,
+        #[serde(rename = "unit")]
+        basis: Basis,
+    },
     /// Calls x what the tracer adds to a null call.
     Tracer,
     /// System time minus everything above.
@@ -92,7 +108,8 @@ pub enum PartKind {
 }
 
 /// What one must know to read the account.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AccountNote {
     /// The calls' time exceeds the kernel's accounting of system time.
     ExceedsAccounting,

@@ -17,13 +17,17 @@ use super::spread::{MODEL_SD, Seconds, Z, sum, sum_by_call};
 use super::units::{CREATION, FAMILIES, FAULTS, bare_name};
 use crate::model::{By, CallCount, Class, Profile};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A workload here and with other unit costs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The unit costs that it is compared with.
+    #[serde(rename = "costs")]
     pub there: String,
     /// Classes with a unit cost on both sides, the greatest change first.
+    #[serde(rename = "calls")]
     pub rows: Vec<ChangeRow>,
     /// Parts of the total.
     pub lines: Vec<ChangeLine>,
@@ -37,35 +41,58 @@ pub struct Change {
     pub unpriced: Vec<UnpricedCall>,
     /// Time blocked in calls, which is not predicted.
     pub blocked_s: Option<f64>,
-    /// Wall time here, and there: between all of the change lying on the longest path and all CPUs sharing it.
-    pub wall: Option<(f64, Seconds)>,
+    /// `None` where the wall time here is not known.
+    pub wall: Option<Wall>,
+}
+
+/// A call without a unit cost.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct UnpricedCall {
+    #[serde(rename = "name")]
+    pub call: String,
+    pub calls: u64,
+    pub on_cpu_s: Option<f64>,
+}
+
+/// Wall time here, and there: between all of the change lying on the longest path and all CPUs sharing it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Wall {
+    pub here_s: f64,
+    pub there_s: Seconds,
 }
 
 /// The change of one class of calls.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChangeRow {
+    #[serde(rename = "name")]
     pub call: String,
+    #[serde(flatten)]
     pub class: Class,
     pub calls: u64,
     pub here_s: f64,
     /// Unit cost there over unit cost here.
     pub ratio: f64,
     /// There minus here.
+    #[serde(rename = "change_s")]
     pub change: Seconds,
+    #[serde(rename = "unit")]
     pub basis: Basis,
 }
 
 /// Seconds here, and the difference with its range.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChangeLine {
+    #[serde(flatten)]
     pub kind: LineKind,
     pub here_s: f64,
     /// There minus here.
+    #[serde(rename = "change_s")]
     pub change: Seconds,
 }
 
 /// What a line sums up, with the numbers that it was made from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LineKind {
     /// Calls with a unit cost on both sides.
     Calls,
@@ -73,31 +100,25 @@ pub enum LineKind {
     Creation,
     Faults {
         count: u64,
+        #[serde(rename = "unit")]
         basis: Basis,
     },
     /// Calls without a unit cost.
     OtherCrossings(Crossings),
     AllCrossings(Crossings),
-    /// The name of a family of calls.
-    Family(&'static str),
+    /// A family of calls.
+    Family {
+        name: &'static str,
+    },
     Total,
 }
 
 /// Bare crossings: calls x nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Crossings {
     pub calls: u64,
     pub here_ns: f64,
     pub there_ns: f64,
-}
-
-/// A call without a unit cost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UnpricedCall {
-    pub call: String,
-    pub calls: u64,
-    /// Measured CPU time.
-    pub on_cpu_s: Option<f64>,
 }
 
 impl ChangeLine {
@@ -237,7 +258,7 @@ fn faults(profile: &Profile, here: &Costs, there: &Costs) -> Option<ChangeLine> 
 fn families(rows: &[ChangeRow]) -> Vec<ChangeLine> {
     let of = |&(name, calls): &(&'static str, &[&str])| {
         let own: Vec<&ChangeRow> = rows.iter().filter(|row| calls.contains(&bare_name(&row.call))).collect();
-        (!own.is_empty()).then(|| line(LineKind::Family(name), &own))
+        (!own.is_empty()).then(|| line(LineKind::Family { name }, &own))
     };
     FAMILIES.iter().filter_map(of).collect()
 }
@@ -249,14 +270,15 @@ fn total(lines: &[ChangeLine]) -> ChangeLine {
 
 /// Wall time here and there. The change spreads over as many CPUs as the workload kept busy; the range also holds the case
 /// that all of it is waited for.
-fn wall(profile: &Profile, change: Seconds) -> Option<(f64, Seconds)> {
+fn wall(profile: &Profile, change: Seconds) -> Option<Wall> {
     let wall = profile.usage.wall_ns.map(s)?;
     let cpu = profile.usage.user_ns.zip(profile.usage.system_ns).map(|(user, system)| s(user) + s(system));
     let parallel = cpu.filter(|_| wall > 0.0).map_or(1.0, |cpu| (cpu / wall).max(1.0));
     let value = wall + change.value / parallel;
     let ends = [change.low, change.high, change.low / parallel, change.high / parallel].map(|end| wall + end);
     let low = ends.iter().copied().fold(value, f64::min).max(0.0);
-    Some((wall, Seconds { value, low, high: ends.iter().copied().fold(value, f64::max) }))
+    let there_s = Seconds { value, low, high: ends.iter().copied().fold(value, f64::max) };
+    Some(Wall { here_s: wall, there_s })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
 use super::units::{NULL_CALLS, UNITS, Unit, unit_of};
 use crate::model::{Class, Nanos, Run};
 use crate::summary::{Row, summarize};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The operations of a run that were measured in one environment.
@@ -67,7 +69,7 @@ impl Price {
 }
 
 /// What a price was made from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Basis {
     pub operation: String,
     /// `None` where the operation has one cost.
@@ -78,7 +80,7 @@ pub struct Basis {
 
 /// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
 /// taken, and the value itself where it was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Place {
     pub parameter: &'static str,
     pub value: u64,

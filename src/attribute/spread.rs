@@ -7,6 +7,8 @@
 //! `PER_DOUBLING` for each doubling. The interval of the unit cost itself is added as a square too. The bare crossing has
 //! no model error, because a null call does nothing else.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Standard deviation of the logarithm of a call's true cost over its unit cost: a factor of 2 at 95%.
@@ -22,7 +24,7 @@ const WIDEST: f64 = 100.0;
 pub const Z: f64 = 1.96;
 
 /// A time in seconds with its range of about 95%. `low` and `high` equal `value` where the time is exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Seconds {
     pub value: f64,
     pub low: f64,

@@ -68,7 +68,7 @@ To get unit costs: syscost run --all --out here.json, or measure only the operat
 that this command names when --costs is missing.";
 
 pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
-    let profile = store::profile::read(&args.profile)?;
+    let profile = store::read_profile(&args.profile)?;
     let own = args.costs.as_deref().map(|name| costs("--costs", name)).transpose()?;
     let versus = args.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<Costs>>>()?;
     if own.is_none() && !versus.is_empty() {

@@ -1,16 +1,14 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
-mod files;
 mod history;
-pub(super) mod labels;
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
-use super::{complete, terminal};
+use super::{complete, result_files, terminal};
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
-use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_comparison_json};
+use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_json};
 use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
@@ -81,9 +79,11 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     if let Some(directory) = &args.history {
         return history::run(directory, &selection, margin, args.format, out);
     }
-    usage(labels::check(&args.files, &args.labels))?;
-    let columns = files::columns(&args.files, &args.labels, selection.study.as_ref())?;
-    let baseline = usage(labels::baseline(args.baseline.as_deref(), &args.files, &columns))?;
+    usage(result_files::check(&args.files, &args.labels))?;
+    let condense = |_, run| result_files::column(selection.study.as_ref(), run);
+    let columns = result_files::read(&args.files, &args.labels, condense, |column| &mut column.info)?;
+    let labels = columns.iter().map(|column| column.info.label.as_str());
+    let baseline = usage(result_files::baseline(args.baseline.as_deref(), &args.files, labels))?;
     let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
@@ -94,7 +94,7 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
         comparison.keep_differing();
     }
     match args.format {
-        Format::Json => write_comparison_json(&comparison, out)?,
+        Format::Json => write_json(&comparison, out)?,
         Format::Csv => write_comparison_csv(&comparison, out)?,
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
     }

@@ -4,7 +4,7 @@
 use crate::model::Operation;
 use crate::plan::Study;
 use crate::runner::{Environment, Language, RunDirectory, read_catalogue};
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -19,13 +19,13 @@ const VARIABLE: &str = "SYSCOST_COMPLETE";
 /// The program as the shell finds it: the script may be installed on another machine than it was made on.
 const PROGRAM: &str = "syscost";
 
-/// Answers a shell that asks; `false` where none does.
+/// Answers a shell that asks for a word of what `parser` reads; `false` where none does.
 ///
 /// # Errors
 /// When it is an unknown shell, or standard output cannot be written.
-pub fn answer() -> clap::error::Result<bool> {
+pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
-    CompleteEnv::with_factory(super::Arguments::command)
+    CompleteEnv::with_factory(|| with_manual_pages(parser()))
         .var(VARIABLE)
         .try_complete(std::env::args_os(), directory.as_deref())
 }
@@ -81,13 +81,12 @@ pub fn studies() -> ArgValueCompleter {
     })
 }
 
-/// Commands that have a manual page.
-pub fn commands() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let all = super::Arguments::command();
-        let names = all.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name().to_string());
-        names.map(CompletionCandidate::new).collect::<Vec<_>>()
-    })
+/// The same parser; `man` knows the commands that have a page.
+fn with_manual_pages(parser: Command) -> Command {
+    let commands = parser.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<String> = commands.map(|command| command.get_name().to_string()).collect();
+    let candidates = ArgValueCandidates::new(move || names.iter().map(CompletionCandidate::new).collect::<Vec<_>>());
+    parser.mut_subcommand("man", |man| man.mut_arg("command", |command| command.add(candidates)))
 }
 
 /// Any file.

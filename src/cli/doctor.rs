@@ -1,20 +1,18 @@
-//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what could be done.
+//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what to do about it.
 //!
-//! Gathers facts and trials, has `crate::doctor` judge them, and writes what it says. Changes nothing.
+//! Collects facts and checks, has `crate::doctor` judge them, and writes the findings. Changes nothing.
 
 use crate::doctor::{Finding, State, findings, verdict};
 use crate::kernel::Sources;
 use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
-use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_table};
-use crate::session::{Session, Wishes, add_facts};
+use crate::report::{Cell, Document, Format, Screen, Spec, Style, Table, write_json, write_table};
+use crate::session::{RunOptions, Session, add_facts};
 use anyhow::Result;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write;
-
-/// Names the document's layout, for whoever reads it by program.
-pub const SCHEMA: &str = "syscost.doctor/1";
 
 /// Check this machine for whatever spoils measurements or is not permitted, and suggest remedies.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,17 +23,21 @@ pub struct DoctorArgs {
     pub format: Format,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
+/// What `doctor` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct DoctorDocument<'a> {
     host: &'a Host,
     findings: &'a [Finding],
 }
 
-/// Looks at this machine and writes what was found.
+impl Document for DoctorDocument<'_> {
+    const SCHEMA: &'static str = "syscost.doctor/1";
+}
+
+/// Checks this machine and writes the findings.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let sources = Sources::default();
     let mut host = Host { file_system: file_system(&std::env::temp_dir()), ..facts(&sources, None) };
@@ -44,19 +46,16 @@ pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()>
     write(args.format, &host, &findings, screen, out)
 }
 
-/// The clock's cost and step, as a probe finds them. Where no probe can be started, that stays unknown.
+/// Adds the clock's cost and step, as measured by a probe; they stay unknown if no probe can be started.
 fn add_probe_facts(host: &mut Host) {
-    if let Ok(Ok(facts)) = Session::open(Wishes::default()).map(|mut session| session.probe_facts()) {
+    if let Ok(Ok(facts)) = Session::open(RunOptions::default()).map(|mut session| session.probe_facts()) {
         add_facts(host, std::iter::once(&facts));
     }
 }
 
 fn write(format: Format, host: &Host, findings: &[Finding], screen: Screen, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &Document { schema: SCHEMA, host, findings })?;
-            Ok(writeln!(out)?)
-        }
+        Format::Json => write_json(&DoctorDocument { host, findings }, out),
         _ => write_table(&table(findings), format, screen, out),
     }
 }
@@ -115,7 +114,7 @@ mod tests {
     #[test]
     fn json_names_its_schema() {
         let document: serde_json::Value = serde_json::from_str(&written(Format::Json)).expect("JSON");
-        assert_eq!(document["schema"], SCHEMA);
+        assert_eq!(document["schema"], DoctorDocument::SCHEMA);
         assert_eq!(document["findings"][0]["state"], "spoils");
         assert!(document["host"].is_object());
     }

@@ -3,17 +3,20 @@
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
+    /// Everything worked.
     Success,
     /// A cost grew by more than the user allows.
     CostGrown,
-    /// Some cases failed; their rows are there.
+    /// Some cases failed; their rows say why.
     SomeFailed,
+    /// ^C or a signal ended the run.
     Interrupted,
-    /// What a traced command ended with.
+    /// The status of a traced command.
     Command(u8),
 }
 
 impl Exit {
+    /// The exit status of the process.
     pub fn status(self) -> u8 {
         match self {
             Exit::Success => 0,

@@ -1,6 +1,6 @@
-//! `syscost explain`: what really ran when an operation was called, and by which other ways the same can be had.
+//! `syscost explain`: the code that runs when an operation is called, and other ways to get the same answer.
 //!
-//! Flags to cases, then to `explain` (code), `engine` (time) and a format. Called by `main`.
+//! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
 use super::complete;
 use super::error::usage;
@@ -9,15 +9,15 @@ use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
-use crate::report::{self, Format, Screen};
-use crate::session::{Session, Wishes};
+use crate::report::{self, Document, Format, Screen, write_json};
+use crate::session::{RunOptions, Session};
 use crate::summary::{Row, summarize};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::io::Write;
 use std::time::Duration;
 
-/// Show what really runs when an operation is called: which code answers, instruction by instruction.
+/// Show what actually runs when an operation is called: which code answers, instruction by instruction.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
@@ -55,10 +55,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Explains one operation, or compares its variants.
 ///
 /// # Errors
-/// When the operation is unknown or fails, or `out` cannot be written.
+/// If the operation is unknown or fails, or `out` cannot be written.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     usage(check(args))?;
-    let mut session = usage(Session::open(wishes(args)))?;
+    let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
     let operation = usage(find(&catalogue, &args.operation))?;
     match args.variants {
@@ -67,15 +67,15 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     }
 }
 
-/// Entries are proved together with the code, not again when the time is taken.
-fn wishes(args: &ExplainArgs) -> Wishes {
+/// Kernel entries are counted together with the code, not again while measuring.
+fn options(args: &ExplainArgs) -> RunOptions {
     let usual = if args.variants { Duration::from_secs(2) } else { Duration::from_millis(600) };
-    Wishes {
+    RunOptions {
         cpu: args.cpu.unwrap_or_default(),
         budget: Some(args.time.unwrap_or(usual)),
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
         verify: false,
-        ..Wishes::default()
+        ..RunOptions::default()
     }
 }
 
@@ -88,7 +88,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
         bail!("--format csv is for tables; without --variants use text, markdown or json");
     }
     if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
-        bail!("--param {}: explain follows one thread; leave it out", setting.name);
+        bail!("--param {}: explain follows one thread; omit it", setting.name);
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
         bail!("--param {}: explain takes one value of each parameter", setting.name);
@@ -108,7 +108,7 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
 }
 
 /// How long a request may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn one(
     args: &ExplainArgs,
@@ -122,11 +122,9 @@ fn one(
     let explanation = explain::explain(session.workers(), &planned[0], operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let cost = costs(session, planned)?.remove(0);
-    let words = cost.as_ref().map_or_else(|reason| format!("not measured: {reason}"), Cost::words);
     match args.format {
-        Format::Json => json(&OneJson { schema: SCHEMA, explanation: &explanation, cost: cost.ok() }, out),
-        Format::Markdown => explain::write_markdown(&explanation, &words, out),
-        Format::Text | Format::Csv => explain::write_text(&explanation, &words, screen, out),
+        Format::Json => write_json(&OneJson { explanation: &explanation, cost: cost.ok() }, out),
+        format => report::write_explanation(&explanation, &cost, format, screen, out),
     }
 }
 
@@ -147,11 +145,11 @@ fn variants(
     let variants: Vec<Variant> = with_cost
         .map(|((o, explained), cost)| Variant { operation: o.id.clone(), cost: cost.ok(), explained })
         .collect();
-    let answer = explain::answer(&variants);
+    let answer = report::variants_answer(&variants);
     if args.format == Format::Json {
-        return json(&VariantsJson::new(family, &variants, &answer), out);
+        return write_json(&VariantsJson::new(family, &variants, &answer), out);
     }
-    let mut table = explain::table(family, &variants);
+    let mut table = report::variant_table(family, &variants);
     if !answer.is_empty() {
         table.notes.push(answer);
     }
@@ -190,11 +188,8 @@ fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Result<Cost, Str
     Ok(summarize(&run).rows.into_iter().map(cost).collect())
 }
 
-const SCHEMA: &str = "syscost.explain/1";
-
 #[derive(Serialize)]
 struct OneJson<'a> {
-    schema: &'static str,
     #[serde(flatten)]
     explanation: &'a Explanation,
     cost: Option<Cost>,
@@ -202,7 +197,6 @@ struct OneJson<'a> {
 
 #[derive(Serialize)]
 struct VariantsJson<'a> {
-    schema: &'static str,
     family: &'a str,
     variants: Vec<VariantJson<'a>>,
     answer: &'a str,
@@ -225,11 +219,14 @@ impl<'a> VariantsJson<'a> {
             explanation: variant.explained.as_ref().ok(),
             failure: variant.explained.as_ref().err().map(|failure| failure.message.as_str()),
         };
-        VariantsJson { schema: SCHEMA, family, variants: variants.iter().map(row).collect(), answer }
+        VariantsJson { family, variants: variants.iter().map(row).collect(), answer }
     }
 }
 
-fn json(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
-    Ok(writeln!(out)?)
+impl Document for OneJson<'_> {
+    const SCHEMA: &'static str = "syscost.explain/1";
+}
+
+impl Document for VariantsJson<'_> {
+    const SCHEMA: &'static str = OneJson::SCHEMA;
 }

@@ -1,10 +1,9 @@
-//! `syscost import`: what another benchmark program or tracer printed, as a result file or a profile.
+//! `syscost import`: output of another benchmark program or tracer, as a result file or a profile.
 
 use super::exit::Exit;
 use crate::clean;
-use crate::import::profiles::{PROFILE_KINDS, ProfileKind};
-use crate::import::{KINDS, Kind};
-use crate::store;
+use crate::import::{IMPORTERS, Importer};
+use crate::store::{self, Document, Stored};
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::fs::File;
@@ -13,16 +12,16 @@ use std::path::{Path, PathBuf};
 
 /// Convert the output of another benchmark to a result file, or of another tracer to a profile.
 ///
-/// Its figures become unit costs without samples: nothing can be said about their spread, and their kernel entries are
-/// unverified. What is the same as an operation of ours gets its id; all else keeps its name.
-/// A profile says what its tracer does not tell.
+/// Its results become unit costs without samples: their spread is unknown, and their kernel entries are unverified.
+/// A result that does the same as an operation of syscost gets its id; all others keep their names.
+/// A profile says what its tracer does not report.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
-    /// The program that printed it.
+    /// The program that printed the output.
     #[arg(value_name = "KIND", value_parser = kinds())]
     kind: String,
-    /// File with its output; '-' is standard input.
+    /// File with the output; '-' is standard input.
     file: PathBuf,
     /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
@@ -44,54 +43,43 @@ Examples:
   strace -f -T -ttt -o log.txt make; syscost import strace log.txt -o make.json
   perf trace -s -o sum.txt -- make; syscost import perf-trace sum.txt | syscost show -";
 
-/// Bytes of a benchmark's output that are read: those of a whole suite are under 1 MB.
+/// Most bytes of a benchmark's output; those of a whole suite are under 1 MB.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Bytes of a trace: some ten million calls.
+/// Most bytes of a trace: some ten million calls.
 const MOST_TRACE_BYTES: u64 = 1 << 30;
 
 fn kinds() -> PossibleValuesParser {
-    let runs = KINDS.iter().map(|kind| (kind.name, kind.what));
-    let all = runs.chain(PROFILE_KINDS.iter().map(|kind| (kind.name, kind.what)));
-    all.map(|(name, what)| PossibleValue::new(name).help(what)).collect::<Vec<_>>().into()
+    IMPORTERS.iter().map(|kind| PossibleValue::new(kind.name).help(kind.what)).collect::<Vec<_>>().into()
 }
 
+/// Imports one file.
+///
+/// # Errors
+/// If it cannot be read or is not what KIND prints, or the output cannot be written.
 pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
     let name = name(&args.file);
-    if let Some(kind) = ProfileKind::find(&args.kind) {
-        return import_profile(kind, args, &name, out);
-    }
-    let kind = Kind::find(&args.kind).with_context(|| format!("'{}' is no kind of output", args.kind))?;
-    let text =
-        text(&args.file, MOST_BYTES).with_context(|| format!("{name}: check its name, and that you may read it"))?;
-    let run = kind.import(&text, &name).with_context(|| name.clone())?;
-    match &args.out {
-        Some(path) => store::write(&run, path)?,
-        None => {
-            let mut text = Vec::new();
-            store::write_to(&run, &mut text)?;
-            out.write_all(&text)?;
-        }
+    let importer = Importer::find(&args.kind).with_context(|| format!("'{}' is no kind of output", args.kind))?;
+    let most = if importer.is_trace() { MOST_TRACE_BYTES } else { MOST_BYTES };
+    let text = text(&args.file, most).with_context(|| format!("{name}: check its name, and that you may read it"))?;
+    match importer.import(&text, &name).with_context(|| name.clone())? {
+        Stored::Run(run) => write(&*run, args, out)?,
+        Stored::Profile(profile) => write(&*profile, args, out)?,
     }
     Ok(Exit::Success)
 }
 
-fn import_profile(kind: &ProfileKind, args: &ImportArgs, name: &str, out: &mut dyn Write) -> Result<Exit> {
-    let text = text(&args.file, MOST_TRACE_BYTES)
-        .with_context(|| format!("{name}: check its name, and that you may read it"))?;
-    let profile = kind.import(&text, name).with_context(|| name.to_string())?;
-    match &args.out {
-        Some(path) => store::profile::write(&profile, path)?,
-        None => {
-            let mut text = Vec::new();
-            store::profile::write_to(&profile, &mut text)?;
-            out.write_all(&text)?;
-        }
+fn write(document: &impl Document, args: &ImportArgs, out: &mut dyn Write) -> Result<()> {
+    if let Some(path) = &args.out {
+        return Ok(store::write(document, path)?);
     }
-    Ok(Exit::Success)
+    // To memory first, since errors of `out` have their own message.
+    let mut text = Vec::new();
+    store::write_to(document, &mut text)?;
+    Ok(out.write_all(&text)?)
 }
 
-/// What messages and the written file call it.
+/// The input's name in messages and in the written file.
 fn name(path: &Path) -> String {
     match path == Path::new("-") {
         true => "standard input".to_string(),
@@ -99,7 +87,7 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// All of it. Names of machines may be in any encoding, and figures are ASCII: what is no UTF-8 is replaced.
+/// All of the input. Names of machines may be in any encoding, and numbers are ASCII, so invalid UTF-8 is replaced.
 fn text(path: &Path, most: u64) -> Result<String> {
     let mut bytes = Vec::new();
     let source: Box<dyn Read> = match path == Path::new("-") {

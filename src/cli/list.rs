@@ -1,17 +1,18 @@
 //! `syscost list`: the catalogue.
 
-mod long;
-
 use super::error::usage;
 use super::exit::Exit;
 use super::{complete, terminal};
 use crate::clean;
-use crate::model::Operation;
+use crate::model::{Operation, StudyView};
 use crate::plan::{Study, like};
-use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_table};
+use crate::report::{
+    Cell, Document, Format, Screen, Spec, Style, Table, wrapped, write_json, write_lines, write_table,
+};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -55,8 +56,11 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     let catalogue = read_catalogue(&directory.probe())?;
     let chosen = usage(like(&catalogue, &args.patterns))?;
     match args.format {
-        Format::Json => write_json(&chosen, out)?,
-        Format::Text if args.long => long::write(&chosen, terminal::screen(), out)?,
+        Format::Json => {
+            let operations = chosen.iter().map(|operation| Listed { area: operation.area(), operation }).collect();
+            write_json(&OperationList { operations }, out)?;
+        }
+        Format::Text if args.long => write_long(&chosen, terminal::screen(), out)?,
         Format::Text => write_short(&chosen, terminal::screen(), out)?,
         format => write_table(&table(&chosen), format, terminal::screen(), out)?,
     }
@@ -79,6 +83,29 @@ fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -
     write_table(&table, Format::Text, Screen { width: None, ..screen }, out)
 }
 
+/// Indents a text below the id that it is about.
+const INDENT: &str = "    ";
+
+/// All there is to say about each operation; lines are broken between words only.
+fn write_long(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let width = screen.width.map_or(usize::MAX, usize::from).saturating_sub(INDENT.len());
+    for operation in operations {
+        write_lines([&operation.id], out)?;
+        let lines = texts(operation).into_iter().flat_map(|text| wrapped(&text, width, "  "));
+        write_lines(lines.map(|line| format!("{INDENT}{line}")), out)?;
+        writeln!(out)?;
+    }
+    write_lines([count(operations)], out)
+}
+
+fn texts(operation: &Operation) -> Vec<String> {
+    let prepares = operation.prepares.to_string();
+    let mut texts = vec![what(operation).text, format!("kernel entries: {}", entries(operation))];
+    texts.extend((!prepares.is_empty()).then(|| format!("untimed before each iteration: {prepares}")));
+    texts.extend(operation.params.iter().map(|p| format!("--param {}={}: {}", p.name, p.default, p.what)));
+    texts
+}
+
 /// What one iteration is, or which systems have it.
 fn what(operation: &Operation) -> Cell {
     match operation.available {
@@ -94,48 +121,112 @@ fn count(operations: &[&Operation]) -> String {
     format!("{} in {}", of(operations.len(), "operation"), of(areas.len(), "area"))
 }
 
+/// What `list` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct OperationList<'a> {
+    operations: Vec<Listed<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed<'a> {
+    /// What stands before the dot of the id.
+    area: &'a str,
+    #[serde(flatten)]
+    operation: &'a Operation,
+}
+
+impl Document for OperationList<'_> {
+    const SCHEMA: &'static str = "syscost.list/1";
+}
+
+/// What `list --languages` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct LanguageList {
+    languages: Vec<Found>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Found {
+    name: String,
+    title: String,
+    /// What the program says of itself.
+    version: Option<String>,
+    /// The program; null where it is missing.
+    path: Option<PathBuf>,
+    /// What to install.
+    package: String,
+    /// Why it cannot be used; null where it can.
+    error: Option<String>,
+}
+
+impl Document for LanguageList {
+    const SCHEMA: &'static str = "syscost.languages/1";
+}
+
+impl Found {
+    fn new(language: Language) -> Found {
+        let (path, error) = match language.program() {
+            Ok(path) => (Some(path), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let version = path.as_ref().and_then(|path| language.version_of(path));
+        Found { name: language.name, title: language.title, version, path, package: language.package, error }
+    }
+
+    fn path(&self) -> Option<String> {
+        Some(self.path.as_ref()?.display().to_string())
+    }
+}
+
 /// Name, version found and path of each language; of those that lack it, what is missing.
 fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let mut found = Vec::new();
-    for language in Language::all()? {
-        let program = language.program();
-        let version = program.as_ref().ok().and_then(|path| language.version_of(path));
-        found.push((language, version, program));
-    }
+    let languages: Vec<Found> = Language::all()?.into_iter().map(Found::new).collect();
     if format == Format::Json {
-        let language = |(l, version, program): &(Language, Option<String>, Result<PathBuf>)| json!({"name": l.name, "title": l.title, "version": version, "path": program.as_ref().ok(), "package": l.package});
-        let languages: Vec<_> = found.iter().map(language).collect();
-        serde_json::to_writer_pretty(&mut *out, &json!({"schema": "syscost.languages/1", "languages": languages}))?;
-        writeln!(out)?;
+        write_json(&LanguageList { languages }, out)?;
         return Ok(Exit::Success);
     }
-    type Found = (Language, Option<String>, Result<PathBuf>);
-    let path = |(_, _, program): &Found| program.as_ref().ok().map(|path| path.display().to_string());
-    let missing = |(_, _, program): &Found| program.as_ref().err().map(ToString::to_string);
-    let shown = move |found: &Found| match missing(found) {
-        Some(missing) => Cell::styled(missing, Style::Faint),
-        None => Cell::from(path(found).unwrap_or_default()),
+    let shown = |found: &Found| match &found.error {
+        Some(missing) => Cell::styled(missing.clone(), Style::Faint),
+        None => Cell::from(found.path().unwrap_or_default()),
     };
     let specs = [
-        Spec::left("language", |(l, ..): &Found| l.name.clone().into()).text("language", |(l, ..)| l.name.clone()),
-        Spec::left("version found", |(_, version, _): &Found| version.clone().unwrap_or_default().into())
+        Spec::left("language", |l: &Found| l.name.clone().into()).text("language", |l| l.name.clone()),
+        Spec::left("version found", |l: &Found| l.version.clone().unwrap_or_default().into())
             .wrapping()
-            .text("version", |(_, version, _)| version.clone()),
-        Spec::left("path", shown).wrapping().text("path", path).text("error", missing),
+            .text("version", |l| l.version.clone()),
+        Spec::left("path", shown).wrapping().text("path", Found::path).text("error", |l| l.error.clone()),
     ];
-    let table = Table::of(&specs, &found);
-    write_table(&table, format, terminal::screen(), out)?;
+    write_table(&Table::of(&specs, &languages), format, terminal::screen(), out)?;
     Ok(Exit::Success)
+}
+
+/// What `list --studies` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct StudyList<'a> {
+    studies: Vec<ListedStudy<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ListedStudy<'a> {
+    #[serde(flatten)]
+    view: &'a StudyView,
+    /// Languages that it needs.
+    languages: Vec<&'a str>,
+    /// Its time for measuring.
+    seconds: Option<f64>,
+}
+
+impl Document for StudyList<'_> {
+    const SCHEMA: &'static str = "syscost.studies/1";
 }
 
 /// Name, title, languages and question of each study.
 fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
     let all = Study::names().iter().map(|name| Study::find(name)).collect::<Result<Vec<_>>>()?;
     if format == Format::Json {
-        let study = |s: &Study| json!({"name": s.view.name, "title": s.view.title, "question": s.view.question, "languages": s.languages(), "views": s.view.views, "seconds": s.seconds});
-        let studies: Vec<_> = all.iter().map(study).collect();
-        serde_json::to_writer_pretty(&mut *out, &json!({"schema": "syscost.studies/1", "studies": studies}))?;
-        writeln!(out)?;
+        let studies = all.iter();
+        let studies = studies.map(|s| ListedStudy { view: &s.view, languages: s.languages(), seconds: s.seconds });
+        write_json(&StudyList { studies: studies.collect() }, out)?;
         return Ok(Exit::Success);
     }
     let languages = |s: &Study| s.languages().join(" ");
@@ -175,22 +266,4 @@ fn entries(operation: &Operation) -> String {
 
 fn params(operation: &Operation) -> String {
     operation.params.iter().map(|p| format!("{}={}", p.name, p.default)).collect::<Vec<_>>().join(" ")
-}
-
-fn write_json(operations: &[&Operation], out: &mut dyn Write) -> Result<()> {
-    let operation = |o: &&Operation| {
-        let params: Vec<_> =
-            o.params.iter().map(|p| json!({"name": p.name, "default": p.default, "what": p.what})).collect();
-        json!({
-            "id": o.id, "area": o.area(), "what": o.what, "enters": o.enters.to_string(),
-            "prepares": o.prepares.to_string(), "params": params, "systems": o.systems, "family": o.family,
-            "available": o.available,
-        })
-    };
-    let document = json!({
-        "schema": "syscost.list/1",
-        "operations": operations.iter().map(operation).collect::<Vec<_>>(),
-    });
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    Ok(writeln!(out)?)
 }

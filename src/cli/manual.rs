@@ -1,8 +1,7 @@
-//! `syscost man`: a page for each command, made from its flags, its help and the facts in `facts`.
+//! `syscost man`: a page per command, made from its flags, its help and `sections`.
 
-mod facts;
+mod sections;
 
-use super::complete;
 use super::error::usage;
 use super::exit::Exit;
 use anyhow::{Context, Result};
@@ -11,12 +10,12 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use std::io::Write;
 
-/// Print a manual page: of syscost, or of one of its commands.
+/// Print the manual page of syscost or of one of its commands.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ManArgs {
     /// The command whose page to print [default: the page of syscost itself].
-    #[arg(value_name = "COMMAND", add = complete::commands())]
+    #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }
 
@@ -25,6 +24,10 @@ Examples:
   syscost man | man -l -
   syscost man run > syscost-run.1";
 
+/// Prints a page.
+///
+/// # Errors
+/// If there is no such command, or `out` cannot be written.
 pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
     let mut all = all.disable_help_subcommand(true);
     all.build();
@@ -52,7 +55,7 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
     }
     let mut roff = Roff::default();
     for (title, facts) in
-        [("FILES", facts::FILES), ("ENVIRONMENT", facts::ENVIRONMENT), ("EXIT STATUS", facts::EXIT_STATUS)]
+        [("FILES", sections::FILES), ("ENVIRONMENT", sections::ENVIRONMENT), ("EXIT STATUS", sections::EXIT_STATUS)]
     {
         section(title, facts.iter().filter(|fact| fact.is_for(name)), &mut roff);
     }
@@ -65,7 +68,7 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
     Ok(roff.to_writer(out)?)
 }
 
-fn section<'a>(title: &str, facts: impl Iterator<Item = &'a facts::Fact>, roff: &mut Roff) {
+fn section<'a>(title: &str, facts: impl Iterator<Item = &'a sections::Fact>, roff: &mut Roff) {
     let mut facts = facts.peekable();
     if facts.peek().is_none() {
         return;
@@ -78,7 +81,7 @@ fn section<'a>(title: &str, facts: impl Iterator<Item = &'a facts::Fact>, roff: 
     }
 }
 
-/// The examples of the help as they are; the paragraphs behind them as notes.
+/// The examples of the help, and the paragraphs after them as notes.
 fn examples(help: &str, roff: &mut Roff) {
     let (examples, notes) = help.split_once("\n\n").unwrap_or((help, ""));
     if let Some(lines) = examples.strip_prefix("Examples:\n") {
@@ -89,7 +92,7 @@ fn examples(help: &str, roff: &mut Roff) {
         }
         roff.control("fi", []);
     }
-    // The page has a section of its own for it.
+    // Exit statuses have their own section.
     let notes: Vec<&str> =
         notes.split("\n\n").filter(|note| !note.is_empty() && !note.contains("Exit status:")).collect();
     if notes.is_empty() {

@@ -1,26 +1,26 @@
-//! Standard error: the one place that writes to it. What is said there is never worth a result: where nobody can read it
-//! (a full disk, a reader that went away), it is lost and the command goes on.
+//! Standard error: the only place that writes to it. A message that cannot be written (full disk, closed pipe) is lost and
+//! the command continues, since no message is worth losing a result.
 
 use crate::clean;
 use std::fmt::Display;
 use std::io::Write;
 
-/// Characters of a message.
+/// Most characters in a message.
 const LONGEST: usize = 8000;
 
-/// Says one line, whatever is in it.
+/// Writes one line, cleaned.
 pub fn tell(line: &dyn Display) {
     show(format!("syscost: {}\n", clean::excerpt(&line.to_string(), LONGEST)).as_bytes());
 }
 
-/// Notes beside a result: what --quiet leaves out. Errors are none.
+/// Notes about a result, which --quiet suppresses; unlike errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Notes {
     pub quiet: bool,
 }
 
 impl Notes {
-    /// Says one line, unless nobody wants to hear.
+    /// Writes one line, unless --quiet is set.
     pub fn tell(self, line: &dyn Display) {
         if !self.quiet {
             tell(line);
@@ -28,7 +28,7 @@ impl Notes {
     }
 }
 
-/// Writes what is laid out already, and cleaned.
+/// Writes text that is already formatted and cleaned.
 pub fn show(text: &[u8]) {
     let _ = std::io::stderr().lock().write_all(text);
 }

@@ -16,6 +16,7 @@ mod messages;
 mod output;
 mod progress;
 mod report;
+mod result_files;
 mod run;
 mod show;
 mod terminal;
@@ -80,7 +81,7 @@ enum Command {
 
 /// Parses, runs, says what went wrong; gives the exit status.
 pub fn main() -> u8 {
-    match complete::answer() {
+    match complete::answer(Arguments::command) {
         Ok(true) => return 0,
         Ok(false) => {}
         Err(error) => return refused(&error),

@@ -1,35 +1,41 @@
-//! Standard output as commands write to it: an error says what it is that cannot be written, and a reader that went away,
-//! as in `syscost list | head -1`, has seen enough: that changes neither what a command does nor how it ends.
+//! Standard output. Errors name it, and a closed pipe, as in `syscost list | head -1`, is not an error: the command continues
+//! and keeps its exit status.
 //!
-//! Not `std::io::Stdout`, which takes a closed standard output for one that swallows everything.
+//! Not `std::io::Stdout`, which silently discards everything if standard output is closed.
 
 use crate::kernel::standard_output;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
 
-/// Standard output; to be flushed at the end.
-pub struct Output(BufWriter<Reader>);
+/// Standard output, buffered; flush it at the end.
+pub struct Output(BufWriter<Pipe>);
 
-/// Who reads it.
-struct Reader {
+/// Its file, perhaps a pipe.
+struct Pipe {
     file: File,
-    gone: bool,
+    /// Whether the reader closed it.
+    closed: bool,
 }
 
 impl Output {
+    /// Opens it.
+    ///
     /// # Errors
-    /// When it is closed or cannot be written.
+    /// If it is closed or not open for writing.
     pub fn open() -> io::Result<Output> {
         let file = standard_output::check().and_then(|()| io::stdout().as_fd().try_clone_to_owned());
-        let reader = Reader { file: file.map_err(named)?.into(), gone: false };
-        Ok(Output(BufWriter::new(reader)))
+        let pipe = Pipe { file: file.map_err(named)?.into(), closed: false };
+        Ok(Output(BufWriter::new(pipe)))
     }
 }
 
-/// The system's words, and what they are about.
+/// The system's error, with the name of what failed.
 fn named(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("standard output cannot be written ({error}): send it to a file or a program"))
+    io::Error::new(
+        error.kind(),
+        format!("standard output cannot be written ({error}): redirect it to a file or a program"),
+    )
 }
 
 impl Write for Output {
@@ -42,11 +48,11 @@ impl Write for Output {
     }
 }
 
-impl Write for Reader {
+impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match if self.gone { Ok(bytes.len()) } else { self.file.write(bytes) } {
+        match if self.closed { Ok(bytes.len()) } else { self.file.write(bytes) } {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.gone = true;
+                self.closed = true;
                 Ok(bytes.len())
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),

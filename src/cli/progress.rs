@@ -1,21 +1,22 @@
-//! The progress bar: on standard error where that is a terminal, silent elsewhere.
+//! The progress bar, shown if standard error is a terminal.
 
 use crate::clean;
 use crate::session::{Stage, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
-/// A bar that shows nothing where nobody watches.
+/// A progress bar, hidden if standard error is not a terminal.
 pub struct Progress {
     bar: ProgressBar,
 }
 
 const STEPS: u64 = 1000;
 
-/// Characters of what is being done.
+/// Most characters of what is being done.
 const LONGEST: usize = 200;
 
 impl Progress {
+    /// A bar, hidden if `quiet`.
     pub fn new(quiet: bool) -> Progress {
         let shown = !quiet && std::io::stderr().is_terminal();
         Progress::on(if shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() })
@@ -25,6 +26,7 @@ impl Progress {
         Progress { bar: ProgressBar::with_draw_target(Some(STEPS), target) }
     }
 
+    /// Removes it from the screen.
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }
@@ -33,7 +35,7 @@ impl Progress {
 impl Watch for Progress {
     fn stage(&self, stage: Stage) {
         let template = match stage {
-            Stage::Proving => "looking at kernel entries and modes [{bar:20}] {percent:>3}% {wide_msg}",
+            Stage::Proving => "counting kernel entries [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Measuring => "measuring [{bar:30}] {percent:>3}% at most {eta} left  {wide_msg}",
         };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());

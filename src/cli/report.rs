@@ -1,22 +1,21 @@
 //! `syscost report`: result files as one page to look at, or a single figure of it.
 
-mod files;
-
-use super::compare::labels;
-use super::complete;
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
+use super::{complete, result_files};
 use crate::compare::{Column, Comparison, Options, Selection, compare};
+use crate::model::{Role, Run};
 use crate::plan::Pattern;
+use crate::report::Portrait;
 use crate::report::figure::Figure;
 use crate::report::figures;
-use crate::report::html::{Page, write_page};
-use crate::report::portrait::Portrait;
+use crate::report::html::{MOST_DETAILED, Page, write_page};
 use crate::report::{svg, write_lines};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
 use std::mem::take;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Make a self-contained HTML page from result files: it opens offline in any browser and loads nothing.
@@ -84,8 +83,10 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     usage(check(args))?;
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
-    let mut portraits = files::portraits(args, &selection)?;
-    let baseline = usage(files::baseline(args, &portraits))?;
+    let portrait = |index, run| portrait(args, &selection, index, run);
+    let mut portraits = result_files::read(&args.files, &args.labels, portrait, |portrait| &mut portrait.column.info)?;
+    let labels = portraits.iter().map(Portrait::label);
+    let baseline = usage(result_files::baseline(args.baseline.as_deref(), &args.files, labels))?;
     portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
     let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
     let page = Page { files: &portraits, comparison: comparison.as_ref() };
@@ -106,7 +107,7 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
 
 /// Whether the parts of the question go together; asked before anything is read.
 fn check(args: &ReportArgs) -> Result<()> {
-    labels::check_labels(&args.files, &args.labels)?;
+    result_files::check_labels(&args.files, &args.labels)?;
     if args.figure.is_some() && args.format == Kind::Html {
         bail!("--figure is for one drawing, and a page has all: add --format svg, or leave it out");
     }
@@ -114,11 +115,35 @@ fn check(args: &ReportArgs) -> Result<()> {
         bail!("--figure ratios needs two files or more: name another one, or choose another figure");
     }
     let output = destination(args);
-    let same = |file: &&PathBuf| output != Path::new("-") && files::is_same(file, &output);
+    let same = |file: &&PathBuf| output != Path::new("-") && is_same(file, &output);
     match args.files.iter().find(same) {
         Some(file) => bail!("--output {} would replace a result file: choose another name", file.display()),
         None => Ok(()),
     }
+}
+
+/// Whether both names are one existing file, be it by a link.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let facts = |path: &Path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+    facts(a).zip(facts(b)).is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
+}
+
+/// Of a file only what is shown.
+fn portrait(args: &ReportArgs, selection: &Selection, index: usize, mut run: Run) -> Portrait {
+    run.records.retain(|record| record.role == Role::Baseline || selection.takes(&record.case));
+    let few = args.files.len() <= MOST_DETAILED && run.records.len() <= MOST_RECORDS;
+    Portrait::new("", &run, may_be_baseline(args, index) || (args.format == Kind::Html && few))
+}
+
+/// Records of a file beside the baseline that are shown in detail: a page of more would be too large for a browser.
+const MOST_RECORDS: usize = 2000;
+
+/// The baseline is always shown in detail. It is known by its file before anything is read; asked for by the label that its
+/// host gives it, it must be looked for in all.
+fn may_be_baseline(args: &ReportArgs, index: usize) -> bool {
+    let Some(wanted) = &args.baseline else { return index == 0 };
+    let by_label = args.labels.iter().position(|label| label == wanted);
+    by_label.or_else(|| result_files::by_path(wanted, &args.files)).is_none_or(|baseline| index == baseline)
 }
 
 fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
@@ -181,7 +206,7 @@ fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Resul
     if path == Path::new("-") {
         return Ok(out.write_all(made)?);
     }
-    crate::store::write_document(path, made)?;
+    crate::store::write_bytes(path, made)?;
     match notes.quiet {
         true => Ok(()),
         false => write_lines([format!("wrote {}", path.display())], out),

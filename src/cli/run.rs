@@ -10,7 +10,7 @@ use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
 use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
 use crate::runner::Environment;
-use crate::session::{Session, Wishes};
+use crate::session::{RunOptions, Session};
 use anyhow::{Result, anyhow};
 use clap::{Args, FromArgMatches};
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ Examples:
   syscost run --all --precision 2 --format csv
   syscost run fd.dup_close --threads 1..4 --shared
   syscost run --study perl-ops
-  syscost run '*.getpid' --format json | jq '.records[].median'
+  syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
 Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp
 is unusable). The next run removes what a killed run left there.";
@@ -153,11 +153,11 @@ impl RunArgs {
         Surroundings { preludes, setups, trust_files: self.trust_files }
     }
 
-    fn wishes(&self, study: Option<&Study>) -> Wishes {
+    fn options(&self, study: Option<&Study>) -> RunOptions {
         // What the user says of time, either way, replaces what the study says of it.
         let of_study = study.filter(|_| self.time.is_none()).and_then(|study| study.cpu_seconds);
         let cpu_seconds = self.cpu_seconds.or(of_study);
-        Wishes {
+        RunOptions {
             cpu: self.cpu.unwrap_or_default(),
             budget: self.time.or(study.and_then(|study| study.seconds)).map(Duration::from_secs_f64),
             per_case: cpu_seconds.map(Duration::from_secs_f64),
@@ -204,7 +204,7 @@ pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
-    let mut session = usage(Session::open(args.wishes(study.as_ref())))?;
+    let mut session = usage(Session::open(args.options(study.as_ref())))?;
     let plan = usage(args.plan(&session, study.as_ref()))?;
     usage(session.check_limits(&plan.planned))?;
     usage(session.check_room(&plan.fixtures))?;

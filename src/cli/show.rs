@@ -1,4 +1,4 @@
-//! `syscost show`: the table again, from a result file alone.
+//! `syscost show`: a result file or a profile as a table.
 
 use super::error::usage;
 use super::exit::Exit;
@@ -8,8 +8,8 @@ use crate::fit::{Family, families};
 use crate::model::{By, Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
-    Format, RunFormat, Screen, Sort, ViewKind, pages, parameter_table, plot, summary_table, write_bars, write_cmpthese,
-    write_distributions, write_export, write_lines, write_profile, write_summary, write_table,
+    Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, pages, parameter_table, plot, summary_table,
+    write_bars, write_cmpthese, write_distributions, write_export, write_json, write_lines, write_profile, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -66,7 +66,7 @@ pub struct View {
 }
 
 impl View {
-    /// What is shown, in order: what was asked for, else what the run's study names. Only text has other views.
+    /// The views to show, in order: the one asked for, else those of the run's study. Only text has views other than the table.
     fn kinds(&self, run: &Run) -> Vec<ViewKind> {
         let named = run.study.iter().flat_map(|study| &study.views);
         let of_study: Vec<ViewKind> = named.filter_map(|name| ViewKind::from_str(name, true).ok()).collect();
@@ -77,47 +77,51 @@ impl View {
         }
     }
 
-    /// Whether it asks for what only runs have.
+    /// Whether an option is set that applies only to runs.
     fn is_for_runs(&self) -> bool {
         self.view.is_some() || self.sort != Sort::Asked || self.no_plot
     }
 
-    /// Whether its parts go together; asked before anything is read or measured.
+    /// Checks, before anything is read or measured, that the options are compatible.
     ///
     /// # Errors
-    /// Which do not.
+    /// Which are not.
     pub fn check(&self) -> Result<()> {
         if self.view.is_none_or(|view| view == ViewKind::Table) {
             return Ok(());
         }
         if self.format != TEXT {
-            let advice = "leave --format out, or choose --view table";
+            let advice = "omit --format, or use --view table";
             return usage(Err(anyhow!("views other than table are text only: {advice}")));
         }
         if self.sort != Sort::Asked {
-            let advice = "leave --sort out, or choose --view table";
-            return usage(Err(anyhow!("views other than table have an order of their own: {advice}")));
+            let advice = "omit --sort, or use --view table";
+            return usage(Err(anyhow!("views other than table have their own order: {advice}")));
         }
         Ok(())
     }
 }
 
+/// Shows one file.
+///
+/// # Errors
+/// If the file cannot be read, an option does not apply to it, or `out` cannot be written.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     let screen = terminal::screen();
     match crate::store::read_any(&args.file)? {
         Stored::Run(_) if args.by.is_some() => {
-            usage(Err(anyhow!("--by is for profiles, {} is a result file: leave it out", args.file.display())))?
+            usage(Err(anyhow!("--by is for profiles, {} is a result file: omit it", args.file.display())))?
         }
         Stored::Run(run) => write_run(&only(*run, args)?, &args.view, screen, out)?,
         Stored::Profile(_) if args.view.is_for_runs() || !args.only.is_empty() => usage(Err(anyhow!(
-            "--only, --view, --sort and --no-plot are for result files, {} is a profile: leave them out, or say --by",
+            "--only, --view, --sort and --no-plot are for result files, {} is a profile: omit them, or use --by",
             args.file.display()
         )))?,
         Stored::Profile(profile) => match args.view.format {
             RunFormat::Ours(format) => write_profile(&profile, args.by.unwrap_or_default(), format, screen, out)?,
             _ => usage(Err(anyhow!(
-                "--format text, markdown, csv and json are those of profiles, which {} is: choose one of them",
+                "{} is a profile: choose --format text, markdown, csv or json",
                 args.file.display()
             )))?,
         },
@@ -125,7 +129,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The run without the rows that were not asked for; the baselines stay, since ratios rest on them.
+/// The run without the rows that were not asked for; baselines stay, since ratios need them.
 fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
@@ -137,11 +141,11 @@ fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
     Ok(run)
 }
 
-/// Writes a run in the format that `view` asks for; where a parameter has three values or more, with a table by that
-/// parameter after the ordinary one. CSV is one table only, for the programs that read it.
+/// Writes a run in the format of `view`. If a parameter has three values or more, a table by that parameter follows; not in
+/// CSV, which programs read as one table.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let summary = summarize(run);
     for (i, kind) in view.kinds(run).into_iter().enumerate() {
@@ -162,7 +166,7 @@ fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: 
     let table = || summary_table(summary, &run.host, view.sort);
     match view.format {
         RunFormat::Export(format) => write_export(run, summary, format, out),
-        RunFormat::Ours(Format::Json) => write_summary(run, summary, out),
+        RunFormat::Ours(Format::Json) => write_json(&SummaryDocument::new(run, summary), out),
         RunFormat::Ours(Format::Csv) => write_table(&table(), Format::Csv, screen, out),
         RunFormat::Ours(format) => {
             write_table(&table(), format, screen, out)?;

@@ -1,4 +1,4 @@
-//! What the output is shown on.
+//! The terminal that output is shown on.
 
 use crate::report::Screen;
 use std::io::IsTerminal;
@@ -8,7 +8,7 @@ pub fn screen() -> Screen {
     screen_of(std::io::stdout().is_terminal())
 }
 
-/// The screen behind standard error, for commands whose standard output is somebody else's.
+/// The screen behind standard error, for `trace`, whose standard output belongs to the traced command.
 pub fn error_screen() -> Screen {
     screen_of(std::io::stderr().is_terminal())
 }

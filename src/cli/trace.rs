@@ -1,7 +1,8 @@
-//! `syscost trace`: a command or a process to a profile, and a table of it.
+//! `syscost trace`: traces a command or a process, and shows a table of its profile.
 //!
-//! Standard output stays the command's: what this prints goes to standard error, as with time(1) and strace(1), or to
-//! the file of --report. The exit status is the command's.
+//! Standard output is left to the command: this prints to standard error, as time(1) and strace(1) do, or to the file
+//! of
+//! --report. The exit status is the command's.
 
 use super::error::usage;
 use super::exit::Exit;
@@ -10,7 +11,7 @@ use super::run::check_destination;
 use super::{complete, messages, terminal};
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
-use crate::trace::{Command, Detail, Kind, Target, Wishes};
+use crate::trace::{Command, Detail, Target, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::fs::File;
@@ -39,7 +40,7 @@ pub struct TraceArgs {
     report: Option<PathBuf>,
     /// How to count calls [default: bpf if available, else ptrace].
     #[arg(long, value_enum)]
-    tracer: Option<Kind>,
+    tracer: Option<TracerKind>,
     /// Count only, do not time: less overhead. With ptrace, no errors or byte counts either.
     #[arg(long)]
     counts: bool,
@@ -79,15 +80,15 @@ Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run,
 /// Traces and reports.
 ///
 /// # Errors
-/// `trace::LaunchError` where the command cannot be run; otherwise what the tracer was refused or cannot be written.
+/// `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or what cannot be written.
 pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
-    let wishes = usage(args.wishes())?;
-    // Before the command runs: a long run must not end with a report that has no place.
+    let options = usage(args.options())?;
+    // Before the command runs: a long run must not end with a report that cannot be written.
     check_destination("-o", args.out.as_deref())?;
     let mut report = args.report.as_deref().map(create).transpose()?;
-    let profile = crate::trace::run(&wishes, &mut |line| notes.tell(&line))?;
-    // First of all, as what is printed may have no reader; and the table is printed even where the disk is full.
-    let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::profile::write(&profile, path));
+    let profile = crate::trace::run(&options, &mut |line| notes.tell(&line))?;
+    // Stored first, as printing may fail; and the table is printed even if the disk is full.
+    let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::write(&profile, path));
     let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
     closing(&profile, told).iter().for_each(|line| notes.tell(line));
     lost(&profile).iter().for_each(|line| messages::tell(line));
@@ -110,25 +111,24 @@ fn create(path: &Path) -> Result<(&Path, File)> {
 }
 
 impl TraceArgs {
-    fn wishes(&self) -> Result<Wishes> {
+    fn options(&self) -> Result<TraceOptions> {
         let target = match self.pid {
             Some(pid) => Target::Process { pid, time: self.seconds.map(Duration::from_secs_f64) },
             None => Target::Command(Command { words: self.command.clone(), user: self.user.clone() }),
         };
         if self.seconds.is_some() && self.pid.is_none() {
-            return Err(anyhow!("--for is for a process that runs: it needs --pid"));
+            return Err(anyhow!("--for applies to a running process: it needs --pid"));
         }
-        let perf = self.tracer == Some(Kind::Perf);
+        let perf = self.tracer == Some(TracerKind::Perf);
         if perf == self.calls.is_empty() {
-            return Err(anyhow!("--tracer perf and --calls NAME,... go together: it counts the calls that are named"));
+            return Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls"));
         }
         let detail = if self.counts || perf { Detail::Counts } else { Detail::Times };
-        Ok(Wishes { target, tracer: self.tracer, detail, calls: self.calls.clone() })
+        Ok(TraceOptions { target, tracer: self.tracer, detail, calls: self.calls.clone() })
     }
 }
 
-/// What is said when the command has ended and the table does not say it: on another screen or in a format that has no
-/// room for it.
+/// What to say at the end if the table does not say it: because it went elsewhere, or its format has no room for it.
 fn closing(profile: &Profile, told: bool) -> Vec<String> {
     let calls = profile.all_calls().calls;
     let added = profile.tracer.added_per_call_ns.map(|ns| {
@@ -139,13 +139,13 @@ fn closing(profile: &Profile, told: bool) -> Vec<String> {
     added.into_iter().chain(warnings).filter(|_| !told).collect()
 }
 
-/// Lost data is an error, which is told in any case.
+/// Lost data is an error, and always reported.
 fn lost(profile: &Profile) -> Option<String> {
     let lost = profile.tracer.lost;
     (lost > 0).then(|| format!("trace: {lost} events were lost: the counts are incomplete"))
 }
 
-/// The command's own status, as time(1) passes it on. Lost data is a failure, unless the command's own is told already.
+/// The command's exit status, as time(1) passes it on; 1 if data was lost, unless the command itself failed.
 fn exit(profile: &Profile) -> Exit {
     let status = match profile.ending {
         Some(Ending::Exited(code)) => code as u8,

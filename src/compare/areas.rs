@@ -3,9 +3,11 @@
 
 use super::row::ComparedRow;
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The mean ratios of one area.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AreaMean {
     /// `None` for the mean over all rows.
     pub area: Option<String>,

@@ -1,12 +1,15 @@
 //! What makes a comparison unfair, or must be known to read it, as values. Plain data; `cautions` finds them, and
-//! `report::caution_words` has the words. Columns are indices.
+//! `report::comparison::cautions` has the words. Columns are indices.
 
 use super::conditions::Known;
 use super::verdict::Ratio;
 use crate::summary::StateChange;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Caution {
     /// Columns that are copies of one run, by run.
     SameRun { copies: Vec<Vec<usize>> },
@@ -37,7 +40,7 @@ pub enum Caution {
 }
 
 /// By how much the reference call moved in one column.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Moved {
     pub column: usize,
     pub ratio: Ratio,

@@ -4,6 +4,8 @@ use crate::derive::DerivedRow;
 use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
 use crate::stats::{self, Launches};
 use crate::summary::{self, Row, RowCost, RunWarning, Summary};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -18,7 +20,7 @@ pub struct Column {
 }
 
 /// What is known of the run as a whole.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ColumnInfo {
     /// What stands above the column.
     pub label: String,

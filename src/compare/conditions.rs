@@ -1,9 +1,12 @@
 //! What is known of a run that bears on its costs, by name.
 
 use super::column::ColumnInfo;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A fact of one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Known {
     Text(String),
     Count(u64),

@@ -3,15 +3,18 @@
 use super::column::Column;
 use super::select::Selection;
 use crate::derive::DerivedRow;
-use crate::model::{Combination, Derived, Scale, StudyView};
+use crate::model::{Combination, Derived, OrError, Scale, StudyView};
 use crate::stats::Ranged;
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// One derived row over all columns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedDerived {
     pub name: String,
+    #[serde(rename = "kind")]
     pub combination: Combination,
     /// The names of the two rows.
     pub of: [String; 2],
@@ -20,7 +23,15 @@ pub struct ComparedDerived {
     /// How a difference is shown beside nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
     /// The value in each column or why there is none; `None` where the run lacks one of the two rows.
+    #[serde(serialize_with = "each_or_error")]
+    #[schemars(with = "Vec<Option<OrError<Ranged, String>>>")]
     pub values: Vec<Option<Result<Ranged, String>>>,
+}
+
+fn each_or_error<S: Serializer>(values: &[Option<Result<Ranged, String>>], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Each<'a>(#[serde(with = "OrError::<Ranged, String>")] &'a Result<Ranged, String>);
+    serializer.collect_seq(values.iter().map(|value| value.as_ref().map(Each)))
 }
 
 /// The derived rows of all columns; none without a study, since runs of several studies have nothing in common.

@@ -1,9 +1,11 @@
 //! Costs that surely grew by more than a limit.
 
 use super::row::{ComparedRow, Key};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What was held against a limit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Growth {
     /// As a share: 0.1 for 10%.
     pub limit: f64,
@@ -11,8 +13,9 @@ pub struct Growth {
 }
 
 /// A row whose interval lies above the limit in one column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Grown {
+    #[serde(flatten)]
     pub key: Key,
     pub column: usize,
     pub ratio: f64,

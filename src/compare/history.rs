@@ -10,10 +10,12 @@ use super::select::Selection;
 use crate::model::Entries;
 use crate::stats::{FEWEST_RUNS, change_points, median};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeSet, HashSet};
 
 /// One machine and its runs, the oldest first.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Machine {
     /// Its host name; `unknown` where the files do not tell.
     pub host: String,
@@ -22,36 +24,43 @@ pub struct Machine {
 }
 
 /// One operation over the runs of a machine.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Series {
+    #[serde(flatten)]
     pub key: Key,
     pub area: String,
+    /// Whether it has the runs that finding a change takes.
+    pub enough_runs: bool,
     pub points: Vec<Point>,
     pub changes: Vec<Change>,
 }
 
 /// What one run says of the operation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// Index of the run.
     pub run: usize,
+    #[serde(rename = "median_ns")]
     pub cost_ns: f64,
 }
 
 /// A point at which the cost changed for good.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// Index of the first run with the new cost.
     pub run: usize,
     /// Medians over the runs of both states.
     pub before_ns: f64,
     pub after_ns: f64,
+    /// The second over the first.
+    pub ratio: f64,
     /// What changed from the run before to this one; empty where nothing known did.
     pub host_changes: Vec<HostChange>,
 }
 
 /// What is not the same in two runs that follow each other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum HostChange {
     /// The operation does other work.
     OtherWork {
@@ -70,23 +79,10 @@ pub enum HostChange {
 }
 
 /// What came and what went, in alphabetical order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SetChange {
     pub come: Vec<String>,
     pub gone: Vec<String>,
-}
-
-impl Change {
-    pub fn ratio(&self) -> f64 {
-        self.after_ns / self.before_ns
-    }
-}
-
-impl Series {
-    /// Whether it has the runs that finding a change takes.
-    pub fn is_long_enough(&self) -> bool {
-        self.points.len() >= FEWEST_RUNS
-    }
 }
 
 /// The history of each machine, in the order of their names. Articles have no place in time and are left out, copies of a
@@ -122,10 +118,10 @@ fn series(row: ComparedRow, runs: &[ColumnInfo], margin: f64) -> Series {
         let (start, end) = bounds(i);
         let (before_ns, after_ns) = (level(&points[start..*at])?, level(&points[*at..end])?);
         let host_changes = host_changes(&row, runs, (points[*at - 1].run, points[*at].run));
-        Some(Change { run: points[*at].run, before_ns, after_ns, host_changes })
+        Some(Change { run: points[*at].run, before_ns, after_ns, ratio: after_ns / before_ns, host_changes })
     });
     let changes = changes.collect();
-    Series { key: row.key, area: row.area, points, changes }
+    Series { key: row.key, area: row.area, enough_runs: points.len() >= FEWEST_RUNS, points, changes }
 }
 
 /// The changes that are larger than `margin`: while there is a smaller one, the smallest is dropped and its two states
@@ -219,14 +215,14 @@ mod tests {
         assert_eq!((series[0].changes.len(), series[1].changes.len()), (1, 0));
         let change = &series[0].changes[0];
         assert_eq!(machines[1].runs[change.run].started_unix_s, 1009);
-        assert!((change.ratio() - 1.2).abs() < 0.002, "{change:?}");
+        assert!((change.ratio - 1.2).abs() < 0.002, "{change:?}");
         let kernel = |version: &str| Some(Known::Text(version.to_string()));
         let expected = [
             HostChange::Fact { fact: "kernel", before: kernel("6.1"), after: kernel("6.18") },
             HostChange::Mitigations(SetChange { come: vec!["retbleed: IBPB".into()], gone: vec![] }),
         ];
         assert_eq!(change.host_changes, expected);
-        assert!(!machines[0].series[0].is_long_enough() && machines[0].series[0].changes.is_empty());
+        assert!(!machines[0].series[0].enough_runs && machines[0].series[0].changes.is_empty());
     }
 
     #[test]

@@ -2,26 +2,32 @@
 
 use super::column::ColumnRow;
 use super::verdict::Verdict;
-use crate::model::{Case, Entries, Failure, Size};
+use crate::model::{Case, Entries, Failure, OrError, Size};
 use crate::stats::Launches;
 use crate::summary::RowCost;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What a row is known by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Key {
     /// The name that a study gives it, else the operation.
+    #[serde(rename = "name")]
     pub label: String,
     /// The label as tables show it; that of an unnamed snippet has its language before it.
+    #[serde(skip)]
     pub title: String,
     pub language: Option<String>,
     pub environment: String,
     /// All parameters that any of its columns names, defaults included.
     pub params: BTreeMap<String, u64>,
     /// Those that were asked for; they stand beside the label.
+    #[serde(skip)]
     pub asked: BTreeMap<String, u64>,
     /// Those that some column has by default.
+    #[serde(skip)]
     pub(super) by_default: BTreeSet<String>,
 }
 
@@ -40,8 +46,9 @@ impl Key {
 }
 
 /// One row over all columns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedRow {
+    #[serde(flatten)]
     pub key: Key,
     /// The operation of the first column that has the row; of a snippet its body.
     pub operation: String,
@@ -50,17 +57,20 @@ pub struct ComparedRow {
     /// Whether the text of a snippet is another in some column, though it has the same name.
     pub other_code: bool,
     /// `None` where the run does not have the row. Boxed, so that what many runs do not have takes little.
+    #[serde(rename = "costs")]
     pub cells: Vec<Option<Box<Cell>>>,
     /// Each column against the baseline; none before they are judged.
     pub verdicts: Vec<Verdict>,
 }
 
 /// What one run says of a row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
+    #[serde(flatten, with = "OrError::<RowCost, Failure>")]
     pub figure: Result<RowCost, Failure>,
     /// `None` where they are not known.
     pub entries: Option<Entries>,
+    #[serde(skip)]
     pub(super) launches: Option<Launches>,
 }
 

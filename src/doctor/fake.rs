@@ -1,4 +1,4 @@
-//! For tests: a machine and trials that leave nothing to say.
+//! For tests: a machine and checks without anything to report.
 
 use super::State;
 use super::finding::Answer;
@@ -42,7 +42,7 @@ pub fn permitted() -> Checks {
     }
 }
 
-/// What a look's answer says, or that it is silent.
+/// The state of a look's answer, if there is one.
 pub fn state(answer: Option<Answer>) -> Option<State> {
     answer.map(|answer| answer.state)
 }

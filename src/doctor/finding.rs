@@ -1,18 +1,18 @@
-//! A finding, what a look says of its subject, and how grave it is.
+//! A finding, the answer of a look about its subject, and how serious it is.
 
 use crate::model::Host;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a finding means for measuring; in the order in which findings are shown.
+/// What a finding means for measuring, in the order in which findings are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Figures are disturbed or changed by it.
+    /// It distorts results.
     Spoils,
-    /// Something is refused here that measuring makes use of.
+    /// Something that measuring uses is not permitted here.
     Forbidden,
-    /// Must be known to read the figures.
+    /// Must be known to interpret the results.
     Notice,
     Good,
 }
@@ -28,15 +28,15 @@ impl State {
     }
 }
 
-/// One thing that was looked at.
+/// One subject that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// What was looked at, e.g. `clock source`.
+    /// What was checked, e.g. `clock source`.
     pub subject: String,
     pub state: State,
     /// What was seen.
     pub found: String,
-    /// What it means or what the user could do; empty where nothing needs doing.
+    /// What it means or what the user can do; empty if nothing needs doing.
     pub advice: String,
 }
 
@@ -68,6 +68,7 @@ impl Answer {
         Some(Answer { state, found: found.into(), advice: advice.into() })
     }
 
+    /// The finding about `subject`.
     pub fn about(self, subject: &str) -> Finding {
         Finding { subject: subject.to_string(), state: self.state, found: self.found, advice: self.advice }
     }

@@ -1,4 +1,4 @@
-//! Looks at what the machine is: its clock, what stands between it and the hardware, where files are made.
+//! Looks at what the machine is: its clock, what is between it and the hardware, where files are created.
 
 use super::finding::{Answer, is_virtual};
 use crate::kernel::checks::Checks;
@@ -7,18 +7,18 @@ use crate::model::Host;
 /// Clock sources that are read without entering the kernel.
 const FAST_CLOCKS: &[&str] =
     &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "tod", "riscv_clocksource"];
-/// Clock sources that are read through a slow device, which takes about a microsecond, or step by whole ticks.
+/// Clock sources that are read from a slow device, which takes about a microsecond, or advance in whole ticks.
 const SLOW_CLOCKS: &[&str] = &["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
-/// A clock reading in nanoseconds that no longer is a plain read of a register.
-const DEAR_READING: f64 = 100.0;
-/// A clock step in nanoseconds that lengthens batches.
+/// A clock reading that takes longer, in nanoseconds, is more than a plain read of a register.
+const SLOW_READING: f64 = 100.0;
+/// A larger clock step, in nanoseconds, lengthens batches.
 const COARSE_STEP: f64 = 1000.0;
 
-/// File systems whose figures are those of something else than a disk's file system; what they are of.
+/// File systems whose results measure something other than a disk's file system, and what that is.
 const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("tmpfs", "memory: no disk is involved"),
     ("ramfs", "memory: no disk is involved"),
-    ("overlay", "two layers: opening and looking up cost more"),
+    ("overlay", "two layers, in which opening and looking up cost more"),
     ("fuse", "another process or the host, which answers each call"),
     ("nfs", "the network and a server"),
     ("9p", "the host, which answers each call"),
@@ -29,38 +29,38 @@ const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("ecryptfs", "an encrypting layer over another file system"),
 ];
 
-/// Limits and the least that lets every operation run. Locked memory does not bind root.
+/// Limits, and the minimum that lets every operation run. The limit on locked memory does not apply to root.
 const LEAST: &[(&str, u64)] = &[("nofile", 1024), ("nproc", 128), ("sigpending", 64)];
 const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10)];
 
 pub fn clock_source(host: &Host, _: &Checks) -> Option<Answer> {
     let Some(name) = host.clock_source.as_deref() else {
-        return Answer::notice("unknown", "Look at what a clock reading costs instead.");
+        return Answer::notice("unknown", "See what a clock reading costs instead.");
     };
     if FAST_CLOCKS.contains(&name) {
         return Answer::good(name);
     }
     if SLOW_CLOCKS.contains(&name) {
-        let advice = "Each reading costs about a microsecond or steps coarsely; start the kernel with clocksource=tsc \
-                      if this CPU's counter can be relied on.";
+        let advice = "Each reading takes about a microsecond or has a coarse step; boot with clocksource=tsc if this \
+                      CPU's counter is reliable.";
         return Answer::spoils(name, advice);
     }
-    Answer::notice(name, "It may enter the kernel at each reading; look at what a clock reading costs.")
+    Answer::notice(name, "Each reading may enter the kernel; see what a clock reading costs.")
 }
 
-/// Silent where nobody measured it.
+/// Silent if it was not measured.
 pub fn clock_reading(host: &Host, _: &Checks) -> Option<Answer> {
     let (cost, step) = (host.clock_cost_ns?, host.clock_step_ns?);
     let found = format!("costs {cost:.0} ns, steps by {step:.0} ns");
-    if cost > DEAR_READING || step > COARSE_STEP {
-        return Answer::notice(found, "Batches are made longer to make up for it, so fewer fit into the time.");
+    if cost > SLOW_READING || step > COARSE_STEP {
+        return Answer::notice(found, "Batches are longer to compensate, so fewer fit into the same time.");
     }
     Answer::good(found)
 }
 
 pub fn hypervisor(host: &Host, _: &Checks) -> Option<Answer> {
     match host.hypervisor.as_deref() {
-        None => Answer::notice("unknown", "This may be a virtual machine; nothing tells."),
+        None => Answer::notice("unknown", "This may be a virtual machine; nothing says whether it is."),
         Some("none") => Answer::good("none"),
         Some(name) => {
             let advice = "Page faults, timers and I/O may cost more than on hardware: compare with the same kind of \
@@ -74,16 +74,16 @@ pub fn container(host: &Host, _: &Checks) -> Option<Answer> {
     match host.container.as_deref() {
         None => Answer::good("none recognised"),
         Some("gvisor") => {
-            Answer::notice("gvisor", "System calls are answered by the sandbox's own kernel: figures are of that.")
+            Answer::notice("gvisor", "The sandbox's own kernel handles system calls: results are of that.")
         }
         Some(name) => {
-            let advice = "Its system call filter and its limits apply; run outside of it for the kernel's own figures.";
+            let advice = "Its system call filter and limits apply; run outside of it to measure the kernel alone.";
             Answer::notice(name, advice)
         }
     }
 }
 
-/// Their cost is the machine's: that is to be known, not to be mended.
+/// Their cost is part of the machine's: good to know, not to be fixed.
 pub fn mitigations(host: &Host, _: &Checks) -> Option<Answer> {
     if host.mitigations.is_empty() {
         return Answer::good("none reported");
@@ -96,16 +96,16 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Answer> {
     let names = |list: &[(&str, &str)]| list.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let part = |list: &[(&str, &str)], word| (!list.is_empty()).then(|| format!("{word}: {}", names(list)));
     let found = [part(&closed, "mitigated"), part(&open, "vulnerable")].into_iter().flatten().collect::<Vec<_>>();
-    Answer::notice(found.join("; "), "Part of what system calls cost here: compare with machines that have the same.")
+    Answer::notice(found.join("; "), "Part of the cost of system calls here: compare with machines that have the same.")
 }
 
-/// Silent where it is not known which one operations will use.
+/// Silent if it is unknown which one operations will use.
 pub fn file_system(host: &Host, _: &Checks) -> Option<Answer> {
     let kind = host.file_system.as_deref()?;
     match FILE_SYSTEMS.iter().find(|(name, _)| *name == kind) {
         None => Answer::good(kind),
         Some((_, of)) => {
-            let advice = format!("File figures are of {of}; set TMPDIR to a directory on the file system meant.");
+            let advice = format!("File results measure {of}; set TMPDIR to a directory on the file system to measure.");
             Answer::notice(kind, advice)
         }
     }
@@ -119,7 +119,7 @@ pub fn limits(host: &Host, _: &Checks) -> Option<Answer> {
     }
     Answer::notice(
         short.join(", "),
-        "Some operations may be refused; raise them with ulimit or in the session's settings.",
+        "Some operations may fail; raise the limits with ulimit or in the session's settings.",
     )
 }
 
@@ -129,7 +129,7 @@ fn too_small(host: &Host, (name, least): &(&str, u64)) -> Option<String> {
     (soft < *least).then(|| format!("{name} {soft}"))
 }
 
-/// What cannot be known about frequencies: in a virtual machine that is how it is.
+/// What to say about unknown frequencies: in a virtual machine, that is to be expected.
 pub fn unknown(host: &Host) -> &'static str {
     if is_virtual(host) { "unknown in this VM" } else { "unknown" }
 }
@@ -155,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_nobody_read_is_not_judged() {
+    fn a_clock_that_was_not_measured_is_not_judged() {
         assert_eq!(state(with(|host| host.clock_cost_ns = None, clock_reading)), None);
         assert_eq!(state(with(|host| host.clock_cost_ns = Some(900.0), clock_reading)), Some(State::Notice));
     }
 
     #[test]
-    fn mitigations_are_told_from_what_is_open() {
+    fn mitigated_and_vulnerable_are_listed_separately() {
         let lines = ["meltdown: Mitigation: PTI", "mds: Vulnerable: no microcode"].map(str::to_string);
         let answer = with(|host| host.mitigations = lines.to_vec(), mitigations);
         assert_eq!(answer.map(|answer| answer.found).as_deref(), Some("mitigated: meltdown; vulnerable: mds"));

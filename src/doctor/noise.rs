@@ -1,33 +1,33 @@
-//! Looks at what moves figures while they are taken: other work, the hypervisor, the CPU's frequency.
+//! Looks at what disturbs results during a run: other load, the hypervisor, the CPU's frequency.
 
 use super::finding::{Answer, is_virtual};
 use super::machine::unknown;
 use crate::kernel::checks::Checks;
 use crate::model::Host;
 
-/// Running processes per CPU over the last minute: from the first on they are noticed, from the second on they disturb.
+/// Running processes per CPU over the last minute: the thresholds for a notice, and for spoiling results.
 const LOAD: (f64, f64) = (0.25, 0.75);
-/// Stolen time in percent, likewise.
+/// The same for stolen time, in percent.
 const STEAL: (f64, f64) = (0.5, 5.0);
 
 pub fn load(host: &Host, _: &Checks) -> Option<Answer> {
     let (Some(load), Some(cpus)) = (host.load_1min, host.cpus) else {
-        return Answer::notice("unknown", "Make sure that nothing else runs.");
+        return Answer::notice("unknown", "Make sure that nothing else is running.");
     };
     let found = format!("{load:.2} over the last minute on {}", count(cpus, "CPU"));
-    graded(load / f64::from(cpus), LOAD, found, "Wait until other work has ended, or stop it.")
+    graded(load / f64::from(cpus), LOAD, found, "Wait for the other work to end, or stop it.")
 }
 
-/// Over a run where one was made, else since the machine was started. Hardware has none.
+/// During the run if there was one, else since boot. Hardware has none.
 pub fn steal(host: &Host, checks: &Checks) -> Option<Answer> {
     let over_run = host.steal_percent.map(|percent| (percent, "over the run"));
     let share = over_run.or(checks.steal_since_boot_percent.map(|percent| (percent, "since the machine started")));
     match share {
         _ if !is_virtual(host) => None,
-        None => Answer::notice("unknown", "The hypervisor may take time away without telling."),
+        None => Answer::notice("unknown", "The hypervisor may take CPU time without reporting it."),
         Some((percent, when)) => {
             let found = format!("{percent:.1}% of CPU time {when}");
-            graded(percent, STEAL, found, "Neighbours take CPU time: measure at another time or on another machine.")
+            graded(percent, STEAL, found, "Other guests take CPU time: measure at another time or on another machine.")
         }
     }
 }
@@ -42,10 +42,10 @@ fn graded(value: f64, (noticed, disturbing): (f64, f64), found: String, advice: 
     }
 }
 
-/// A quota stops the whole group for the rest of each period.
+/// When the quota is used up, the whole group is stopped for the rest of the period.
 pub fn quota(host: &Host, checks: &Checks) -> Option<Answer> {
     let Some(quota) = checks.cpu_quota else { return Answer::good("none") };
-    let found = format!("{quota:.2} CPUs' worth of time");
+    let found = format!("{quota:.2} CPUs");
     // One worker runs at a time, and the driver waits for it.
     if quota >= f64::from(host.cpus_allowed.unwrap_or(2).min(2)) {
         return Answer::notice(found, "Enough for one worker and the driver, unless others share the control group.");
@@ -55,33 +55,30 @@ pub fn quota(host: &Host, checks: &Checks) -> Option<Answer> {
 
 pub fn processors(host: &Host, _: &Checks) -> Option<Answer> {
     match (host.cpus_allowed.or(host.cpus), host.cpus) {
-        (None, _) => Answer::notice("unknown", "Two are needed to keep the driver away from what is measured."),
+        (None, _) => Answer::notice("unknown", "Two are needed to keep the driver off the measured CPU."),
         (Some(1), Some(online)) => {
             let found = if online > 1 { format!("1 of {online} permitted") } else { "1".to_string() };
-            Answer::spoils(
-                found,
-                "The driver and everything else share the CPU that is measured on: permit a second one.",
-            )
+            Answer::spoils(found, "The driver and everything else share the measured CPU: permit a second one.")
         }
         (Some(allowed), Some(online)) if allowed < online => Answer::good(format!("{allowed} of {online} permitted")),
         (Some(allowed), _) => Answer::good(format!("{allowed}, all permitted")),
     }
 }
 
-/// A virtual machine may run on shared cores without being told.
+/// A virtual machine may run on shared cores without knowing.
 pub fn smt(host: &Host, _: &Checks) -> Option<Answer> {
     match host.smt {
         Some(true) => {
-            let advice = "Work on a core's other thread slows the one that is measured: keep it idle.";
-            Answer::notice("two threads or more on a core", advice)
+            let advice = "Load on a core's other thread slows the measured one: keep it idle.";
+            Answer::notice("two or more threads per core", advice)
         }
         Some(false) if is_virtual(host) => Answer::good("none visible in this VM"),
         Some(false) => Answer::good("none"),
-        None => Answer::notice(unknown(host), "A neighbour on the same core may slow what is measured."),
+        None => Answer::notice(unknown(host), "Another thread on the same core may slow the measured one."),
     }
 }
 
-/// One line where nothing is known; governor and turbo then stay silent.
+/// One line if nothing is known; governor and turbo are then silent.
 pub fn frequency(host: &Host, checks: &Checks) -> Option<Answer> {
     let nominal = || checks.nominal_mhz.filter(|_| is_virtual(host)).map(|mhz| format!(" (nominal {mhz:.0} MHz)"));
     match host.frequency_mhz {
@@ -89,7 +86,7 @@ pub fn frequency(host: &Host, checks: &Checks) -> Option<Answer> {
         None => {
             let governed = if knows_control(host) { "" } else { ", governor and turbo too" };
             let found = format!("{}{}{governed}", unknown(host), nominal().unwrap_or_default());
-            Answer::notice(found, "Trust ratios within a run more than times of different runs.")
+            Answer::notice(found, "Ratios within a run are more reliable than times across runs.")
         }
     }
 }
@@ -98,7 +95,7 @@ fn knows_control(host: &Host) -> bool {
     host.governor.is_some() || host.turbo.is_some()
 }
 
-/// Whether the frequency's own line has said that nothing is known.
+/// Whether the frequency's line already says that nothing is known.
 fn said_unknown(host: &Host) -> bool {
     host.frequency_mhz.is_none() && !knows_control(host)
 }
@@ -122,7 +119,7 @@ pub fn turbo(host: &Host, _: &Checks) -> Option<Answer> {
         Some(false) => Answer::good("off"),
         Some(true) => {
             let advice =
-                "The frequency depends on temperature and on other cores; switch it off for figures that repeat.";
+                "The frequency depends on temperature and on other cores; switch it off for repeatable results.";
             Answer::notice("on", advice)
         }
     }
@@ -131,7 +128,7 @@ pub fn turbo(host: &Host, _: &Checks) -> Option<Answer> {
 pub fn autogroup(host: &Host, _: &Checks) -> Option<Answer> {
     match host.autogroup {
         Some(true) => {
-            let advice = "Between sessions `nice` does nothing: stop other sessions' work instead.";
+            let advice = "`nice` has no effect between sessions: stop the work of other sessions instead.";
             Answer::notice("on", advice)
         }
         Some(false) => Answer::good("off"),
@@ -184,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_virtual_machine_cannot_know_is_one_line() {
+    fn unknown_frequencies_of_a_virtual_machine_are_one_line() {
         let host = virtual_machine();
         let checks = Checks { nominal_mhz: Some(2596.094), ..permitted() };
         let found = frequency(&host, &checks).map(|answer| answer.found);

@@ -1,10 +1,10 @@
-//! Looks at what is permitted and what is installed, going by the trials.
+//! Looks at what is permitted and installed, judging by the checks.
 
 use super::finding::Answer;
 use crate::kernel::checks::{Checks, PerfObstacle};
 use crate::model::Host;
 
-/// Without it entries cannot be counted, so that every record says `unverified`.
+/// Without it, entries cannot be counted, and every record says `unverified`.
 pub fn ptrace(host: &Host, checks: &Checks) -> Option<Answer> {
     match &checks.ptrace_allowed {
         Ok(()) => Answer::good("a child could be traced"),
@@ -14,39 +14,43 @@ pub fn ptrace(host: &Host, checks: &Checks) -> Option<Answer> {
 
 fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
     match checks.ptrace_scope {
-        Some(3) => "kernel.yama.ptrace_scope is 3, which holds until the next start; records will say `unverified`.",
+        Some(3) => {
+            "kernel.yama.ptrace_scope is 3, which cannot be changed until reboot; records will say `unverified`."
+        }
         Some(2) => "kernel.yama.ptrace_scope is 2: run as root, or lower it to 1.",
-        _ if host.taxes.iter().any(|tax| tax.kind == "ptrace") => "Run without the tracer that follows this process.",
-        _ if host.container.is_some() => "Permit it to the container (docker: --cap-add=SYS_PTRACE), or run outside.",
+        _ if host.taxes.iter().any(|tax| tax.kind == "ptrace") => {
+            "Run without the tracer that is attached to this process."
+        }
+        _ if host.container.is_some() => "Allow it in the container (docker: --cap-add=SYS_PTRACE), or run outside.",
         _ => "Look for a system call filter or a security module; records will say `unverified`.",
     }
 }
 
-/// The second witness is welcome, not needed: what lacks is to be known, what is refused is said to be.
+/// The second witness is optional: its absence is a notice, a refusal is reported as one.
 pub fn perf(_: &Host, checks: &Checks) -> Option<Answer> {
     let (found, advice) = match &checks.perf_allowed {
         Ok(()) => return Answer::good("perf's tracepoints may be opened"),
         Err(PerfObstacle::Paranoid(level)) => {
-            let advice = "Not needed, ptrace counts: run as root or lower kernel.perf_event_paranoid to 1 to have it.";
+            let advice = "Optional, as ptrace counts: to use it, run as root or lower kernel.perf_event_paranoid to 1.";
             return Answer::forbidden(format!("kernel.perf_event_paranoid is {level}"), advice);
         }
         Err(PerfObstacle::Refused(reason)) => {
-            return Answer::forbidden(reason, "Not needed, ptrace counts: permit perf_event_open to have it.");
+            return Answer::forbidden(reason, "Optional, as ptrace counts: to use it, permit perf_event_open.");
         }
         Err(PerfObstacle::HiddenTracing) => (
             "tracefs cannot be read",
-            "Not needed, ptrace counts. To have it, as root: mount -t tracefs tracefs /sys/kernel/tracing",
+            "Optional, as ptrace counts. To use it, as root: mount -t tracefs tracefs /sys/kernel/tracing",
         ),
-        Err(PerfObstacle::NotBuilt) => ("no perf tracepoints", "Not needed, ptrace counts: this kernel has none."),
+        Err(PerfObstacle::NotBuilt) => ("no perf tracepoints", "Optional, as ptrace counts: this kernel has none."),
     };
     Answer::notice(found, advice)
 }
 
 pub fn counters(_: &Host, checks: &Checks) -> Option<Answer> {
     if checks.hardware_counters {
-        return Answer::good("offered");
+        return Answer::good("available");
     }
-    Answer::notice("none are offered", "Cycles and instructions cannot be counted; times can.")
+    Answer::notice("none available", "Cycles and instructions cannot be counted; times can be measured.")
 }
 
 pub fn compiler(_: &Host, checks: &Checks) -> Option<Answer> {
@@ -56,12 +60,12 @@ pub fn compiler(_: &Host, checks: &Checks) -> Option<Answer> {
     }
 }
 
-/// Silent where the architecture has no such programs, or nothing builds any.
+/// Silent if the architecture has no such programs, or there is no compiler.
 pub fn m32(_: &Host, checks: &Checks) -> Option<Answer> {
     match checks.m32? {
         true => Answer::good("can be built"),
         false => {
-            let advice = "Needed for 32-bit system calls alone: install the 32-bit libraries (Debian: gcc-multilib).";
+            let advice = "Only needed for 32-bit system calls: install the 32-bit libraries (Debian: gcc-multilib).";
             Answer::notice("-m32 does not build", advice)
         }
     }
@@ -80,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_trace_says_what_refuses() {
+    fn a_refused_trace_says_why() {
         let advice = |host: &Host, scope| ptrace(host, &refused(scope)).map(|answer| answer.advice).unwrap_or_default();
         assert!(advice(&hardware(), Some(2)).contains("lower it to 1"));
         let contained = Host { container: Some("docker".to_string()), ..hardware() };
@@ -90,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_lack_are_named() {
+    fn missing_tools_are_named() {
         let bare = Checks { cc: None, m32: None, hardware_counters: false, ..permitted() };
         assert_eq!(state(compiler(&hardware(), &bare)), Some(State::Notice));
         assert_eq!(state(m32(&hardware(), &bare)), None);
@@ -98,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn perf_that_is_refused_is_told_from_perf_that_lacks() {
+    fn refused_perf_and_missing_perf_differ() {
         let judged = |obstacle| state(perf(&hardware(), &Checks { perf_allowed: Err(obstacle), ..permitted() }));
         assert_eq!(judged(PerfObstacle::Paranoid(2)), Some(State::Forbidden));
         assert_eq!(judged(PerfObstacle::HiddenTracing), Some(State::Notice));

@@ -1,40 +1,28 @@
-//! Says what to do about each tax, and what an absence of taxes is worth.
+//! What to do about each tax, and how much the absence of taxes means.
 
 use super::finding::{Answer, Finding, State};
 use crate::kernel::checks::Checks;
 use crate::kernel::taxes::kind;
 use crate::model::{Host, Tax};
 
-/// What each kind means. Those that only some calls meet, or that are a suspicion, are to be known.
+/// What each kind means. Those that affect only some calls, or are only suspected, are notices.
 const ADVICE: &[(&str, State, &str)] = &[
-    (
-        kind::SECCOMP,
-        State::Spoils,
-        "Run outside the sandbox or container that set it, or read figures as including it.",
-    ),
-    (kind::TRACED, State::Spoils, "Run without it: every system call stops twice for a tracer."),
-    (kind::TRACEPOINTS, State::Spoils, "Every process pays for them: stop the tracing session."),
-    (kind::OTHER_TRACEPOINTS, State::Notice, "Calls that pass them cost more: stop the tracing session."),
-    (kind::TRACER, State::Spoils, "Kernel functions report each call: write nop to its current_tracer."),
-    (kind::KPROBES, State::Notice, "Calls that pass those places cost more; find out who set them."),
-    (kind::BPF, State::Spoils, "Every process pays for it: stop that program for the run."),
-    (
-        kind::PERF,
-        State::Notice,
-        "If it traces system calls, every process pays, by tens of nanoseconds a call: stop it.",
-    ),
-    (kind::AUDIT, State::Spoils, "Every system call is recorded for rules: start the kernel without it."),
+    (kind::SECCOMP, State::Spoils, "Run outside the sandbox or container that set it, or take results to include it."),
+    (kind::TRACED, State::Spoils, "Run without the tracer: every system call stops twice for it."),
+    (kind::TRACEPOINTS, State::Spoils, "They slow every process: stop the tracing session."),
+    (kind::OTHER_TRACEPOINTS, State::Notice, "Calls that hit them cost more: stop the tracing session."),
+    (kind::TRACER, State::Spoils, "Every kernel function call is traced: write nop to current_tracer."),
+    (kind::KPROBES, State::Notice, "Calls that hit them cost more: find out who set them."),
+    (kind::BPF, State::Spoils, "It slows every process: stop that program for the run."),
+    (kind::PERF, State::Notice, "If it traces system calls, every process pays tens of nanoseconds per call: stop it."),
+    (kind::AUDIT, State::Spoils, "Every system call is checked against rules: boot without audit."),
     (
         kind::AUDIT_DAEMON,
         State::Notice,
         "`auditctl -l`, as root, lists the rules; stop it for the run if there are any.",
     ),
-    (
-        kind::CONTEXT_TRACKING,
-        State::Notice,
-        "Measure on a CPU that is not in the list, or read figures as including it.",
-    ),
-    (kind::LOCK_DEBUGGING, State::Spoils, "This kernel is built for finding errors: use an ordinary one."),
+    (kind::CONTEXT_TRACKING, State::Notice, "Measure on a CPU that is not in the list, or take results to include it."),
+    (kind::LOCK_DEBUGGING, State::Spoils, "This is a debugging kernel: use a production one."),
 ];
 
 pub fn finding(tax: &Tax) -> Finding {
@@ -43,9 +31,9 @@ pub fn finding(tax: &Tax) -> Finding {
     Finding { subject: tax.kind.clone(), state, found: tax.detail.clone(), advice: advice.to_string() }
 }
 
-/// Says so where no tax was seen, and how far one could see.
+/// Reports that no tax was seen, and how much could be seen.
 pub fn none(host: &Host, checks: &Checks) -> Option<Answer> {
-    // Root in a container sees that container's processes only.
+    // Root in a container sees only that container's processes.
     let root = host.user.as_deref() == Some("root") && host.container.is_none();
     match (host.taxes.is_empty(), checks.tracing_visible, root) {
         (false, _, _) => None,
@@ -80,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absence_says_how_far_one_could_see() {
+    fn an_absence_says_how_much_could_be_seen() {
         assert_eq!(state(none(&hardware(), &permitted())), Some(State::Good));
         let hidden = Checks { tracing_visible: false, ..permitted() };
         assert_eq!(state(none(&hardware(), &hidden)), Some(State::Notice));

@@ -1,11 +1,14 @@
-//! One case on its way through the run: its worker, its shape, its samples so far.
+//! The state of one case during a run: its worker, its batch size, its samples so far.
 
-use super::calibrate::{Shape, calibrate};
+use super::batch_size::{Shape, calibrate};
 use super::{Config, Launcher, Measured, Worker};
-use crate::model::{Block, Facts, Failure, Measurement, Outcome, Planned, REFERENCE, Reply, Role, SPIN, Slot};
+use crate::model::{
+    Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, REFERENCE, Reply, Role, SPIN, Slot,
+};
 use crate::stats::{self, Estimate};
 use std::ops::Range;
 
+/// One case of the run.
 pub struct Lane {
     pub planned: Planned,
     worker: Option<Box<dyn Worker>>,
@@ -22,8 +25,7 @@ impl Lane {
         Lane { planned, worker: None, facts: Facts::default(), shape: None, measurement, failure: None, precise: false }
     }
 
-    /// Whether it takes part in the next round. What the others are read against does to the end, also where it was
-    /// asked for.
+    /// Whether it takes part in the next round. Baselines do to the end, even if they were asked for.
     pub fn active(&self) -> bool {
         let to_the_end = self.planned.role == Role::Baseline || self.is(REFERENCE) || self.is(SPIN);
         self.failure.is_none() && (!self.precise || to_the_end)
@@ -34,16 +36,17 @@ impl Lane {
         self.planned.case.is_plain(operation)
     }
 
-    /// The median of each block, NaN of an empty one.
+    /// The median of each block in nanoseconds, NaN for an empty one.
     pub fn block_medians(&self) -> Vec<f64> {
         stats::block_medians(&self.measurement)
     }
 
+    /// Whether it needs no further samples.
     pub fn precise(&self) -> bool {
         self.precise || self.failure.is_some()
     }
 
-    /// Ends the worker where there is one and starts another.
+    /// Ends the current worker, if any, and starts another; `padding` is in bytes.
     pub fn launch(&mut self, launcher: &mut dyn Launcher, padding: usize) {
         self.worker = None;
         match launcher.launch(&self.planned.case, padding) {
@@ -55,11 +58,12 @@ impl Lane {
         }
     }
 
+    /// Ends the worker.
     pub fn rest(&mut self) {
         self.worker = None;
     }
 
-    /// Fixes n and k where that has not been done.
+    /// Chooses the batch size, once.
     pub fn calibrate(&mut self, config: &Config) {
         let (None, Some(worker)) = (self.shape, &mut self.worker) else { return };
         match calibrate(worker.as_mut(), self.planned.limit, config.slots, config.timeout) {
@@ -71,13 +75,13 @@ impl Lane {
         }
     }
 
-    /// Begins the run's block `index`: blocks of one index were measured together in all lanes, so those in which this
-    /// lane rested are there and empty.
+    /// Begins block `index` of the run. Blocks of the same index are measured together in all lanes, so blocks in which this
+    /// lane rested exist and are empty.
     pub fn begin_block(&mut self, launch: u32, index: usize) {
         self.measurement.blocks.resize(index + 1, Block { launch, slots: Vec::new() });
     }
 
-    /// One request, its samples added to the current block.
+    /// Makes one request and adds its samples to the current block.
     pub fn slot(&mut self, config: &Config) {
         let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else { return };
         match worker.request(shape.n, shape.k + u32::from(shape.cold), config.timeout) {
@@ -95,7 +99,7 @@ impl Lane {
         measurement.major_faults += reply.major_faults;
         let mut slot = Slot::new();
         for batch in reply.batches.iter().skip(usize::from(shape.cold)) {
-            // Where switching is part of the operation, a switch is no disturbance.
+            // If the operation itself switches, a switch is not a disturbance.
             let preempted = batch.switches > 0 && !measurement.switches;
             if preempted { &mut measurement.preempted_ns } else { &mut slot }.push(batch.ns);
         }
@@ -104,13 +108,13 @@ impl Lane {
         }
     }
 
-    /// Looks whether the interval of the blocks in `steady` is as narrow as wanted.
+    /// Checks whether the interval of the blocks in `steady` has reached the target.
     pub fn look(&mut self, steady: Range<usize>, precision_percent: f64) {
         let half_width = self.estimate(steady).and_then(|e| e.half_width_percent());
         self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
     }
 
-    /// Whether the blocks in `steady` are too few for an interval.
+    /// Whether there are too few blocks in `steady` for an interval.
     pub fn wants_blocks(&self, steady: Range<usize>) -> bool {
         self.failure.is_none() && self.estimate(steady).is_none_or(|e| e.interval.is_none())
     }
@@ -119,22 +123,22 @@ impl Lane {
         stats::estimate(&self.measurement, steady)
     }
 
-    /// A failure ends the case: what was sampled before it is not shown as its cost. An interrupted run keeps it.
+    /// A failure ends the case, and its samples are not shown as its cost. An interrupt keeps the samples.
     fn fail(&mut self, failure: Failure) {
         self.worker = None;
-        let interrupted = failure.kind == crate::model::FailureKind::Interrupted;
+        let interrupted = failure.kind == FailureKind::Interrupted;
         let sampled = self.measurement.samples().next().is_some();
         if !(interrupted && sampled) {
             self.failure = Some(failure);
         }
     }
 
+    /// The result so far.
     pub fn measured(&self) -> Measured {
-        let interrupted = || Failure::new(crate::model::FailureKind::Interrupted, "the run was interrupted");
         let outcome = match &self.failure {
             Some(failure) => Outcome::Failed(failure.clone()),
             None if self.measurement.samples().next().is_none() && self.measurement.preempted_ns.is_empty() => {
-                Outcome::Failed(interrupted())
+                Outcome::Failed(Failure::interrupted())
             }
             None => Outcome::Measured(self.measurement.clone()),
         };
@@ -146,7 +150,6 @@ impl Lane {
 pub mod tests {
     use super::*;
     use crate::model::Batch;
-    use crate::model::FailureKind;
     use std::time::Duration;
 
     /// A worker whose iterations take what a function of the count of requests says.

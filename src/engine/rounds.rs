@@ -1,4 +1,4 @@
-//! The run itself: looks, launches, time blocks, and rounds of one slot a case in random order.
+//! The run itself: looks, launches, time blocks, and rounds of one slot per case in random order.
 
 use super::lane::Lane;
 use super::{BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING};
@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Measures all cases at once and returns what came of each, in their order.
+/// Measures all cases together and returns their results in the order of `cases`.
 pub fn measure(
     cases: &[Planned],
     launcher: &mut dyn Launcher,
@@ -34,9 +34,9 @@ struct Rounds<'a> {
     observer: &'a mut dyn Observer,
     random: ChaCha8Rng,
     launches: u32,
-    /// Blocks that were begun.
+    /// Blocks begun so far.
     blocks: usize,
-    /// When measuring began: launching and calibrating the first workers is not charged to the budget.
+    /// When measuring began: the budget does not include the first launch and calibration.
     began: Duration,
 }
 
@@ -58,21 +58,21 @@ impl Rounds<'_> {
         self.lanes.iter_mut().for_each(Lane::rest);
     }
 
-    /// Whether the kernel's state changed so late that some case has hardly a block in the state that is shown.
+    /// Whether the kernel's state changed so late that some case has too few blocks in the state that is shown.
     fn change_left_too_little(&self) -> bool {
         let steady = self.steady();
         let cut = steady.start > 0 || steady.end < self.blocks;
         cut && !self.observer.interrupted() && self.lanes.iter().any(|lane| lane.wants_blocks(steady.clone()))
     }
 
-    /// The blocks that estimates will be made of: all, or those of the longer state where the kernel's changed.
+    /// The blocks that estimates use: all, or those of the longer state if the kernel's state changed.
     fn steady(&self) -> Range<usize> {
         let medians = |operation| self.lanes.iter().find(|lane| lane.is(operation)).map(Lane::block_medians);
         let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| stats::state_change(&r, &s));
         change.map_or(0..self.blocks, |(range, _)| range)
     }
 
-    /// Spends the budget's share between `from` and `to` in equal launches of equal blocks, and looks what they tell.
+    /// Spends the budget's share between `from` and `to` in equal launches of equal blocks, then checks the precision.
     fn one_look(&mut self, from: f64, to: f64) {
         let part = (to - from) / f64::from(LAUNCHES);
         for launch in 0..LAUNCHES {
@@ -107,7 +107,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
+    /// Runs rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
     fn one_block(&mut self, end: f64, blocks_left: u32) {
         if self.observer.interrupted() {
             return;
@@ -153,7 +153,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Time that passes by a millisecond a reading.
+    /// A clock that advances by a millisecond per reading.
     struct Ticking(Cell<u64>);
 
     impl Clock for Ticking {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_precise_goes_on() {
+    fn only_imprecise_cases_continue() {
         let mut watching = Watching::default();
         let cases = [planned("steady.a", Role::Asked), planned("wild.b", Role::Asked), planned("c.c", Role::Baseline)];
         let mut script = Script(|case: &Case| match case.operation.as_str() {

@@ -1,5 +1,5 @@
-//! One iteration out of two recordings: a batch of two iterations less a batch of one, instruction by instruction. What
-//! the function does before and after its loop cancels. Pure. Called by `explain`.
+//! One iteration as the difference of two recordings: a batch of two iterations minus a batch of one, instruction by
+//! instruction. Code before and after the loop cancels. Pure. Called by `explain`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Iteration {
     /// Addresses in the order of their first execution, with how often each was executed.
     pub executed: Vec<(u64, u64)>,
-    /// Which instruction came after which, likewise.
+    /// Pairs of consecutive instructions, likewise.
     pub steps: Vec<((u64, u64), u64)>,
-    /// Whether the first batch executed what the second did not: iterations differ.
+    /// Whether the first batch executed code that the second did not, so that iterations differ.
     pub uneven: bool,
 }
 
@@ -22,7 +22,7 @@ impl Iteration {
         Iteration { executed, steps, uneven }
     }
 
-    /// A whole batch of one iteration, where a batch may have no more.
+    /// A whole batch of one iteration, if a batch cannot have more.
     pub fn whole(one: &[u64]) -> Iteration {
         Iteration::between(&[], one)
     }
@@ -37,7 +37,7 @@ fn pairs(trace: &[u64]) -> impl Iterator<Item = (u64, u64)> {
     trace.windows(2).map(|pair| (pair[0], pair[1]))
 }
 
-/// What `many` holds more of, in its order; and whether `few` holds more of anything.
+/// The items of which `many` has more, in its order; and whether `few` has more of any.
 fn difference<T: Ord + Copy>(few: impl Iterator<Item = T>, many: impl Iterator<Item = T>) -> (Vec<(T, u64)>, bool) {
     let mut counts: BTreeMap<T, i64> = BTreeMap::new();
     few.for_each(|item| *counts.entry(item).or_insert(0) -= 1);
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_around_the_loop_cancels() {
+    fn code_around_the_loop_cancels() {
         let one = [1, 2, 10, 11, 3];
         let two = [1, 2, 10, 11, 2, 10, 11, 3];
         let iteration = Iteration::between(&one, &two);

@@ -1,9 +1,9 @@
-//! Disassembly of what was executed, function by function. Pure. Called by `explain`.
+//! Disassembly of the executed instructions, function by function. Pure. Called by `explain`.
 //!
-//! NASM syntax, as the crate's feature is chosen: it reads like Intel's own manuals and has no size suffixes to explain.
+//! NASM syntax, because it reads like Intel's manuals and has no size suffixes to explain.
 
 use super::iteration::Iteration;
-use super::symbols::{Kind, Place, Symbols};
+use super::symbols::{CodeKind, Symbol, Symbols};
 use crate::kernel::step::Memory;
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction as Decoded, Mnemonic, NasmFormatter};
 use serde::Serialize;
@@ -12,17 +12,20 @@ use std::collections::BTreeMap;
 /// The instructions of one function that were executed in an iteration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Function {
+    /// Its symbol, or object and address.
     pub name: String,
     /// The file that it is mapped from, `probe`, `[vdso]` or `[vsyscall]`.
     pub object: String,
+    /// Its part in the operation.
     pub role: Role,
     /// By address.
     pub instructions: Vec<Instruction>,
+    /// Where it was found.
     #[serde(skip)]
-    pub place: Place,
+    pub symbol: Symbol,
 }
 
-/// What part a function has in the operation.
+/// The part of a function in the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -32,27 +35,35 @@ pub enum Role {
     Stub,
     /// Anything else in the probe.
     Program,
+    /// A shared library.
     Library,
+    /// The vDSO.
     Vdso,
+    /// The vsyscall page.
     Vsyscall,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// One instruction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Instruction {
     /// From the function's first byte.
     pub offset: u64,
-    /// In hexadecimal; empty where the memory cannot be read.
+    /// In hexadecimal; empty if the memory cannot be read.
     pub bytes: String,
+    /// NASM syntax.
     pub text: String,
     /// Executions per iteration.
     pub count: u64,
-    /// How it enters the kernel, where it does.
+    /// How it enters the kernel, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
+    /// Its virtual address.
     #[serde(skip)]
     pub address: u64,
+    /// Where control goes next.
     #[serde(skip)]
     pub flow: Flow,
+    /// In bytes.
     #[serde(skip)]
     pub length: u64,
 }
@@ -60,10 +71,13 @@ pub struct Instruction {
 /// An instruction that enters the kernel on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Gate {
+    /// The 64-bit instruction.
     #[serde(rename = "syscall")]
     Syscall,
+    /// The fast 32-bit instruction.
     #[serde(rename = "sysenter")]
     Sysenter,
+    /// The 32-bit interrupt.
     #[serde(rename = "int 0x80")]
     Int80,
     /// A fetch from the vsyscall page.
@@ -82,7 +96,7 @@ impl std::fmt::Display for Gate {
     }
 }
 
-/// How an instruction leaves its place.
+/// How an instruction leaves its symbol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
     #[default]
@@ -94,18 +108,19 @@ pub enum Flow {
     Return,
 }
 
-/// The functions of an iteration in the order of their first execution. `run` is the probe's loop, `probe` its object.
+/// The functions of an iteration in the order of their first execution. `run` is the address of the probe's loop, `probe` the
+/// name of its object.
 pub fn functions(iteration: &Iteration, memory: &Memory, symbols: &Symbols, run: u64, probe: &str) -> Vec<Function> {
     let mut functions: Vec<Function> = Vec::new();
     let mut index: BTreeMap<u64, usize> = BTreeMap::new();
-    let caller = symbols.place(run).start;
+    let caller = symbols.at(run).start;
     for (address, count) in &iteration.executed {
-        let place = symbols.place(*address);
-        let at = *index.entry(place.start).or_insert_with(|| {
-            functions.push(begin(&place, caller, probe));
+        let symbol = symbols.at(*address);
+        let at = *index.entry(symbol.start).or_insert_with(|| {
+            functions.push(begin(&symbol, caller, probe));
             functions.len() - 1
         });
-        functions[at].instructions.push(instruction(*address, *count, &place, memory, symbols));
+        functions[at].instructions.push(instruction(*address, *count, &symbol, memory, symbols));
     }
     for function in &mut functions {
         function.instructions.sort_by_key(|i| i.address);
@@ -116,48 +131,40 @@ pub fn functions(iteration: &Iteration, memory: &Memory, symbols: &Symbols, run:
     functions
 }
 
-/// `mov rax, 15`: a handler returns to this, and it has no symbol (glibc's `__restore_rt`).
+/// `mov rax, 15`, glibc's `__restore_rt`, which has no symbol: signal handlers return to it.
 const SIGNAL_RETURN: &str = "48 c7 c0 0f 00 00 00";
 
-fn begin(place: &Place, caller: u64, probe: &str) -> Function {
-    let role = match place.kind {
-        Kind::Vsyscall => Role::Vsyscall,
-        Kind::Stub => Role::Stub,
-        Kind::Function if place.start == caller => Role::Caller,
-        Kind::Function if place.object == "[vdso]" => Role::Vdso,
-        Kind::Function if place.object == probe => Role::Program,
-        Kind::Function => Role::Library,
+fn begin(symbol: &Symbol, caller: u64, probe: &str) -> Function {
+    let role = match symbol.kind {
+        CodeKind::Vsyscall => Role::Vsyscall,
+        CodeKind::Stub => Role::Stub,
+        CodeKind::Function if symbol.start == caller => Role::Caller,
+        CodeKind::Function if symbol.object == "[vdso]" => Role::Vdso,
+        CodeKind::Function if symbol.object == probe => Role::Program,
+        CodeKind::Function => Role::Library,
     };
-    let (name, object) = (place.name.clone(), place.object.clone());
-    Function { name, object, role, instructions: Vec::new(), place: place.clone() }
+    let (name, object) = (symbol.name.clone(), symbol.object.clone());
+    Function { name, object, role, instructions: Vec::new(), symbol: symbol.clone() }
 }
 
-fn instruction(address: u64, count: u64, place: &Place, memory: &Memory, symbols: &Symbols) -> Instruction {
-    let offset = address - place.start;
-    let mut made = Instruction {
-        offset,
-        bytes: String::new(),
-        text: "(cannot be read)".to_string(),
-        count,
-        gate: None,
-        address,
-        flow: Flow::Next,
-        length: 0,
-    };
-    if place.kind == Kind::Vsyscall {
+fn instruction(address: u64, count: u64, symbol: &Symbol, memory: &Memory, symbols: &Symbols) -> Instruction {
+    let offset = address - symbol.start;
+    let unread = "(cannot be read)".to_string();
+    let mut made = Instruction { offset, text: unread, count, address, ..Instruction::default() };
+    if symbol.kind == CodeKind::Vsyscall {
         made.text = "(the fetch faults)".to_string();
         made.gate = Some(Gate::PageFault);
         made.flow = Flow::Return;
     } else if let Some(decoded) = decode(address, memory) {
         let bytes = memory.code.get(&address).map_or(&[][..], |bytes| &bytes[..decoded.len()]);
         made.bytes = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
-        made.text = text(&decoded, place, symbols);
+        made.text = text(&decoded, symbol, symbols);
         (made.gate, made.flow, made.length) = (gate(&decoded), flow(&decoded), decoded.len() as u64);
     }
     made
 }
 
-/// The instruction at an address; `None` where its bytes could not be read or are none.
+/// The instruction at an address; `None` if its bytes could not be read or are not an instruction.
 pub fn decode(address: u64, memory: &Memory) -> Option<Decoded> {
     let bytes = memory.code.get(&address).filter(|bytes| !bytes.is_empty())?;
     let decoded = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode();
@@ -173,7 +180,7 @@ fn gate(decoded: &Decoded) -> Option<Gate> {
     }
 }
 
-/// How an instruction leaves its place.
+/// Where control goes after an instruction.
 pub fn flow(decoded: &Decoded) -> Flow {
     match decoded.mnemonic() {
         _ if decoded.is_call_near() => Flow::Call,
@@ -185,7 +192,7 @@ pub fn flow(decoded: &Decoded) -> Flow {
     }
 }
 
-fn text(decoded: &Decoded, place: &Place, symbols: &Symbols) -> String {
+fn text(decoded: &Decoded, symbol: &Symbol, symbols: &Symbols) -> String {
     let mut formatter = NasmFormatter::new();
     let options = formatter.options_mut();
     options.set_hex_prefix("0x");
@@ -195,19 +202,19 @@ fn text(decoded: &Decoded, place: &Place, symbols: &Symbols) -> String {
     let mut text = String::new();
     if decoded.is_call_near() || decoded.is_jmp_short_or_near() || decoded.is_jcc_short_or_near() {
         formatter.format_mnemonic(decoded, &mut text);
-        return format!("{text} {}", target(decoded.near_branch_target(), place, symbols));
+        return format!("{text} {}", target(decoded.near_branch_target(), symbol, symbols));
     }
     formatter.format(decoded, &mut text);
     text
 }
 
 /// `+0x10` within the function, `getpid@plt`, `__getpid+0x4` elsewhere.
-fn target(address: u64, place: &Place, symbols: &Symbols) -> String {
-    let to = symbols.place(address);
+fn target(address: u64, symbol: &Symbol, symbols: &Symbols) -> String {
+    let to = symbols.at(address);
     let offset = address.wrapping_sub(to.start);
-    let stub = if to.kind == Kind::Stub { "@plt" } else { "" };
+    let stub = if to.kind == CodeKind::Stub { "@plt" } else { "" };
     match offset {
-        _ if to.start == place.start => format!("+{offset:#x}"),
+        _ if to.start == symbol.start => format!("+{offset:#x}"),
         0 => format!("{}{stub}", to.name),
         _ => format!("{}{stub}+{offset:#x}", to.name),
     }
@@ -242,7 +249,7 @@ mod tests {
         assert_eq!(flow(&decoded(&[0xe8, 0, 0, 0, 0])), Flow::Call);
         assert_eq!(flow(&decoded(&[0xc3])), Flow::Return);
         let symbols = Symbols::default();
-        let place = symbols.place(0x1000);
-        assert_eq!(text(&decoded(&[0xb8, 0x27, 0, 0, 0]), &place, &symbols), "mov eax, 0x27");
+        let symbol = symbols.at(0x1000);
+        assert_eq!(text(&decoded(&[0xb8, 0x27, 0, 0, 0]), &symbol, &symbols), "mov eax, 0x27");
     }
 }

@@ -1,79 +1,97 @@
-//! What really ran: an operation's code as it was executed in the running process, and a verdict.
+//! The code of an operation as executed in a running process, and a verdict on who answered.
 //!
-//! The one part that talks to a process is `record`; all else is pure and works on its recording. It times nothing: the
-//! engine does. Called by the `explain` command.
+//! Only `recording` talks to a process; everything else is pure and works on its recording. Times come from the engine.
+//! Called by the `explain` command.
 
 mod iteration;
 mod listing;
-mod record;
+mod recording;
 mod route;
 mod symbols;
-mod text;
-mod variants;
 mod verdict;
 
 #[doc(hidden)]
 pub use listing::functions;
-pub use listing::{Function, Gate, Instruction, Role};
+pub use listing::{Flow, Function, Gate, Instruction, Role};
 #[doc(hidden)]
 pub use symbols::Symbols;
-pub use text::{write_markdown, write_text};
-pub use variants::{Cost, Variant, answer, table};
 pub use verdict::{Answer, GateUse, Verdict};
 
-use crate::model::{Entries, EntriesStatus, Failure, Operation, Planned};
+use crate::kernel::step::Bounds;
+use crate::model::{Entries, EntriesStatus, Failure, Nanos, Operation, Planned};
 use crate::proof::{self, Proof};
 use crate::runner::Workers;
 #[doc(hidden)]
 pub use iteration::Iteration;
-use listing::Flow;
-use record::Recording;
+use recording::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use symbols::Kind;
+use symbols::CodeKind;
 use verdict::Counted;
 
-/// All that is known of what an operation does, but its cost.
+/// Everything known about an operation except its cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
+    /// The operation's id.
     pub operation: String,
+    /// Its description.
     pub what: String,
+    /// The parameters that it ran with.
     pub params: BTreeMap<String, u64>,
+    /// Who answers.
     pub verdict: Verdict,
-    /// Kernel entries per iteration; `None` where they could not be counted.
+    /// Kernel entries per iteration; `None` if they could not be counted.
     pub entries: Option<Entries>,
-    /// Page faults per iteration; `None` where they could not be counted.
+    /// Page faults per iteration; `None` if they could not be counted.
     pub page_faults: Option<f64>,
     /// Why they could not be counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries_unverified: Option<String>,
-    /// What was executed; `None` where it could not be recorded.
+    /// The executed code; `None` if it could not be recorded.
     pub code: Option<Code>,
-    /// Why there is no code, or what must be known to read it.
+    /// Why there is no code, or what to know about it.
     pub notes: Vec<String>,
 }
 
 /// The code of one iteration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Code {
-    /// How the names that the operation uses led to what ran, a line for each call.
+    /// How called names resolved to the code that ran, one line per call.
     pub resolved: Vec<String>,
     /// Instructions executed per iteration.
     pub instructions: u64,
-    /// Bytes of the different instructions executed: in the probe's loop, and in all that it calls.
+    /// Bytes of the distinct instructions executed in the probe's loop.
     pub caller_bytes: u64,
+    /// The same in all functions that it calls.
     pub callee_bytes: u64,
     /// In the order of their first execution.
     pub functions: Vec<Function>,
 }
 
-/// Finds out what one iteration of `case` really does.
+/// One operation of a family, and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    pub operation: String,
+    pub cost: Option<Cost>,
+    pub explained: Result<Explanation, Failure>,
+}
+
+/// Time per iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    #[serde(rename = "ns")]
+    pub time: Nanos,
+    /// The time in units of an empty call's; `None` if that was not measured.
+    pub times_empty_call: Option<f64>,
+}
+
+/// Finds out what one iteration of a case executes.
 ///
 /// # Errors
-/// The case's own failure. Code that cannot be recorded is no failure: the explanation says so.
+/// The case's own failure. If its code cannot be recorded, that is not a failure: the explanation says so.
 pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> Result<Explanation, Failure> {
     let proof = proof::prove(workers, planned)?;
-    let (recorded, mut notes) = match record::record(workers, &planned.case, operation)? {
+    let (recorded, mut notes) = match recording::record(Bounds::default(), workers, &planned.case, operation)? {
         Ok(recording) => (Some(recording), Vec::new()),
         Err(reason) => (None, vec![reason]),
     };
@@ -106,7 +124,7 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (O
         None => Iteration::whole(&recording.one),
     };
     let symbols = symbols_in_use(recording, &iteration);
-    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, record::PROBE);
+    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, recording::PROBE);
     let counted = Counted {
         entries: proof.entries.as_ref(),
         traits: operation.traits,
@@ -126,12 +144,12 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (O
     (Some(code), verdict)
 }
 
-/// The recording's symbols, told which aliases are in use and where functions without a symbol begin.
+/// The recording's symbols, with the aliases in use and the starts of functions without a symbol.
 fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
-    let mut symbols = record::symbols(recording);
+    let mut symbols = recording::symbols(recording);
     for ((from, to), _) in &iteration.steps {
         let Some(instruction) = listing::decode(*from, &recording.memory) else { continue };
-        let (before, after) = (symbols.place(*from), symbols.place(*to));
+        let (before, after) = (symbols.at(*from), symbols.at(*to));
         let left = match listing::flow(&instruction) {
             Flow::Call | Flow::CallPointer => true,
             Flow::Jump | Flow::JumpPointer => before.start != after.start,
@@ -140,7 +158,7 @@ fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
         if left || after.guessed {
             symbols.begins(*to);
         }
-        if before.kind == Kind::Stub {
+        if before.kind == CodeKind::Stub {
             symbols.prefer(&before.name);
         }
     }

@@ -1,15 +1,14 @@
-//! How the name that the operation calls led to the code that ran: through linkage tables, IFUNCs and pointers. Pure.
-//! Called by `explain`.
+//! How a called name resolved to the code that ran: through linkage tables, IFUNCs and pointers. Pure. Called by `explain`.
 
 use super::iteration::Iteration;
 use super::listing::{Flow, Function, Instruction, Role};
 use super::symbols::Symbols;
 use std::collections::BTreeMap;
 
-/// Calls within calls are followed this deep.
+/// Nested calls are followed to this depth.
 const DEEPEST: usize = 4;
 
-/// One line for each call that the probe's loop makes.
+/// One line per call in the probe's loop.
 pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols) -> Vec<String> {
     let route = Route::new(iteration, functions, symbols);
     let Some(caller) = functions.iter().position(|f| f.role == Role::Caller) else { return Vec::new() };
@@ -29,7 +28,7 @@ pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols
 struct Route<'a> {
     functions: &'a [Function],
     symbols: &'a Symbols,
-    /// Where control passed from a function to another, in order: from, how, to.
+    /// Transfers of control between functions, in order: from, how, to.
     passed: Vec<(usize, Flow, usize)>,
 }
 
@@ -59,7 +58,7 @@ impl<'a> Route<'a> {
         line
     }
 
-    /// The way to the function that is called, stubs followed.
+    /// The path to the called function, through stubs.
     fn path(&self, flow: Flow, to: usize) -> (String, usize) {
         let function = &self.functions[to];
         if function.role != Role::Stub {
@@ -79,7 +78,7 @@ impl<'a> Route<'a> {
         format!("{} in {}", self.functions[i].name, self.functions[i].object)
     }
 
-    /// What is called from there, where it lies in another object or enters the kernel.
+    /// Adds the calls from there into other objects and into functions that enter the kernel.
     fn add_inner(&self, from: usize, depth: usize, line: &mut String) {
         if depth == 0 {
             return;
@@ -116,24 +115,26 @@ fn how(flow: Flow) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbols::{Kind, Place};
+    use super::super::symbols::{CodeKind, Symbol};
     use super::*;
 
     fn function(name: &str, object: &str, role: Role, code: &[(u64, Flow)]) -> Function {
         let instruction = |(address, flow): &(u64, Flow)| Instruction {
-            offset: 0,
-            bytes: String::new(),
-            text: String::new(),
             count: 1,
-            gate: None,
             address: *address,
             flow: *flow,
             length: 1,
+            ..Instruction::default()
         };
-        let place =
-            Place { name: name.into(), object: object.into(), start: code[0].0, kind: Kind::Function, guessed: false };
+        let symbol = Symbol {
+            name: name.into(),
+            object: object.into(),
+            start: code[0].0,
+            kind: CodeKind::Function,
+            guessed: false,
+        };
         let instructions = code.iter().map(instruction).collect();
-        Function { name: name.into(), object: object.into(), role, instructions, place }
+        Function { name: name.into(), object: object.into(), role, instructions, symbol }
     }
 
     #[test]

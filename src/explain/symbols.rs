@@ -1,5 +1,5 @@
-//! Names for addresses: the ELF symbol tables of mapped files and of the vDSO's image, and the stubs of procedure linkage
-//! tables, which have no symbols of their own. Pure: images are handed in. Called by the rest of `explain`.
+//! Names for addresses, from the ELF symbol tables of mapped files and the vDSO, and for PLT stubs, which have no symbols of
+//! their own. Pure: images are arguments. Called by the rest of `explain`.
 
 use crate::kernel::step::{Mapping, VSYSCALL};
 use anyhow::{Context, Result};
@@ -13,26 +13,29 @@ use object::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of code is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CodeKind {
+    /// A function.
+    #[default]
     Function,
-    /// A stub of the procedure linkage table: jumps to where a function of another object is.
+    /// A stub of the procedure linkage table: jumps to a function in another object.
     Stub,
-    /// The page that is no code.
+    /// The vsyscall page, which is not executed.
     Vsyscall,
 }
 
-/// Where an address lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The function's name; `libc.so.6+0x8a3c0` where it has none.
+/// The function around an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its name; `libc.so.6+0x8a3c0` if it has none.
     pub name: String,
     /// The object that it is mapped from.
     pub object: String,
-    /// The function's first address: what tells functions apart.
+    /// Its first address, which identifies it.
     pub start: u64,
-    pub kind: Kind,
-    /// Whether nothing tells where the function begins: it then stands for all such code of its mapping.
+    /// What it is.
+    pub kind: CodeKind,
+    /// Whether its start is unknown: it then stands for all such code of its mapping.
     pub guessed: bool,
 }
 
@@ -41,9 +44,9 @@ pub struct Place {
 pub struct Symbols {
     mappings: Vec<(Mapping, Option<usize>)>,
     objects: Vec<Object>,
-    /// Names that callers use: among the aliases of one function these are shown.
+    /// Names that callers use, shown in preference to other aliases.
     wanted: BTreeSet<String>,
-    /// First addresses of functions without a symbol, seen as targets of calls.
+    /// Targets of calls, where functions without a symbol start.
     unnamed: BTreeSet<u64>,
 }
 
@@ -51,9 +54,9 @@ struct Object {
     label: String,
     /// File offset, size and address of what is loaded.
     segments: Vec<(u64, u64, u64)>,
-    /// Functions by address in the file.
+    /// Functions by address in the file, with all their names.
     functions: BTreeMap<u64, Vec<Function>>,
-    /// Names that stand for a resolver function, not for a function.
+    /// IFUNCs: names of resolver functions.
     indirect: BTreeSet<String>,
 }
 
@@ -62,13 +65,13 @@ struct Function {
     name: String,
     size: u64,
     global: bool,
-    kind: Kind,
+    kind: CodeKind,
 }
 
 type Elf<'a> = ElfFile64<'a, Endianness>;
 
 impl Symbols {
-    /// The executable mappings of the process; no image is known yet.
+    /// The executable mappings of a process, without images.
     pub fn new(mappings: &[Mapping]) -> Symbols {
         Symbols { mappings: mappings.iter().map(|m| (m.clone(), None)).collect(), ..Symbols::default() }
     }
@@ -76,7 +79,7 @@ impl Symbols {
     /// Adds the image that is mapped from `path`, shown as `label`.
     ///
     /// # Errors
-    /// When it is no 64-bit ELF file.
+    /// If it is not a 64-bit ELF file.
     pub fn add(&mut self, path: &str, label: &str, image: &[u8]) -> Result<()> {
         let elf = Elf::parse(image).with_context(|| format!("symbols of {label}"))?;
         for (mapping, object) in self.mappings.iter_mut().filter(|(m, _)| m.path == path) {
@@ -87,55 +90,55 @@ impl Symbols {
         Ok(())
     }
 
-    /// Among aliases, `name` is the one to show.
+    /// Shows `name` in preference to other aliases.
     pub fn prefer(&mut self, name: &str) {
         self.wanted.insert(name.to_string());
     }
 
-    /// A function begins at `address`, named or not.
+    /// Notes that a function starts at `address`.
     pub fn begins(&mut self, address: u64) {
         self.unnamed.insert(address);
     }
 
-    /// The object in which `name` is an IFUNC: a name whose function is chosen when the program is loaded.
+    /// The object in which `name` is an IFUNC, whose function is chosen at load time.
     pub fn ifunc(&self, name: &str) -> Option<&str> {
         self.objects.iter().find(|o| o.indirect.contains(name)).map(|o| o.label.as_str())
     }
 
-    /// Where `address` lies.
-    pub fn place(&self, address: u64) -> Place {
+    /// The function around `address`.
+    pub fn at(&self, address: u64) -> Symbol {
         if VSYSCALL.contains(&address) {
             let (name, object) = (vsyscall_name(address), "[vsyscall]".to_string());
-            return Place { name, object, start: address, kind: Kind::Vsyscall, guessed: false };
+            return Symbol { name, object, start: address, kind: CodeKind::Vsyscall, guessed: false };
         }
         let mapping = self.mappings.iter().find(|(m, _)| (m.start..m.end).contains(&address));
         let Some((mapping, object)) = mapping else {
             return unnamed(address, address, "unmapped memory");
         };
         match object.map(|i| &self.objects[i]) {
-            Some(object) => self.place_in(object, mapping, address),
+            Some(object) => self.at_in(object, mapping, address),
             None => unnamed(mapping.start, address - mapping.start, &mapping.path),
         }
     }
 
-    fn place_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Place {
+    fn at_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Symbol {
         let in_file = object.address((address - mapping.start).wrapping_add(mapping.offset));
         if let Some((start, functions)) = object.containing(in_file) {
             let best = functions.iter().min_by_key(|f| self.rank(f));
             if let Some(function) = best {
                 let (name, object) = (function.name.clone(), object.label.clone());
                 let start = address.saturating_sub(in_file - start);
-                return Place { name, object, start, kind: function.kind, guessed: false };
+                return Symbol { name, object, start, kind: function.kind, guessed: false };
             }
         }
         let behind = in_file.saturating_sub(object.end_before(in_file));
         let free = mapping.start.max(address.saturating_sub(behind)).min(address);
         let begun = self.unnamed.range(free..=address).next_back().copied();
         let start = begun.unwrap_or(mapping.start);
-        Place { guessed: begun.is_none(), ..unnamed(start, in_file.saturating_sub(address - start), &object.label) }
+        Symbol { guessed: begun.is_none(), ..unnamed(start, in_file.saturating_sub(address - start), &object.label) }
     }
 
-    /// The lowest rank is shown: what callers use, then the vDSO's own names, then names without underscores.
+    /// The alias with the lowest rank is shown: the vDSO's own names, then what callers use, then names without underscores.
     fn rank<'a>(&self, function: &'a Function) -> (bool, bool, usize, bool, usize, &'a str) {
         let name = function.name.as_str();
         let underscores = name.len() - name.trim_start_matches('_').len();
@@ -144,7 +147,7 @@ impl Symbols {
     }
 }
 
-/// The three calls that the page ever had (arch/x86/entry/vsyscall in the kernel's sources).
+/// The page's three calls (arch/x86/entry/vsyscall in the kernel).
 fn vsyscall_name(address: u64) -> String {
     let name = match address - VSYSCALL.start {
         0 => "gettimeofday ",
@@ -155,14 +158,14 @@ fn vsyscall_name(address: u64) -> String {
     format!("{name}{address:#x}")
 }
 
-/// Code without a symbol, named by its object and its address in there.
-fn unnamed(start: u64, in_file: u64, object: &str) -> Place {
+/// Code without a symbol, named by its object and its address in it.
+fn unnamed(start: u64, in_file: u64, object: &str) -> Symbol {
     let short = object.rsplit('/').next().unwrap_or(object);
-    Place {
+    Symbol {
         name: format!("{short}+{in_file:#x}"),
         object: object.to_string(),
         start,
-        kind: Kind::Function,
+        kind: CodeKind::Function,
         guessed: false,
     }
 }
@@ -188,18 +191,18 @@ impl Object {
             self.indirect.insert(name.to_string());
         }
         let (size, global) = (symbol.size(), symbol.is_global());
-        let function = Function { name: name.to_string(), size, global, kind: Kind::Function };
+        let function = Function { name: name.to_string(), size, global, kind: CodeKind::Function };
         self.functions.entry(symbol.address()).or_default().push(function);
     }
 
-    /// The address that the file gives to what stands at `offset` in it.
+    /// The address of file offset `offset`.
     fn address(&self, offset: u64) -> u64 {
         let segment =
             self.segments.iter().find(|(start, size, _)| (*start..start.saturating_add(*size)).contains(&offset));
         segment.map_or(offset, |(start, _, address)| (offset - start).wrapping_add(*address))
     }
 
-    /// Where the nearest function that begins before `address` ends; `address` lies in none.
+    /// The end of the last function before `address`, which is in none itself.
     fn end_before(&self, address: u64) -> u64 {
         let nearest = self.functions.range(..=address).next_back();
         nearest
@@ -224,7 +227,7 @@ fn is_indirect<'a>(symbol: &impl ObjectSymbol<'a>) -> bool {
     }
 }
 
-/// The stubs of an object by address: each holds one jump through a slot, and a relocation says whose slot that is.
+/// The stubs of an object by address. Each has one jump through a GOT slot, and a relocation names the slot's function.
 fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
     let slots = slots(elf);
     let sections = elf.sections().filter(|s| s.name().is_ok_and(|name| name.starts_with(".plt")));
@@ -240,16 +243,16 @@ fn stubs_in<'a>(section: &impl ObjectSection<'a>, slots: &BTreeMap<u64, String>)
 }
 
 fn stub(name: &str, size: u64) -> Function {
-    Function { name: name.to_string(), size, global: true, kind: Kind::Stub }
+    Function { name: name.to_string(), size, global: true, kind: CodeKind::Stub }
 }
 
-/// The memory that an indirect jump or call of position-independent code takes its target from.
+/// The address from which an indirect jump or call in position-independent code loads its target.
 fn slot_of(instruction: &Instruction) -> Option<u64> {
     let indirect = instruction.is_jmp_near_indirect() || instruction.is_call_near_indirect();
     (indirect && instruction.is_ip_rel_memory_operand()).then(|| instruction.ip_rel_memory_address())
 }
 
-/// Whose address the loader writes into which word.
+/// The name of the function whose address the loader writes into each slot.
 fn slots(elf: &Elf) -> BTreeMap<u64, String> {
     let (Some(relocations), Some(table)) = (elf.dynamic_relocations(), elf.dynamic_symbol_table()) else {
         return BTreeMap::new();
@@ -266,7 +269,7 @@ mod tests {
     use super::*;
 
     fn function(name: &str, global: bool) -> Function {
-        Function { name: name.into(), size: 16, global, kind: Kind::Function }
+        Function { name: name.into(), size: 16, global, kind: CodeKind::Function }
     }
 
     fn symbols(names: &[(&str, bool)], wanted: &[&str]) -> Symbols {
@@ -285,31 +288,31 @@ mod tests {
     #[test]
     fn an_address_lies_in_the_function_around_it() {
         let symbols = symbols(&[("getpid", true)], &[]);
-        let place = symbols.place(0x7105);
-        assert_eq!((place.name.as_str(), place.start), ("getpid", 0x7100));
-        assert_eq!(symbols.place(0x7110).name, "libc.so.6+0x2000");
-        assert_eq!(symbols.place(0x9000).object, "unmapped memory");
-        assert_eq!(symbols.place(VSYSCALL.start + 0x400).kind, Kind::Vsyscall);
+        let symbol = symbols.at(0x7105);
+        assert_eq!((symbol.name.as_str(), symbol.start), ("getpid", 0x7100));
+        assert_eq!(symbols.at(0x7110).name, "libc.so.6+0x2000");
+        assert_eq!(symbols.at(0x9000).object, "unmapped memory");
+        assert_eq!(symbols.at(VSYSCALL.start + 0x400).kind, CodeKind::Vsyscall);
     }
 
     #[test]
     fn aliases_are_shown_by_the_name_in_use() {
         let aliases = [("__GI_getppid", false), ("__getppid", true), ("getppid", true)];
-        assert_eq!(symbols(&aliases, &[]).place(0x7100).name, "getppid");
-        assert_eq!(symbols(&aliases, &["__getppid"]).place(0x7100).name, "__getppid");
+        assert_eq!(symbols(&aliases, &[]).at(0x7100).name, "getppid");
+        assert_eq!(symbols(&aliases, &["__getppid"]).at(0x7100).name, "__getppid");
         let vdso = [("time", true), ("__vdso_time", true)];
-        assert_eq!(symbols(&vdso, &["time"]).place(0x7100).name, "__vdso_time");
+        assert_eq!(symbols(&vdso, &["time"]).at(0x7100).name, "__vdso_time");
     }
 
     #[test]
     fn a_function_without_a_symbol_is_named_by_its_address() {
         let mut symbols = symbols(&[], &[]);
         symbols.begins(0x7200);
-        let place = symbols.place(0x7234);
-        assert_eq!((place.name.as_str(), place.start, place.guessed), ("libc.so.6+0x2200", 0x7200, false));
+        let symbol = symbols.at(0x7234);
+        assert_eq!((symbol.name.as_str(), symbol.start, symbol.guessed), ("libc.so.6+0x2200", 0x7200, false));
         let mut symbols = self::symbols(&[("raise", true)], &[]);
         symbols.begins(0x7100);
-        assert!(symbols.place(0x7180).guessed, "a named function before it is not where it begins");
+        assert!(symbols.at(0x7180).guessed, "a named function before it is not where it begins");
     }
 
     #[test]

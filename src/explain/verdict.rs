@@ -1,5 +1,5 @@
-//! One plain verdict: who answers the operation, from what was executed and from the kernel entries that were counted.
-//! Pure. Called by `explain`.
+//! The verdict on who answers the operation, from the executed instructions and the counted kernel entries. Pure. Called by
+//! `explain`.
 
 use super::listing::{Function, Gate, Role};
 use crate::model::{Entries, Traits};
@@ -21,40 +21,46 @@ pub enum Answer {
     Library,
     /// The program's own code.
     Program,
-    /// What answers was not recorded; the kernel is not entered.
+    /// Unknown, because no code was recorded.
     Unknown,
 }
 
+/// Who answers, and how that is known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
+    /// Who answers.
     pub answer: Answer,
-    /// A sentence.
+    /// In a sentence.
     pub text: String,
-    /// A few words, for a table.
+    /// In a few words, for a table.
     pub short: String,
     /// The instructions that enter the kernel.
     pub gates: Vec<GateUse>,
-    /// Where counted entries and executed instructions do not agree, or agree for a reason that must be said.
+    /// Disagreements between counted entries and executed instructions, and other things to know.
     pub remarks: Vec<String>,
 }
 
-/// A gate at the function that holds it.
+/// An instruction that enters the kernel, and its function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GateUse {
+    /// The instruction.
     pub gate: Gate,
+    /// The function's name.
     pub function: String,
+    /// The function's object.
     pub object: String,
-    /// Whether it stands in the probe's loop itself.
+    /// Whether it is in the probe's loop itself.
     pub inline: bool,
-    /// Per iteration.
+    /// Executions per iteration.
     pub count: u64,
 }
 
-/// What was counted beside the recording.
+/// Counts from outside the recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted<'a> {
-    /// Kernel entries per iteration, where they were counted.
+    /// Kernel entries per iteration, if they were counted.
     pub entries: Option<&'a Entries>,
+    /// The operation's declared traits.
     pub traits: Traits,
     /// Whether iterations differ.
     pub uneven: bool,
@@ -62,7 +68,7 @@ pub struct Counted<'a> {
     pub faults: f64,
 }
 
-/// Judges what was executed.
+/// The verdict on the executed `functions`.
 pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     let gates = gates(functions);
     let answer = answer(functions, &gates, counted.faults);
@@ -71,7 +77,7 @@ pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     Verdict { answer, text, short, remarks: remarks(&gates, answer, counted), gates }
 }
 
-/// What can be said where no code was recorded.
+/// The verdict if no code was recorded.
 pub fn from_entries(entries: Option<&Entries>) -> Verdict {
     let (answer, text) = match entries {
         Some(entries) if entries.total() > 0.0 => (Answer::Kernel, "real system call, by the count of kernel entries"),
@@ -82,7 +88,7 @@ pub fn from_entries(entries: Option<&Entries>) -> Verdict {
     Verdict { answer, text: text.into(), short: short.into(), gates: Vec::new(), remarks: Vec::new() }
 }
 
-/// Fewer page faults per iteration than this are not what an operation is about.
+/// With fewer page faults per iteration, they are not the operation's purpose.
 const SOME: f64 = 0.5;
 
 fn gates(functions: &[Function]) -> Vec<GateUse> {
@@ -129,7 +135,7 @@ fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: 
         }
         Answer::Library => format!("answered in user space by library code ({}): no system call", first(Role::Library)),
         Answer::Program if functions.iter().any(|f| f.role == Role::Program) => {
-            format!("plain user code: a call of the program's own function {}, nothing else", first(Role::Program))
+            format!("plain user code: a call to the program's own function {}, nothing else", first(Role::Program))
         }
         Answer::Program => "plain user code in the loop itself: nothing is called".to_string(),
         Answer::Unknown => String::new(),
@@ -140,7 +146,7 @@ fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: 
     }
 }
 
-/// Kernel entries per iteration where most iterations have none.
+/// Kernel entries per iteration, if most iterations have none.
 fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
     let stays = matches!(answer, Answer::Vdso | Answer::Library | Answer::Program);
     counted.entries.map(Entries::total).filter(|total| stays && *total > 0.0 && *total < 1.0)
@@ -171,7 +177,7 @@ fn system_calls(gates: &[GateUse]) -> String {
     text
 }
 
-/// The object is named at the last of a row of gates in it.
+/// A gate in words. The object is named only after the last of several gates in it.
 fn at(used: &GateUse, last: bool) -> String {
     let times = if used.count > 1 { format!(" {} times", used.count) } else { String::new() };
     let object = if last { format!(" of {}", used.object) } else { String::new() };
@@ -195,14 +201,14 @@ fn short(answer: Answer, gates: &[GateUse]) -> String {
     }
 }
 
-/// The recording shows the process itself; the count has its threads and children too.
+/// Compares the recording, which shows only the process itself, with the counts, which include its threads and children.
 fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> {
     let mut remarks = Vec::new();
     if counted.uneven {
         remarks.push("iterations differ: the first batch executed code that the second did not".to_string());
     }
     if counted.faults >= SOME && answer == Answer::Kernel {
-        remarks.push(format!("the kernel is entered by {} per iteration besides", page_faults(counted.faults)));
+        remarks.push(format!("the kernel is also entered by {} per iteration", page_faults(counted.faults)));
     }
     let calls = gates.iter().filter(|g| g.gate != Gate::PageFault).map(|g| g.count).sum::<u64>();
     let total = counted.entries.map(Entries::total).filter(|_| rare_entries(answer, counted).is_none());
@@ -212,43 +218,39 @@ fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> 
     remarks
 }
 
-/// Why `total` entries were counted where `calls` instructions that enter were executed.
+/// Why the counted entries differ from the executed instructions.
 fn difference(total: f64, calls: u64, traits: Traits) -> String {
     let others = traits.children || traits.switches;
     match plain(total) {
         text if others && total > calls as f64 => format!(
-            "of {text} kernel entries per iteration {calls} are by the loop itself, the others by its threads and \
+            "of {text} kernel entries per iteration, {calls} are made by the loop itself, the others by its threads and \
              children, which are not stepped"
         ),
         text if total.fract() != 0.0 => {
             format!("{text} kernel entries per iteration are a mean; the iteration that was stepped had {calls}")
         }
         text => format!(
-            "the two witnesses disagree: {text} kernel entries were counted per iteration, {calls} instructions that \
-             enter were executed"
+            "the two methods disagree: {text} kernel entries were counted per iteration, {calls} instructions that enter \
+             the kernel were executed"
         ),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::listing::{Flow, Instruction};
-    use super::super::symbols::{Kind, Place};
+    use super::super::listing::Instruction;
+    use super::super::symbols::Symbol;
     use super::*;
 
     fn function(name: &str, role: Role, gate: Option<Gate>) -> Function {
-        let place = Place { name: name.into(), object: "o".into(), start: 1, kind: Kind::Function, guessed: false };
-        let instruction = Instruction {
-            offset: 0,
-            bytes: String::new(),
-            text: String::new(),
-            count: 1,
-            gate,
-            address: 1,
-            flow: Flow::Next,
-            length: 2,
-        };
-        Function { name: name.into(), object: "o".into(), role, instructions: vec![instruction], place }
+        let instruction = Instruction { count: 1, gate, address: 1, length: 2, ..Instruction::default() };
+        Function {
+            name: name.into(),
+            object: "o".into(),
+            role,
+            instructions: vec![instruction],
+            symbol: Symbol::default(),
+        }
     }
 
     fn entries(count: f64) -> Entries {
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_who_ran() {
+    fn the_answer_follows_from_what_ran() {
         let caller = || function("run", Role::Caller, None);
         let real = judged(&[caller(), function("getpid", Role::Library, Some(Gate::Syscall))], 1.0);
         assert_eq!((real.answer, real.short.as_str()), (Answer::Kernel, "syscall in getpid"));
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_no_instruction_made_is_said() {
+    fn an_entry_without_an_instruction_is_reported() {
         let quiet = [function("run", Role::Caller, None)];
         assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
         assert!(judged(&quiet, 1.0 / 64.0).text.ends_with("one kernel entry in 64 iterations"));

@@ -4,9 +4,11 @@ use super::l1::{StraightLine, regress};
 use super::misfit::{self, Known, Misfit, coordinates, residual};
 use super::series::Point;
 use crate::stats::{Interval, block_interval, median};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// cost = fixed + per_unit * value
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CostModel {
     /// Nanoseconds independent of the value, including the loop around the call, as in the run's table.
     pub fixed: Coefficient,
@@ -20,19 +22,22 @@ pub struct CostModel {
 }
 
 /// Why a line may be a bad model.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FitWarning {
     /// The line passes through two of only this many values, so residuals say little.
-    FewValues(usize),
+    FewValues { values: usize },
     /// The line does not fit.
+    #[serde(untagged)]
     Misfit(Misfit),
 }
 
 /// Why there is no line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoModel {
     /// Only this many values have a cost, of the three that a line needs.
-    TooFewValues(usize),
+    TooFewValues { values: usize },
     /// More values than `most` are not fitted.
     TooManyValues { values: usize, most: usize },
     /// The values differ too little.
@@ -40,15 +45,16 @@ pub enum NoModel {
 }
 
 /// One number of the model.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Coefficient {
     pub ns: f64,
     /// `None` with fewer than 10 time blocks that hold every value.
+    #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
 }
 
 /// The point that is farthest from the line.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Worst {
     /// |cost / line - 1|
     pub residual: f64,
@@ -70,13 +76,13 @@ const FEW_VALUES: usize = 3;
 pub fn fit(points: &[Point]) -> Result<CostModel, NoModel> {
     let known: Vec<Known> = points.iter().filter_map(|p| Some((p.value, p.cost.as_ref()?))).collect();
     match known.len() {
-        count @ 0..3 => return Err(NoModel::TooFewValues(count)),
+        values @ 0..3 => return Err(NoModel::TooFewValues { values }),
         values if values > MOST_VALUES => return Err(NoModel::TooManyValues { values, most: MOST_VALUES }),
         _ => {}
     }
     let straight = regress(&coordinates(&known)).ok_or(NoModel::TooClose)?;
     let blocks = block_lines(&known);
-    let few = (known.len() <= FEW_VALUES).then_some(FitWarning::FewValues(known.len()));
+    let few = (known.len() <= FEW_VALUES).then_some(FitWarning::FewValues { values: known.len() });
     let misfit = misfit::find(&known, &straight).map(FitWarning::Misfit);
     Ok(CostModel {
         fixed: coefficient(&straight, &blocks, |line| line.fixed),
@@ -145,10 +151,10 @@ mod tests {
     #[test]
     fn few_values_and_few_blocks() {
         let two = run(&[("io.read", &[1, 2], &|x| 100.0 + x as f64)], 20, Noise::NONE);
-        assert_eq!(fit(&series(&two)[0].points).unwrap_err(), NoModel::TooFewValues(2));
+        assert_eq!(fit(&series(&two)[0].points).unwrap_err(), NoModel::TooFewValues { values: 2 });
         let short = run(&[("io.read", &[1, 2, 3], &|x| 100.0 + x as f64)], 9, Noise::NONE);
         let line = fit(&series(&short)[0].points).unwrap();
         assert_eq!((line.fixed.interval, line.per_unit.interval), (None, None));
-        assert_eq!(line.warnings, [FitWarning::FewValues(3)]);
+        assert_eq!(line.warnings, [FitWarning::FewValues { values: 3 }]);
     }
 }

@@ -3,34 +3,41 @@
 
 use super::series::{Point, Series};
 use crate::stats::{self, Interval, block_interval, median};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Two strategies over the values that both have.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Pair {
     /// Indices of the two series.
     pub a: usize,
     pub b: usize,
     /// The smallest and the largest value that both have a cost for.
     pub within: (u64, u64),
+    #[serde(rename = "verdict")]
     pub overtaking: Overtaking,
 }
 
 /// Which of a pair is faster, and where that changes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Overtaking {
     /// They cross, once or more, by ascending value.
     Crossings(Vec<Crossing>),
     /// The series of this index is faster wherever the two differ significantly.
+    #[serde(rename = "faster")]
     AlwaysFaster(usize),
     /// They differ significantly nowhere.
     Unresolved,
 }
 
 /// One strategy overtakes the other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Crossing {
-    /// The index of the series that is faster above.
-    pub overtakes: usize,
+    /// The index of the series that is faster below `at`.
+    pub faster_below: usize,
+    /// The index of the one that is faster above it.
+    pub faster_above: usize,
     /// The value at which their costs are equal.
     pub at: f64,
     /// `None` with fewer than 10 common time blocks, and for published results.
@@ -116,8 +123,8 @@ fn crossing(stretch: &[Ratio], a: usize, b: usize) -> Option<Crossing> {
     let blocks = stretch.iter().map(|r| r.blocks.len()).min().unwrap_or(0);
     let mut roots: Vec<f64> = (0..blocks).filter_map(|i| block_root(stretch, i)).collect();
     let interval = block_interval(&mut roots).map(|interval| interval.holding(at));
-    let overtakes = if low.a_is_slower() { a } else { b };
-    Some(Crossing { overtakes, at, interval, between: (low.value, high.value) })
+    let (faster_below, faster_above) = if low.a_is_slower() { (b, a) } else { (a, b) };
+    Some(Crossing { faster_below, faster_above, at, interval, between: (low.value, high.value) })
 }
 
 /// The crossing of one time block. A block without a crossing in the stretch crosses beyond one of its ends, and that end
@@ -193,7 +200,8 @@ mod tests {
         let map = |x| 100.0 * (x as f64).sqrt();
         let found = overtaking(&[("io.read", &SIZES, &read), ("io.mmap", &SIZES, &map)], 20, 0.04);
         let Overtaking::Crossings(crossings) = found else { panic!("{found:?}") };
-        let [Crossing { overtakes: 1, at, interval: Some(interval), between }] = &crossings[..] else {
+        let [Crossing { faster_below: 0, faster_above: 1, at, interval: Some(interval), between }] = &crossings[..]
+        else {
             panic!("{crossings:?}")
         };
         assert_eq!(*between, (2048, 4096));
@@ -223,7 +231,7 @@ mod tests {
         assert_eq!(one(&near), Overtaking::Unresolved);
         let Overtaking::Crossings(both) = one(&wave) else { panic!() };
         assert_eq!(
-            both.iter().map(|c| (c.overtakes, c.between)).collect::<Vec<_>>(),
+            both.iter().map(|c| (c.faster_above, c.between)).collect::<Vec<_>>(),
             [(1, (64, 128)), (0, (8192, 16384))]
         );
     }
@@ -233,7 +241,7 @@ mod tests {
         let rising = |x| 50.0 + x as f64;
         let found = overtaking(&[("io.a", &SIZES, &|_| 100.0), ("io.b", &SIZES, &rising)], 3, 0.0);
         let Overtaking::Crossings(crossings) = found else { panic!("{found:?}") };
-        assert_eq!((crossings.len(), crossings[0].interval, crossings[0].overtakes), (1, None, 0));
+        assert_eq!((crossings.len(), crossings[0].interval, crossings[0].faster_above), (1, None, 0));
         assert!((48.0..52.0).contains(&crossings[0].at), "{crossings:?}");
     }
 

@@ -2,9 +2,12 @@
 
 use super::l1::{StraightLine, regress};
 use super::series::PointCost;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// How costs deviate from a line.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Misfit {
     /// The cost per unit changes between two neighbouring values.
     Step {

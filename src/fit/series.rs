@@ -4,39 +4,48 @@ use crate::model::{Case, Measurement, Outcome, Record, Role, Run};
 use crate::stats::{self, Interval};
 use crate::summary::steady_range;
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 /// One strategy: an operation (or snippet) in an environment with all parameters fixed but one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Series<'a> {
     /// The case, without the parameter that varies.
+    #[serde(flatten)]
     pub case: Case,
     /// The parameter that varies.
+    #[serde(skip)]
     pub parameter: String,
     /// One for each value, ascending; two or more.
     pub points: Vec<Point<'a>>,
 }
 
 /// The cost at one value of the parameter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Point<'a> {
     pub value: u64,
     /// `None` where the case failed or its cost is not above 0.
+    #[serde(flatten)]
     pub cost: Option<PointCost>,
     /// The raw times; `None` for published results.
+    #[serde(skip)]
     pub measurement: Option<&'a Measurement>,
     /// The time blocks that the cost is from.
+    #[serde(skip)]
     pub blocks: Range<usize>,
 }
 
 /// A cost in nanoseconds per operation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PointCost {
     pub ns: f64,
     /// `None` with fewer than 10 time blocks, and for a published result.
+    #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
     /// The median of each time block; NaN for a block without samples. Empty for a published result.
+    #[serde(skip)]
     pub block_ns: Vec<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! Google Benchmark's JSON (`--benchmark_format=json`, or `--benchmark_out`). The figure is the real time; of several
-//! repetitions their median, of a file with aggregates only the median, else the mean, that it holds.
+//! Google Benchmark's JSON (`--benchmark_format=json`, or `--benchmark_out`). The result is the real time: the median of
+//! several repetitions; of a file with aggregates only, its median, else its mean.
 
 use super::imported::{Imported, Malformed, SHOWN, outcome, record};
 use crate::clean::excerpt;
@@ -8,8 +8,8 @@ use crate::stats;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-const NOTE: &str = "Figures as Google Benchmark prints them: real time, a mean over iterations. The compiler and the kernel are \
-    not stated by its output.";
+const NOTE: &str = "Results as printed by Google Benchmark: real time, a mean over iterations. Compiler and kernel are \
+    unknown.";
 
 #[derive(Deserialize)]
 struct Document {
@@ -46,6 +46,10 @@ struct Entry {
     error_message: Option<String>,
 }
 
+/// Reads the JSON.
+///
+/// # Errors
+/// Where it differs from Google Benchmark's format, or that it has no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let document: Document = serde_json::from_str(text).map_err(|error| misfit(&error, text))?;
     let mut groups: IndexMap<&str, Vec<&Entry>> = IndexMap::new();
@@ -70,10 +74,10 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
 fn misfit(error: &serde_json::Error, text: &str) -> Malformed {
     let found = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let expected = format!("Google Benchmark's JSON ({})", plain(error));
-    Malformed::at(error.line().max(1), expected, found.trim())
+    Malformed::at(error.line().max(1), &expected, found)
 }
 
-/// The parser's words without the place.
+/// The parser's message without the position.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     excerpt(text.split(" at line ").next().unwrap_or_default(), SHOWN)
@@ -116,7 +120,7 @@ fn of_repetitions(all: &[&Entry]) -> Result<Outcome, Malformed> {
 }
 
 fn wrong(name: &str, what: &str) -> Malformed {
-    Malformed { line: None, expected: "sound entries in \"benchmarks\"".into(), found: format!("{name}: {what}") }
+    Malformed::whole("sound entries in \"benchmarks\"", &format!("{name}: {what}"))
 }
 
 impl Entry {

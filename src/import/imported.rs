@@ -1,57 +1,56 @@
-//! What the readers of other programs' results share: records, and what is wrong with a line.
+//! What the readers of other programs' output share: records, numbers and errors.
 
 use crate::clean::excerpt;
 use crate::model::{Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record, Role};
-use std::fmt;
 
-/// What was found in an output.
+/// The results in a benchmark's output.
 #[derive(Default)]
 pub struct Imported {
-    /// The program, with its version where that is printed.
+    /// The program, with its version if printed.
     pub program: String,
-    /// What must be known to read its figures.
+    /// What to know about its results.
     pub note: &'static str,
-    /// The compiler that built it, where that is printed.
+    /// The compiler that built it, if printed.
     pub compiler: Option<String>,
-    /// As far as it is printed.
+    /// The machine, as far as printed.
     pub host: Host,
+    /// What concerns the output as a whole.
     pub warnings: Vec<String>,
+    /// One per result.
     pub records: Vec<Record>,
 }
 
-/// What is wrong with an output, and where.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Malformed {
-    /// Counted from 1; `None` where the whole is meant.
-    pub line: Option<usize>,
-    pub expected: String,
-    pub found: String,
-}
-
-impl Malformed {
-    pub fn at(line: usize, expected: impl Into<String>, found: &str) -> Malformed {
-        Malformed { line: Some(line), expected: expected.into(), found: found.to_string() }
-    }
-
-    pub fn nothing(expected: impl Into<String>) -> Malformed {
-        Malformed { line: None, expected: expected.into(), found: "nothing of the kind".into() }
-    }
-}
+/// What is wrong with an output, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(String);
 
 /// Characters of the output that a message shows.
 pub const SHOWN: usize = 60;
 
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = excerpt(&self.found, SHOWN);
-        match self.line {
-            Some(line) => write!(f, "line {line}: expected {}, found '{found}'", self.expected),
-            None => write!(f, "expected {}, found {found}", self.expected),
-        }
+impl Malformed {
+    /// `what` is wrong with `line`, counted from 1.
+    pub fn new(line: usize, what: &str) -> Malformed {
+        Malformed(format!("line {line}: {what}"))
+    }
+
+    /// `line`, counted from 1, is `found`.
+    pub fn at(line: usize, expected: &str, found: &str) -> Malformed {
+        Malformed::new(line, &format!("expected {expected}, found '{}'", excerpt(found.trim(), SHOWN)))
+    }
+
+    /// The output as a whole is `found`.
+    pub fn whole(expected: &str, found: &str) -> Malformed {
+        Malformed(format!("expected {expected}, found {}", excerpt(found, SHOWN)))
+    }
+
+    /// There is nothing to import.
+    pub fn nothing(expected: &str) -> Malformed {
+        Malformed::whole(expected, "nothing of the kind")
     }
 }
 
-/// A record of what was printed. Which system calls were made is never printed.
+/// A record of a printed result. No program prints which system calls were made.
 pub fn record(case: Case, outcome: Outcome, warnings: Vec<String>) -> Record {
     Record {
         case,
@@ -64,7 +63,7 @@ pub fn record(case: Case, outcome: Outcome, warnings: Vec<String>) -> Record {
     }
 }
 
-/// The figure, or the failure that a time of nothing stands for.
+/// The published result, or a failure if `ns` is not a positive time.
 pub fn outcome(ns: f64, as_printed: String, count: Option<u64>) -> Outcome {
     if ns.is_finite() && ns > 0.0 {
         let count = count.filter(|count| *count > 0);
@@ -73,13 +72,29 @@ pub fn outcome(ns: f64, as_printed: String, count: Option<u64>) -> Outcome {
     Outcome::Failed(Failure::new(FailureKind::Failed, format!("no time: the source prints '{as_printed}'")))
 }
 
-/// `text` as a number, which may be one that is no time.
+/// `text` as a number, which need not be a valid time.
+///
+/// # Errors
+/// That it is not a number of `what`.
 pub fn number(line: usize, what: &str, text: &str) -> Result<f64, Malformed> {
-    text.parse().map_err(|_| Malformed::at(line, format!("a number of {what}"), text))
+    text.parse().map_err(|_| Malformed::at(line, &format!("a number of {what}"), text))
 }
 
-/// `text` as a count; commas between thousands are left out.
+/// `text` as a count; commas between thousands are ignored.
+///
+/// # Errors
+/// That it is not a count of `what`.
 pub fn count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
     let plain = text.replace(',', "");
-    plain.parse().map_err(|_| Malformed::at(line, format!("a count of {what}"), text))
+    plain.parse().map_err(|_| Malformed::at(line, &format!("a count of {what}"), text))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// The error of `parse` for `text`.
+    pub fn message(parse: fn(&str) -> Result<Imported, Malformed>, text: &str) -> String {
+        parse(text).err().unwrap().to_string()
+    }
 }

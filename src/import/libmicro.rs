@@ -1,14 +1,14 @@
-//! libMicro: below a heading `prc thr usecs/call samples ...` a row for each benchmark; above, `!KEY: VALUE` about the
-//! machine. The layout is from outputs of version 0.4.0 that others published, in test reports and in mails about kernel
-//! changes; its source was not read.
+//! libMicro: a row per benchmark below a heading `prc thr usecs/call samples ...`, and `!KEY: VALUE` lines about the machine
+//! above. The layout comes from published output of version 0.4.0 (test reports, mails about kernel changes), not from its
+//! source.
 
 use super::imported::{Imported, Malformed, count, number, outcome, record};
 use crate::model::{Case, Host, Record};
 
-const NOTE: &str = "Figures as libMicro prints them: medians over samples, outliers removed; count is samples times calls a \
-    sample. What surrounds the call in its loop is contained.";
+const NOTE: &str = "Results as printed by libMicro: medians over samples without outliers; count is samples times calls \
+    per sample. The cost of the loop around the call is included.";
 
-/// Its benchmarks that we have. Others look up paths of unknown depth, or do more than their name says.
+/// Its benchmarks that equal one of our operations. Others look up paths of unknown depth, or do more than their name says.
 const SAME: [(&str, &str); 4] = [
     ("getpid", "call.getpid"),
     ("getppid", "id.getppid"),
@@ -16,7 +16,7 @@ const SAME: [(&str, &str); 4] = [
     ("times", "id.times"),
 ];
 
-/// Where the columns of a heading stand in a row, whose first word is the name.
+/// Positions of the heading's columns in a row, whose first word is the name.
 struct Columns {
     us: usize,
     samples: usize,
@@ -24,6 +24,10 @@ struct Columns {
     calls: usize,
 }
 
+/// Reads the output.
+///
+/// # Errors
+/// The first row that does not fit its heading, or that there is no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let mut imported = Imported { program: "libMicro".into(), note: NOTE, ..Imported::default() };
     let mut columns: Option<Columns> = None;
@@ -66,7 +70,7 @@ impl Columns {
         let calls = count(line, "calls a sample", word(self.calls)?)?;
         let errors = self.errors.map(|i| count(line, "errors", word(i)?)).transpose()?.unwrap_or(0);
         let printed = format!("{us} usecs/call, {samples} samples of {calls} calls, {errors} errors");
-        let doubt = (errors > 0).then(|| "libMicro counted errors: the figure may hold calls that failed".to_string());
+        let doubt = (errors > 0).then(|| "libMicro counted errors: the result may include failed calls".to_string());
         Ok(record(case(word(0)?), outcome(ns, printed, samples.checked_mul(calls)), doubt.into_iter().collect()))
     }
 }
@@ -109,34 +113,31 @@ fn learn(host: &mut Host, key: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::imported::tests::message;
     use super::*;
 
     const HEAD: &str = " prc thr usecs/call samples errors cnt/samp\n";
 
-    fn message(text: &str) -> String {
-        parse(text).err().unwrap().to_string()
-    }
-
     #[test]
     fn mistakes_name_the_line() {
         assert_eq!(
-            message(&format!("{HEAD}getpid 1 1 fast 2 0 5\n")),
+            message(parse, &format!("{HEAD}getpid 1 1 fast 2 0 5\n")),
             "line 2: expected a number of microseconds, found 'fast'"
         );
         assert_eq!(
-            message(&format!("{HEAD}getpid 1 1 0.5 2 0\n")),
+            message(parse, &format!("{HEAD}getpid 1 1 0.5 2 0\n")),
             "line 2: expected a value for each column, found 'getpid 1 1 0.5 2 0'"
         );
         assert_eq!(
-            message(&format!("{HEAD}getpid 1 1 0.5 2 0 5")),
+            message(parse, &format!("{HEAD}getpid 1 1 0.5 2 0 5")),
             "line 2: expected a row that ends with its line, found 'getpid 1 1 0.5 2 0 5'"
         );
-        assert!(message(HEAD).starts_with("line 1: expected a row below the heading, found"));
-        assert!(message("!OS_name: x\n").starts_with("expected a heading 'prc thr usecs/call"));
+        assert!(message(parse, HEAD).starts_with("line 1: expected a row below the heading, found"));
+        assert!(message(parse, "!OS_name: x\n").starts_with("expected a heading 'prc thr usecs/call"));
     }
 
     #[test]
-    fn errors_are_told_and_older_headings_have_none() {
+    fn errors_are_reported_and_older_headings_lack_them() {
         let records = parse(&format!("{HEAD}open 1 1 0.5 2 7 5\n")).ok().unwrap().records;
         assert!(records[0].warnings[0].contains("counted errors"));
         let old =

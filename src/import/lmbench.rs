@@ -1,19 +1,19 @@
 //! lmbench: `NAME: NUMBER microseconds`, as its lat_* programs print on standard error, and lat_ctx's lists of processes
-//! and microseconds below a line `"size=`. Layout and meaning are from its manual pages (lat_syscall(8), lat_proc(8),
-//! lat_ctx(8)) and from what version 3.0-a9 prints; its source was not read. lat_ctx's page shows whole numbers, as older
-//! versions print: those are left out, since nothing shows whether one was cut off.
+//! and microseconds below a line `"size=`. Layout and meaning come from its manual pages (lat_syscall(8), lat_proc(8),
+//! lat_ctx(8)) and from the output of version 3.0-a9, not from its source. Whole numbers, as older versions of lat_ctx print
+//! them, are ignored: they may be truncated lines.
 
 use super::imported::{Imported, Malformed, number, outcome, record};
 use crate::model::{Case, Record};
 use std::collections::BTreeMap;
 
-const NOTE: &str = "Figures as lmbench prints them. Their counts, the compiler, kernel and CPU are not stated by these \
-    lines. What surrounds the call in its loop is contained.";
+const NOTE: &str = "Results as printed by lmbench. Iteration counts, compiler, kernel and CPU are unknown. The cost of \
+    the loop around the call is included.";
 
 const UNITS: [(&str, f64); 4] =
     [(" nanoseconds", 1.0), (" microseconds", 1e3), (" milliseconds", 1e6), (" seconds", 1e9)];
 
-/// Its names for what we have: id and parameters.
+/// Its names for our operations: id and parameters.
 type Same = (&'static str, &'static str, &'static [(&'static str, u64)]);
 const SAME: [Same; 8] = [
     ("Simple syscall", "id.getppid", &[]),
@@ -26,16 +26,20 @@ const SAME: [Same; 8] = [
     ("Process fork+exit", "process.fork_wait", &[]),
 ];
 
-/// What is doubtful about figures whose name begins so.
+/// Warnings about results whose name begins so.
 const DOUBTS: [(&str, &str); 4] = [
-    ("Simple stat", "which path is looked up, and how deep it lies, is not stated by the source"),
-    ("Simple open/close", "which path is looked up, and how deep it lies, is not stated by the source"),
+    ("Simple stat", "the path and its depth are unknown"),
+    ("Simple open/close", "the path and its depth are unknown"),
     ("Process fork+execve", EXEC),
     ("Process fork+/bin/sh", EXEC),
 ];
 const EXEC: &str =
-    "lmbench does not tell whether its program could be executed: if not, this is the time of an execve that fails";
+    "lmbench does not report whether its program could be executed: if not, this is the time of a failed execve";
 
+/// Reads the output.
+///
+/// # Errors
+/// The first line with a unit of time but no number, or that there is no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let mut imported = Imported { program: "lmbench".into(), note: NOTE, ..Imported::default() };
     let mut size_kib = None;
@@ -47,7 +51,7 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
             continue;
         }
         let switch = size_kib.and_then(|size| context_switch(line, size));
-        // The list ends with the first line that is not of it.
+        // The list ends with the first line that is not part of it.
         size_kib = size_kib.filter(|_| switch.is_some());
         match switch.map(Ok).or_else(|| latency(i + 1, line)).transpose()? {
             Some(record) => imported.records.push(record),
@@ -58,7 +62,7 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
         return Err(Malformed::nothing("lines such as 'Simple syscall: 0.0512 microseconds'"));
     }
     if left_out > 0 {
-        imported.warnings.push(format!("lines of the source that are no latencies, left out: {left_out}"));
+        imported.warnings.push(format!("lines of the source without latencies, ignored: {left_out}"));
     }
     Ok(imported)
 }
@@ -93,7 +97,7 @@ fn context_size(line: &str) -> Option<u64> {
     line.strip_prefix("\"size=")?.split_once("k ")?.0.parse().ok()
 }
 
-/// `2 1.50`, where its number of digits shows that it was not cut off.
+/// `2 1.50`; two decimals show that the line was not truncated.
 fn context_switch(line: &str, size_kib: u64) -> Option<Record> {
     let (processes, time) = line.split_once(' ')?;
     let us: f64 = time.parse().ok()?;
@@ -105,35 +109,32 @@ fn context_switch(line: &str, size_kib: u64) -> Option<Record> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::imported::tests::message;
     use super::*;
     use crate::model::Outcome;
-
-    fn message(text: &str) -> String {
-        parse(text).err().unwrap().to_string()
-    }
 
     #[test]
     fn mistakes_name_the_line() {
         assert_eq!(
-            message("Simple read: 1 microseconds\nSimple stat: fast microseconds\n"),
+            message(parse, "Simple read: 1 microseconds\nSimple stat: fast microseconds\n"),
             "line 2: expected a number of time between ': ' and its unit, found 'fast'"
         );
         assert_eq!(
-            message(": 5 microseconds"),
+            message(parse, ": 5 microseconds"),
             "line 1: expected a name in front of the colon, found ': 5 microseconds'"
         );
         let nothing = "expected lines such as 'Simple syscall: 0.0512 microseconds', found nothing of the kind";
-        assert_eq!(message(""), nothing);
-        assert_eq!(message(""), message("Pipe bandwidth: 12 MB/sec"));
+        assert_eq!(message(parse, ""), nothing);
+        assert_eq!(message(parse, ""), message(parse, "Pipe bandwidth: 12 MB/sec"));
     }
 
     #[test]
-    fn context_switches_stand_below_their_size() {
+    fn context_switches_follow_their_size() {
         let text = "2 9.99\n\"size=16k ovr=0.45\n2 1.50\n8 2.25\nx\n4 3.33\n";
         let imported = parse(text).ok().unwrap();
         let names: Vec<String> = imported.records.iter().map(|r| r.case.to_string()).collect();
         assert_eq!(names, ["lat_ctx processes=2 size=16K", "lat_ctx processes=8 size=16K"]);
-        assert_eq!(imported.warnings, ["lines of the source that are no latencies, left out: 3"]);
+        assert_eq!(imported.warnings, ["lines of the source without latencies, ignored: 3"]);
         let Outcome::Published(figure) = &imported.records[1].outcome else { panic!() };
         assert_eq!(figure.time.0, 2250.0);
     }

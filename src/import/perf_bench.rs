@@ -1,16 +1,16 @@
-//! `perf bench syscall`: a block for each benchmark, `# Running`, `# Executed N CALL() calls`, the total time, and
-//! microseconds per call, which is the figure. Layout from what perf 6.1 prints; its source was not read.
+//! `perf bench syscall`: a block per benchmark, `# Running`, `# Executed N CALL() calls`, the total time, and microseconds
+//! per call, which is the result. The layout comes from the output of perf 6.1, not from its source.
 
 use super::imported::{Imported, Malformed, count, number, outcome, record};
 use crate::model::{Case, Record};
 
-const NOTE: &str = "Figures as perf bench prints them: one loop, its wall time divided by its calls, so whatever else ran is \
-    contained. The compiler, kernel and CPU are not stated by its output.";
+const NOTE: &str = "Results as printed by perf bench: wall time of one loop divided by its calls, including everything \
+    else that ran. Compiler, kernel and CPU are unknown.";
 
-/// Its calls that we have.
+/// Its calls that equal one of our operations.
 const SAME: [(&str, &str); 2] = [("getppid()", "id.getppid"), ("getpgid()", "id.getpgid")];
 
-/// A benchmark that has been announced.
+/// A benchmark whose result has not been printed yet.
 #[derive(Default)]
 struct Block {
     name: String,
@@ -19,6 +19,10 @@ struct Block {
     total: Option<String>,
 }
 
+/// Reads the output.
+///
+/// # Errors
+/// The first block that is not as perf prints it, or that there is no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let mut imported = Imported { program: "perf bench".into(), note: NOTE, ..Imported::default() };
     let mut open: Option<Block> = None;
@@ -51,9 +55,9 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
 }
 
 const UNFINISHED: &str = "'NUMBER usecs/op' before the output of this benchmark ends";
-const SIMPLE: &str = "perf's default format (--format=simple tells neither which call was made nor how often)";
+const SIMPLE: &str = "perf's default format (--format=simple prints neither which call was made nor how often)";
 
-/// `'syscall/basic' benchmark:`, or without quotes and with dots: what stands in front of the last word.
+/// The name in `'syscall/basic' benchmark:` or `syscall/basic benchmark...`.
 fn name(words: &[&str]) -> String {
     words.first().map_or_else(|| "benchmark".to_string(), |word| word.trim_matches('\'').to_string())
 }
@@ -77,31 +81,30 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
+    use super::super::imported::tests::message;
     use super::*;
-
-    fn message(text: &str) -> String {
-        parse(text).err().unwrap().to_string()
-    }
 
     #[test]
     fn mistakes_name_the_line() {
-        assert!(message("6.030\n").starts_with("line 1: expected perf's default format (--format=simple tells"));
+        assert!(
+            message(parse, "6.030\n").starts_with("line 1: expected perf's default format (--format=simple prints")
+        );
         let head = "# Running 'syscall/basic' benchmark:\n";
         assert_eq!(
-            message(&format!("{head}# Executed many getppid() calls\n")),
+            message(parse, &format!("{head}# Executed many getppid() calls\n")),
             "line 2: expected a count of calls, found 'many'"
         );
         assert_eq!(
-            message(&format!("{head}  fast usecs/op\n")),
+            message(parse, &format!("{head}  fast usecs/op\n")),
             "line 2: expected a number of microseconds, found 'fast'"
         );
-        assert!(message(&format!("{head}{head}")).starts_with("line 2: expected 'NUMBER usecs/op' before"));
-        assert!(message(head).starts_with("line 1: expected 'NUMBER usecs/op' before"));
-        assert!(message("").starts_with("expected a line '# Running"));
+        assert!(message(parse, &format!("{head}{head}")).starts_with("line 2: expected 'NUMBER usecs/op' before"));
+        assert!(message(parse, head).starts_with("line 1: expected 'NUMBER usecs/op' before"));
+        assert!(message(parse, "").starts_with("expected a line '# Running"));
     }
 
     #[test]
-    fn calls_that_we_do_not_have_keep_their_name() {
+    fn unknown_calls_keep_their_name() {
         let text = "# Running syscall/fork benchmark...\n# Executed 10,000 fork() calls\n 61.5 usecs/op\n";
         let records = parse(text).ok().unwrap().records;
         assert_eq!(records[0].case, Case::native("syscall/fork"));

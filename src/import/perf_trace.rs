@@ -1,21 +1,22 @@
-//! `perf trace -s` summaries and plain `perf trace` lines to profiles. Which of the two a file is, is seen from its lines.
+//! `perf trace -s` summaries and plain `perf trace` output to profiles; the lines tell which of the two a file is.
 //!
-//! perf samples nothing here: it counts every call that it saw, but says itself where it lost events. Times are elapsed
-//! ones. The formats are described in perf-trace(1); the fixtures are output of perf 6.1.
+//! perf does not sample here: it counts every call that it sees, and reports lost events. Times are elapsed times. The
+//! formats are described in perf-trace(1); the fixtures are output of perf 6.1.
 
+use super::imported::Malformed;
 use super::strace_line::{call_name, number_of};
-use super::tally::{LineError, Seen, Tally, count, nanoseconds};
+use super::tally::{Seen, Tally, count, nanoseconds};
 use crate::model::{CallCount, Drives, Profile, drives};
 use std::collections::BTreeMap;
 
-const NOTE: &str = "Elapsed times do not tell running from waiting. Unknown: classes but sizes, time on the CPU, page \
+const NOTE: &str = "Elapsed times do not separate running from waiting. Unknown: classes except sizes, time on the CPU, page \
     faults, user and system time.";
 
 /// Reads a summary or a list of calls.
 ///
 /// # Errors
-/// The first line that is neither, that events were lost, or that there is no call.
-pub fn read(text: &str) -> Result<Profile, LineError> {
+/// The first line that is neither, or that there is no call.
+pub fn read(text: &str) -> Result<Profile, Malformed> {
     let summary = text.lines().any(|line| line.trim() == "Summary of events:");
     let mut tally = Tally::default();
     if summary {
@@ -25,7 +26,7 @@ pub fn read(text: &str) -> Result<Profile, LineError> {
     }
     if tally.is_empty() {
         let what = "there is no call: name the output of 'perf trace -s -o FILE' or of 'perf trace -o FILE'";
-        return Err(LineError::new(text.lines().count().max(1), what));
+        return Err(Malformed::new(text.lines().count().max(1), what));
     }
     let mut profile = tally.profile(if summary { "perf trace -s" } else { "perf trace" }, NOTE);
     let lost = text
@@ -47,7 +48,7 @@ fn lost_events(line: &str) -> Option<u64> {
     count(line.split_whitespace().nth(1)?)
 }
 
-/// The columns of a table; those before perf 4.20 have no errors.
+/// The columns of a table; before perf 4.20 there is none for errors.
 #[derive(Clone, Copy, PartialEq)]
 enum Columns {
     Unknown,
@@ -55,7 +56,7 @@ enum Columns {
     WithoutErrors,
 }
 
-fn summarized(text: &str, tally: &mut Tally) -> Result<(), LineError> {
+fn summarized(text: &str, tally: &mut Tally) -> Result<(), Malformed> {
     let (mut process, mut columns) = (None, Columns::Unknown);
     let begin = text.lines().position(|line| line.trim() == "Summary of events:").unwrap_or(0);
     for (i, line) in text.lines().enumerate().skip(begin + 1) {
@@ -70,7 +71,7 @@ fn summarized(text: &str, tally: &mut Tally) -> Result<(), LineError> {
                 None => {
                     let own = row(&words, columns).zip(process.as_deref());
                     let what = "'NAME (TID), N events' or a row 'syscall calls errors total min avg max stddev'";
-                    let (count, name) = own.ok_or_else(|| LineError::expected(i + 1, what, line))?;
+                    let (count, name) = own.ok_or_else(|| Malformed::at(i + 1, what, line))?;
                     tally.add_count(name, count);
                 }
             },
@@ -104,21 +105,21 @@ fn row(words: &[&str], columns: Columns) -> Option<CallCount> {
     })
 }
 
-fn listed(text: &str, tally: &mut Tally) -> Result<(), LineError> {
-    // Calls that have begun, by thread: their end stands further below.
+fn listed(text: &str, tally: &mut Tally) -> Result<(), Malformed> {
+    // Calls that have begun, by thread: they return in a later line.
     let mut begun: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (i, line) in text.lines().enumerate() {
         if line.trim().is_empty() || is_loss(line) {
             continue;
         }
-        let bad = || LineError::expected(i + 1, "'TIME (DURATION ms): NAME/TID CALL(ARGUMENTS) = RESULT'", line);
+        let bad = || Malformed::at(i + 1, "'TIME (DURATION ms): NAME/TID CALL(ARGUMENTS) = RESULT'", line);
         let (head, rest) = line.split_once("): ").ok_or_else(bad)?;
         let duration = head.split_once('(').ok_or_else(bad)?.1.trim();
         let (thread, call) = thread_and_call(rest).ok_or_else(bad)?;
         let name = thread.rsplit_once('/').ok_or_else(bad)?.0.to_string();
         match seen(call, duration).ok_or_else(bad)? {
-            Line::Begun(call) => drop(begun.insert(thread.to_string(), (name, call))),
-            Line::Whole(seen) => {
+            CallLine::Begun(call) => drop(begun.insert(thread.to_string(), (name, call))),
+            CallLine::Whole(seen) => {
                 begun.remove(thread);
                 tally.add(&name, seen);
             }
@@ -140,18 +141,18 @@ fn thread_and_call(rest: &str) -> Option<(&str, &str)> {
     Some((&rest[..end], rest[end..].trim()))
 }
 
-enum Line {
+enum CallLine {
     /// The call's name; its end comes later or never.
     Begun(String),
     Whole(Seen),
 }
 
-fn seen(call: &str, duration: &str) -> Option<Line> {
+fn seen(call: &str, duration: &str) -> Option<CallLine> {
     let continued = call.strip_prefix("... [continued]: ");
     let (name, rest) = continued.unwrap_or(call).split_once('(')?;
     let name = call_name(name)?;
     if continued.is_none() && rest.ends_with("...") {
-        return Some(Line::Begun(name));
+        return Some(CallLine::Begun(name));
     }
     let result = result_of(rest)?;
     let mut words = result.split_whitespace();
@@ -167,10 +168,10 @@ fn seen(call: &str, duration: &str) -> Option<Line> {
         Some(ms) => Some(nanoseconds(ms.trim(), 1e6)?),
         None => None,
     };
-    Some(Line::Whole(Seen { call: name, class: moved.unwrap_or_default(), error, elapsed_ns, bytes, unfinished }))
+    Some(CallLine::Whole(Seen { call: name, class: moved.unwrap_or_default(), error, elapsed_ns, bytes, unfinished }))
 }
 
-/// What stands behind the last `) = `; nothing where perf prints nothing, as for a process id of 0.
+/// What follows the last `) = `; empty if perf prints nothing, as for a process ID of 0.
 fn result_of(text: &str) -> Option<&str> {
     let (before, result) = text.strip_suffix('=').map(|before| (before, "")).or_else(|| text.rsplit_once(" = "))?;
     before.trim_end().ends_with(')').then(|| result.trim())

@@ -1,21 +1,22 @@
-//! `strace -c` tables and `strace -f -T -ttt` logs to profiles. Which of the two a file is, is seen from its lines.
+//! `strace -c` tables and `strace -f -T -ttt` logs to profiles; the lines tell which of the two a file is.
 //!
-//! What they lack is said in the profile: a log has elapsed times, not whether a call ran or waited, and both are those of
-//! a program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
+//! The profile states what they lack: a log has elapsed times but not whether a call ran or waited, and both come from a
+//! program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
 
+use super::imported::Malformed;
 use super::strace_line::{call_name, is_header, other_mode};
 use super::strace_log;
-use super::tally::{LineError, Tally, count, nanoseconds};
+use super::tally::{Tally, count, nanoseconds};
 use crate::model::{CallCount, Profile};
 
-const TABLE_NOTE: &str = "The times are system time as strace -c counts it, with what strace's stops add; taken with -w \
-    they would be elapsed time, which the table does not tell. Unknown: classes, errors by name, blocked time, accounting.";
+const TABLE_NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
+    elapsed time, which the table does not show. Unknown: classes, errors by name, blocked time, accounting.";
 
 /// Reads a table or a log.
 ///
 /// # Errors
-/// The first line that is neither, or that it holds no call.
-pub fn read(text: &str) -> Result<Profile, LineError> {
+/// The first line that is neither, or that there is no call.
+pub fn read(text: &str) -> Result<Profile, Malformed> {
     let remark = |line: &str| line.starts_with("System call usage") || other_mode(line).is_some();
     let first = text.lines().find(|line| !line.trim().is_empty() && !remark(line));
     match first.is_some_and(is_header) {
@@ -24,29 +25,29 @@ pub fn read(text: &str) -> Result<Profile, LineError> {
     }
 }
 
-fn table(text: &str) -> Result<Profile, LineError> {
+fn table(text: &str) -> Result<Profile, Malformed> {
     let mut tally = Tally::default();
     let mut gate = "";
     for (i, line) in text.lines().enumerate() {
         match kind_of(line) {
-            Kind::Mode(suffix) => gate = suffix,
-            Kind::Frame => {}
-            Kind::Header if standard(line) => {}
-            Kind::Header => {
+            TableLine::Mode(suffix) => gate = suffix,
+            TableLine::Frame => {}
+            TableLine::Header if standard(line) => {}
+            TableLine::Header => {
                 let what = "the columns '% time, seconds, usecs/call, calls, errors, syscall' (without strace's -U)";
-                return Err(LineError::expected(i + 1, what, line));
+                return Err(Malformed::at(i + 1, what, line));
             }
-            Kind::Row => tally.add_count("", row(i + 1, line, gate)?),
+            TableLine::Row => tally.add_count("", row(i + 1, line, gate)?),
         }
     }
     match tally.is_empty() {
-        true => Err(LineError::new(text.lines().count().max(1), "the table has no calls: trace again")),
+        true => Err(Malformed::new(text.lines().count().max(1), "the table has no calls: trace again")),
         false => Ok(tally.profile("strace -c", TABLE_NOTE)),
     }
 }
 
-enum Kind {
-    /// What follows was called in another mode, with what that adds to names.
+enum TableLine {
+    /// The following calls were made in another mode, which adds this to their names.
     Mode(&'static str),
     Header,
     /// Rules, totals and empty lines.
@@ -54,10 +55,10 @@ enum Kind {
     Row,
 }
 
-fn kind_of(line: &str) -> Kind {
+fn kind_of(line: &str) -> TableLine {
     let line = line.trim();
     if let Some(mode) = line.strip_prefix("System call usage summary for ") {
-        return Kind::Mode(match mode.split(' ').next() {
+        return TableLine::Mode(match mode.split(' ').next() {
             Some("32") => "(i386)",
             Some("x32") => "(x32)",
             _ => "",
@@ -65,9 +66,9 @@ fn kind_of(line: &str) -> Kind {
     }
     let total = line.starts_with("100.00") && line.ends_with(" total");
     match line.is_empty() || line.starts_with("------") || total || other_mode(line).is_some() {
-        true => Kind::Frame,
-        false if is_header(line) => Kind::Header,
-        false => Kind::Row,
+        true => TableLine::Frame,
+        false if is_header(line) => TableLine::Header,
+        false => TableLine::Row,
     }
 }
 
@@ -75,10 +76,10 @@ fn standard(line: &str) -> bool {
     line.split_whitespace().eq(["%", "time", "seconds", "usecs/call", "calls", "errors", "syscall"])
 }
 
-/// `61.74    0.034239        4891         7         3 wait4`; no number stands for no errors.
-fn row(number: usize, line: &str, gate: &str) -> Result<CallCount, LineError> {
+/// `61.74    0.034239        4891         7         3 wait4`; without errors their column is empty.
+fn row(number: usize, line: &str, gate: &str) -> Result<CallCount, Malformed> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let bad = || LineError::expected(number, "a row '% seconds usecs/call calls [errors] name'", line);
+    let bad = || Malformed::at(number, "a row '% seconds usecs/call calls [errors] name'", line);
     let (seconds, calls, errors, name) = match words.as_slice() {
         [_, seconds, _, calls, errors, name] => (seconds, calls, count(errors).ok_or_else(bad)?, name),
         [_, seconds, _, calls, name] => (seconds, calls, 0, name),

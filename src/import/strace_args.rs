@@ -1,8 +1,8 @@
-//! The arguments of a call as strace prints them, and the class that they tell. `import::strace_log` calls it.
+//! The arguments of a call as strace prints them, and the class that follows from them. `import::strace_log` calls it.
 
 use crate::model::{Class, DescriptorKind, Drives, FUTEX, depth, drives};
 
-/// The arguments, apart at commas that stand in no string and no bracket.
+/// The arguments, split at commas outside strings and brackets.
 pub fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut begin, mut level, mut string, mut escaped) = (0, 0i32, false, false);
@@ -26,7 +26,7 @@ pub fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The class of a call with these arguments; `bytes` is what it moved, where it moves any and that is known.
+/// The class of a call with these arguments; `bytes` is what it moved, if it moves any and that is known.
 pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool) -> Class {
     let at = |position: u8| arguments.get(usize::from(position)).copied();
     let Some(drives) = drives(name) else { return Class::default() };
@@ -41,7 +41,7 @@ pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool)
     drives.class(if listed { Some(DescriptorKind::Directory) } else { descriptor }, number)
 }
 
-/// The text between quotes; what strace escapes counts as other characters do.
+/// The text between quotes, still escaped.
 fn path(argument: &str) -> Option<&str> {
     argument.strip_prefix('"')?.split('"').next()
 }
@@ -53,15 +53,15 @@ fn number(argument: &str) -> Option<u64> {
     }
 }
 
-/// The operation's number of `FUTEX_WAIT_PRIVATE` and of `FUTEX_WAIT|FUTEX_CLOCK_REALTIME`; one that no operation has
-/// where the name is not known.
+/// The operation's number for `FUTEX_WAIT_PRIVATE` or `FUTEX_WAIT|FUTEX_CLOCK_REALTIME`; a number that no operation has if
+/// the name is unknown.
 fn futex(argument: &str) -> u64 {
     let name = argument.split('|').next().unwrap_or(argument);
     let name = name.trim().trim_start_matches("FUTEX_").trim_end_matches("_PRIVATE").to_lowercase();
     FUTEX.iter().position(|known| *known == name).unwrap_or(FUTEX.len()) as u64
 }
 
-/// What `strace -y` writes behind a descriptor: `3</etc/passwd>`, `4<pipe:[17]>`; -1 is none.
+/// The kind from what `strace -y` appends to a descriptor: `3</etc/passwd>`, `4<pipe:[17]>`; -1 is none.
 fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
     let Some((_, rest)) = argument.split_once('<') else {
         return (argument == "-1").then_some(DescriptorKind::None);
@@ -73,7 +73,7 @@ fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
         () if begins(&["socket:", "TCP", "UDP", "UNIX", "NETLINK"]) => DescriptorKind::Socket,
         () if begins(&["anon_inode:"]) => DescriptorKind::Event,
         () if begins(&["/dev/pts/", "/dev/tty"]) => DescriptorKind::Terminal,
-        // strace -yy tells the device's number behind it: a path in /dev alone may be a file.
+        // Only strace -yy appends the device number: any other path in /dev may be a file.
         () if begins(&["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]) => DescriptorKind::Device,
         () if target.starts_with('/') && !target.starts_with("/dev/") => DescriptorKind::File,
         () => return None,
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_tell_the_class() {
+    fn the_class_follows_from_the_arguments() {
         assert_eq!(class("openat", &["AT_FDCWD", "\"/etc/ld.so.cache\""], None, true).depth, Some(2));
         assert_eq!(class("mmap", &["NULL", "39047"], None, true).size, Some(32768));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What lines of strace and perf trace have in common: headers, names of calls, returned values.
+//! Parts of lines that strace and perf trace share: headers, names of calls, returned values.
 
 /// The first words of a table's header.
 const HEADER: [&str; 3] = ["%", "time", "seconds"];
@@ -9,20 +9,20 @@ pub fn is_header(line: &str) -> bool {
     words == HEADER
 }
 
-/// `32 bit` of `[ Process PID=21618 runs in 32 bit mode. ]`; that of 64 bits is the ordinary one.
+/// `32 bit` of `[ Process PID=21618 runs in 32 bit mode. ]`; 64-bit mode is the default.
 pub fn other_mode(line: &str) -> Option<&str> {
     let mode = line.trim().strip_prefix("[ Process PID=")?.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1;
     Some(mode)
 }
 
-/// A system call's name; strace calls those without one `syscall_0x1ff`.
+/// A system call's name; strace prints `syscall_0x1ff` for calls without one.
 pub fn call_name(text: &str) -> Option<String> {
     let named = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     (named && begins && text.len() <= 64).then(|| text.to_string())
 }
 
-/// A returned value; addresses are beyond what `i64` holds where they are of the upper half.
+/// A returned value. Addresses in the upper half wrap to negative numbers.
 pub fn number_of(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|value| value as i64),

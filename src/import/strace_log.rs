@@ -1,53 +1,54 @@
-//! Logs of `strace -f -T -ttt`, line by line: calls of several processes, in pieces where they overlap. `import::strace`
-//! calls it. What -T, -ttt and -y tell is used where it is there.
+//! Logs of `strace -f -T -ttt`, line by line: calls of several processes, split in two lines where they overlap. The output
+//! of -T, -ttt and -y is used if present. `import::strace` calls it.
 
+use super::imported::Malformed;
 use super::strace_args::{class, split};
 use super::strace_line::{call_name, is_header, number_of, other_mode};
-use super::tally::{LineError, Seen, Tally, nanoseconds};
+use super::tally::{Seen, Tally, nanoseconds};
 use crate::model::{Drives, Profile, drives};
 use std::collections::{BTreeMap, BTreeSet};
 
-const NOTE: &str = "Elapsed times are those of a program that strace stops at every call, and do not tell running from \
+const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
 
 /// Reads a log.
 ///
 /// # Errors
-/// The first line that is no line of a log, or that there is no call.
-pub fn read(text: &str) -> Result<Profile, LineError> {
+/// The first line that does not belong in a log, or that there is no call.
+pub fn read(text: &str) -> Result<Profile, Malformed> {
     let mut log = Log::default();
     for (i, line) in text.lines().enumerate() {
-        // strace -C puts a table of the same calls behind the log.
+        // strace -C appends a table of the same calls.
         if is_header(line) {
             break;
         }
         log.line(i + 1, line)?;
     }
     log.finish().ok_or_else(|| {
-        LineError::new(text.lines().count().max(1), "there is no call: name a log of 'strace -f -T -ttt -o FILE'")
+        Malformed::new(text.lines().count().max(1), "there is no call: name a log of 'strace -f -T -ttt -o FILE'")
     })
 }
 
-/// What was read so far.
+/// What has been read so far.
 #[derive(Default)]
 struct Log {
-    /// The pieces of calls that have begun, by thread.
+    /// First lines of calls that have not returned, by thread.
     pending: BTreeMap<u64, String>,
-    /// Calls by thread and name of the program, as far as it is known.
+    /// Calls, each with its thread and how many programs that had started.
     calls: Vec<(u64, u32, Seen)>,
-    /// How often each thread has begun another program.
+    /// Names of the programs that each thread has started with execve.
     programs: BTreeMap<u64, Vec<String>>,
-    /// Which thread and program each thread was made by.
+    /// The parent of each thread, and how many programs that had started.
     parents: BTreeMap<u64, (u64, u32)>,
     threads: BTreeSet<u64>,
-    /// Other modes that processes ran in, as strace tells them: `32 bit`.
+    /// Other modes that processes ran in, as strace prints them: `32 bit`.
     modes: BTreeSet<String>,
     first_s: Option<f64>,
     last_s: Option<f64>,
 }
 
 impl Log {
-    fn line(&mut self, number: usize, line: &str) -> Result<(), LineError> {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Malformed> {
         let (thread, rest) = thread_of(line.trim_end());
         let (stamp, rest) = stamp_of(rest);
         self.first_s = self.first_s.or(stamp);
@@ -65,7 +66,7 @@ impl Log {
             self.pending.insert(thread, begun.trim_end().to_string());
             return Ok(());
         }
-        // Without -o, strace's own words fall into the line.
+        // Without -o, strace's own messages end up in the line.
         if let Some((begun, _)) = rest.split_once("strace: Process ").filter(|_| rest.ends_with(" attached")) {
             name_and_arguments(number, begun)?;
             self.pending.insert(thread, begun.to_string());
@@ -75,9 +76,8 @@ impl Log {
         self.call(number, thread, &whole)
     }
 
-    /// The line with its beginning, where that stands further above. Of a call that began before the log only the name
-    /// is known.
-    fn whole(&mut self, number: usize, thread: u64, rest: &str) -> Result<String, LineError> {
+    /// The line, joined with its first part if that came earlier. If a call began before the log, only its name is known.
+    fn whole(&mut self, number: usize, thread: u64, rest: &str) -> Result<String, Malformed> {
         if let Some(begun) = self.pending.get(&thread).filter(|_| rest.starts_with("=> ")) {
             let whole = format!("{begun}{rest}");
             self.pending.remove(&thread);
@@ -85,16 +85,16 @@ impl Log {
         }
         let Some(resumed) = rest.strip_prefix("<... ") else { return Ok(rest.to_string()) };
         let Some((name, end)) = resumed.split_once(" resumed>") else {
-            return Err(LineError::expected(number, "'<... CALL resumed>'", rest));
+            return Err(Malformed::at(number, "'<... CALL resumed>'", rest));
         };
         let begun = self.pending.remove(&thread).unwrap_or_else(|| format!("{name}("));
         match begun.split('(').next() == Some(name) {
             true => Ok(format!("{begun}{end}")),
-            false => Err(LineError::expected(number, &format!("the end of '{begun}'"), rest)),
+            false => Err(Malformed::at(number, &format!("the end of '{begun}'"), rest)),
         }
     }
 
-    fn call(&mut self, number: usize, thread: u64, line: &str) -> Result<(), LineError> {
+    fn call(&mut self, number: usize, thread: u64, line: &str) -> Result<(), Malformed> {
         let (seen, returned) = call(number, line)?;
         let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
         let succeeded = seen.error.is_none() && !seen.unfinished;
@@ -111,7 +111,7 @@ impl Log {
         Ok(())
     }
 
-    /// The profile; `None` of no calls.
+    /// The profile; `None` without calls.
     fn finish(mut self) -> Option<Profile> {
         for (thread, begun) in std::mem::take(&mut self.pending) {
             if let Ok((name, arguments)) = name_and_arguments(0, &begun) {
@@ -132,7 +132,7 @@ impl Log {
         profile.usage.wall_ns = wall.filter(|wall| *wall < 1e9).map(|wall| (wall * 1e9) as u64);
         let all = self.programs.len() as u64;
         let threads = self.programs.keys().filter(|thread| self.threads.contains(thread)).count() as u64;
-        // Without -o, the first process has a number only while there are others.
+        // Without -o, the first process has a PID in the log only while there are others.
         if all == 1 || !self.programs.contains_key(&0) {
             profile.usage.processes = Some(all - threads);
             profile.usage.threads = Some(threads);
@@ -143,10 +143,10 @@ impl Log {
         Some(profile)
     }
 
-    /// The name of the program that a thread ran when it had begun so many: that of its maker before the first.
+    /// The name of the program that a thread ran when it had started so many; before the first, that of its parent.
     fn name(&self, thread: u64, program: u32) -> String {
         let (mut thread, mut program) = (thread, program);
-        // A log that was put together from several may name threads in a circle.
+        // In a log merged from several, parents can form a cycle.
         for _ in 0..64 {
             if let Some(index) = program.checked_sub(1) {
                 let own = self.programs.get(&thread).and_then(|names| names.get(index as usize));
@@ -155,7 +155,7 @@ impl Log {
             let Some(parent) = self.parents.get(&thread) else { break };
             (thread, program) = *parent;
         }
-        // What the first process did before its execve, which is that call alone.
+        // The first process before its execve.
         self.programs.get(&thread).and_then(|names| names.first()).cloned().unwrap_or_default()
     }
 }
@@ -170,7 +170,7 @@ fn thread_of(line: &str) -> (Option<u64>, &str) {
     }
 }
 
-/// Seconds of `1795192689.675803` or `16:38:09.775521`, or no time: relative ones (-r) mean something else.
+/// Seconds of `1795192689.675803` or `16:38:09.775521`; not of relative times (-r), which mean something else.
 fn stamp_of(line: &str) -> (Option<f64>, &str) {
     let line = line.trim_start();
     let Some((word, rest)) = line.split_once(' ') else { return (None, line) };
@@ -192,21 +192,21 @@ fn parse_clock(hours: &str, minutes: &str, seconds: &str) -> Option<f64> {
     Some(hours.parse::<f64>().ok()? * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
 }
 
-/// Lines that are about something else than a call: signals, ends of processes, strace's own words.
+/// Lines about something other than a call: signals, exits, strace's own messages.
 fn is_remark(line: &str) -> bool {
     let framed = |mark: &str| line.starts_with(mark) && line.ends_with(mark);
     line.is_empty() || line.starts_with("strace: ") || (line.len() > 6 && (framed("---") || framed("+++")))
 }
 
-fn name_and_arguments(number: usize, line: &str) -> Result<(String, &str), LineError> {
-    let bad = || LineError::expected(number, "'CALL(ARGUMENTS) = RESULT'", line);
+fn name_and_arguments(number: usize, line: &str) -> Result<(String, &str), Malformed> {
+    let bad = || Malformed::at(number, "'CALL(ARGUMENTS) = RESULT'", line);
     let (name, arguments) = line.split_once('(').ok_or_else(bad)?;
     Ok((call_name(name).ok_or_else(bad)?, arguments))
 }
 
-/// A whole call, and what it returned.
-fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), LineError> {
-    let bad = || LineError::expected(number, "'CALL(ARGUMENTS) = RESULT'", line);
+/// A complete call, and what it returned.
+fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), Malformed> {
+    let bad = || Malformed::at(number, "'CALL(ARGUMENTS) = RESULT'", line);
     let (name, rest) = name_and_arguments(number, line)?;
     let (arguments, result) = result_of(rest).ok_or_else(bad)?;
     let (result, elapsed_ns) = elapsed(result);
@@ -229,7 +229,7 @@ fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), LineError> {
     Ok((Seen { call: name, class, error, elapsed_ns, bytes: moved, unfinished }, returned))
 }
 
-/// Arguments and result, apart at the last `) = `.
+/// Arguments and result, split at the last `) = `.
 fn result_of(text: &str) -> Option<(&str, &str)> {
     let mut end = text.len();
     while let Some(at) = text[..end].rfind("= ") {
@@ -242,7 +242,7 @@ fn result_of(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The result without `<0.000233>` behind it, and that time.
+/// The result without the time `<0.000233>` at its end, and that time.
 fn elapsed(result: &str) -> (&str, Option<u64>) {
     let found = result.strip_suffix('>').and_then(|rest| rest.rsplit_once('<'));
     let time = found.and_then(|(rest, time)| Some((rest.trim_end(), nanoseconds(time, 1e9)?)));
@@ -255,7 +255,7 @@ fn is_errno(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// The last name of the program's path, as long as the kernel keeps it.
+/// The last component of the program's path, cut to the 15 bytes that the kernel keeps.
 fn program_name(line: &str) -> Option<String> {
     let path = line.split_once('"')?.1.split('"').next()?;
     let name: String = path.rsplit('/').next()?.chars().take(15).collect();

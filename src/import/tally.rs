@@ -1,32 +1,10 @@
-//! Calls gathered line by line into a profile: what the readers of foreign traces share.
+//! Gathers calls into a profile, for all readers of traces.
 
-use crate::clean::excerpt;
 use crate::model::{CallCount, Class, Histogram, ProcessGroup, Profile, Source, TracerFacts};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
-/// What is wrong with a line of a foreign trace, in one line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {what}")]
-pub struct LineError {
-    /// Counted from 1.
-    pub line: usize,
-    pub what: String,
-}
-
-impl LineError {
-    pub fn new(line: usize, what: impl Into<String>) -> LineError {
-        LineError { line, what: what.into() }
-    }
-
-    /// What was expected, and the beginning of what is there.
-    pub fn expected(line: usize, expected: &str, found: &str) -> LineError {
-        let shown = excerpt(found.trim(), 60);
-        LineError::new(line, format!("expected {expected}, found '{shown}'"))
-    }
-}
-
-/// One call as a trace tells it.
+/// One call in a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     pub call: String,
@@ -37,7 +15,7 @@ pub struct Seen {
     pub unfinished: bool,
 }
 
-/// Calls so far.
+/// The calls so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: IndexMap<(String, String, Class), CallCount>,
@@ -45,7 +23,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One call of a process of this name.
+    /// Adds one call by a process of this name.
     pub fn add(&mut self, process: &str, seen: Seen) {
         if let Some(ns) = seen.elapsed_ns {
             self.latencies.entry(seen.call.clone()).or_default().add(Histogram::bucket(ns), 1);
@@ -65,7 +43,7 @@ impl Tally {
         );
     }
 
-    /// Many calls of a process of this name.
+    /// Adds the count of a call by processes of this name.
     pub fn add_count(&mut self, process: &str, count: CallCount) {
         let key = (process.to_string(), count.call.clone(), count.class.clone());
         match self.counts.get_mut(&key) {
@@ -74,11 +52,12 @@ impl Tally {
         }
     }
 
+    /// Whether there are no calls.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// The profile of what was seen; `kind` is what was imported, `note` what is missing in it.
+    /// The profile; `kind` is what was imported, `note` says what it lacks.
     pub fn profile(self, kind: &str, note: &str) -> Profile {
         let mut groups: IndexMap<String, ProcessGroup> = IndexMap::new();
         for ((name, ..), count) in self.counts {
@@ -96,14 +75,14 @@ impl Tally {
     }
 }
 
-/// Nanoseconds of a decimal number in units of so many; `None` of what is no number, negative or beyond 2^63.
+/// A decimal number in units of `unit_ns`, as nanoseconds; `None` if it is not a number, negative, or beyond 2^63.
 pub fn nanoseconds(text: &str, unit_ns: f64) -> Option<u64> {
     let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
     let ns = text.parse::<f64>().ok().filter(|_| plain)? * unit_ns;
     (ns < 9.2e18).then_some(ns.round() as u64)
 }
 
-/// A count below 2^48: so many that thousands of them can be added.
+/// A count below 2^48, so that thousands of them can be added without overflow.
 pub fn count(text: &str) -> Option<u64> {
     text.parse::<u64>().ok().filter(|count| *count < 1 << 48)
 }

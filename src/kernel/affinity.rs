@@ -1,13 +1,12 @@
-//! Which CPU is measured on, and why; where the driver runs meanwhile.
+//! Chooses the CPU to measure on, and those for the driver.
 
 use super::Sources;
 use super::cgroup;
 use anyhow::{Result, bail};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use std::fs;
 
-/// The CPU that was asked for.
+/// The requested CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wanted {
     /// Choose one.
@@ -42,7 +41,7 @@ impl Placement {
     /// Chooses CPUs and moves this process to the driver's.
     ///
     /// # Errors
-    /// When a CPU is wanted that this process may not use.
+    /// If a CPU is requested that this process may not use.
     pub fn choose(wanted: Wanted) -> Result<Placement> {
         let placement = decide(wanted, &allowed()?, &siblings)?;
         if !placement.driver.is_empty() {
@@ -51,8 +50,8 @@ impl Placement {
         Ok(placement)
     }
 
-    /// Runs `work` with this process on the measuring CPU, then goes back to where it was: what `work` starts inherits
-    /// that CPU. No code runs between fork and exec for this, which `unsafe` would be needed for.
+    /// Runs `work` with this process on the measuring CPU, then restores its affinity. Processes that `work` starts
+    /// inherit that CPU, so no code has to run between fork and exec, which would need `unsafe`.
     pub fn on_measuring_cpu<T>(&self, work: impl FnOnce() -> T) -> T {
         let this = Pid::from_raw(0);
         let (Some(cpu), Ok(before)) = (self.measuring, sched_getaffinity(this)) else { return work() };
@@ -65,10 +64,10 @@ impl Placement {
     }
 }
 
-/// What has become of a CPU that this process could use at first; `None` where nothing has. The kernel then moves
-/// whatever ran there, without a word.
+/// Why a CPU that this process could use at first is no longer available; `None` if it is. The kernel silently moves
+/// tasks away from such a CPU.
 pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
-    let lacks = |path: &str| sources.text(path).is_some_and(|list| !parse_list(&list).contains(&cpu));
+    let lacks = |path: &str| sources.cpus(path).is_some_and(|cpus| !cpus.contains(&cpu));
     if lacks("sys/devices/system/cpu/online") {
         return Some("went offline");
     }
@@ -78,15 +77,15 @@ pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
     taken.then_some("left the control group's CPUs")
 }
 
-/// Whether a process runs on that CPU and no other; `None` where it has ended.
+/// Whether a process is pinned to that CPU; `None` if it has ended.
 pub fn is_pinned(process: u32, cpu: u32) -> Option<bool> {
     let process = Pid::from_raw(i32::try_from(process).ok()?);
     let set = sched_getaffinity(process).ok()?;
     Some((0..CpuSet::count()).all(|i| set.is_set(i).unwrap_or(false) == (i == cpu as usize)))
 }
 
-/// The last allowed CPU measures (device interrupts mostly go to the first); the driver takes the others, but not
-/// those that share a core with the measuring one where there is a choice.
+/// The last allowed CPU measures (device interrupts mostly go to the first); the driver gets the others, preferably not
+/// those that share a core with it.
 fn decide(wanted: Wanted, allowed: &[u32], siblings: &dyn Fn(u32) -> Vec<u32>) -> Result<Placement> {
     let measuring = match wanted {
         Wanted::None => {
@@ -123,17 +122,8 @@ fn set(cpus: &[u32]) -> Result<()> {
 
 /// CPUs that share a core with `cpu`.
 fn siblings(cpu: u32) -> Vec<u32> {
-    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    parse_list(&fs::read_to_string(path).unwrap_or_default())
-}
-
-/// `0-2,5` as [0, 1, 2, 5].
-fn parse_list(text: &str) -> Vec<u32> {
-    let ranges = text.trim().split(',').filter_map(|part| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse().ok()?)
-    });
-    ranges.flatten().collect()
+    let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    Sources::default().cpus(&path).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -147,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn driver_keeps_off_the_measured_core_where_it_can() {
+    fn the_driver_avoids_the_measured_core_if_possible() {
         assert_eq!(decided(Wanted::Best, &[0, 1, 2, 3], &[2, 3]), (Some(3), vec![0, 1]));
         assert_eq!(decided(Wanted::Best, &[0, 1], &[0, 1]), (Some(1), vec![0]));
         assert_eq!(decided(Wanted::Cpu(0), &[0, 1], &[0]), (Some(0), vec![1]));
@@ -169,12 +159,6 @@ mod tests {
         assert_eq!((gone(&second, 3), gone(&second, 1)), (Some("left the control group's CPUs"), None));
         let first = [("proc/self/cgroup", "3:cpuset:/x\n"), ("sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "0\n")];
         assert_eq!((gone(&first, 1), gone(&first, 0)), (Some("left the control group's CPUs"), None));
-        assert_eq!(gone(&[], 5), None, "what cannot be seen is not said");
-    }
-
-    #[test]
-    fn cpu_lists_have_ranges() {
-        assert_eq!(parse_list("0-2,5\n"), [0, 1, 2, 5]);
-        assert_eq!(parse_list(""), [0; 0]);
+        assert_eq!(gone(&[], 5), None, "what cannot be seen is not reported");
     }
 }

@@ -1,7 +1,7 @@
-//! Where the files of this process's control groups are, in either version of control groups.
+//! Locates the files of this process's control groups, of either version.
 //!
-//! Inside a container the ancestors may not be visible, nor the path that the kernel names: what is there is read, from
-//! the path upwards.
+//! Inside a container, neither the path that the kernel names nor its ancestors need be visible: whatever exists is
+//! read, from the path upwards.
 
 use super::Sources;
 

@@ -1,10 +1,11 @@
-//! What is permitted and what is there, tried for real where a trial is harmless.
+//! Checks what is permitted and installed, by trying it if that is harmless.
 //!
-//! Starts a child to trace and the C compiler; changes nothing. What the results mean is for `crate::doctor` to say,
-//! which is who reads them. Called by the `doctor` command.
+//! Starts a child to trace and the C compiler; changes nothing. `crate::doctor` says what the results mean. Called by
+//! the `doctor` command.
 
 use super::Sources;
 use super::host::StealClock;
+use super::sources::capability::{PERFMON, SYS_ADMIN};
 use super::taxes::tracing_directory;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
@@ -15,28 +16,28 @@ use std::process::{Child, Command, Output, Stdio};
 
 mod quota;
 
-/// Results of trials. Reasons are in words, to be shown.
+/// Results of the checks. Reasons are texts to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checks {
     /// Whether a child could be traced.
     pub ptrace_allowed: Result<(), String>,
     /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
     pub ptrace_scope: Option<u8>,
-    /// Whether system call tracepoints may be opened, going by settings; opening one is for the caller to try.
+    /// Whether system call tracepoints may be opened, judging by settings; trying to open one is up to the caller.
     pub perf_allowed: Result<(), PerfObstacle>,
-    /// Whether the processor's own event counters are offered.
+    /// Whether the processor's event counters are available.
     pub hardware_counters: bool,
-    /// Whether the kernel's tracing state can be read, so that an absence of taxes means something.
+    /// Whether the kernel's tracing state can be read, so that the absence of taxes means something.
     pub tracing_visible: bool,
-    /// The C compiler's first line about itself.
+    /// The first line of the C compiler's version.
     pub cc: Option<String>,
-    /// Whether it builds 32-bit programs; `None` where that makes no sense here.
+    /// Whether it builds 32-bit programs; `None` if this architecture has none.
     pub m32: Option<bool>,
-    /// CPUs' worth of time that the control group may use; `None` for no limit.
+    /// CPU time that the control group may use, in CPUs; `None` for no limit.
     pub cpu_quota: Option<f64>,
-    /// Share of the time since the machine was started that the hypervisor took away.
+    /// Share of the time since boot that the hypervisor took away, in percent.
     pub steal_since_boot_percent: Option<f64>,
-    /// The clock frequency that a virtual machine is told of, which is not what it runs at.
+    /// The clock frequency that a virtual machine is told, which is not the one it runs at.
     pub nominal_mhz: Option<f64>,
 }
 
@@ -47,23 +48,20 @@ pub enum PerfObstacle {
     NotBuilt,
     /// kernel.perf_event_paranoid, too high for this user.
     Paranoid(i32),
-    /// The tracing file system, which tells the tracepoint's number, is not mounted or not for this user.
+    /// The tracing file system, which has the tracepoint's ID, is not mounted or not readable for this user.
     HiddenTracing,
-    /// Opening one was tried and refused; the reason.
+    /// Opening one was refused; the reason.
     Refused(String),
 }
 
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
 const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
-/// Bits of capabilities, from `linux/capability.h`: either permits perf events of the kernel.
-const SYS_ADMIN: u32 = 21;
-const PERFMON: u32 = 38;
-/// The number that the kernel's first user namespace has: capabilities of another one are not the machine's.
+/// The initial user namespace: capabilities in another one do not apply to the machine.
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
-/// Devices that stand for a processor's counters; hybrid ones and ARM's have names of their own.
+/// Devices of processors' counters; hybrid processors and ARM have names of their own.
 const COUNTERS: &[&str] = &["cpu", "cpu_core", "cpu_atom", "armv8", "armv9", "cpum_cf"];
 
-/// Tries everything; takes as long as the compiler does.
+/// Makes all checks; takes as long as the compiler does.
 pub fn checks(sources: &Sources) -> Checks {
     let compiler = COMPILERS.iter().find_map(|name| Some((*name, version(name)?)));
     Checks {
@@ -80,17 +78,17 @@ pub fn checks(sources: &Sources) -> Checks {
     }
 }
 
-/// Traces a child that does nothing. The same thread starts, traces and reaps it, as ptrace wants.
+/// Traces a child that does nothing. The same thread starts, traces and reaps it, as ptrace requires.
 fn try_ptrace() -> Result<(), String> {
-    let mut child = idle_child().map_err(|error| format!("there is no child to try it on: cat: {error}"))?;
+    let mut child = idle_child().map_err(|error| format!("cannot start a child to trace: cat: {error}"))?;
     let tried = seize(&child);
-    // The child may have ended by itself, and has no other way to fail: both results are of no use.
+    // These can only fail if the child has ended by itself: the results do not matter.
     let _ = child.kill();
     let _ = child.wait();
     tried
 }
 
-/// A process that waits for its input, which never comes.
+/// A process that waits for input that never comes.
 fn idle_child() -> std::io::Result<Child> {
     Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
@@ -101,7 +99,7 @@ fn seize(child: &Child) -> Result<(), String> {
         .map_err(|error| format!("ptrace(PTRACE_SEIZE): {}", error.desc()))
 }
 
-/// The second witness needs the kernel's permission and the tracepoint's number.
+/// The second witness needs the kernel's permission and the tracepoint's ID.
 fn perf(sources: &Sources) -> Result<(), PerfObstacle> {
     let level = sources.text(PARANOID).and_then(|level| level.parse().ok()).ok_or(PerfObstacle::NotBuilt)?;
     if level > 1 && !capable(sources, PERFMON) && !capable(sources, SYS_ADMIN) {
@@ -114,8 +112,7 @@ fn perf(sources: &Sources) -> Result<(), PerfObstacle> {
 
 fn capable(sources: &Sources, bit: u32) -> bool {
     let of_machine = sources.link("proc/self/ns/user").is_none_or(|namespace| namespace == FIRST_USER_NAMESPACE);
-    let held = sources.status("CapEff").and_then(|held| u64::from_str_radix(&held, 16).ok()).unwrap_or(0);
-    of_machine && held >> bit & 1 == 1
+    of_machine && sources.has(bit)
 }
 
 fn hardware_counters(sources: &Sources) -> bool {
@@ -128,7 +125,7 @@ fn version(compiler: &str) -> Option<String> {
     String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string).filter(|_| output.status.success())
 }
 
-/// Compiles and links, for the 32-bit C library is what is missing as a rule.
+/// Compiles and links: it is usually the 32-bit C library that is missing.
 fn builds_32_bit(compiler: &str) -> bool {
     let build = |directory: &Path| {
         fs::write(directory.join("empty.c"), "#include <unistd.h>\nint main(void) { return getppid() == 0; }\n")
@@ -163,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn perf_is_permitted_where_both_are_there() {
+    fn perf_is_permitted_if_both_are_there() {
         let (_keep, sources) = tree(&[
             (PARANOID, "-1\n"),
             ("sys/kernel/tracing/current_tracer", "nop\n"),
@@ -189,14 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_leaves_no_process_behind_and_gives_an_answer() {
+    fn a_refusal_has_a_reason() {
         if let Err(reason) = try_ptrace() {
             assert!(!reason.is_empty());
         }
     }
 
     #[test]
-    fn a_compiler_that_is_missing_has_no_version() {
+    fn a_missing_compiler_has_no_version() {
         assert_eq!(version("no-such-compiler-here"), None);
     }
 }

@@ -1,18 +1,18 @@
-//! CPU time of other processes, to the nanosecond. It is exact for a tracee that stands still. Called by `trace::ptrace`.
+//! CPU time of other processes, to the nanosecond; exact for a stopped tracee. Called by `trace`.
 
 use nix::errno::Errno;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// CPU time of process `pid`, all its threads together.
+/// CPU time of process `pid`, all its threads together, in nanoseconds.
 ///
-/// The kernel lets a clock of another process be read, but of another process's thread only by files: see `ThreadClock`.
+/// The CPU clock of another process can be read, but that of its threads only through files: see `ThreadClock`.
 ///
 /// # Errors
-/// `EINVAL` where the process is gone.
+/// `EINVAL` if the process has ended.
 #[allow(unsafe_code)]
 pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
-    // A process's CPU clock as clock_getcpuclockid(3) gives it: the inverted number, and 2 for scheduler time.
+    // A process's CPU clock as in clock_getcpuclockid(3): the inverted PID, and 2 for scheduler time.
     let clock = (!pid << 3) | 2;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: clock_gettime(2) writes one timespec, which `time` is.
@@ -20,25 +20,26 @@ pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     Ok(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
 }
 
-/// What the scheduler knows of one thread: its schedstat (Documentation/scheduler/sched-stats.rst). The file stays open,
-/// which saves most of the time that reading it takes.
+/// The scheduler's accounting of one thread: its schedstat (Documentation/scheduler/sched-stats.rst). The file stays
+/// open, which saves most of the time of reading it.
 #[derive(Debug)]
 pub struct ThreadClock(File);
 
-/// A thread's time, and its turns.
+/// A thread's CPU time, and its turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadTime {
     pub cpu_ns: u64,
-    /// How often it was put onto a CPU.
+    /// How often it was put on a CPU.
     pub turns: u64,
 }
 
 impl ThreadClock {
+    /// Opens the clock of thread `tid`; `None` if it has ended, or the kernel has no schedstat.
     pub fn open(tid: i32) -> Option<ThreadClock> {
         File::open(format!("/proc/{tid}/schedstat")).ok().map(ThreadClock)
     }
 
-    /// `None` where the thread is gone.
+    /// Reads it; `None` if the thread has ended.
     pub fn read(&self) -> Option<ThreadTime> {
         let mut text = [0u8; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
@@ -46,6 +47,16 @@ impl ThreadClock {
         let cpu_ns = numbers.next()?.parse().ok()?;
         Some(ThreadTime { cpu_ns, turns: numbers.nth(1)?.parse().ok()? })
     }
+}
+
+/// The time of a null call of this thread, in nanoseconds: the mean of 20,000.
+pub fn null_call_ns() -> f64 {
+    const CALLS: u32 = 20_000;
+    let begun = std::time::Instant::now();
+    for _ in 0..CALLS {
+        std::hint::black_box(nix::unistd::getppid());
+    }
+    begun.elapsed().as_nanos() as f64 / f64::from(CALLS)
 }
 
 #[cfg(test)]
@@ -61,12 +72,12 @@ mod tests {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
         assert!(process_cpu_ns(pid).unwrap() > before);
-        // Above the highest number that a process can have (proc(5), pid_max).
+        // Above the highest PID (proc(5), pid_max).
         assert!(process_cpu_ns(1 << 22).is_err());
     }
 
     #[test]
-    fn a_thread_has_a_clock_where_the_kernel_counts() {
+    fn a_thread_has_a_clock_if_the_kernel_has_schedstat() {
         match ThreadClock::open(std::process::id().cast_signed()) {
             Some(clock) => assert!(clock.read().is_some_and(|time| time.turns > 0)),
             None => eprintln!("SKIPPED: a thread's clock: this kernel has no schedstat"),

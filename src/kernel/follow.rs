@@ -1,19 +1,20 @@
-//! Follows a process tree by ptrace: every fork, thread and exec, signals and group stops, to the end of the last one.
+//! Follows a process tree by ptrace: every fork, thread and exec, signals and group stops, until the last task ends.
 //!
-//! It hands over what happens one at a time, while the tracee that it happened to stands still; the next call lets that
-//! one go on. What a call means and how it is counted is the caller's: `trace::ptrace`. Tracees are never interrupted
-//! without need and get every signal, in order (ptrace(2), PTRACE_SEIZE).
+//! It reports one event at a time while the tracee concerned is stopped; the next call resumes that tracee. The callers
+//! decide what a call means and how it is counted: `ptrace` for the proof, `trace::ptrace` for profiles. Tracees are
+//! not interrupted needlessly and get every signal, in order (ptrace(2), PTRACE_SEIZE).
 
 mod leave;
 
 use super::clock::process_cpu_ns;
-use super::tracee::{self, Call, Report, Resume, Standing, Whose};
+use super::tracee::{self, Call, Report, Resume, SyscallStop, Whose};
+use crate::model::Ending;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What happened to a tracee.
 #[derive(Clone, Debug)]
@@ -25,89 +26,100 @@ pub enum Event {
         result: i64,
         failed: bool,
     },
-    /// A new one, `tid`, was seen for the first time; its maker, if that is known already.
+    /// A new tracee, `tid`, was seen for the first time; and the one that started it, if that is known already.
     Started {
         tid: i32,
         by: Option<i32>,
     },
-    /// It runs another program now. Before, its number was `former`; the process has no other threads any more.
+    /// It executes another program now. Its ID was `former` until now; the process has no other threads any more.
     Executed {
         former: i32,
     },
     Ended(End),
 }
 
-/// How a thread ended; of the last one of a process, what the kernel accounted for.
+/// How a thread ended and, for the last thread of a process, the kernel's accounting.
 #[derive(Clone, Debug)]
 pub struct End {
-    pub exited: Option<i32>,
-    pub killed_by: Option<i32>,
-    /// CPU time of the process without its children; `None` for a thread.
+    pub ending: Ending,
+    /// CPU time of the process without its children, in nanoseconds; `None` for a thread.
     pub cpu_ns: Option<u64>,
-    /// Of the process with the children that it waited for.
+    /// Of the process and the children that it waited for.
     pub usage: libc::rusage,
 }
 
-/// A tracee, what happened to it, and when that was noticed.
+/// What happened to a tracee, and when it was noticed.
 #[derive(Clone, Debug)]
 pub struct Notice {
     pub tid: i32,
     pub at: Instant,
-    /// How often it has stood still so far: after each time it takes a turn on a CPU.
+    /// How often it has stopped so far. After each stop it is put on a CPU again.
     pub stops: u64,
     pub what: Event,
 }
 
-/// How calls are noticed.
+/// At which stops calls are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stops {
     /// At entry and end.
     Calls,
-    /// By the seccomp filter that the root puts onto itself. Nobody may outlive the tracer then.
+    /// By the seccomp filter that the root installs. Tracees must not outlive the tracer then.
     Filter,
 }
 
-/// Follows a tree. All its calls must come from the thread that made it.
+/// Follows a tree. All calls must come from the thread that created it.
 pub struct Follower {
     stops: Stops,
-    /// With the number of stops so far.
+    /// By ID: the number of stops so far.
     tracees: HashMap<i32, u64>,
-    /// Tracees that stopped before their maker reported them, some of which may have ended since.
+    /// Tracees that stopped before their parent's stop reported them; some may have ended since.
     unannounced: HashSet<i32>,
-    /// Stands still until `next_notice` is called again, with the signal that it is to get.
-    standing: Option<(i32, i32)>,
-    /// Tracees that are to be asked one by one, so that busy ones do not keep others waiting.
+    /// Stopped until `next_notice` is called again.
+    stopped: Option<i32>,
+    /// When this one ends, following ends, and it is left for its parent to reap.
+    leader: Option<i32>,
+    /// Tracees to poll one by one, so that busy ones do not starve the others.
     round: VecDeque<i32>,
     until_round: usize,
-    /// WNOHANG while nobody is waited for.
+    /// WNOHANG while polling, else 0.
     flags: i32,
 }
 
-/// Reports after which every tracee is asked once, or as many as there are tracees. Waiting for any of them gives the
-/// first in the kernel's list, which may be the same again and again.
+/// Reports after which every tracee is polled once, or as many as there are tracees. Waiting for any of them returns
+/// the first in the kernel's list, which may be the same one again and again.
 const ROUND: usize = 64;
 
 impl Follower {
+    /// A follower of nothing yet.
     pub fn new(stops: Stops) -> Follower {
-        let tracees = HashMap::new();
         Follower {
             stops,
-            tracees,
+            tracees: HashMap::new(),
             unannounced: HashSet::new(),
-            standing: None,
+            stopped: None,
+            leader: None,
             round: VecDeque::new(),
             until_round: ROUND,
             flags: 0,
         }
     }
 
-    /// Attaches to one thread and all that it will start. It goes on until it stops by itself.
+    /// A follower of calls that stops when `leader` ends, which is left for its parent to reap: its process group may
+    /// still have to be killed by that number. Tracees are killed if this thread ends.
+    pub fn until_end_of(leader: i32) -> Follower {
+        let mut follower = Follower::new(Stops::Calls);
+        follower.leader = Some(leader);
+        follower
+    }
+
+    /// Attaches to one thread and everything that it will start. It runs until it stops by itself.
     ///
     /// # Errors
-    /// `EPERM` where it may not be traced or is traced already, `ESRCH` where it is gone.
+    /// `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
     pub fn attach(&mut self, tid: i32) -> Result<(), Errno> {
         let more = match self.stops {
-            Stops::Calls => Options::empty(),
+            Stops::Calls if self.leader.is_none() => Options::empty(),
+            Stops::Calls => Options::PTRACE_O_EXITKILL,
             Stops::Filter => Options::PTRACE_O_TRACESECCOMP | Options::PTRACE_O_EXITKILL,
         };
         tracee::seize(tid, more)?;
@@ -115,17 +127,18 @@ impl Follower {
         Ok(())
     }
 
+    /// Whether a thread is followed.
     pub fn has(&self, tid: i32) -> bool {
         self.tracees.contains_key(&tid)
     }
 
-    /// What happens next; `None` when all have ended.
+    /// Resumes the stopped tracee and waits for the next event; `None` when all have ended.
     ///
     /// # Errors
-    /// `EINTR` when a signal came; anything else means that the tree was lost.
+    /// `EINTR` after a signal; anything else means that the tree was lost.
     pub fn next_notice(&mut self) -> Result<Option<Notice>, Errno> {
-        if let Some((tid, signal)) = self.standing.take() {
-            self.go_on(tid, signal)?;
+        if let Some(tid) = self.stopped.take() {
+            self.go_on(tid, 0)?;
         }
         while !self.tracees.is_empty() {
             let (tid, event) = match self.report() {
@@ -146,7 +159,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// What has happened already; `None` where nothing has, or when all have ended.
+    /// As `next_notice`, but returns `None` at once if nothing has happened.
     ///
     /// # Errors
     /// As `next_notice`.
@@ -157,8 +170,34 @@ impl Follower {
         notice
     }
 
-    /// The next report, which stays with the kernel until its tracee is resumed or reaped: so the CPU clock of a process
-    /// that has ended can still be read.
+    /// What the other tracees do until all of them have been quiet for a millisecond, while the one of the last notice
+    /// stays stopped.
+    ///
+    /// # Errors
+    /// As `next_notice`.
+    pub fn settle(&mut self) -> Result<Vec<Notice>, Errno> {
+        let mut notices = Vec::new();
+        let stopped = self.stopped.take();
+        // Taken from the kernel, or it would be reported again.
+        stopped.map_or(Ok(None), tracee::take_stop)?;
+        let mut seen = None;
+        while self.tracees.len() > 1 && seen != Some(self.all_stops()) {
+            seen = Some(self.all_stops());
+            std::thread::sleep(Duration::from_millis(1));
+            while let Some(notice) = self.pending_notice()? {
+                notices.push(notice);
+            }
+        }
+        self.stopped = stopped;
+        Ok(notices)
+    }
+
+    fn all_stops(&self) -> u64 {
+        self.tracees.values().sum()
+    }
+
+    /// The next report. It stays with the kernel until its tracee is resumed or reaped, so that the CPU clock of a
+    /// process that has ended can still be read.
     fn report(&mut self) -> Result<(i32, Report), Errno> {
         while let Some(tid) = self.round.pop_front() {
             match tracee::wait(Whose::One(tid), libc::WNOHANG | libc::WNOWAIT) {
@@ -182,25 +221,29 @@ impl Follower {
             Report::Ptrace { event: libc::PTRACE_EVENT_STOP, signal } => self.at_stop(tid, signal),
             Report::Ptrace { event, .. } => self.at_event(tid, event),
             Report::Signal(signal) => self.go_on(tid, signal).map(|()| None),
-            Report::Exited(_) | Report::Killed(_) => return self.at_end(tid, event).map(Some),
+            Report::Ended(_) if self.leader == Some(tid) => {
+                self.tracees.clear();
+                return Ok(None);
+            }
+            Report::Ended(ending) => return self.at_end(tid, ending).map(Some),
         };
         match done {
-            // Killed while it stood: the next report is its end.
+            // Killed while it was stopped: the next report is its end.
             Err(Errno::ESRCH) => Ok(None),
             other => other,
         }
     }
 
     fn at_call(&mut self, tid: i32) -> Result<Option<Event>, Errno> {
-        match tracee::standing(tid)? {
-            Standing::Entry(call) => Ok(self.stands(tid, Event::Entered(call))),
-            Standing::Exit { result, failed } => Ok(self.stands(tid, Event::Left { result, failed })),
-            Standing::Filter(_) | Standing::Elsewhere => self.go_on(tid, 0).map(|()| None),
+        match tracee::syscall_stop(tid)? {
+            SyscallStop::Entry(call) => Ok(self.stop_at(tid, Event::Entered(call))),
+            SyscallStop::Exit { result, failed } => Ok(self.stop_at(tid, Event::Left { result, failed })),
+            SyscallStop::Filter(_) | SyscallStop::None => self.go_on(tid, 0).map(|()| None),
         }
     }
 
-    fn stands(&mut self, tid: i32, what: Event) -> Option<Event> {
-        self.standing = Some((tid, 0));
+    fn stop_at(&mut self, tid: i32, what: Event) -> Option<Event> {
+        self.stopped = Some(tid);
         Some(what)
     }
 
@@ -209,10 +252,10 @@ impl Follower {
         if let Entry::Vacant(new) = self.tracees.entry(tid) {
             new.insert(1);
             self.unannounced.insert(tid);
-            return Ok(self.stands(tid, Event::Started { tid, by: None }));
+            return Ok(self.stop_at(tid, Event::Started { tid, by: None }));
         }
         if tracee::stops_group(signal) {
-            // Taken from the kernel, or it would be reported again at once: the tracee stays where it is.
+            // Taken from the kernel, or it would be reported again at once: the tracee stays stopped.
             tracee::wait(Whose::One(tid), libc::WNOHANG)?;
             return tracee::listen(tid).map(|()| None);
         }
@@ -228,44 +271,39 @@ impl Follower {
                 Ok(self.announced(child).then_some(Event::Started { tid: child, by: Some(tid) }))
             }
             libc::PTRACE_EVENT_EXEC => {
-                // Until it is taken, the kernel refuses requests to a tracee that changed its number by this.
+                // Until it is taken, the kernel refuses requests to a tracee whose ID changed by this.
                 tracee::wait(Whose::One(tid), libc::WNOHANG)?;
                 let former = number()?;
                 if let Some(stops) = self.tracees.remove(&former) {
                     self.tracees.insert(tid, stops + u64::from(former != tid));
                 }
-                Ok(self.stands(tid, Event::Executed { former }))
+                Ok(self.stop_at(tid, Event::Executed { former }))
             }
-            libc::PTRACE_EVENT_SECCOMP => match tracee::standing(tid)? {
-                Standing::Filter(call) => Ok(self.stands(tid, Event::Filtered(call))),
+            libc::PTRACE_EVENT_SECCOMP => match tracee::syscall_stop(tid)? {
+                SyscallStop::Filter(call) => Ok(self.stop_at(tid, Event::Filtered(call))),
                 _ => self.go_on(tid, 0).map(|()| None),
             },
             _ => self.go_on(tid, 0).map(|()| None),
         }
     }
 
-    /// Notes what the maker of `child` says; false where the child has been seen already, and may even be gone.
+    /// Notes that a parent's stop reported `child`; false if the child was seen before, and may even have ended.
     fn announced(&mut self, child: i32) -> bool {
         !self.unannounced.remove(&child) && self.tracees.insert(child, 0).is_none()
     }
 
-    fn at_end(&mut self, tid: i32, event: Report) -> Result<Event, Errno> {
-        // Of a process that has ended only the last thread is reported, under the process's number.
+    fn at_end(&mut self, tid: i32, ending: Ending) -> Result<Event, Errno> {
+        // When a process ends, only its last thread is reported, under the process's ID.
         let cpu_ns = process_cpu_ns(tid).ok();
         let usage = tracee::reap(tid)?;
         self.tracees.remove(&tid);
-        let (exited, killed_by) = match event {
-            Report::Exited(code) => (Some(code), None),
-            Report::Killed(signal) => (None, Some(signal)),
-            _ => (None, None),
-        };
-        Ok(Event::Ended(End { exited, killed_by, cpu_ns, usage }))
+        Ok(Event::Ended(End { ending, cpu_ns, usage }))
     }
 
     fn go_on(&self, tid: i32, signal: i32) -> Result<(), Errno> {
         let how = if self.stops == Stops::Calls { Resume::ToCall } else { Resume::ToEvent };
         match tracee::resume(tid, how, signal) {
-            // Killed while it stood: its end is reported next.
+            // Killed while it was stopped: its end is reported next.
             Err(Errno::ESRCH) => Ok(()),
             other => other,
         }
@@ -273,7 +311,10 @@ impl Follower {
 }
 
 impl Drop for Follower {
+    /// Tracees of a leader are killed with it, by whoever started it.
     fn drop(&mut self) {
-        self.leave();
+        if self.leader.is_none() {
+            self.leave();
+        }
     }
 }

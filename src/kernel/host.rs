@@ -1,7 +1,7 @@
 //! The facts of [`Host`] that are read from files: what the machine is, not how it behaves.
 //!
-//! Not here: anything that a probe measures (the clock's cost and step, the C library), the choice of CPUs, and trials
-//! (see `checks`). Called at the start of a run and by `doctor`; reads only, and only below [`Sources`]' root.
+//! Not here: what a probe measures (the clock's cost and step, the C library), the choice of CPUs, and trials
+//! (`checks`). Called at the start of a run and by `doctor`. Only reads, and only below the root of [`Sources`].
 
 mod cpu;
 mod file_system;
@@ -9,13 +9,14 @@ mod place;
 mod steal;
 
 use super::Sources;
+use super::sources::cpu_list;
 pub use file_system::{Room, file_system, room};
 pub use steal::StealClock;
 
 use crate::model::Host;
 use cpu::Cpu;
 
-/// Resource limits that operations may meet: how the kernel labels them, how `Host::limits` does.
+/// Resource limits that operations may reach: the kernel's label, and the name in `Host::limits`.
 const LIMITS: &[(&str, &str)] = &[
     ("Max open files", "nofile"),
     ("Max locked memory", "memlock"),
@@ -28,10 +29,10 @@ const LIMITS: &[(&str, &str)] = &[
     ("Max file size", "fsize"),
 ];
 
-/// Everything about the machine that files tell. `measuring_cpu` decides whose frequency is meant.
+/// Everything about the machine that files tell; the frequency is that of `measuring_cpu`.
 ///
-/// The clock's cost and step, the C library, the choice of CPUs, the file system and the stolen time are for others
-/// to fill. Call it before this process restricts its own CPUs: `cpus_allowed` is read from the process.
+/// Callers fill in the clock's cost and step, the C library, the choice of CPUs, the file system and the stolen time.
+/// Call this before this process restricts its own CPUs: `cpus_allowed` is read from the process.
 pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
     let cpu = Cpu::read(sources, measuring_cpu);
     Host {
@@ -54,50 +55,20 @@ pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
     }
 }
 
-/// Options of the kernel's command line that change what system calls cost (kernel-parameters.txt). The others may name
-/// disks and addresses, which are nobody's business who reads a result file.
-const COST_OPTIONS: &[&str] = &[
-    "audit",
-    "clocksource",
-    "hpet",
-    "idle",
-    "init_on_alloc",
-    "init_on_free",
-    "intel_idle",
-    "intel_pstate",
-    "isolcpus",
-    "kpti",
-    "lockdown",
-    "mds",
-    "mitigations",
-    "nohz",
-    "nohz_full",
-    "nopti",
-    "nosmt",
-    "nospectre_v1",
-    "nospectre_v2",
-    "page_alloc",
-    "preempt",
-    "pti",
-    "randomize_kstack_offset",
-    "rcu_nocbs",
-    "retbleed",
-    "slab_nomerge",
-    "slub_debug",
-    "spec_rstack_overflow",
-    "spec_store_bypass_disable",
-    "spectre_v2",
-    "transparent_hugepage",
-    "tsc",
-    "vsyscall",
-];
+/// Options of the kernel's command line that change the cost of system calls (kernel-parameters.txt). The others may
+/// name disks and addresses, which readers of a result file have no business knowing.
+const COST_OPTIONS: &str = "\
+    audit clocksource hpet idle init_on_alloc init_on_free intel_idle intel_pstate isolcpus kpti lockdown mds \
+    mitigations nohz nohz_full nopti nosmt nospectre_v1 nospectre_v2 page_alloc preempt pti \
+    randomize_kstack_offset rcu_nocbs retbleed slab_nomerge slub_debug spec_rstack_overflow \
+    spec_store_bypass_disable spectre_v2 transparent_hugepage tsc vsyscall";
 
 fn cost_options(line: &str) -> String {
-    let chosen = |word: &&str| COST_OPTIONS.contains(&word.split('=').next().unwrap_or(word));
+    let chosen = |word: &&str| COST_OPTIONS.split_whitespace().any(|option| word.split('=').next() == Some(option));
     line.split_whitespace().filter(chosen).collect::<Vec<_>>().join(" ")
 }
 
-/// The frequency that /proc/cpuinfo shows, which in a virtual machine is the nominal one.
+/// The frequency in /proc/cpuinfo in MHz, which is the nominal one in a virtual machine.
 pub fn nominal_mhz(sources: &Sources) -> Option<f64> {
     Cpu::read(sources, None).shown_mhz()
 }
@@ -110,8 +81,8 @@ fn processor_facts(sources: &Sources, cpu: &Cpu) -> Host {
         architecture: Some(architecture(sources)),
         cpu: cpu.name(),
         cpu_revision: cpu.revision(),
-        cpus: cpu::online(sources),
-        cpus_allowed: sources.status("Cpus_allowed_list").and_then(|list| cpu::count(&list)),
+        cpus: sources.cpus("sys/devices/system/cpu/online").map(|cpus| cpus.len() as u32),
+        cpus_allowed: sources.status("Cpus_allowed_list").and_then(|list| Some(cpu_list(&list)?.len() as u32)),
         governor: cpu.governor(sources),
         turbo: cpu.turbo(sources),
         frequency_mhz: cpu.frequency_mhz(sources),
@@ -120,12 +91,12 @@ fn processor_facts(sources: &Sources, cpu: &Cpu) -> Host {
     }
 }
 
-/// Kernels before 6.1 do not tell their architecture in a file: then it is the one that this program is built for.
+/// Kernels before 6.1 have no file for it: then it is the architecture that this program was built for.
 fn architecture(sources: &Sources) -> String {
     sources.text("proc/sys/kernel/arch").unwrap_or_else(|| std::env::consts::ARCH.to_string())
 }
 
-/// Some sandboxes have no /proc/sys/kernel/osrelease: /proc/version holds the release as its third word.
+/// Some sandboxes have no /proc/sys/kernel/osrelease; the third word of /proc/version is the release too.
 fn release(sources: &Sources) -> Option<String> {
     let spelled_out = || Some(sources.text("proc/version")?.split_whitespace().nth(2)?.to_string());
     sources.text("proc/sys/kernel/osrelease").or_else(spelled_out)

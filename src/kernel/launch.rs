@@ -1,9 +1,9 @@
-//! Starts a command and holds it just before its execve, so that a tracer can be put onto it first.
+//! Starts a command and holds it just before its execve, so that a tracer can attach first.
 //!
-//! A fork of our own instead of `std::process::Command`: that one's `spawn` waits for the execve, which here must wait
-//! for us. The child makes only calls that are safe after a fork (signal-safety(7)) and allocates nothing. It stays in
-//! our process group, on our terminal, with our descriptors: job control is as `time` has it. What it is called with is
-//! made by `trace::run`.
+//! It forks itself instead of using `std::process::Command`, whose `spawn` waits for the execve, while here the execve
+//! has to wait for us. The child makes only async-signal-safe calls (signal-safety(7)) and allocates nothing. It stays
+//! in our process group, on our terminal, with our descriptors: job control works as with time(1). Called by
+//! `trace::run`.
 
 use super::pidfd;
 use super::process::is_ignored;
@@ -18,15 +18,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// A command ready to be started: everything that the child needs, made before the fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The file that is executed.
+    /// The file to execute.
     pub program: CString,
     /// The command's arguments, its name first.
     pub arguments: Vec<CString>,
     /// `NAME=value`, all of them.
     pub environment: Vec<CString>,
-    /// Whom it runs as; `None` as ourselves.
+    /// The user to run it as; `None` for the current one.
     pub user: Option<Identity>,
-    /// Signals that we found ignored, as `nohup` and a shell's `&` make them: the command inherits that.
+    /// Signals that were ignored when we started, as by `nohup` and a shell's `&`: the command inherits that.
     pub ignored: Vec<i32>,
 }
 
@@ -39,7 +39,7 @@ pub struct Identity {
     pub groups: Vec<u32>,
 }
 
-/// Signals whose handling is ours while a command runs.
+/// Signals that we handle while a command runs.
 pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
 /// What the child could not do.
@@ -50,11 +50,11 @@ pub enum Step {
     Execute,
 }
 
-/// How a held child is let go.
+/// What releases a held child.
 const GO: u8 = b'g';
 const FILTER: u8 = b'f';
 
-/// A child that waits to be let go. Dropped before that, it ends.
+/// A child that waits to be released. If this is dropped before that, the child ends.
 pub struct Held {
     pub pid: u32,
     /// Also becomes readable when the child has ended.
@@ -63,7 +63,7 @@ pub struct Held {
     failure: File,
 }
 
-/// Who was let go.
+/// A child that was released.
 pub struct Started {
     descriptor: OwnedFd,
     failure: File,
@@ -77,7 +77,7 @@ impl Launch {
     #[allow(unsafe_code)]
     pub fn hold(&self) -> Result<Held, Errno> {
         let plan = Plan::new(self);
-        // SAFETY: `Plan::live` makes only calls that are safe after a fork.
+        // SAFETY: `Plan::live` makes only async-signal-safe calls.
         unsafe { fork_held(&plan) }
     }
 }
@@ -90,7 +90,7 @@ struct Ends {
     failing: i32,
 }
 
-/// What a held child does. It waits with `Ends::wait`.
+/// What a held child does. It waits by `Ends::wait`.
 trait Life {
     fn live(&self, ends: Ends) -> !;
 }
@@ -98,12 +98,12 @@ trait Life {
 /// Forks a child that lives `life`.
 ///
 /// # Safety
-/// `live` must make only calls that are safe after a fork in a process with threads (signal-safety(7)).
+/// `live` must make only async-signal-safe calls (signal-safety(7)).
 #[allow(unsafe_code)]
 unsafe fn fork_held(life: &dyn Life) -> Result<Held, Errno> {
     let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
     let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     match unsafe { fork() }? {
         ForkResult::Child => {
             life.live(Ends { waiting: waiting.as_raw_fd(), go: go.as_raw_fd(), failing: failing.as_raw_fd() })
@@ -116,12 +116,12 @@ unsafe fn fork_held(life: &dyn Life) -> Result<Held, Errno> {
 }
 
 impl Ends {
-    /// Waits to be let go, and returns how.
+    /// Waits to be released; returns GO or FILTER.
     #[allow(unsafe_code)]
     fn wait(self) -> u8 {
         // SAFETY: close(2), read(2) and _exit(2) are safe after a fork; the buffer is our own.
         unsafe {
-            // With its own copy of the other end it would never learn that we ended.
+            // If it kept a copy of the other end, the read would not return when we end.
             libc::close(self.go);
             let mut word = 0u8;
             if libc::read(self.waiting, (&raw mut word).cast(), 1) != 1 {
@@ -132,13 +132,13 @@ impl Ends {
     }
 }
 
-/// A child that makes `calls` calls of getppid when it is let go, and ends: what a tracer is calibrated with.
+/// A child that makes `calls` calls of getppid when it is released, and ends; for calibrating a tracer.
 ///
 /// # Errors
 /// What the kernel refused.
 #[allow(unsafe_code)]
 pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
-    // SAFETY: `NullCalls` reads a pipe, sets a filter, and makes the calls that its name says.
+    // SAFETY: `NullCalls` only reads a pipe, installs a filter, and makes null calls.
     unsafe { fork_held(&NullCalls(calls)) }
 }
 
@@ -148,7 +148,7 @@ impl Life for NullCalls {
     #[allow(unsafe_code)]
     fn live(&self, ends: Ends) -> ! {
         let filtered = ends.wait() == FILTER;
-        // SAFETY: getppid(2) and _exit(2) are safe after a fork and touch no memory.
+        // SAFETY: getppid(2) and _exit(2) are async-signal-safe and access no memory.
         unsafe {
             if filtered && !super::seccomp::install() {
                 libc::_exit(1);
@@ -162,10 +162,10 @@ impl Life for NullCalls {
 }
 
 impl Held {
-    /// Lets the child go on to its execve; with `filter`, through a seccomp filter first that has every call traced.
+    /// Releases the child to its execve; with `filter`, it first installs a seccomp filter that has every call traced.
     ///
     /// # Errors
-    /// When the child is gone.
+    /// If the child has ended.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.go.write_all(&[if filter { FILTER } else { GO }])?;
         Ok(Started { descriptor: self.descriptor, failure: self.failure })
@@ -173,7 +173,7 @@ impl Held {
 }
 
 impl Started {
-    /// Passes a signal on. One that has ended gets none.
+    /// Sends a signal; nothing happens if it has ended.
     pub fn signal(&self, signal: i32) {
         let _ = pidfd::send_signal(&self.descriptor, signal);
     }
@@ -183,7 +183,7 @@ impl Started {
         super::process::wait_readable(&self.descriptor, std::time::Duration::ZERO)
     }
 
-    /// Why the command was not executed; `None` where it was. Waits until that is known.
+    /// Why the command was not executed; `None` if it was. Waits until that is known.
     pub fn failure(&mut self) -> Option<(Step, Errno)> {
         let mut report = [0u8; 5];
         self.failure.read_exact(&mut report).ok()?;
@@ -192,7 +192,7 @@ impl Started {
     }
 }
 
-/// What the child does, as pointers that are ready before the fork. They point into a `Launch` that outlives it.
+/// What the child needs, as pointers that are prepared before the fork. They point into a `Launch` that outlives it.
 struct Plan<'a> {
     launch: &'a Launch,
     arguments: Vec<*const libc::c_char>,
@@ -250,11 +250,11 @@ impl Plan<'_> {
         Step::Execute
     }
 
-    /// By plain system calls: the C library's setuid(2) would signal threads that a forked child does not have.
+    /// By raw system calls: the C library's setuid(2) would signal threads that a forked child does not have.
     #[allow(unsafe_code)]
     fn become_user(&self) -> bool {
         let Some(user) = &self.launch.user else { return true };
-        // SAFETY: setgroups reads as many numbers as it is told; the others take numbers only.
+        // SAFETY: setgroups reads as many numbers as it is given; the others take numbers only.
         unsafe {
             libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr()) == 0
                 && libc::syscall(libc::SYS_setgid, user.gid) == 0
@@ -262,18 +262,19 @@ impl Plan<'_> {
         }
     }
 
-    /// What we catch, and SIGPIPE, which Rust's start-up code ignores, are as a command expects them.
+    /// Restores the dispositions that a command expects, of the signals that we handle, and of SIGPIPE, which Rust's
+    /// start-up code ignores.
     #[allow(unsafe_code)]
     fn restore_signals(&self) {
         for signal in HANDLED.into_iter().chain([libc::SIGPIPE]) {
             let handler = if self.launch.ignored.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
-            // SAFETY: neither disposition is a function of ours; signal(2) is safe after a fork.
+            // SAFETY: neither disposition is a function of ours; signal(2) is async-signal-safe.
             unsafe { libc::signal(signal, handler) };
         }
     }
 }
 
-/// Which of the signals that we are going to handle were ignored when we were started.
+/// Which of the signals that we handle were ignored when we were started.
 pub fn ignored_signals() -> Vec<i32> {
     HANDLED.into_iter().filter(|signal| is_ignored(*signal)).collect()
 }

@@ -1,5 +1,5 @@
-//! How many descriptors and processes this process may have: asked before a run that needs many, raised for the driver,
-//! and given to workers as they were, since the limit of descriptors is part of what a worker measures.
+//! Limits on descriptors and processes: checked before a run that needs many, raised for the driver, and restored for
+//! workers, because the limit on descriptors affects what a worker measures.
 
 use super::Sources;
 use super::cgroup;
@@ -22,21 +22,21 @@ pub struct Needs {
 pub struct Limits {
     /// The hard limit.
     pub descriptors: u64,
-    /// More processes than there are; `None` where they are not limited, or by nothing that can be seen.
+    /// How many more processes; `None` if there is no visible limit.
     pub processes: Option<u64>,
 }
 
 impl Limits {
-    /// Those of this process.
+    /// The limits of this process.
     pub fn here(sources: &Sources) -> Limits {
         let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
         Limits { descriptors: hard, processes: [of_user(), of_group(sources)].into_iter().flatten().min() }
     }
 
-    /// Whether they are enough.
+    /// Checks that they are enough.
     ///
     /// # Errors
-    /// Which is not, and what to do.
+    /// Which limit is too low, and what to do.
     pub fn check(&self, needs: &Needs) -> Result<()> {
         let Needs { cases, descriptors, processes } = *needs;
         if descriptors > self.descriptors {
@@ -62,7 +62,7 @@ fn of_user() -> Option<u64> {
     (super::owner::effective_user() != 0 && soft != nix::sys::resource::RLIM_INFINITY).then_some(soft)
 }
 
-/// What the tightest group leaves.
+/// What the tightest control group leaves.
 fn of_group(sources: &Sources) -> Option<u64> {
     let number = |path: String| sources.text(&path)?.parse::<u64>().ok();
     let left = |group: &String| {
@@ -76,17 +76,17 @@ pub fn open_descriptors() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }
 
-/// The limit of descriptors as it was before it was raised.
+/// The limit on descriptors before it was raised.
 #[derive(Clone, Copy, Debug)]
 pub struct Raised {
     soft: u64,
     hard: u64,
 }
 
-/// Lets this process have `descriptors`; `None` where it may anyway.
+/// Raises the limit of this process to `descriptors`; `None` if it is high enough.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// If the kernel refuses.
 pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
     if soft >= descriptors {
@@ -98,16 +98,17 @@ pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
 }
 
 impl Raised {
-    /// Has what `command` becomes start with the limit as it was.
+    /// Makes `command` start with the original limit.
     #[allow(unsafe_code)]
     pub fn undo_for(self, command: &mut Command) {
         let lower = move || Ok(setrlimit(Resource::RLIMIT_NOFILE, self.soft, self.hard)?);
-        // SAFETY: between fork and exec it makes one system call (setrlimit(2)), allocates nothing and takes no lock.
+        // SAFETY: between fork and exec, this makes one system call (setrlimit(2)), allocates nothing and takes no
+        // lock.
         unsafe { command.pre_exec(lower) };
     }
 }
 
-/// What to do about a process that could not be started, where that is known; to be put behind the error.
+/// What to do about a process that could not be started, if known; to append to the error.
 pub fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EAGAIN) => "; there are too many processes: see 'ulimit -u' and pids.max of the control group",
@@ -123,7 +124,7 @@ mod tests {
     use crate::kernel::fake::tree;
 
     #[test]
-    fn what_is_missing_is_said_with_the_figures() {
+    fn a_limit_that_is_too_low_is_reported_with_numbers() {
         let needs = Needs { cases: 1000, descriptors: 2064, processes: 1002 };
         let check = |descriptors, processes| Limits { descriptors, processes }.check(&needs).map_err(|e| e.to_string());
         assert_eq!(check(2064, Some(1002)), Ok(()));

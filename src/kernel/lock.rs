@@ -1,18 +1,18 @@
-//! Locks that end with the process that holds them (flock(2)), however it ends: who left something unfinished is gone
-//! when its lock is.
+//! Locks that are released when the process that holds them ends, however it ends (flock(2)): without a lock, the
+//! process that left something unfinished is dead.
 
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::File;
 
-/// An open file that is locked until this is dropped.
+/// An open file that stays locked until this is dropped.
 pub type Locked = Flock<File>;
 
-/// Locks it for this holder alone, or gives up at once; also where the file system has no such locks.
+/// Locks a file exclusively; `None` at once if that fails, also because the file system has no locks.
 pub fn alone(file: File) -> Option<Locked> {
     Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
 }
 
-/// Locks it together with others who share it, once nobody has it alone.
+/// Locks a file together with others that share it; waits while it is locked exclusively.
 pub fn shared(file: File) -> Option<Locked> {
     Flock::lock(file, FlockArg::LockShared).ok()
 }

@@ -1,5 +1,5 @@
-//! The kernel seam: the only place that talks to ptrace, perf, signals and CPU affinity, and reads the host's facts.
-//! `unsafe` is allowed here alone, each block with its reason.
+//! The kernel seam: the only place that uses ptrace, perf, bpf, signals and CPU affinity, and reads facts about the
+//! host. `unsafe` is allowed only here, each block with its reason.
 
 pub mod affinity;
 pub mod bpf;
@@ -21,7 +21,7 @@ pub(crate) mod proc_stat;
 pub mod process;
 pub mod ptrace;
 pub mod seccomp;
-mod sources;
+pub mod sources;
 pub mod standard_output;
 pub mod step;
 pub mod taxes;

@@ -1,16 +1,16 @@
-//! Other runs that measure on the same CPU at the same time: they share it, and neither says so by itself.
+//! Detects other runs that measure on the same CPU at the same time.
 //!
-//! Who measures on a CPU takes the abstract socket name `syscost-cpu-N` (unix(7)); who finds it taken sends its owner an
-//! empty datagram, so that both know. Such a name is the same for all users, needs no file that somebody could have put
-//! there, and vanishes with its process. Nobody is trusted: the worst that another program can do with the name is a
-//! warning too many, and nobody ever waits for it. Runs in other network namespaces (containers) are not seen. Rejected:
-//! a locked file, which has to lie where all users may write.
+//! A run that measures on CPU N takes the abstract socket name `syscost-cpu-N` (unix(7)); a run that finds it taken
+//! sends its owner an empty datagram, so that both know. Such a name is the same for all users, needs no file that
+//! another user could have planted, and disappears with its process. Nothing depends on trust: the worst that another
+//! program can do with the name is to cause a needless warning, and nothing ever waits for it. Runs in other network
+//! namespaces (containers) are not seen. Rejected: a locked file, which would have to be where all users may write.
 
 use std::io::ErrorKind;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The claim to a CPU for as long as this lives.
+/// A claim to a CPU while this lives.
 pub struct Claim {
     name: Option<SocketAddr>,
     own: Option<UnixDatagram>,
@@ -18,7 +18,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims `cpu`; without one there is nothing to share.
+    /// Claims `cpu`; without one, nothing is shared.
     pub fn to(cpu: Option<u32>) -> Claim {
         let name = cpu.and_then(|cpu| SocketAddr::from_abstract_name(format!("syscost-cpu-{cpu}")).ok());
         let mut claim = Claim { name, own: None, met: false };
@@ -26,7 +26,8 @@ impl Claim {
         claim
     }
 
-    /// Looks for others: those who have called, or the one who has the name. Where that one has ended, it is ours.
+    /// Looks for other runs: those that sent a datagram, or the one that owns the name. If that one has ended, takes
+    /// the name.
     pub fn look(&mut self) {
         let Some(name) = &self.name else { return };
         let Some(own) = &self.own else {
@@ -43,13 +44,13 @@ impl Claim {
         self.met |= own.recv(&mut [0]).is_ok();
     }
 
-    /// Whether there was another run at any look.
+    /// Whether any look found another run.
     pub fn met(&self) -> bool {
         self.met
     }
 }
 
-/// Who does not listen need not know.
+/// Notifies the owner of the name. Errors do not matter: an owner that does not listen need not know.
 fn call(name: &SocketAddr) {
     let sent = UnixDatagram::unbound().and_then(|socket| {
         socket.set_nonblocking(true)?;

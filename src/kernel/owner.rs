@@ -1,6 +1,6 @@
-//! Who owns a file, and who else may change it: what runs must be the user's own.
+//! Checks who owns a file and who else may change it: what we execute must be the user's own.
 //!
-//! Called by whatever reads text that becomes a program, and by the cache of built ones.
+//! Called before reading text that becomes a program, and by the cache of built programs.
 
 use nix::unistd::{Uid, User, geteuid};
 use std::fs::{self, Metadata};
@@ -12,7 +12,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// In a directory with this bit, only a file's owner renames or removes it.
 const STICKY: u32 = 0o1000;
 
-/// What sudo, pkexec and doas set for what they start: then the environment is that of the user who called them.
+/// Set by sudo, pkexec and doas: the environment is then that of the user who called them.
 const ELEVATED_BY: [&str; 3] = ["SUDO_UID", "PKEXEC_UID", "DOAS_USER"];
 
 /// The user that this process acts as.
@@ -30,15 +30,14 @@ pub fn home() -> Option<PathBuf> {
     User::from_uid(Uid::effective()).ok().flatten().map(|user| user.dir).filter(|home| home.is_absolute())
 }
 
-/// Why another user may have written what an open file holds; `None` where it is this user's or root's alone.
+/// Why another user may have written the content of an open file; `None` if only this user or root can have.
 pub fn doubt(file: &Metadata) -> Option<String> {
-    // Writing to a terminal or to /dev/null leaves nothing there to be read.
+    // What is written to a terminal or /dev/null cannot be read back.
     let writable = !is_device(file) && file.mode() & OTHERS_WRITE != 0;
     foreign(file).or_else(|| writable.then(|| format!("others may write it (mode {:04o})", file.mode() & 0o7777)))
 }
 
-/// Why another user may put something else in the place of a directory; `None` where nobody can. `path` must be absolute
-/// and hold no link.
+/// Why another user may replace a directory; `None` if nobody can. `path` must be absolute and without links.
 pub fn doubt_place(path: &Path) -> Option<String> {
     path.ancestors().find_map(|directory| {
         let facts = match fs::symlink_metadata(directory) {
@@ -51,7 +50,7 @@ pub fn doubt_place(path: &Path) -> Option<String> {
     })
 }
 
-/// That it is another user's; root can do anything anyway.
+/// Says so if the file belongs to another user than root, who can do anything anyway.
 fn foreign(file: &Metadata) -> Option<String> {
     let own = file.uid() == effective_user() || file.uid() == 0;
     (!own).then(|| {

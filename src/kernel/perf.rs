@@ -1,4 +1,4 @@
-//! Counters of single system calls by perf's tracepoints, inherited by all children (perf_event_open(2)). Called by
+//! Counts single system calls by perf's tracepoints, in a task and all its children (perf_event_open(2)). Called by
 //! `trace::perf`.
 
 use super::Sources;
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::FromRawFd;
 
-/// The kernel's `struct perf_event_attr` in its first version, which every kernel takes (linux/perf_event.h).
+/// The kernel's `struct perf_event_attr` in its first version, which every kernel accepts (linux/perf_event.h).
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -33,7 +33,7 @@ const CLOSE_ON_EXEC: libc::c_ulong = 8;
 const ANY_CPU: libc::c_int = -1;
 const NO_GROUP: libc::c_int = -1;
 
-/// Calls whose tracepoints have other names: they follow the kernel's functions.
+/// Calls whose tracepoints have other names, those of the kernel's functions.
 const RENAMED: &[(&str, &str)] = &[
     ("stat", "newstat"),
     ("sendfile", "sendfile64"),
@@ -43,7 +43,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("umount2", "umount"),
 ];
 
-/// Why a counter cannot be had.
+/// Why there is no counter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PerfError {
     #[error("tracefs cannot be read: mount it (mount -t tracefs tracefs /sys/kernel/tracing) or try as root")]
@@ -68,10 +68,10 @@ pub enum Begin {
 }
 
 impl Counter {
-    /// Counts entries of the call `name` in task `tid` and all that it will start; 0 is the caller.
+    /// Counts entries of the call `name` in task `tid`, or the caller if that is 0, and everything that it will start.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// Why that is impossible.
     pub fn open(name: &str, tid: i32, begin: Begin) -> Result<Counter, PerfError> {
         let flags = if begin == Begin::AtExec { DISABLED | ENABLE_ON_EXEC } else { 0 };
         let attributes = Attributes {
@@ -93,7 +93,7 @@ impl Counter {
     /// Entries so far, children included.
     ///
     /// # Errors
-    /// When the kernel does not give them.
+    /// If the kernel does not return them.
     pub fn read(&mut self) -> std::io::Result<u64> {
         let mut count = [0u8; 8];
         self.0.read_exact(&mut count)?;
@@ -103,8 +103,8 @@ impl Counter {
 
 #[allow(unsafe_code)]
 fn open(attributes: &Attributes, tid: i32) -> Result<File, Errno> {
-    // SAFETY: the kernel reads as many bytes as `size` says, which is the structure's size; a result that is not
-    // negative is a new descriptor, which nobody else owns.
+    // SAFETY: the kernel reads `size` bytes, the size of the structure; a result that is not negative is a new
+    // descriptor, which nothing else owns.
     unsafe {
         let fd = libc::syscall(
             libc::SYS_perf_event_open,
@@ -118,7 +118,7 @@ fn open(attributes: &Attributes, tid: i32) -> Result<File, Errno> {
     }
 }
 
-/// The number of the tracepoint at the entry of the call `name`.
+/// The ID of the tracepoint at the entry of the call `name`.
 fn tracepoint(name: &str, sources: &Sources) -> Result<u64, PerfError> {
     let directory = tracing_directory(sources).ok_or(PerfError::Hidden)?;
     let own = RENAMED.iter().find(|(call, _)| *call == name).map_or(name, |(_, own)| own);

@@ -1,5 +1,5 @@
-//! Process descriptors (pidfd_open(2), Linux 5.3): they refer to the same process even when its number is used again.
-//! Become readable when it has ended.
+//! Process file descriptors (pidfd_open(2), Linux 5.3): they refer to the same process even if its PID is reused, and
+//! become readable when it has ended.
 
 #![allow(unsafe_code)]
 
@@ -9,23 +9,23 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 /// No flags, as wide as the kernel takes them.
 const NO_FLAGS: libc::c_uint = 0;
 
-/// A descriptor of the process `pid`.
+/// A file descriptor of the process `pid`.
 ///
 /// # Errors
-/// `ESRCH` where there is none.
+/// `ESRCH` if there is none.
 pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
-    // SAFETY: the call takes two numbers and touches no memory of ours.
+    // SAFETY: the call takes two numbers and accesses none of our memory.
     let fd = Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, NO_FLAGS) })?;
-    // SAFETY: the kernel just made this descriptor, which nobody else owns.
+    // SAFETY: the kernel just created this descriptor, which nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
 /// Sends `signal`, as kill(2) does.
 ///
 /// # Errors
-/// `ESRCH` where the process has ended and was reaped.
+/// `ESRCH` if the process has been reaped.
 pub fn send_signal(process: &impl AsFd, signal: i32) -> Result<(), Errno> {
-    // Variadic: a bare 0 would be passed as an int, whose upper half is undefined where a pointer is read.
+    // Variadic: a bare 0 would be passed as an int, and the upper half of the pointer would be undefined.
     let info = std::ptr::null::<libc::siginfo_t>();
     let fd = process.as_fd().as_raw_fd();
     // SAFETY: without a siginfo the kernel reads no memory of ours; the descriptor is open while `process` is borrowed.

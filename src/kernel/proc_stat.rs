@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-/// A stat file's fields behind the name, which may hold spaces and parentheses.
+/// A stat file's fields after the name, which may contain spaces and parentheses.
 pub(crate) struct ProcStat<'a>(Vec<&'a str>);
 
 impl<'a> ProcStat<'a> {
-    /// `None` where the text is no stat file.
+    /// Parses a stat file; `None` if it is malformed.
     pub(crate) fn parse(text: &'a str) -> Option<ProcStat<'a>> {
         Some(ProcStat(text.rsplit_once(')')?.1.split_ascii_whitespace().collect()))
     }
@@ -42,12 +42,12 @@ impl<'a> ProcStat<'a> {
     }
 }
 
-/// The stat file of process `pid`; empty where it is gone.
+/// The stat file of process `pid`; empty if it has ended.
 pub(crate) fn text(pid: u32) -> String {
     fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default()
 }
 
-/// The unit of times in stat files: 10 ms as a rule.
+/// The unit of times in stat files, in nanoseconds: usually 10 ms.
 pub(crate) fn tick_ns() -> u64 {
     let hertz = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
     1_000_000_000 / u64::try_from(hertz).unwrap_or(100).max(1)
@@ -58,14 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_counted_behind_the_name() {
+    fn fields_are_counted_after_the_name() {
         let stat = ProcStat::parse("7 (a) b) R 1 2 3 4 5 6 11 12 13 14 15 16 17 18").unwrap();
         assert_eq!((stat.parent(), stat.minor_faults(), stat.major_faults()), (Some(1), Some(11), Some(13)));
         assert_eq!((stat.user_ns(10), stat.system_ns(10)), (Some(150), Some(160)));
     }
 
     #[test]
-    fn what_is_missing_or_no_number_is_unknown() {
+    fn a_field_that_is_missing_or_no_number_is_unknown() {
         assert!(ProcStat::parse("").is_none() && ProcStat::parse("7 (a").is_none());
         let short = ProcStat::parse("7 (a) R x").unwrap();
         assert_eq!((short.parent(), short.minor_faults()), (None, None));

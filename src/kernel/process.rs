@@ -1,6 +1,6 @@
 //! Processes and descriptors: small safe wrappers.
 
-use super::tracee::Report;
+use crate::model::Ending;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
@@ -12,33 +12,32 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Kills every process of a group that we started and whose leader was not reaped: its number may be another's by then.
-/// A group that is gone already is no error.
+/// Kills every process of a group that we started and whose leader has not been reaped; after that, the ID may be
+/// reused. A group that has already ended is not an error.
 pub fn kill_group(group: u32) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
     }
 }
 
-/// Waits for the end of a child, which is not reaped: until that is done, its number and that of its group are not used
-/// again. `None` where somebody has reaped it.
+/// Waits for the end of a child without reaping it: until it is reaped, its ID and that of its group are not reused.
+/// `None` if it has been reaped.
 pub fn wait_for_end(child: u32) -> Option<ExitStatus> {
-    match super::tracee::wait_for_end(i32::try_from(child).ok()?) {
-        // As wait(2) lays the status out.
-        Ok(Some(Report::Exited(code))) => Some(ExitStatus::from_raw(code << 8)),
-        Ok(Some(Report::Killed(signal))) => Some(ExitStatus::from_raw(signal)),
-        _ => None,
-    }
+    // The layout of wait(2)'s status.
+    Some(ExitStatus::from_raw(match super::tracee::wait_for_end(i32::try_from(child).ok()?, libc::WNOWAIT).ok()? {
+        Ending::Exited(code) => code << 8,
+        Ending::Signalled(signal) => signal,
+    }))
 }
 
-/// Waits for `fd` to have input or to end; false after `timeout` or a signal.
+/// Waits for `fd` to have input or to be closed; false after `timeout` or a signal.
 pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
     let milliseconds = u16::try_from(timeout.as_millis()).unwrap_or(u16::MAX).max(1);
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
 }
 
-/// `SIGSEGV` for 11; the number where it has no name.
+/// The name of a signal, e.g. `SIGSEGV` for 11; its number if it has no name.
 pub fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_string())
 }
@@ -53,12 +52,12 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Has writing beyond the limit of a file's size fail (EFBIG) in place of ending this process, so that it is told and
-/// nothing stays behind. By a handler that does nothing: what is started from here has the default again, whereas it
-/// would inherit an ignored signal (execve(2)).
+/// Makes writing beyond the file size limit fail (EFBIG) instead of killing this process, so that it can report the
+/// error and clean up. By an empty handler: programs started from here get the default again, whereas they would
+/// inherit an ignored signal (execve(2)).
 pub fn survive_file_size_limit() {
     if !is_ignored(libc::SIGXFSZ) {
-        // Without a handler the process ends as it did before: no reason to refuse to work.
+        // Without the handler, the process is killed as before: no reason to refuse to work.
         let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
     }
 }
@@ -68,15 +67,15 @@ pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
-/// Whether this number stands for users that our user namespace does not know, such as the owner of `/` outside of it
-/// (user_namespaces(7)). Never in the first one, which knows all.
+/// Whether this UID stands for users that are not mapped in our user namespace, such as the owner of `/` outside of it
+/// (user_namespaces(7)). Never in the initial one, which maps all.
 pub fn is_unknown_user(uid: u32) -> bool {
     let text = |path| fs::read_to_string(path).unwrap_or_default();
     let knows_all = text("/proc/self/uid_map").split_whitespace().eq(["0", "0", "4294967295"]);
     !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
-/// Has orphans of our children become our children instead of init's, so that they can be waited for (prctl(2),
+/// Makes orphaned descendants our children instead of init's, so that they can be waited for (prctl(2),
 /// PR_SET_CHILD_SUBREAPER, Linux 3.4). Older kernels refuse; then orphans are not waited for.
 #[allow(unsafe_code)]
 pub fn adopt_orphans() {

@@ -1,6 +1,6 @@
-//! Where facts are read: files below one root, so that tests can lay out a machine of their own in a directory.
+//! Where facts are read: files below one root, so that tests can lay out a machine in a directory.
 //!
-//! A file that is missing, unreadable or empty is `None`: that a fact is unknown is an answer, never an error.
+//! A file that is missing, unreadable or empty is `None`: an unknown fact is an answer, never an error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,17 +21,17 @@ impl Default for Sources {
 }
 
 impl Sources {
-    /// A tree with `proc`, `sys` and `etc` of its own, and nothing from this process's environment.
+    /// A tree with its own `proc`, `sys` and `etc`, and nothing from this process's environment.
     pub fn below(root: impl Into<PathBuf>) -> Sources {
         Sources { root: root.into(), container: None }
     }
 
-    /// What `$container` names, if anything.
+    /// The value of `$container`, if any.
     pub fn container_variable(&self) -> Option<&str> {
         self.container.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// A file's text without surrounding blanks; device trees end their strings with NUL.
+    /// A file's text without surrounding white space; device trees end their strings with NUL.
     pub fn text(&self, path: &str) -> Option<String> {
         let bytes = fs::read(self.at(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -39,6 +39,7 @@ impl Sources {
         (!text.is_empty()).then(|| text.to_string())
     }
 
+    /// A file that holds a number.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.text(path)?.parse().ok()
     }
@@ -59,11 +60,23 @@ impl Sources {
         Some(value.trim().to_string())
     }
 
+    /// A file that holds a list of CPUs.
+    pub fn cpus(&self, path: &str) -> Option<Vec<u32>> {
+        cpu_list(&self.text(path)?)
+    }
+
+    /// Whether this process has a capability (one of `capability`) in its user namespace.
+    pub fn has(&self, capability: u32) -> bool {
+        let held = self.status("CapEff").and_then(|held| u64::from_str_radix(&held, 16).ok()).unwrap_or(0);
+        held >> capability & 1 == 1
+    }
+
+    /// Whether a path exists.
     pub fn exists(&self, path: &str) -> bool {
         self.at(path).exists()
     }
 
-    /// The names in a directory, sorted; none where it cannot be read.
+    /// The names in a directory, sorted; empty if it cannot be read.
     pub fn list(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.at(path)) else { return Vec::new() };
         let mut names: Vec<String> =
@@ -72,7 +85,7 @@ impl Sources {
         names
     }
 
-    /// What a symbolic link holds.
+    /// The target of a symbolic link.
     pub fn link(&self, path: &str) -> Option<String> {
         Some(fs::read_link(self.at(path)).ok()?.to_string_lossy().into_owned())
     }
@@ -82,9 +95,34 @@ impl Sources {
     }
 }
 
+/// Capabilities (linux/capability.h).
+pub mod capability {
+    pub const SYS_ADMIN: u32 = 21;
+    pub const PERFMON: u32 = 38;
+    pub const BPF: u32 = 39;
+}
+
+/// Parses a list such as `0-2,5` into [0, 1, 2, 5]; `None` if it is malformed.
+pub fn cpu_list(list: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in list.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        cpus.extend((first <= last).then_some(first..=last)?);
+    }
+    Some(cpus)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::cpu_list;
     use crate::kernel::fake::tree;
+
+    #[test]
+    fn cpu_lists_have_ranges() {
+        assert_eq!(cpu_list("0-2,5\n"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(["", "3-1", "x-y", "0,"].map(cpu_list), [const { None }; 4]);
+    }
 
     #[test]
     fn blanks_and_nul_are_cut_and_empty_is_unknown() {

@@ -1,6 +1,5 @@
-//! Whether standard output can be written. Rust's start-up code opens /dev/null in place of a standard stream that is
-//! closed, so that no file opened later takes its number; what is printed is then lost without an error. So this looks
-//! before that code runs.
+//! Whether standard output can be written. Rust's start-up code opens /dev/null for a closed standard stream, so that
+//! no file opened later gets its number; output is then lost without an error. So this checks before that code runs.
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use std::io;
@@ -9,22 +8,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// The C library calls what stands in this section before `main`.
+/// The C library calls the functions in this section before `main`.
 #[allow(unsafe_code)]
-// SAFETY: the section holds pointers to functions of C's calling convention; this one needs nothing that `main` sets up.
+// SAFETY: the section holds pointers to functions with C's calling convention; this one needs nothing that `main` sets
+// up.
 #[unsafe(link_section = ".init_array")]
 #[used]
 static LOOK: extern "C" fn() = look;
 
 extern "C" fn look() {
     #[allow(unsafe_code)]
-    // SAFETY: this request takes a number and touches no memory.
+    // SAFETY: this request takes a number and accesses no memory.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
     CLOSED.store(flags < 0, Ordering::Relaxed);
 }
 
+/// Checks that standard output can be written.
+///
 /// # Errors
-/// EBADF where it is closed, or open for reading only.
+/// EBADF if it is closed, or open for reading only.
 pub fn check() -> io::Result<()> {
     let flags = OFlag::from_bits_truncate(fcntl(io::stdout().as_fd(), FcntlArg::F_GETFL)?);
     let read_only = flags & OFlag::O_ACCMODE == OFlag::O_RDONLY;

@@ -1,11 +1,13 @@
-//! Records which instructions a process executes, one by one, by ptrace: from the call of a function to its return.
+//! Records the instructions that a process executes from the call of a function to its return, by single-stepping it
+//! with ptrace.
 //!
-//! Only the process itself is followed, not its threads and children. It runs freely until a breakpoint at the function
-//! is hit. Rejected: stepping from the read of the request, which steps through preparation too. This counts no system
-//! calls (`ptrace` does) and decodes nothing (`explain` does). Called by `explain`.
+//! Only the process itself is traced, not its threads and children. It runs freely until it hits a breakpoint at the
+//! function. Rejected: stepping from the read of the request, which would step through the preparation too. This does
+//! not count system calls (`ptrace` does) or decode instructions (`explain` does). Called by `explain`.
 
 use super::process::signal_name;
 use super::tracee::{self, Report, Whose};
+use crate::model::Ending;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -14,7 +16,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// Where recording ends at the latest.
+/// When recording ends at the latest.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub steps: usize,
@@ -44,22 +46,22 @@ pub enum StepError {
     Ended(String),
 }
 
-/// The page at this fixed address is no code: a fetch from it faults, and the kernel answers the call.
+/// The page at this fixed address holds no code: fetching from it faults, and the kernel performs the call.
 pub const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
-/// A process that stands still. All calls must come from the thread that made it.
+/// A stopped process. All calls must come from the thread that created it.
 pub struct Stepper {
     pid: Pid,
     bounds: Bounds,
 }
 
-/// A breakpoint that was planted: its address, and the word that it replaced.
+/// A breakpoint: its address, and the word that it replaced.
 struct Breakpoint {
     address: u64,
     word: i64,
 }
 
-/// Where a process stands.
+/// Instruction and stack pointer of a stopped process.
 #[derive(Clone, Copy)]
 struct Position {
     instruction: u64,
@@ -67,10 +69,10 @@ struct Position {
 }
 
 impl Stepper {
-    /// Takes hold of a running process and stops it.
+    /// Attaches to a running process and stops it.
     ///
     /// # Errors
-    /// `Architecture`, or `Refused` where it is not ours to trace.
+    /// `Architecture`, or `Refused` if we may not trace it.
     pub fn attach(pid: u32, bounds: Bounds) -> Result<Stepper, StepError> {
         if !cfg!(target_arch = "x86_64") {
             return Err(StepError::Architecture);
@@ -86,18 +88,18 @@ impl Stepper {
     }
 
     /// Records the addresses of all instructions from the call of the function at `address` to its return, in order. An
-    /// instruction that repeats itself (`rep movsb`) counts once. `request` is called when the breakpoint stands.
+    /// instruction that repeats itself (`rep movsb`) counts once. `request` is called once the breakpoint is set.
     ///
     /// # Errors
-    /// When the bounds are exceeded or the process ends; it must then be killed.
+    /// If the bounds are exceeded or the process ends; it must then be killed.
     pub fn record(&mut self, address: u64, request: impl FnOnce()) -> Result<Vec<u64>, StepError> {
-        let breakpoint = self.plant(address)?;
+        let breakpoint = self.set_breakpoint(address)?;
         request();
         self.run_to(&breakpoint)?;
         self.step_to_return(address)
     }
 
-    /// Lets the process go on by itself.
+    /// Detaches from the process.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -105,8 +107,8 @@ impl Stepper {
         Ok(ptrace::detach(self.pid, None)?)
     }
 
-    /// Puts `int3` in place of the first byte. By ptrace and not /proc/PID/mem, which hardened kernels make read-only.
-    fn plant(&self, address: u64) -> Result<Breakpoint, StepError> {
+    /// Replaces the first byte with `int3`. By ptrace, not /proc/PID/mem, which hardened kernels make read-only.
+    fn set_breakpoint(&self, address: u64) -> Result<Breakpoint, StepError> {
         let word = ptrace::read(self.pid, pointer(address))?;
         ptrace::write(self.pid, pointer(address), (word & !0xff) | 0xcc)?;
         Ok(Breakpoint { address, word })
@@ -143,8 +145,8 @@ impl Stepper {
         Err(StepError::Steps(self.bounds.steps))
     }
 
-    /// Executes the instruction that stands at `at`. A call into the vsyscall page is answered by the page fault that it
-    /// causes, and the instruction behind the call has run when the trap comes: it is added.
+    /// Executes the instruction at `at`. A call into the vsyscall page is performed by the page fault that it causes,
+    /// and the instruction after the call has run too when the trap comes: it is added.
     fn step(&self, at: Position, trace: &mut Trace) -> Result<Position, StepError> {
         let gate = VSYSCALL.contains(&at.instruction);
         let back = if gate { Some(self.word(at.stack)?) } else { None };
@@ -157,7 +159,7 @@ impl Stepper {
         Ok(now)
     }
 
-    /// One step; signals that come meanwhile are passed on, and their handlers stepped through.
+    /// Makes one step; signals that arrive are delivered, and their handlers stepped through.
     fn one_step(&self, from: u64, trace: &mut Trace) -> Result<(), StepError> {
         let mut signal = None;
         loop {
@@ -167,28 +169,25 @@ impl Stepper {
                 other => other,
             };
             if signal.is_some() && self.position()?.instruction == from {
-                trace.take_back(from);
+                trace.undo(from);
             }
         }
     }
 
-    /// Waits for the next stop and returns its signal; `None` for a stop of ptrace's own. One that ended is left to be
-    /// reaped by whoever started it.
+    /// Waits for the next stop and returns its signal; `None` for a stop of ptrace's own. A process that ended is left
+    /// for its parent to reap.
     fn stop(&self) -> Result<Option<Signal>, StepError> {
         let pid = self.pid.as_raw();
         loop {
             match tracee::wait(Whose::One(pid), libc::WNOWAIT) {
                 Err(Errno::EINTR) => {}
-                Ok(Some((_, Report::Exited(code)))) => return Err(StepError::Ended(format!("exit status {code}"))),
-                Ok(Some((_, Report::Killed(signal)))) => {
-                    return Err(StepError::Ended(format!("killed by {}", signal_name(signal))));
-                }
+                Ok(Some((_, Report::Ended(ending)))) => return Err(StepError::Ended(ending_text(ending))),
                 other => other.map(drop)?,
             }
             match tracee::take_stop(pid)? {
                 Some(Report::Signal(signal)) => return Ok(Some(Signal::try_from(signal)?)),
                 Some(_) => return Ok(None),
-                // Killed while it stood: the next look finds its end.
+                // Killed while it was stopped: the next wait returns its end.
                 None => {}
             }
         }
@@ -221,7 +220,14 @@ impl Stepper {
     }
 }
 
-/// The kernel's argument type for an address in the other process; never followed in ours.
+fn ending_text(ending: Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit status {code}"),
+        Ending::Signalled(signal) => format!("killed by {}", signal_name(signal)),
+    }
+}
+
+/// An address in the other process, of the type that ptrace takes; never dereferenced in ours.
 fn pointer(address: u64) -> ptrace::AddressType {
     address as ptrace::AddressType
 }
@@ -238,43 +244,43 @@ impl Trace {
         }
     }
 
-    /// A signal came before the instruction had run: it will be seen again.
-    fn take_back(&mut self, address: u64) {
+    /// Undoes `add`: a signal came before the instruction ran, so it will be seen again.
+    fn undo(&mut self, address: u64) {
         if self.addresses.last() == Some(&address) {
             self.addresses.pop();
         }
     }
 }
 
-/// A stretch of a process's address space that may be executed.
+/// An executable range of a process's address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     pub start: u64,
     pub end: u64,
-    /// Where it begins in its file.
+    /// The offset of its start in the file.
     pub offset: u64,
     /// A file's path, or a name such as `[vdso]`; empty for anonymous memory.
     pub path: String,
 }
 
-/// What was read of a process.
+/// What was read from a process.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     pub mappings: Vec<Mapping>,
-    /// Up to 15 bytes, the most that an instruction has, at each address that was asked for and could be read.
+    /// Up to 15 bytes, the longest instruction, at each requested address that could be read.
     pub code: BTreeMap<u64, Vec<u8>>,
-    /// The image of the vDSO; empty where there is none.
+    /// The image of the vDSO; empty if there is none.
     pub vdso: Vec<u8>,
 }
 
 const LONGEST_INSTRUCTION: usize = 15;
 
 impl Memory {
-    /// Reads the executable mappings of a process that stands still, and adds its code at `addresses`. The vsyscall page is
-    /// left out: it may be execute-only, and what stands there is not what runs.
+    /// Reads the executable mappings of a stopped process, and adds its code at `addresses`. The vsyscall page is left
+    /// out: it may be execute-only, and its content is not what runs.
     ///
     /// # Errors
-    /// When /proc/PID/maps or /proc/PID/mem cannot be opened.
+    /// If /proc/PID/maps or /proc/PID/mem cannot be opened.
     pub fn read(&mut self, pid: u32, addresses: impl Iterator<Item = u64>) -> std::io::Result<()> {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
         let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;
@@ -291,7 +297,7 @@ impl Memory {
     }
 }
 
-/// Empty where it cannot be read.
+/// Reads `length` bytes; empty if they cannot be read.
 fn read_at(memory: &std::fs::File, address: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     match memory.read_exact_at(&mut bytes, address) {
@@ -300,7 +306,7 @@ fn read_at(memory: &std::fs::File, address: u64, length: usize) -> Vec<u8> {
     }
 }
 
-/// `7f00-7f10 r-xp 00001000 08:01 42   /lib/libc.so.6`, where it may be executed.
+/// Parses a line such as `7f00-7f10 r-xp 00001000 08:01 42   /lib/libc.so.6`; `None` unless it is executable.
 #[doc(hidden)]
 pub fn parse_mapping(line: &str) -> Option<Mapping> {
     let mut words = line.split_whitespace();
@@ -344,7 +350,7 @@ mod tests {
     fn repeated_and_interrupted_instructions_count_once() {
         let mut trace = Trace::default();
         [1, 2, 2, 2, 3].into_iter().for_each(|address| trace.add(address));
-        trace.take_back(3);
+        trace.undo(3);
         trace.add(9);
         assert_eq!(trace.addresses, [1, 2, 9]);
     }

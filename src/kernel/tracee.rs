@@ -1,59 +1,60 @@
-//! Single ptrace(2) requests and waits, each a safe wrapper. No state: `ptrace` and `follow` keep that.
+//! Single ptrace(2) requests and waits, each a safe wrapper. No state: `follow` and `step` keep that.
 //!
-//! Waits are our own, because nix has no name for real-time signals and would lose the stop that reports one.
+//! Waits do not use nix, which has no names for real-time signals and would lose the stop that reports one.
 
+use crate::model::Ending;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 use std::io::{IoSliceMut, Read};
 
-/// libc::ptrace is variadic: a bare 0 would be passed as an int, whose upper half is undefined where a pointer is read.
+/// libc::ptrace is variadic: a bare 0 would be passed as an int, and the upper half of the pointer would be undefined.
 const NO_ADDRESS: *mut libc::c_void = std::ptr::null_mut();
 const NO_SIGNAL: libc::c_int = 0;
 
 /// What a tracee reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// It stands at the entry or the end of a system call.
+    /// It is stopped at the entry or the end of a system call.
     Call,
-    /// One of PTRACE_EVENT_*, with the signal that came along.
+    /// One of PTRACE_EVENT_*, with the signal that it came with.
     Ptrace {
         event: i32,
         signal: i32,
     },
     /// A signal is about to be delivered.
     Signal(i32),
-    Exited(i32),
-    Killed(i32),
+    Ended(Ending),
 }
 
 /// A system call as it is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// AUDIT_ARCH_* of the gate.
+    /// AUDIT_ARCH_* of the gate that it came through.
     pub architecture: u32,
     pub number: u64,
     pub arguments: [u64; 6],
 }
 
-/// Where in a system call a tracee stands.
+/// Where in a system call a tracee is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SyscallStop {
     Entry(Call),
     /// Stopped by a seccomp filter, before the call.
     Filter(Call),
-    /// What it returned: negative errno where it failed.
+    /// What it returned: a negative errno if it failed.
     Exit {
         result: i64,
         failed: bool,
     },
-    Elsewhere,
+    None,
 }
 
-/// Seizes `tid` and all that it will start, so that system call stops are told from signals, and interrupts it once.
+/// Seizes `tid` and everything that it will start, such that system call stops differ from signals, and interrupts it
+/// once.
 ///
 /// # Errors
-/// `EPERM` where it may not be traced or is traced already, `ESRCH` where it is gone.
+/// `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
 pub fn seize(tid: i32, more: Options) -> Result<(), Errno> {
     let tree = Options::PTRACE_O_TRACESYSGOOD
         | Options::PTRACE_O_TRACEFORK
@@ -64,23 +65,23 @@ pub fn seize(tid: i32, more: Options) -> Result<(), Errno> {
     ptrace::interrupt(Pid::from_raw(tid))
 }
 
-/// Whose report is waited for.
+/// Whose report to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     Any,
     One(i32),
 }
 
-/// Waits for a report of a tracee or child of this thread; `None` with WNOHANG in `flags` and nothing to report. With
-/// WNOWAIT the report stays; of a stop that is without effect once the tracee is resumed.
+/// Waits for a report of a tracee or child of this thread; `None` if `flags` has WNOHANG and there is none. With
+/// WNOWAIT the report stays; that of a stop is dropped when the tracee is resumed.
 ///
 /// # Errors
-/// `ECHILD` where there is nobody to wait for, `EINTR` after a signal.
+/// `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
 pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
     wait_id(whose, libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags)
 }
 
-/// Takes the report that `pid` has stopped, never that of its end; `None` where it was killed while it stood.
+/// Takes the report that `pid` has stopped, never that of its end; `None` if it was killed while it was stopped.
 ///
 /// # Errors
 /// As `wait`.
@@ -89,15 +90,16 @@ pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
 }
 
-/// Waits for the end of a child, which stays to be reaped: until then its number is not used again.
+/// Waits for the end of a child; with WNOWAIT in `flags`, it stays to be reaped.
 ///
 /// # Errors
-/// `ECHILD` where it has been reaped.
-pub fn wait_for_end(pid: i32) -> Result<Option<Report>, Errno> {
+/// `ECHILD` if it has been reaped.
+pub fn wait_for_end(pid: i32, flags: i32) -> Result<Ending, Errno> {
     loop {
-        match wait_id(Whose::One(pid), libc::WEXITED | libc::WNOWAIT) {
-            Err(Errno::EINTR) => {}
-            report => return Ok(report?.map(|(_, event)| event)),
+        match wait_id(Whose::One(pid), libc::WEXITED | flags) {
+            Ok(Some((_, Report::Ended(ending)))) => return Ok(ending),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno),
         }
     }
 }
@@ -108,7 +110,7 @@ fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Report)>, Errno> {
         Whose::Any => (libc::P_ALL, 0),
         Whose::One(pid) => (libc::P_PID, pid.unsigned_abs()),
     };
-    // SAFETY: all zeros is a valid siginfo_t; waitid(2) fills it, and then its child members are the ones that are set.
+    // SAFETY: all zeros is a valid siginfo_t; waitid(2) fills it in and sets the members for children.
     let (pid, code, status) = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         Errno::result(libc::waitid(kind, id, &raw mut info, options))?;
@@ -119,18 +121,21 @@ fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Report)>, Errno> {
 
 fn report(code: i32, status: i32) -> Report {
     match code {
-        libc::CLD_EXITED => Report::Exited(status),
-        libc::CLD_KILLED | libc::CLD_DUMPED => Report::Killed(status & 0x7f),
+        libc::CLD_EXITED => Report::Ended(Ending::Exited(status)),
+        libc::CLD_KILLED | libc::CLD_DUMPED => Report::Ended(Ending::Signalled(status & 0x7f)),
         _ if status == libc::SIGTRAP | 0x80 => Report::Call,
         _ if status >> 8 != 0 => Report::Ptrace { event: status >> 8, signal: status & 0x7f },
         _ => Report::Signal(status),
     }
 }
 
-/// Takes the report of a child or tracee that has ended, with the kernel's accounting of it and of those it waited for.
+/// Reaps a child or tracee that has ended; returns the kernel's accounting of it and the children that it waited for.
+///
+/// # Errors
+/// `ECHILD` if it has been reaped.
 #[allow(unsafe_code)]
 pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
-    // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two variables that it is given.
+    // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
     unsafe {
         let (mut status, mut usage) = (0, std::mem::zeroed());
         Errno::result(libc::wait4(pid, &raw mut status, libc::__WALL | libc::__WNOTHREAD, &raw mut usage))?;
@@ -138,25 +143,28 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     }
 }
 
-/// Where `pid` stands (PTRACE_GET_SYSCALL_INFO, Linux 5.3).
+/// Where `pid` is stopped (PTRACE_GET_SYSCALL_INFO, Linux 5.3).
+///
+/// # Errors
+/// `ESRCH` if it was killed.
 #[allow(unsafe_code)]
-pub fn standing(pid: i32) -> Result<Standing, Errno> {
+pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
     let info = ptrace::syscall_info(Pid::from_raw(pid))?;
     let call = |number, arguments| Call { architecture: info.arch, number, arguments };
     // SAFETY: `op` says which member of the union the kernel filled (ptrace(2), PTRACE_GET_SYSCALL_INFO).
     Ok(unsafe {
         match info.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => Standing::Entry(call(info.u.entry.nr, info.u.entry.args)),
-            libc::PTRACE_SYSCALL_INFO_SECCOMP => Standing::Filter(call(info.u.seccomp.nr, info.u.seccomp.args)),
+            libc::PTRACE_SYSCALL_INFO_ENTRY => SyscallStop::Entry(call(info.u.entry.nr, info.u.entry.args)),
+            libc::PTRACE_SYSCALL_INFO_SECCOMP => SyscallStop::Filter(call(info.u.seccomp.nr, info.u.seccomp.args)),
             libc::PTRACE_SYSCALL_INFO_EXIT => {
-                Standing::Exit { result: info.u.exit.sval, failed: info.u.exit.is_error != 0 }
+                SyscallStop::Exit { result: info.u.exit.sval, failed: info.u.exit.is_error != 0 }
             }
-            _ => Standing::Elsewhere,
+            _ => SyscallStop::None,
         }
     })
 }
 
-/// How a tracee goes on.
+/// How a tracee is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// To its next system call stop.
@@ -166,10 +174,10 @@ pub enum Resume {
     Detach,
 }
 
-/// Lets `pid` go on, with `signal` delivered if that is not 0.
+/// Resumes `pid`, delivering `signal` unless it is 0.
 ///
 /// # Errors
-/// `ESRCH` where it was killed.
+/// `ESRCH` if it was killed.
 #[allow(unsafe_code)]
 pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
     let request = match how {
@@ -177,30 +185,37 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
         Resume::ToEvent => libc::PTRACE_CONT,
         Resume::Detach => libc::PTRACE_DETACH,
     };
-    // SAFETY: these requests take no address, and a signal number as data; they touch no memory of ours.
+    // SAFETY: these requests take no address and a signal number as data; they access none of our memory.
     Errno::result(unsafe { libc::ptrace(request, pid, NO_ADDRESS, libc::c_long::from(signal)) }).map(drop)
 }
 
-/// Lets a group-stopped tracee stay stopped but report what wakes it (ptrace(2), PTRACE_LISTEN).
+/// Leaves a group-stopped tracee stopped, but reporting what wakes it (ptrace(2), PTRACE_LISTEN).
+///
+/// # Errors
+/// `ESRCH` if it was killed.
 #[allow(unsafe_code)]
 pub fn listen(pid: i32) -> Result<(), Errno> {
-    // SAFETY: PTRACE_LISTEN takes no address and no data, and touches no memory of ours.
+    // SAFETY: PTRACE_LISTEN takes no address and no data, and accesses none of our memory.
     Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, NO_ADDRESS, NO_ADDRESS) }).map(drop)
 }
 
-/// Whether a group stop is what `signal` of a PTRACE_EVENT_STOP tells of.
+/// Whether a PTRACE_EVENT_STOP with `signal` is a group stop.
 pub fn stops_group(signal: i32) -> bool {
     matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU)
 }
 
-/// Whether thread `tid` belongs to process `pid`; false where it is gone.
+/// Whether thread `tid` belongs to process `pid`; false if it has ended.
 #[allow(unsafe_code)]
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
-    // SAFETY: signal 0 is a question and sends nothing (kill(2)); tgkill(2) takes numbers only.
+    // SAFETY: signal 0 only checks and sends nothing (kill(2)); tgkill(2) takes numbers only.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
-/// Bytes of `pid` from `address` up to the end of its page, at most as many as `buffer` has.
+/// Reads the memory of `pid` from `address` to the end of its page, at most as much as `buffer` holds; returns the
+/// number of bytes.
+///
+/// # Errors
+/// `EFAULT` if that memory cannot be read.
 pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     const PAGE: u64 = 4096;
     let rest = usize::try_from(PAGE - address % PAGE).unwrap_or(0).min(buffer.len());
@@ -209,7 +224,7 @@ pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Err
     nix::sys::uio::process_vm_readv(Pid::from_raw(pid), &mut [IoSliceMut::new(&mut buffer[..rest])], &remote)
 }
 
-/// AUDIT_ARCH_* of the executable that `pid` runs, from its ELF header: class and machine (elf.h).
+/// AUDIT_ARCH_* of the executable that `pid` runs, from the class and machine in its ELF header (elf.h); 0 if unknown.
 pub fn executable_architecture(pid: i32) -> u32 {
     let mut header = [0u8; 20];
     let file = std::fs::File::open(format!("/proc/{pid}/exe"));
@@ -226,9 +241,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_are_told_apart() {
-        assert_eq!(report(libc::CLD_EXITED, 3), Report::Exited(3));
-        assert_eq!(report(libc::CLD_DUMPED, libc::SIGSEGV), Report::Killed(libc::SIGSEGV));
+    fn reports_are_decoded() {
+        assert_eq!(report(libc::CLD_EXITED, 3), Report::Ended(Ending::Exited(3)));
+        assert_eq!(report(libc::CLD_DUMPED, libc::SIGSEGV), Report::Ended(Ending::Signalled(libc::SIGSEGV)));
         assert_eq!(report(libc::CLD_TRAPPED, libc::SIGTRAP | 0x80), Report::Call);
         let exec = libc::SIGTRAP | (libc::PTRACE_EVENT_EXEC << 8);
         let expected = Report::Ptrace { event: libc::PTRACE_EVENT_EXEC, signal: libc::SIGTRAP };

@@ -1,40 +1,35 @@
-//! A tree of processes as /proc shows it, and the kernel's accounting of its tasks. No `unsafe`.
+//! A tree of running processes as /proc shows it, and the kernel's accounting of its tasks. No `unsafe`.
 //!
-//! Not here: what has ended; a tracer knows that. Called by `trace::bpf`.
+//! Not here: processes that have ended, which only a tracer knows. Called by `trace::bpf`.
 
 use super::proc_stat::{self, ProcStat};
+use super::usage::Used;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// What one task used so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// The process it belongs to.
+pub struct TaskAccount {
+    /// The process that it belongs to.
     pub process: u32,
     pub process_name: String,
-    /// Time on processors, exact.
-    pub ran_ns: u64,
-    /// By ticks of the clock.
-    pub user_ns: u64,
-    pub system_ns: u64,
-    pub minor_faults: u64,
-    pub major_faults: u64,
-    pub voluntary_switches: u64,
-    pub involuntary_switches: u64,
+    /// User and system time with the resolution of clock ticks.
+    pub used: Used,
     /// Largest resident set of its process.
     pub peak_rss_kib: u64,
 }
 
-/// Accounts by task number.
-pub type Accounts = BTreeMap<u32, Account>;
+/// Accounts by task ID.
+pub type TaskAccounts = BTreeMap<u32, TaskAccount>;
 
-/// Whether /proc numbers processes as we do: it shows the PID namespace of whoever mounted it, which after unshare(1) or
-/// in a badly made container is another one.
+/// Checks that /proc shows this process's PID namespace: it shows that of whoever mounted it, which may be another one
+/// after unshare(1) or in a misconfigured container.
 ///
 /// # Errors
 /// What is wrong with it, and what to do.
 pub fn check_numbers() -> Result<(), String> {
-    const ADVICE: &str = "mount this one's, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
+    const ADVICE: &str =
+        "mount one for this namespace, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
     let status = fs::read_to_string("/proc/self/status").map_err(|_| format!("/proc does not show us: {ADVICE}"))?;
     if shows_other_numbers(&status) {
         return Err(format!("/proc shows another PID namespace: {ADVICE}"));
@@ -42,27 +37,27 @@ pub fn check_numbers() -> Result<(), String> {
     Ok(())
 }
 
-/// Our number in each namespace from that of /proc to our own: more than one where these are not the same. Kernels before
-/// 4.1 do not tell.
+/// NSpid lists our PID in each namespace from that of /proc to our own: more than one if they differ. Kernels before
+/// 4.1 do not have it.
 fn shows_other_numbers(status: &str) -> bool {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     numbers.is_some_and(|numbers| numbers.split_whitespace().count() > 1)
 }
 
-/// `root` and its descendants that run now. Orphans that were left to another process are not among them.
+/// `root` and its running descendants, without orphans that were reparented to another process.
 pub fn processes(root: u32) -> Vec<u32> {
     let parents: Vec<(u32, u32)> = numbers("/proc").into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
     descendants(root, &parents)
 }
 
-/// Accounts of all tasks of `root` and its descendants.
-pub fn accounts(root: u32) -> Accounts {
-    let mut accounts = Accounts::new();
+/// The accounts of all tasks of `root` and its descendants.
+pub fn accounts(root: u32) -> TaskAccounts {
+    let mut accounts = TaskAccounts::new();
     for process in processes(root) {
         let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
         for task in numbers(&format!("/proc/{process}/task")) {
             let account = account(process, task);
-            accounts.extend(account.map(|a| (task, Account { process_name: name.trim_end().to_string(), ..a })));
+            accounts.extend(account.map(|a| (task, TaskAccount { process_name: name.trim_end().to_string(), ..a })));
         }
     }
     accounts
@@ -90,23 +85,21 @@ fn parent(pid: u32) -> Option<u32> {
     ProcStat::parse(&proc_stat::text(pid))?.parent()
 }
 
-fn account(process: u32, task: u32) -> Option<Account> {
+fn account(process: u32, task: u32) -> Option<TaskAccount> {
     let read = |file: &str| fs::read_to_string(format!("/proc/{process}/task/{task}/{file}")).ok();
     let schedstat = read("schedstat").unwrap_or_default();
     parse(process, &read("stat")?, &read("status")?, &schedstat, proc_stat::tick_ns())
 }
 
-/// From stat, status and schedstat.
+/// The account from the texts of stat, status and schedstat; `None` if `stat` is malformed.
 #[doc(hidden)]
-pub fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<Account> {
+pub fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<TaskAccount> {
     let stat = ProcStat::parse(stat)?;
     let line = |name: &str| {
         let rest = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
     };
-    Some(Account {
-        process,
-        process_name: String::new(),
+    let used = Used {
         ran_ns: schedstat.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0),
         user_ns: stat.user_ns(tick_ns).unwrap_or(0),
         system_ns: stat.system_ns(tick_ns).unwrap_or(0),
@@ -114,8 +107,8 @@ pub fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u
         major_faults: stat.major_faults().unwrap_or(0),
         voluntary_switches: line("voluntary_ctxt_switches"),
         involuntary_switches: line("nonvoluntary_ctxt_switches"),
-        peak_rss_kib: line("VmHWM"),
-    })
+    };
+    Some(TaskAccount { process, process_name: String::new(), used, peak_rss_kib: line("VmHWM") })
 }
 
 #[cfg(test)]
@@ -140,19 +133,10 @@ mod tests {
         let stat = "7 (a) b) R 1 2 3 4 5 6 11 12 13 14 15 16 17 18";
         let status = "Name:\ta\nVmHWM:\t  44 kB\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n";
         let account = parse(7, stat, status, "123 4 5\n", 10).unwrap();
-        let expected = Account {
-            process: 7,
-            process_name: String::new(),
-            ran_ns: 123,
-            user_ns: 150,
-            system_ns: 160,
-            minor_faults: 11,
-            major_faults: 13,
-            voluntary_switches: 5,
-            involuntary_switches: 6,
-            peak_rss_kib: 44,
-        };
-        assert_eq!(account, expected);
+        let used = account.used;
+        assert_eq!((used.ran_ns, used.user_ns, used.system_ns), (123, 150, 160));
+        assert_eq!((used.minor_faults, used.major_faults), (11, 13));
+        assert_eq!((used.voluntary_switches, used.involuntary_switches, account.peak_rss_kib), (5, 6, 44));
     }
 
     #[test]

@@ -1,32 +1,85 @@
-//! The kernel's accounting of others: children that were waited for (getrusage(2)), and a process that runs. Called by
-//! `trace`.
+//! The kernel's accounting of tasks and processes: what one used, of children that were waited for (getrusage(2)), and
+//! of a running process. Called by `trace`.
 
 use super::proc_stat::{self, ProcStat};
 use crate::model::Usage;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeVal;
+use zerocopy::{FromBytes, Immutable, IntoBytes, transmute};
 
-/// All children so far, and what they waited for in turn.
-pub fn of_children() -> Usage {
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Usage::default() };
-    Usage {
-        user_ns: Some(nanoseconds(usage.user_time())),
-        system_ns: Some(nanoseconds(usage.system_time())),
-        peak_rss_kib: Some(usage.max_rss().unsigned_abs()),
-        minor_faults: Some(usage.minor_page_faults().unsigned_abs()),
-        major_faults: Some(usage.major_page_faults().unsigned_abs()),
-        voluntary_switches: Some(usage.voluntary_context_switches().unsigned_abs()),
-        involuntary_switches: Some(usage.involuntary_context_switches().unsigned_abs()),
-        ..Usage::default()
+/// What a task, a process or several used.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Used {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    /// Time on CPUs, exact; 0 if unknown.
+    pub ran_ns: u64,
+}
+
+impl From<&libc::rusage> for Used {
+    fn from(usage: &libc::rusage) -> Used {
+        let ns = |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000;
+        Used {
+            user_ns: ns(usage.ru_utime),
+            system_ns: ns(usage.ru_stime),
+            minor_faults: usage.ru_minflt.unsigned_abs(),
+            major_faults: usage.ru_majflt.unsigned_abs(),
+            voluntary_switches: usage.ru_nvcsw.unsigned_abs(),
+            involuntary_switches: usage.ru_nivcsw.unsigned_abs(),
+            ran_ns: 0,
+        }
     }
 }
 
-fn nanoseconds(time: TimeVal) -> u64 {
-    time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_usec().unsigned_abs() * 1000
+impl From<Used> for Usage {
+    fn from(used: Used) -> Usage {
+        Usage {
+            user_ns: Some(used.user_ns),
+            system_ns: Some(used.system_ns),
+            minor_faults: Some(used.minor_faults),
+            major_faults: Some(used.major_faults),
+            voluntary_switches: Some(used.voluntary_switches),
+            involuntary_switches: Some(used.involuntary_switches),
+            ..Usage::default()
+        }
+    }
 }
 
-/// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times are in hundredths of a second
-/// as a rule. Nothing is known of one that is gone.
+impl Used {
+    /// User and system time, in nanoseconds.
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+
+    /// Adds `share` of `other`: 1 for all of it.
+    pub fn add(&mut self, other: &Used, share: f64) {
+        *self = self.zip(other, |sum, more| sum + (more as f64 * share).round() as u64);
+    }
+
+    /// What was used since `before`.
+    pub fn since(&self, before: &Used) -> Used {
+        self.zip(before, u64::saturating_sub)
+    }
+
+    fn zip(&self, other: &Used, combine: impl Fn(u64, u64) -> u64) -> Used {
+        let (left, right): ([u64; 7], [u64; 7]) = (transmute!(*self), transmute!(*other));
+        let combined: [u64; 7] = std::array::from_fn(|field| combine(left[field], right[field]));
+        transmute!(combined)
+    }
+}
+
+/// All children that were waited for so far, and those that they waited for.
+pub fn of_children() -> Usage {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Usage::default() };
+    Usage { peak_rss_kib: Some(usage.max_rss().unsigned_abs()), ..Used::from(usage.as_ref()).into() }
+}
+
+/// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times usually have a resolution
+/// of 10 ms. Everything is unknown if it has ended.
 pub fn of_process(pid: u32) -> Usage {
     parse(&proc_stat::text(pid), proc_stat::tick_ns()).unwrap_or_default()
 }
@@ -48,12 +101,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stat_file_is_read_behind_the_name() {
+    fn a_stat_file_is_read_after_the_name() {
         let text = "7 (a) b) S 1 7 7 0 -1 4194560 120 0 3 0 25 50 0 0 20 0 1 0 100 4096 10\n";
         let usage = parse(text, 10_000_000).unwrap();
         assert_eq!((usage.minor_faults, usage.major_faults), (Some(120), Some(3)));
         assert_eq!((usage.user_ns, usage.system_ns), (Some(250_000_000), Some(500_000_000)));
         assert_eq!(parse("", 10_000_000), None);
         assert!(of_process(std::process::id()).minor_faults.is_some_and(|faults| faults > 0));
+    }
+
+    #[test]
+    fn shares_are_added_and_differences_are_not_negative() {
+        let mut sum = Used { user_ns: 10, minor_faults: 3, ..Used::default() };
+        sum.add(&Used { user_ns: 5, ran_ns: 7, ..Used::default() }, 0.5);
+        assert_eq!(sum, Used { user_ns: 13, minor_faults: 3, ran_ns: 4, ..Used::default() });
+        assert_eq!(sum.since(&Used { user_ns: 20, ran_ns: 1, ..sum }), Used { ran_ns: 3, ..Used::default() });
     }
 }

@@ -1,5 +1,5 @@
-//! A test over the sources of the kernel seam: no bare number is passed through a variadic call. It would be an int,
-//! whose upper half is undefined where the kernel reads a long or a pointer.
+//! Tests the sources: no bare number is passed through a variadic call. It would be an int, and the upper half of the
+//! long or pointer that the kernel reads would be undefined.
 
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};

@@ -1,30 +1,31 @@
-//! Wakes a thread that waits in waitid(2) when it is time to stop: a flag alone would not be looked at until the next
-//! event. Used by `follow`.
+//! Wakes a thread that waits in waitid(2) when it is time to stop: a flag alone would not be checked before the next
+//! event. Used by `trace`.
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// While it lives, a thread of its own watches flag and deadline. Once either has come it raises the flag and interrupts
-/// the thread that made this, again and again: a single signal might come just before the wait.
+/// While it lives, a thread watches flag and deadline. Once either is reached, it sets the flag and interrupts the
+/// thread that created this, repeatedly: a single signal might arrive just before the wait.
 pub struct Waker {
     done: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 const PERIOD: Duration = Duration::from_millis(20);
-/// Nothing else uses it, and it is ignored where nobody handles it.
+/// Nothing else uses it, and it is ignored by default.
 const SIGNAL: Signal = Signal::SIGURG;
 
 extern "C" fn nothing(_: libc::c_int) {}
 
 impl Waker {
+    /// Starts watching. Sets `stop` after the time `after`, if given.
     #[allow(unsafe_code)]
     pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> Waker {
         let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
-        // SAFETY: the handler does nothing, which is safe at any moment. Without SA_RESTART it interrupts waits.
-        // The only errors are those of a wrong signal number.
+        // SAFETY: the handler does nothing, which is always safe. Without SA_RESTART it interrupts waits. The only
+        // possible error is an invalid signal.
         let _ = unsafe { sigaction(SIGNAL, &action) };
         let waiting = nix::unistd::gettid();
         let done = Arc::new(AtomicBool::new(false));

@@ -1,11 +1,14 @@
 //! What a row of a table is.
 
 use super::Size;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// An operation (or, with a language, a snippet) in an environment with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(into = "Shown")]
 pub struct Case {
     /// The operation's id, e.g. `file.lstat`; of a snippet, its body.
     pub operation: String,
@@ -23,6 +26,29 @@ pub struct Case {
     pub params: BTreeMap<String, u64>,
     /// The parameters that were left out, with the operation's default.
     pub defaults: BTreeMap<String, u64>,
+}
+
+/// A case in documents.
+#[derive(Serialize, JsonSchema)]
+struct Shown {
+    /// Id of the operation, or text of the snippet.
+    operation: String,
+    /// The name that a study gives it.
+    name: Option<String>,
+    /// Language of a snippet.
+    language: Option<String>,
+    /// How the probe is built and started.
+    environment: String,
+    /// All parameters, defaults included.
+    params: BTreeMap<String, u64>,
+}
+
+impl From<Case> for Shown {
+    fn from(case: Case) -> Shown {
+        let params = case.effective_params();
+        let Case { operation, name, language, environment, .. } = case;
+        Shown { operation, name, language, environment, params }
+    }
 }
 
 /// What every run measures beside what was asked for, so that this can be read against it.

@@ -5,21 +5,27 @@
 //! arguments are.
 
 /// What drives the cost of a call, as far as its arguments tell. `None` where it does not apply or is not known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Class {
     /// Kind of the descriptor.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<DescriptorKind>,
     /// Bytes moved or mapped, rounded down to a power of two; 0 for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Names in the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
     /// A futex operation: `wait`, `wake`, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// Descriptors in a poll set, rounded down to a power of two; 0 for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum DescriptorKind {
     File,
     Directory,
@@ -57,6 +63,8 @@ pub enum Drives {
 }
 
 use Drives::{Bytes, Descriptor, Futex, Length, Path, Set};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Calls by what drives them. Names are the kernel's, of all architectures that have them.
 pub const TABLE: &[(Drives, &[&str])] = &[

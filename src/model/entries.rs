@@ -1,15 +1,17 @@
 //! Kernel entries: which system calls one iteration makes, and how we know.
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// System calls per iteration by name, in the order in which they were first made. A call that the process made by another architecture's gate carries its name
 /// behind it: `getpid(i386)`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Entries(IndexMap<String, f64>);
+pub struct Entries(#[schemars(with = "BTreeMap<String, f64>")] IndexMap<String, f64>);
 
 impl Entries {
     /// The count of `name` per iteration; 0 where it was not called.
@@ -37,8 +39,8 @@ impl Serialize for Entries {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, count) in &self.0 {
-            match count.fract() == 0.0 && *count < 2f64.powi(53) {
-                true => map.serialize_entry(name, &(*count as u64))?,
+            match count.fract() == 0.0 && count.abs() < 2f64.powi(53) {
+                true => map.serialize_entry(name, &(*count as i64))?,
                 false => map.serialize_entry(name, count)?,
             }
         }
@@ -82,7 +84,8 @@ impl fmt::Display for Count {
 }
 
 /// How the entries of a record are known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "entries_status", content = "entries_reason", rename_all = "snake_case")]
 pub enum EntriesStatus {
     /// Counted in a pass of their own.
     Verified,

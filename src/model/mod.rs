@@ -24,8 +24,8 @@ pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{CallCount, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage};
 pub use record::{
-    Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, Outcome, Record, Role, Run, Slot, Source,
-    Tool,
+    Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError, Outcome, Record, Role, Run, Slot,
+    Source, Tool,
 };
 pub use reply::{Batch, Facts, Reply};
 pub use size::{Size, parse_size};

@@ -1,19 +1,23 @@
 //! What an operation says about itself: the catalogue's row, and the entries it declares.
 
 use super::Entries;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 /// One operation of the probe's catalogue.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Operation {
     pub id: String,
     /// What one iteration is, in one line.
     pub what: String,
     /// Kernel entries per timed iteration.
+    #[schemars(with = "String")]
     pub enters: Expectation,
     /// Kernel entries per iteration that the untimed preparation makes.
+    #[schemars(with = "String")]
     pub prepares: Expectation,
     pub params: Vec<Parameter>,
     /// The systems that have it: `posix`, `linux`, `linux/x86_64`, ...
@@ -35,7 +39,7 @@ impl Operation {
 }
 
 /// A parameter with its default.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Parameter {
     pub name: String,
     pub default: u64,
@@ -43,7 +47,7 @@ pub struct Parameter {
 }
 
 /// What sampling and reports must know of an operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Traits {
     /// The iteration itself blocks or changes threads: context switches are part of it.
     pub switches: bool,
@@ -160,6 +164,12 @@ impl fmt::Display for Expectation {
             write!(f, "{space}{} x{}", expected.names[0], expected.count)?;
         }
         Ok(())
+    }
+}
+
+impl Serialize for Expectation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -1,11 +1,13 @@
 //! What a traced workload called, how often, and where its time went.
 
 use super::{Class, Host, Source, Tool};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A traced workload: counts of system calls by process name, call and class, with the kernel's own accounting beside
 /// them. `None` means not known: a tracer that only counts, or an imported log.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Profile {
     pub tool: Option<Tool>,
     pub host: Host,
@@ -21,14 +23,16 @@ pub struct Profile {
     pub ending: Option<Ending>,
     pub usage: Usage,
     /// One a process name (as the kernel keeps it: 15 bytes, changed by exec).
+    #[serde(skip)]
     pub groups: Vec<ProcessGroup>,
     /// Elapsed time per call, over all processes, by call.
+    #[serde(skip)]
     pub latencies: BTreeMap<String, Histogram>,
     pub warnings: Vec<String>,
 }
 
 /// Which tracer made the profile, and what it added.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TracerFacts {
     /// `bpf`, `ptrace`, `seccomp`, `perf`, or what was imported: `strace -c`, ...
     pub kind: String,
@@ -55,14 +59,15 @@ impl Profile {
 }
 
 /// How the command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     Exited(i32),
     Signalled(i32),
 }
 
 /// The kernel's accounting of the whole tree.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Usage {
     pub wall_ns: Option<u64>,
     pub user_ns: Option<u64>,
@@ -118,20 +123,23 @@ impl Usage {
 }
 
 /// What the processes of one name did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ProcessGroup {
     pub name: String,
     /// CPU time by mode, as far as the tracer can tell it by name.
     pub user_ns: Option<u64>,
     pub system_ns: Option<u64>,
+    #[serde(skip)]
     pub calls: Vec<CallCount>,
 }
 
 /// One system call of one class: how often, and what it took.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CallCount {
     /// The call's name; one made by another architecture's gate carries that behind it: `getpid(i386)`.
+    #[serde(rename = "name", skip_serializing_if = "String::is_empty")]
     pub call: String,
+    #[serde(flatten)]
     pub class: Class,
     /// Calls that were entered.
     pub calls: u64,
@@ -146,6 +154,7 @@ pub struct CallCount {
     /// Time off the CPU because something else was to run: not the call's cost.
     pub preempted_ns: Option<u64>,
     /// Time between entry and return, only where it is not known how it splits into the three above: imported logs.
+    #[serde(skip)]
     pub elapsed_ns: Option<u64>,
     /// Bytes moved, of calls that return a byte count.
     pub bytes: Option<u64>,

@@ -1,9 +1,12 @@
 //! What a run yields: records, each a case's samples or the reason why there are none.
 
 use super::{Case, Entries, EntriesStatus, Host, Nanos, StudyView};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// All records of one run, with what is needed to understand them.
-#[derive(Clone, Debug, PartialEq)]
+/// All records of one run, with what is needed to understand them. What is serialized is the head of printed documents,
+/// which add a summary; result files have types of their own in `store`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Run {
     pub tool: Tool,
     pub host: Host,
@@ -19,17 +22,20 @@ pub struct Run {
     pub elapsed_s: f64,
     /// Whether the run came to its end; false where it was interrupted.
     pub complete: bool,
+    #[serde(skip)]
     pub records: Vec<Record>,
     /// What concerns the run as a whole.
+    #[serde(skip)]
     pub warnings: Vec<String>,
     /// Where the records come from, if this tool did not measure them; `None` for its own runs.
     pub source: Option<Source>,
     /// The study that named its cases; `None` where the command line did.
+    #[serde(skip)]
     pub study: Option<StudyView>,
 }
 
 /// Where records come from that were measured elsewhere or taken from an article.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Source {
     /// What it is called, e.g. the title of an article with its year.
     pub title: String,
@@ -38,7 +44,7 @@ pub struct Source {
 }
 
 /// What wrote a result file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tool {
     pub name: String,
     pub version: String,
@@ -135,7 +141,7 @@ pub struct ModeSamples {
 }
 
 /// Why a case has no samples.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, JsonSchema)]
 #[error("{message}")]
 pub struct Failure {
     pub kind: FailureKind,
@@ -143,13 +149,29 @@ pub struct Failure {
     pub message: String,
 }
 
+/// How documents write a `Result`: its fields, or `error` with why there are none.
+#[derive(Serialize, JsonSchema)]
+#[serde(remote = "Result")]
+pub enum OrError<T, E> {
+    #[serde(rename = "error")]
+    Err(E),
+    #[serde(untagged)]
+    Ok(T),
+}
+
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { kind, message: message.into() }
     }
+
+    /// The failure of a case that an interrupt kept from being measured.
+    pub fn interrupted() -> Failure {
+        Failure::new(FailureKind::Interrupted, "the run was interrupted")
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// The system does not have it (ENOSYS, EPERM, another architecture).
     Unsupported,

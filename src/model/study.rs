@@ -1,9 +1,11 @@
 //! What a run keeps of its study: enough to show the same again from the result file alone.
 
 use super::Case;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A study as its run remembers it; the cases are the run's records.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StudyView {
     /// The name that it was asked for by, e.g. `locking`.
     pub name: String,
@@ -16,6 +18,7 @@ pub struct StudyView {
     /// How it is shown, e.g. `table`, in this order.
     pub views: Vec<String>,
     /// Further rows, made of two cases each.
+    #[serde(skip)]
     pub derived: Vec<Derived>,
     /// How costs are shown beside nanoseconds.
     pub scales: Vec<Scale>,
@@ -31,7 +34,8 @@ pub struct Derived {
     pub of: [String; 2],
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Combination {
     /// The first minus the second, in nanoseconds.
     Difference,
@@ -40,7 +44,7 @@ pub enum Combination {
 }
 
 /// A cost as the time of so many calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Scale {
     /// How many.
     pub calls: u64,

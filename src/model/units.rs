@@ -1,9 +1,10 @@
 //! Numbers with their unit in the type.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A duration in nanoseconds, fractions allowed: batch time divided by iterations is rarely whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Nanos(pub f64);
 

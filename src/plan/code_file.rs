@@ -1,15 +1,16 @@
-//! Files whose text becomes a program: studies, and snippets given as @FILE. What others may have written is read, shown
-//! and checked like any other text; only the user decides that it runs.
+//! Files whose text becomes a program: studies, and snippets given as @FILE. One that others may have written is read, shown
+//! and checked like any other; only the user can decide to run it.
 
 use crate::kernel::owner;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Such a file.
+/// The contents of such a file.
 pub struct CodeFile {
+    /// All of it.
     pub text: String,
-    /// Why it must not run unless the user says so.
+    /// Why it must not run unless the user trusts it.
     pub untrusted: Option<Untrusted>,
 }
 
@@ -24,10 +25,10 @@ pub struct Untrusted {
 }
 
 impl CodeFile {
-    /// Reads `path`. Owner and mode are those of the file that is read, whatever is renamed meanwhile.
+    /// Reads `path`. Owner and mode are checked on the open file, so renames in between do not matter.
     ///
     /// # Errors
-    /// When it cannot be read as text.
+    /// If it cannot be read as text.
     pub fn read(path: &str) -> io::Result<CodeFile> {
         let mut file = File::open(Path::new(path))?;
         let doubt = owner::doubt(&file.metadata()?);
@@ -37,7 +38,7 @@ impl CodeFile {
     }
 }
 
-/// Whether it may run: where the user trusts all files that are named, or it is the user's own.
+/// Checks that the file may run: it is the user's own, or the user trusts all named files.
 ///
 /// # Errors
 /// Why not.

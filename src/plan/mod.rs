@@ -1,4 +1,4 @@
-//! From what the user names (patterns, parameters, studies) to cases. Pure: the catalogue is handed in.
+//! Turns patterns, parameters and studies into cases. Gets the catalogue as an argument; reads only studies and snippet files.
 
 mod code_file;
 mod parameters;

@@ -1,25 +1,27 @@
-//! Parameters: from `size=1,4K,64K..1Mx4` to the values that one `--param` names. It knows no operation: whether one
-//! has the parameter is for `select` to say. Called by the command line.
+//! Parameters: the values in `size=1,4K,64K..1Mx4`, as given to `--param`. Independent of operations: `select` checks whether
+//! one has the parameter. Called by the command line.
 
 use crate::model::parse_size;
 use anyhow::{Result, anyhow, bail};
 
-/// One `--param`: a name and the values that it takes in turn.
+/// One `--param`: a name and its values.
 ///
 /// Values are a list; each item is a whole number or a range, both with K, M or G for powers of 1024:
 /// - `1..64`: every whole number, at most 64 of them
-/// - `1..64x2`: each the double of the one before
+/// - `1..64x2`: each twice the one before
 /// - `1..100+10`: each 10 more than the one before
 ///
-/// A range holds both its ends: where the last step would pass the end, the end itself is the last value
-/// (`1..100x4` is 1, 4, 16, 64, 100). Values that a range repeats are taken once.
+/// A range includes both ends: if the last step would pass the end, the end itself is the last value (`1..100x4` is 1, 4,
+/// 16, 64, 100). Values of a range that are in the list already are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
+    /// The parameter.
     pub name: String,
+    /// Its values, in the given order.
     pub values: Vec<u64>,
 }
 
-/// More values than this are a mistake: each is a case with a process of its own.
+/// More values are taken for a mistake: each is a case with its own process.
 const MOST_VALUES: usize = 200;
 /// The most values of a range without a step.
 const MOST_WITHOUT_STEP: u64 = 64;
@@ -64,7 +66,7 @@ enum Step {
 }
 
 fn range(item: &str, from: &str, rest: &str) -> Result<Vec<u64>> {
-    // One message, not a chain: the command line shows the outermost of a chain only.
+    // One message, not a chain: the command line shows only the outermost error of a chain.
     let bad = |error: anyhow::Error| anyhow!("range '{item}': {error:#}");
     let (to, step) = split_step(rest).map_err(bad)?;
     let (from, to) = (parse_size(from).map_err(bad)?, parse_size(to).map_err(bad)?);
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_range_is_said() {
+    fn bad_ranges_are_explained() {
         let said = |text: &str| format!("{}", format!("n={text}").parse::<Setting>().unwrap_err());
         assert_eq!(said("4K..1K"), "range '4K..1K' is empty: its end is below its start");
         assert_eq!(said("1..8x1"), "range '1..8x1': step 'x1' never reaches the end: a factor is at least 2");

@@ -1,52 +1,61 @@
-//! Patterns that choose operations: an id, an area, or a glob.
+//! Patterns that select operations: an id, an area, or a glob.
 
 use crate::model::Operation;
 use anyhow::{Context, Result, bail};
-use globset::{Glob, GlobMatcher};
 
-/// `file.lstat`, `file`, `file.*`, `*.getpid`.
+/// `file.lstat`, `file`, `file.*`, `*.getpid`, `file.{stat,lstat}`.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
-    glob: GlobMatcher,
+    glob: String,
 }
 
 impl Pattern {
+    /// Parses `text`.
+    ///
     /// # Errors
-    /// When it is no well-formed glob.
+    /// If it is not a well-formed glob.
     pub fn new(text: &str) -> Result<Pattern> {
-        let glob = Glob::new(text).with_context(|| format!("pattern '{text}'"))?;
-        Ok(Pattern { text: text.to_string(), glob: glob.compile_matcher() })
+        // To fast-glob a leading `!` negates; here it is a character like any other.
+        let glob = if text.starts_with('!') { format!("\\{text}") } else { text.to_string() };
+        fast_glob::validate(&glob).with_context(|| format!("pattern '{text}'"))?;
+        Ok(Pattern { text: text.to_string(), glob: without_slash(&glob) })
     }
 
+    /// Whether it is the operation's id or area, or a glob that matches the id.
     pub fn matches(&self, operation: &Operation) -> bool {
-        operation.area() == self.text || self.glob.is_match(&operation.id)
+        operation.area() == self.text || self.matches_id(&operation.id)
     }
 
-    /// Whether it is `name` itself or a glob that matches it.
+    /// Whether it equals `name` or is a glob that matches it.
     pub fn matches_id(&self, name: &str) -> bool {
-        self.text == name || self.glob.is_match(name)
+        self.text == name || fast_glob::glob_match(&self.glob, without_slash(name))
     }
 
-    /// As it was written.
+    /// As written.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// The operations that the patterns name, in the order of the patterns and within one in the catalogue's; all of them
-/// where there is no pattern.
+/// Names are not paths: `*` also matches a slash, as in a snippet's `open("/etc/passwd")`, which fast-glob stops at.
+fn without_slash(text: &str) -> String {
+    text.replace('/', "\u{1}")
+}
+
+/// The operations that the patterns select, in the order of the patterns, and within one in the catalogue's order; all
+/// operations if there is no pattern.
 ///
 /// # Errors
-/// When a pattern names none: the message offers the nearest names.
+/// If a pattern selects none; the message suggests similar names.
 pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, exactly)
 }
 
-/// The same, where the last part of an id stands for it (`getpid` for `call.getpid`) if no other operation is called so.
+/// As [`matching`], but also accepts the last part of an id (`getpid` for `call.getpid`) if it is unique.
 ///
 /// # Errors
-/// When a pattern names none, or is the last part of several.
+/// If a pattern selects none, or is the last part of several ids.
 pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |catalogue, pattern| {
         let found = exactly(catalogue, pattern)?;
@@ -62,11 +71,11 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
     })
 }
 
-/// The same for those who look for names: what names no operation gives all whose id it is a part of, those that it is
-/// the last part of first.
+/// As [`matching`], but a pattern that selects nothing gives all operations whose id contains it, those whose last part it is
+/// first.
 ///
 /// # Errors
-/// When a pattern is part of no id.
+/// If no id contains a pattern.
 pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |catalogue, pattern| {
         let found = exactly(catalogue, pattern)?;
@@ -86,7 +95,7 @@ fn exactly<'a>(catalogue: &'a [Operation], pattern: &Pattern) -> Result<Vec<&'a 
     Ok(catalogue.iter().filter(|o| pattern.matches(o)).collect())
 }
 
-/// What `find` finds for each pattern, each operation once.
+/// The operations that `find` returns for the patterns, each once.
 fn each<'a>(
     catalogue: &'a [Operation],
     patterns: &[String],
@@ -112,14 +121,14 @@ fn leaf(id: &str) -> &str {
     id.rsplit('.').next().unwrap_or_default()
 }
 
-/// Names that a hint offers.
+/// Most names in a hint.
 const MOST_NAMES: usize = 3;
 
-/// The share of letters that a last part must have in common with what was typed.
+/// Similarity from which a last part counts as a misspelling of what was typed.
 const LIKE: f64 = 0.7;
 
-/// ` (did you mean id.getppid?)`: first ids whose last part was typed, then those that have it within, then those that take
-/// few edits; of two that are equally near the one of the same area, then the shorter one.
+/// ` (did you mean id.getppid?)`: first ids whose last part was typed, then those that contain it, then those a few edits
+/// away; of two equally similar ones, that of the same area first, then the shorter.
 fn hint(catalogue: &[Operation], typed: &str) -> String {
     let typed = typed.to_ascii_lowercase();
     let wanted = leaf(&typed);
@@ -141,7 +150,6 @@ fn hint(catalogue: &[Operation], typed: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Expectation, Traits};
 
     fn catalogue() -> Vec<Operation> {
         let ids = [
@@ -154,18 +162,7 @@ mod tests {
             "signal.kill_self",
         ];
         let all = ids.iter().chain(&["proc.kill_self", "time.gettimeofday"]);
-        let operation = |id: &&str| Operation {
-            id: id.to_string(),
-            what: String::new(),
-            enters: Expectation::default(),
-            prepares: Expectation::default(),
-            params: Vec::new(),
-            systems: "posix".into(),
-            family: None,
-            traits: Traits::default(),
-            limit: None,
-            available: true,
-        };
+        let operation = |id: &&str| Operation { id: id.to_string(), ..Operation::default() };
         all.map(operation).collect()
     }
 
@@ -189,11 +186,21 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_for_a_part_finds_all_that_have_it() {
+    fn a_partial_name_lists_all_ids_that_contain_it() {
         assert_eq!(found(like, "stat").unwrap(), ["file.stat", "file.stat_absent", "file.fstat"]);
         assert_eq!(found(like, "GetP").unwrap(), ["call.getpid", "id.getppid"]);
         assert_eq!(found(like, "id").unwrap(), ["id.getppid", "id.getuid"], "an area is that area alone");
         assert!(found(like, "fork").is_err());
+    }
+
+    #[test]
+    fn globs_have_sets_alternatives_and_errors() {
+        assert_eq!(found(matching, "file.{stat,fstat}").unwrap(), ["file.stat", "file.fstat"]);
+        assert_eq!(found(matching, "id.get[pu]?id").unwrap(), ["id.getppid"]);
+        assert!(found(matching, "!file.*").is_err(), "nothing is negated");
+        let error = format!("{:#}", Pattern::new("file.{stat").unwrap_err());
+        assert!(error.starts_with("pattern 'file.{stat': "), "{error}");
+        assert!(Pattern::new("c:*passwd*").unwrap().matches_id("c:open(\"/etc/passwd\", 0)"));
     }
 
     #[test]

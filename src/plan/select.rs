@@ -1,4 +1,4 @@
-//! Cases from subjects, parameters and environments, and the baselines that every run holds.
+//! Cases from subjects, parameters and environments, plus the baselines of every run.
 
 use super::{Setting, Subject};
 use crate::model::{
@@ -8,21 +8,22 @@ use crate::runner::{Language, NATIVE};
 use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What every run measures beside what was asked, in each environment: the loop itself, an empty call (the table's
-/// yardstick), a reference system call, and user-mode work that no kernel changes.
+/// The operations that every run also measures, in each environment: the loop itself, an empty call (the unit of the table's
+/// ratios), a reference system call, and user-mode work that no kernel affects.
 pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 
-/// What the user chooses beside what is measured.
+/// The user's choices, apart from what to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Choices<'a> {
+    /// Values of parameters.
     pub settings: &'a [Setting],
-    /// Empty for the native one, or for those of the study.
+    /// Environments; empty for the native one, or for those of the study.
     pub environments: &'a [String],
-    /// More cases than this are refused, before there is one.
+    /// More cases are refused, before any is created.
     pub most_cases: u64,
 }
 
-/// Each case has a process of its own, all of them at the same time: more than this is a slip of the pen.
+/// Each case has its own process, all at the same time: more are taken for a mistake.
 pub const MOST_CASES: u64 = 10_000;
 
 impl Default for Choices<'_> {
@@ -32,10 +33,10 @@ impl Default for Choices<'_> {
 }
 
 impl Choices<'_> {
-    /// Whether so many cases may be planned; `counts` are those of each subject.
+    /// Checks that the sum of `counts`, the cases of each subject, is not above the limit.
     ///
     /// # Errors
-    /// How many there would be.
+    /// How many cases there would be.
     pub(super) fn check(&self, counts: impl Iterator<Item = u128>) -> Result<()> {
         let cases = counts.fold(0, u128::saturating_add);
         if cases <= u128::from(self.most_cases) {
@@ -55,11 +56,11 @@ pub(super) fn count(subject: &Subject, settings: &[Setting], environments: &[Str
     values.fold(environments as u128, u128::saturating_mul)
 }
 
-/// One case for each combination of the parameters that a subject has and each environment that applies to it; then the
-/// baselines: those above that are not among them, and the empty loop of every language.
+/// One case for each combination of a subject's parameters and environments; then the baselines that are not among them, and
+/// the empty loop of every language.
 ///
 /// # Errors
-/// When a parameter is known to none of the subjects, or there are more cases than the user wants.
+/// If no subject has a parameter, or there are more cases than the user allows.
 pub fn select(catalogue: &[Operation], subjects: &[Subject], choices: &Choices) -> Result<Vec<Planned>> {
     let Choices { settings, environments, .. } = *choices;
     for setting in settings {
@@ -84,9 +85,14 @@ pub(super) fn has(subject: &Subject, name: &str) -> bool {
     }
 }
 
-fn known_parameters(subjects: &[Subject]) -> String {
+/// The parameters of all operations in `subjects`, by name.
+pub(super) fn parameter_names<'a>(subjects: &'a [Subject]) -> BTreeSet<&'a str> {
     let operations = subjects.iter().filter_map(|s| if let Subject::Operation(o) = s { Some(o) } else { None });
-    let names: BTreeSet<&str> = operations.flat_map(|o| &o.params).map(|p| p.name.as_str()).collect();
+    operations.flat_map(|o| &o.params).map(|p| p.name.as_str()).collect()
+}
+
+fn known_parameters(subjects: &[Subject]) -> String {
+    let names = parameter_names(subjects);
     match names.is_empty() {
         true => "none of the chosen cases has it".to_string(),
         false => format!("the chosen operations have {} only", names.into_iter().collect::<Vec<_>>().join(", ")),
@@ -128,7 +134,7 @@ fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Ro
     }
 }
 
-/// A case in each environment; languages that are not built by the C compiler know one only.
+/// A case in each environment; only languages built by the C compiler have environments.
 pub(super) fn in_environments(planned: &Planned, environments: &[String]) -> Vec<Planned> {
     if environments.is_empty() || !knows_environments(planned.case.language.as_deref()) {
         return vec![planned.clone()];
@@ -136,7 +142,7 @@ pub(super) fn in_environments(planned: &Planned, environments: &[String]) -> Vec
     environments.iter().map(|environment| planned.in_environment(environment)).collect()
 }
 
-/// The C compiler's languages do, operations among them.
+/// Whether environments apply: to operations and to languages built by the C compiler.
 fn knows_environments(language: Option<&str>) -> bool {
     language.and_then(|name| Language::find(name).ok()).is_none_or(|language| language.environments)
 }
@@ -163,7 +169,7 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
     }
 }
 
-/// A baseline that was asked for anyway is not measured twice.
+/// Adds a baseline unless it was asked for anyway.
 fn add(planned: &mut Vec<Planned>, baseline: Planned) {
     if !planned.iter().any(|p| p.case.same_work(&baseline.case)) {
         planned.push(baseline);
@@ -173,22 +179,11 @@ fn add(planned: &mut Vec<Planned>, baseline: Planned) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Parameter, Traits};
+    use crate::model::Parameter;
 
     fn operation(id: &str, params: &[&str]) -> Operation {
         let parameter = |name: &&str| Parameter { name: name.to_string(), default: 1, what: String::new() };
-        Operation {
-            id: id.into(),
-            what: String::new(),
-            enters: Expectation::default(),
-            prepares: Expectation::default(),
-            params: params.iter().map(parameter).collect(),
-            systems: "posix".into(),
-            family: None,
-            traits: Traits::default(),
-            limit: None,
-            available: true,
-        }
+        Operation { id: id.into(), params: params.iter().map(parameter).collect(), ..Operation::default() }
     }
 
     fn catalogue() -> Vec<Operation> {
@@ -241,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_has_the_parameters_that_stand_in_it() {
+    fn a_snippet_has_the_parameters_named_in_it() {
         let all = catalogue();
         let subjects = [Subject::Snippet(Case::snippet("perl", "f({size})"))];
         let planned = select(&all, &subjects, &choices(&["size=1,2".parse().unwrap()])).unwrap();
@@ -257,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_cases_are_refused_before_there_is_one() {
+    fn too_many_cases_are_refused_up_front() {
         let all = catalogue();
         for (parameters, cases) in [(3, "8000000"), (8, "2560000000000000000"), (20, "uncountable")] {
             let (operation, settings) = wide(parameters);

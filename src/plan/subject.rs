@@ -1,4 +1,4 @@
-//! What the words of a command line or a study name: operations by pattern, or snippets.
+//! Subjects of a measurement, as given on the command line or in a study: operations by pattern, or snippets.
 
 use super::code_file::{CodeFile, Untrusted, check};
 use super::named;
@@ -7,27 +7,31 @@ use crate::runner::Language;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 
-/// What is to be measured, before parameters and environments.
+/// Something to measure, before parameters and environments.
 #[derive(Clone, Debug)]
 pub enum Subject<'a> {
+    /// An operation of the catalogue.
     Operation(&'a Operation),
+    /// A snippet as a case without parameters.
     Snippet(Case),
 }
 
 /// `LANG:CODE`, as in `--setup perl:'my $x = 1'`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
+    /// The language's name.
     pub language: String,
+    /// The source text.
     pub text: String,
-    /// Why it must not run unless the user says so.
+    /// Why it must not run unless the user trusts it.
     untrusted: Option<Untrusted>,
 }
 
 impl Code {
-    /// Whether it may run.
+    /// Checks that it may run.
     ///
     /// # Errors
-    /// Why not: others may have written its file, and the user does not trust the named files.
+    /// That others may have written its file, and the user does not trust the named files.
     pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
         check(self.untrusted.as_ref(), trust_files)
     }
@@ -52,19 +56,21 @@ fn body(code: &str) -> Result<CodeFile> {
     }
 }
 
-/// Code that stands before snippets, by language, and which snippets may run.
+/// Code that surrounds snippets, and which snippets may run.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
+    /// Code at file scope, by language.
     pub preludes: BTreeMap<String, String>,
+    /// Untimed set-up, by language.
     pub setups: BTreeMap<String, String>,
-    /// Whether snippets run whoever may have written their files.
+    /// Whether to run snippets from files that others may have written.
     pub trust_files: bool,
 }
 
-/// The subjects that `words` name, in their order; all operations where there is none.
+/// The subjects that `words` name, in their order; all operations without words.
 ///
 /// # Errors
-/// When a word is neither a pattern that matches nor a snippet in a known language, or the snippet must not run.
+/// If a word is neither a pattern that matches nor a snippet in a known language, or the snippet must not run.
 pub fn subjects<'a>(
     catalogue: &'a [Operation],
     words: &[String],

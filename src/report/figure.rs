@@ -1,7 +1,11 @@
 //! A figure without a format: what is drawn, on which axis, and what it says in words. `svg` draws it; the page and
 //! `syscost report --format svg` make it. It knows no pixel and no colour.
 
+pub mod axis;
+pub mod palette;
+
 use crate::stats::TwoModes;
+use axis::LogAxis;
 
 /// A picture with its heading and the sentence that says what is to be seen, for those who do not see it.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +104,30 @@ pub struct Lines {
     pub series: Vec<Line>,
     /// Where one overtakes another, by the parameter's value.
     pub crossovers: Vec<f64>,
+}
+
+impl Lines {
+    /// Where a value of 0 stands, which has no logarithm: at half of the smallest other.
+    pub fn zero(&self) -> f64 {
+        self.values().find(|value| *value > 0.0).map_or(0.5, |smallest| smallest / 2.0)
+    }
+
+    /// The parameter's axis.
+    pub fn axis(&self) -> LogAxis {
+        LogAxis::holding(self.values().map(|value| value.max(self.zero())))
+    }
+
+    /// The different values, ascending.
+    pub fn values(&self) -> impl Iterator<Item = f64> + use<> {
+        let mut values: Vec<f64> = self.points().map(|place| place.value).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values.into_iter()
+    }
+
+    pub fn points(&self) -> impl Iterator<Item = &Place> {
+        self.series.iter().flat_map(|line| &line.points)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

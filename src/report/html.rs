@@ -15,7 +15,7 @@ mod page;
 
 pub use page::{MOST_DETAILED, Page};
 
-use super::markup::Markup;
+use super::format::markup::Markup;
 use std::io::{self, Write};
 
 /// Writes the page.

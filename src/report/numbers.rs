@@ -33,11 +33,14 @@ pub fn thousands(value: f64) -> String {
 
 /// A rate with a unit prefix: `9.88M`, `12.3k`, `950`.
 pub fn rate(per_second: f64) -> String {
-    let units = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
-    match units.iter().find(|(size, _)| per_second >= *size) {
-        Some((size, letter)) => format!("{}{letter}", three_figures(per_second / size)),
-        None => three_figures(per_second),
-    }
+    prefixed(per_second, [(1e9, "G"), (1e6, "M"), (1e3, "k")])
+}
+
+/// With the largest unit that it is not smaller than.
+fn prefixed(value: f64, units: [(f64, &str); 3]) -> String {
+    let found = units.into_iter().find(|(unit, _)| value >= *unit);
+    let (unit, letter) = found.unwrap_or((1.0, ""));
+    format!("{}{letter}", three_figures(value / unit))
 }
 
 /// A number with three figures: `1.02`, `85.4`, `4,321`.
@@ -60,11 +63,7 @@ pub fn significant(value: f64) -> String {
 
 /// A place between values of a parameter, as they are written: `210K`, `1.25M`, `12.3`.
 pub fn size(value: f64) -> String {
-    let units = [(2f64.powi(30), "G"), (2f64.powi(20), "M"), (2f64.powi(10), "K")];
-    match units.iter().find(|(unit, _)| value >= *unit) {
-        Some((unit, letter)) => format!("{}{letter}", three_figures(value / unit)),
-        None => three_figures(value),
-    }
+    prefixed(value, [(2f64.powi(30), "G"), (2f64.powi(20), "M"), (2f64.powi(10), "K")])
 }
 
 /// A percentage: `2.3`, from 10 on `12`.

@@ -13,9 +13,9 @@ mod rows;
 
 pub use distributions::spark;
 
+use super::figure::palette;
 use super::figure::{Chart, Figure};
-use super::markup::Markup;
-use super::palette;
+use super::format::markup::Markup;
 use drawing::{BEYOND, Drawing, NAMED, WIDTH};
 
 /// The rules that both pages and single files have.

@@ -1,7 +1,10 @@
 //! A table without a format: columns, rows of cells, notes below, and the records behind it.
 
-use super::cell::{Cell, Column, Style};
-use super::spec::{self, Records, Spec};
+mod cell;
+pub mod spec;
+
+pub use cell::{Align, Cell, Column, Style};
+pub use spec::{Records, Spec};
 
 /// Columns, rows of as many cells, and lines below; and the records that programs get in their place. All of them are made
 /// from specifications, so that no row can be wider than another.

@@ -1,5 +1,5 @@
-//! What cases other than native operations need before they can start: probes for other environments, and snippets'
-//! programs. Everything is built once a run at most, and kept in the cache.
+//! Builds for cases other than native operations: probes for other environments, and the programs of snippets. Everything
+//! is built at most once per run, and kept in the cache.
 
 use super::cache::Cache;
 use super::child::Voice;
@@ -45,13 +45,13 @@ impl Built {
         }
     }
 
-    /// How what it says on standard error is put to the user.
+    /// How its standard error is reported to the user.
     pub fn voice(self) -> Option<Voice> {
         let Built::Snippet(snippet) = self else { return None };
         Some(Rc::new(move |message| snippet.filled.explain(&snippet.language, message)))
     }
 
-    /// The language's bounds of what a clock reading costs and steps by.
+    /// The language's bounds of the clock's cost and step, in nanoseconds.
     pub fn clock(&self) -> Vec<(&'static str, f64)> {
         let Built::Snippet(snippet) = self else { return Vec::new() };
         let language = &snippet.language;
@@ -76,7 +76,7 @@ impl Snippet {
     }
 }
 
-/// `word` with each hole filled. Paths stay the bytes that they are, and what fills a hole is not searched for others.
+/// `word` with each hole filled. Paths keep their bytes, and filled-in text is not searched for holes.
 fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {
     let first =
         holes.iter().filter_map(|(hole, fill)| Some((word.find(hole)?, hole, fill))).min_by_key(|found| found.0);
@@ -87,7 +87,7 @@ fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {
     whole
 }
 
-/// All builds of a run, failures included.
+/// All builds of a run, including failed ones.
 pub struct Builds {
     cache: Cache,
     probes: BTreeMap<String, Result<PathBuf, Failure>>,
@@ -97,13 +97,13 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// `run` is the run's directory, which serves where no cache can be kept.
+    /// `run` is the run's directory, used if no cache can be kept.
     pub fn new(run: &Path) -> Builds {
         let cache = Cache::open(run);
         Builds { cache, probes: BTreeMap::new(), snippets: BTreeMap::new(), tools: BTreeMap::new() }
     }
 
-    /// What `case` needs, built now where that has not been done.
+    /// The program for `case`, built now if it has not been.
     ///
     /// # Errors
     /// What is missing, or what the compiler says.
@@ -114,7 +114,7 @@ impl Builds {
         }
     }
 
-    /// What was found in the cache and should not have been there.
+    /// Warnings about damaged builds in the cache.
     pub fn warnings(&self) -> Vec<String> {
         self.cache.warnings()
     }
@@ -155,7 +155,7 @@ fn find_tool(language: &str) -> Result<(Language, PathBuf, String), Failure> {
     find().map_err(|e| unsupported(&e))
 }
 
-/// Tries the forms of the body in turn; the message is that of the last, which is the user's own text.
+/// Tries the forms of the body in turn; the error is that of the last, which is the user's own text.
 fn build_snippet(
     cache: &Cache,
     language: &Language,
@@ -168,7 +168,7 @@ fn build_snippet(
         let text = format!("{} is not built in environments: {} is for C", language.title, case.environment);
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
-    let mut last = Err(Failure::new(FailureKind::Start, "no form of the body"));
+    let mut last = Failure::new(FailureKind::Start, "no form of the body");
     for form in forms(language, &case.operation) {
         let filled = fill(language, case, form);
         let snippet = Snippet { language: language.clone(), program: program.into(), directory: "".into(), filled };
@@ -178,30 +178,23 @@ fn build_snippet(
         let built = cache.get(&parts, |directory| build(&snippet, &environment, directory));
         match built {
             Ok(directory) => return Ok(Rc::new(Snippet { directory, ..snippet })),
-            Err(BuildError(failure)) => last = Err(failure),
+            Err(error) => {
+                last = error.downcast().unwrap_or_else(|e| Failure::new(FailureKind::Start, format!("{e:#}")))
+            }
         }
     }
-    last
+    Err(last)
 }
 
-/// A failure on its way through the cache.
-struct BuildError(Failure);
-
-impl From<anyhow::Error> for BuildError {
-    fn from(error: anyhow::Error) -> BuildError {
-        BuildError(Failure::new(FailureKind::Start, format!("{error:#}")))
-    }
-}
-
-fn build(snippet: &Snippet, environment: &Environment, directory: &Path) -> Result<(), BuildError> {
-    let source = directory.join(&snippet.language.source);
-    fs::write(&source, &snippet.filled.text).map_err(anyhow::Error::from)?;
+/// Builds in `directory`. What the compiler reports is a [`Failure`].
+fn build(snippet: &Snippet, environment: &Environment, directory: &Path) -> anyhow::Result<()> {
+    fs::write(directory.join(&snippet.language.source), &snippet.filled.text)?;
     for command in &snippet.language.build {
         let words = snippet.words(command, directory, &environment.flags);
         let output = run(&words, directory)
             .map_err(|e| anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e)))?;
         if !output.status.success() {
-            return Err(BuildError(complaint(snippet, environment, &output)));
+            return Err(complaint(snippet, environment, &output).into());
         }
     }
     Ok(())
@@ -211,7 +204,7 @@ fn run(words: &[OsString], directory: &Path) -> std::io::Result<Output> {
     Command::new(&words[0]).args(&words[1..]).current_dir(directory).stdin(Stdio::null()).output()
 }
 
-/// What the compiler says, in the user's lines; or what to install where it cannot build for the environment at all.
+/// The compiler's message with the user's line numbers; or what to install if it cannot build for the environment at all.
 fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> Failure {
     let said = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
     let said = String::from_utf8_lossy(&said).into_owned();

@@ -1,30 +1,30 @@
-//! The private cache of what was built: one directory a build, keyed by everything that went into it.
+//! The private cache of builds: one directory per build, keyed by everything that went into it.
 //!
-//! What lies there will run as this user, so nobody else may be able to put it there (`place` says where that is), and
-//! it runs only while it is what was built: each build holds the digests of its files.
+//! Its contents run as this user, so nobody else may be able to write there (`place` finds such a directory), and a build
+//! runs only if it is unchanged: each holds the digests of its files.
 
 mod manifest;
 mod place;
 
 use crate::kernel::lock::{self, Locked};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Where builds are kept, or where they are made anew for each run if no place for them is safe.
+/// A directory of builds. If no place for it is safe, each run builds anew.
 pub struct Cache {
     root: PathBuf,
     warnings: RefCell<Vec<String>>,
 }
 
-/// What builds are called until they are whole. Whoever makes one holds a lock on it.
+/// Prefix of builds in progress. The builder holds a lock on the directory.
 const UNFINISHED: &str = ".building-";
 
 impl Cache {
-    /// The user's own cache; else a directory in `run`, which vanishes with the run.
+    /// The user's own cache; else a directory in `run`, which is removed with the run.
     pub fn open(run: &Path) -> Cache {
         let cache = Cache::at(place::find().unwrap_or_else(|| run.join("cache")));
         cache.sweep();
@@ -35,17 +35,12 @@ impl Cache {
         Cache { root, warnings: RefCell::default() }
     }
 
-    /// The directory of the build that `parts` identify: made by `build` in a new directory where it is not there yet, or
-    /// is not as it was built.
-    /// Two runs that build the same at once do not disturb each other: the first to end wins.
+    /// The directory of the build that `parts` identify. If it is missing or damaged, `build` makes it in a new directory.
+    /// Two runs may make the same build at once: the first to finish wins.
     ///
     /// # Errors
-    /// What `build` says, or that the cache cannot be written.
-    pub fn get<E: From<anyhow::Error>>(
-        &self,
-        parts: &[&[u8]],
-        build: impl FnOnce(&Path) -> Result<(), E>,
-    ) -> Result<PathBuf, E> {
+    /// The error of `build`, or that the cache cannot be written.
+    pub fn get(&self, parts: &[&[u8]], build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let target = self.root.join(key(parts));
         if self.has(&target)? {
             return Ok(target);
@@ -54,23 +49,21 @@ impl Cache {
         let (fresh, _lock) = self.begin()?;
         build(fresh.path())?;
         manifest::write(fresh.path())?;
-        // Losing the race leaves the other's directory, which holds the same.
+        // Losing the race leaves the other run's directory, which holds the same.
         let renamed = fs::rename(fresh.path(), &target);
-        match manifest::holds(&target) {
-            true => Ok(target),
-            false => Err(renamed
-                .context(format!("cannot keep {}", target.display()))
-                .err()
-                .map_or_else(|| anyhow::anyhow!("{} was changed", target.display()).into(), Into::into)),
+        if !manifest::holds(&target) {
+            renamed.with_context(|| format!("cannot keep {}", target.display()))?;
+            bail!("{} was changed", target.display());
         }
+        Ok(target)
     }
 
-    /// What was found in the cache and should not have been there.
+    /// Warnings about damaged builds.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.borrow().clone()
     }
 
-    /// Whether the build is there as it was made. What is left of any other is removed.
+    /// Whether the build exists unchanged. A changed one is removed.
     fn has(&self, target: &Path) -> Result<bool> {
         if fs::symlink_metadata(target).is_err() {
             return Ok(false);
@@ -78,14 +71,14 @@ impl Cache {
         if manifest::holds(target) {
             return Ok(true);
         }
-        let text = format!("{} was not as it had been built: it was built anew", target.display());
+        let text = format!("{} was changed after it was built, and rebuilt", target.display());
         self.warnings.borrow_mut().push(text);
         remove(target).with_context(|| format!("cannot remove {}", target.display()))?;
         Ok(false)
     }
 
-    /// A directory to build in, and the lock that says that somebody does. The lock of the whole keeps a sweeper away
-    /// until there is one.
+    /// A directory to build in, and the lock that marks it as in use. Until that is held, the lock of the whole cache keeps
+    /// sweepers out.
     fn begin(&self) -> Result<(TempDir, Option<Locked>)> {
         let _gate = File::open(&self.root).ok().and_then(lock::shared);
         let fresh = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.root).context("cache")?;
@@ -94,7 +87,7 @@ impl Cache {
         Ok((fresh, lock))
     }
 
-    /// Removes what runs that were killed had begun to build.
+    /// Removes the unfinished builds of killed runs.
     fn sweep(&self) {
         let Some(_gate) = File::open(&self.root).ok().and_then(lock::alone) else { return };
         let Ok(entries) = fs::read_dir(&self.root) else { return };
@@ -120,7 +113,7 @@ fn key(parts: &[&[u8]]) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    manifest::hex(&hash.finalize()[..16])
 }
 
 #[cfg(test)]
@@ -134,7 +127,7 @@ mod tests {
     }
 
     fn get(cache: &Cache, key: &str, text: &str) -> Result<PathBuf> {
-        cache.get(&[key.as_bytes()], |path| Ok::<_, anyhow::Error>(fs::write(path.join("x"), text)?))
+        cache.get(&[key.as_bytes()], |path| Ok(fs::write(path.join("x"), text)?))
     }
 
     fn never(cache: &Cache, key: &str) -> Result<PathBuf> {
@@ -156,7 +149,7 @@ mod tests {
         assert_ne!(key(&[b"a", b"b"]), key(&[b"ab"]));
     }
 
-    /// What is done to a build, and how it is called.
+    /// What is done to a build, and its name.
     type Damage = (&'static str, fn(&Path));
 
     #[test]
@@ -177,12 +170,12 @@ mod tests {
             damage(&built);
             assert_eq!(get(&cache, "a", "3").unwrap(), built, "{what}");
             assert_eq!(fs::read_to_string(built.join("x")).unwrap(), "3", "{what}");
-            assert!(cache.warnings()[0].ends_with("was not as it had been built: it was built anew"), "{what}");
+            assert!(cache.warnings()[0].ends_with("was changed after it was built, and rebuilt"), "{what}");
         }
     }
 
     #[test]
-    fn what_dead_runs_began_is_swept_and_what_living_ones_build_is_not() {
+    fn only_builds_of_dead_runs_are_swept() {
         let (_keep, cache) = cache();
         get(&cache, "a", "1").unwrap();
         let (living, lock) = cache.begin().unwrap();

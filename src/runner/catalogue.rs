@@ -8,7 +8,7 @@ use std::process::Command;
 /// The operations of the probe at `path`, in the order of its areas.
 ///
 /// # Errors
-/// When the probe cannot be started or prints what is not a catalogue.
+/// If the probe cannot be started or does not print a catalogue.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     let output = Command::new(path).arg("--list").output();
     let output = output.with_context(|| format!("cannot start the probe {}", path.display()))?;
@@ -18,10 +18,10 @@ pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     parse_catalogue(&String::from_utf8(output.stdout)?)
 }
 
-/// The operations that the probe's `--list` prints, a line each.
+/// The operations that the probe's `--list` prints, one per line.
 ///
 /// # Errors
-/// The first line that is none.
+/// The first line that is not an operation.
 pub fn parse_catalogue(text: &str) -> Result<Vec<Operation>> {
     text.lines().map(parse_line).collect()
 }

@@ -1,24 +1,24 @@
-//! One worker process: lines to its input, lines from its output within a timeout, and its end.
+//! One worker process: writes lines to its input, reads lines from its output within a timeout, and ends it.
 
 use super::RunDirectory;
 use super::directory::RUN_VARIABLE;
+use super::files::create_private;
 use super::interrupt::Interrupt;
 use super::protocol::{add_line, parse_ready, parse_sampled};
 use crate::kernel::limits;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
 use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply};
 use std::cell::RefCell;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How what a worker says on standard error is put to the user.
+/// Turns a worker's standard error into a message for the user.
 pub type Voice = Rc<dyn Fn(&str) -> String>;
 
 /// A running worker. Dropping it ends its whole process group and removes its directory.
@@ -32,13 +32,13 @@ pub struct Child {
     orderly: bool,
 }
 
-/// More than any line of the protocol has, and more batches than any request asks for (probe.c, MOST_BATCHES).
+/// Longer than any line of the protocol, and more batches than any request asks for (probe.c, MOST_BATCHES).
 const MOST_OF_LINE: usize = 64 << 10;
 const MOST_BATCHES: usize = 4096;
-/// Of what it says on standard error, so much is looked at from the beginning and from the end.
+/// Bytes of standard error that are read from its beginning, and from its end.
 const MOST_OF_ERRORS: u64 = 64 << 10;
 
-/// Until when an answer is waited for, and how long that was.
+/// When to stop waiting for an answer, and how long that was.
 #[derive(Clone, Copy)]
 struct Deadline {
     at: Instant,
@@ -52,7 +52,7 @@ impl Deadline {
 }
 
 impl Child {
-    /// Starts `command` in a directory and a process group of its own. Its standard error goes to a file in there.
+    /// Starts `command` in its own directory and process group. Its standard error goes to a file in that directory.
     ///
     /// # Errors
     /// A failure of kind `Start` that names the program.
@@ -64,7 +64,8 @@ impl Child {
     ) -> Result<Child, Failure> {
         let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::new(FailureKind::Start, format!("{what}: {e}"));
         let directory = run.borrow_mut().worker_directory().map_err(|e| cannot("no directory for a worker", &e))?;
-        let errors = error_file(&directory).map_err(|e| cannot("no file for standard error", &e))?;
+        let errors =
+            create_private(&directory.join(STDERR), 0o600).map_err(|e| cannot("no file for standard error", &e))?;
         command.current_dir(&directory).process_group(0).env(RUN_VARIABLE, run.borrow().number());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let name = command.get_program().to_string_lossy().into_owned();
@@ -76,6 +77,7 @@ impl Child {
         Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true })
     }
 
+    /// The process ID, which is also that of its group.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
@@ -83,7 +85,7 @@ impl Child {
     /// Writes one line to the worker's input.
     ///
     /// # Errors
-    /// Why the process ended, where it did.
+    /// Why the process ended, if it did.
     pub fn send(&mut self, line: &str) -> Result<(), Failure> {
         let input = self.process.stdin.as_mut();
         let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
@@ -93,7 +95,7 @@ impl Child {
         }
     }
 
-    /// Tells the worker that nothing more will come.
+    /// Closes the worker's input.
     pub fn end_input(&mut self) {
         drop(self.process.stdin.take());
     }
@@ -101,7 +103,7 @@ impl Child {
     /// Reads the `ready` line and its facts.
     ///
     /// # Errors
-    /// What the probe said instead, that it ended, or that it took longer than `timeout`.
+    /// The probe's error, that it ended, or that it took longer than `timeout`.
     pub fn ready(&mut self, timeout: Duration) -> Result<Facts, Failure> {
         parse_ready(&self.line(Deadline::after(timeout))?)
     }
@@ -109,7 +111,7 @@ impl Child {
     /// Sends the request for k batches of n iterations and reads the reply.
     ///
     /// # Errors
-    /// What the probe said instead, that it ended, or that it took longer than `timeout`.
+    /// The probe's error, that it ended, or that it took longer than `timeout`.
     pub fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         self.reply(timeout)
@@ -124,13 +126,13 @@ impl Child {
         let mut reply = Reply::default();
         while !add_line(&mut reply, &self.line(deadline)?)? {
             if reply.batches.len() > MOST_BATCHES {
-                return Err(self.babbles(&format!("lines of more than {MOST_BATCHES} batches")));
+                return Err(self.flood(&format!("lines of more than {MOST_BATCHES} batches")));
             }
         }
         Ok(reply)
     }
 
-    /// Lets the worker look where a timer interrupts the operation, for about `time` (whole milliseconds) of CPU time.
+    /// Lets a timer sample the mode of the operation for about `time` of CPU time, in whole milliseconds.
     ///
     /// # Errors
     /// As `request`.
@@ -146,7 +148,7 @@ impl Child {
                 return Ok(String::from_utf8_lossy(&line[..end]).into_owned());
             }
             if self.unread.len() > MOST_OF_LINE {
-                return Err(self.babbles(&format!("{} bytes without a line end", self.unread.len())));
+                return Err(self.flood(&format!("{} bytes without a line end", self.unread.len())));
             }
             self.wait_for_output(deadline)?;
             self.read_output()?;
@@ -154,25 +156,25 @@ impl Child {
     }
 
     /// The failure of a process that floods its output.
-    fn babbles(&mut self, what: &str) -> Failure {
+    fn flood(&mut self, what: &str) -> Failure {
         self.orderly = false;
-        let text = format!("the worker printed {what}, which the protocol does not know: ended");
+        let text = format!("the worker printed {what}, which is not part of the protocol: stopped");
         Failure::new(FailureKind::Crashed, text)
     }
 
-    /// Returns when there is output or it has ended.
+    /// Returns when there is output or the output has ended.
     fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), Failure> {
         let Some(output) = &self.process.stdout else { return Err(self.ended()) };
         loop {
             if self.interrupt.is_set() {
                 self.orderly = false;
-                return Err(Failure::new(FailureKind::Interrupted, "the run was interrupted"));
+                return Err(Failure::interrupted());
             }
             let left = deadline.at.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 self.orderly = false;
                 let waited = deadline.timeout.as_secs_f64();
-                let text = format!("no answer within {waited:.0} s: ended (a larger --timeout gives it more)");
+                let text = format!("no answer within {waited:.0} s: stopped (--timeout allows more)");
                 return Err(Failure::new(FailureKind::Timeout, text));
             }
             if wait_readable(output, left.min(Duration::from_millis(100))) {
@@ -212,7 +214,7 @@ impl Child {
         Failure::new(FailureKind::Crashed, format!("{who} without an answer{how}{said}"))
     }
 
-    /// The pipe that replies come through, as /proc names it.
+    /// The name in /proc of the pipe for replies.
     pub fn reply_pipe(&self) -> Option<PathBuf> {
         let fd = self.process.stdout.as_ref()?.as_raw_fd();
         fs::read_link(format!("/proc/self/fd/{fd}")).ok()
@@ -221,14 +223,7 @@ impl Child {
 
 const STDERR: &str = "stderr";
 
-/// A file that is nobody else's, whatever the umask is.
-fn error_file(directory: &Path) -> std::io::Result<File> {
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(STDERR))?;
-    file.set_permissions(Permissions::from_mode(0o600))?;
-    Ok(file)
-}
-
-/// The beginning and the end of what may be very long.
+/// The beginning and the end of a file that may be very long.
 fn read_errors(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -249,8 +244,8 @@ fn describe(status: ExitStatus) -> String {
 }
 
 impl Drop for Child {
-    /// Input ends, so an orderly worker tears down and exits by itself. Whatever of its group is left is killed. It is
-    /// reaped last: until then, the group's number cannot become another's.
+    /// Closes the input, so that an orderly worker tears down and exits by itself. The rest of its group is killed. The
+    /// process is reaped last: until then, the group's ID cannot be reused.
     fn drop(&mut self) {
         self.end_input();
         if self.orderly {
@@ -264,7 +259,7 @@ impl Drop for Child {
 }
 
 impl Child {
-    /// Output ends when the worker does, which waits without polling for its exit.
+    /// Waits for the end of output, which comes with the exit and needs no polling.
     fn exits_within(&mut self, timeout: Duration) {
         let deadline = Instant::now() + timeout;
         let Some(mut output) = self.process.stdout.take() else { return };
@@ -302,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_ended_and_said() {
+    fn a_flood_is_stopped_and_reported() {
         let endless = reply_of("yes | tr -d '\\n'", Duration::from_secs(60));
         assert_eq!(endless.kind, FailureKind::Crashed);
         assert!(endless.message.starts_with("the worker printed "), "{}", endless.message);
@@ -320,7 +315,7 @@ mod tests {
 
     #[test]
     fn long_errors_are_read_from_both_ends() {
-        let failure = reply_of("echo first >&2; yes | head -c 10000000 >&2; echo last >&2; exit 7", PATIENT);
+        let failure = reply_of("echo first >&2; yes | head -c 10000000 >&2; echo last >&2; exit 7", TIMEOUT);
         assert_eq!(failure.message, "the probe ended without an answer (exit status 7): last");
         let text = "first\n".to_string() + &"x".repeat(MOST_OF_ERRORS as usize * 3) + "last";
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -332,13 +327,13 @@ mod tests {
         assert_eq!(read_errors(file.path()).unwrap(), "all of it");
     }
 
-    const PATIENT: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
 
     #[test]
     fn a_leader_is_reaped_only_after_its_group_was_killed() {
         let mut child = shell("sleep 600 >/dev/null & echo $!; exit 3");
-        let sleeper: u32 = child.line(Deadline::after(PATIENT)).unwrap().parse().unwrap();
-        let failure = child.reply(PATIENT).unwrap_err();
+        let sleeper: u32 = child.line(Deadline::after(TIMEOUT)).unwrap().parse().unwrap();
+        let failure = child.reply(TIMEOUT).unwrap_err();
         assert_eq!(failure.message, "the probe ended without an answer (exit status 3)");
         assert_eq!(state(child.pid()), Some('Z'), "its number could be another's");
         let pid = child.pid();
@@ -348,17 +343,17 @@ mod tests {
     }
 
     #[test]
-    fn an_orderly_worker_leaves_nobody_of_its_group() {
+    fn an_orderly_worker_leaves_no_process_of_its_group() {
         let mut child = shell("sleep 600 >/dev/null & echo $!; read line");
-        let sleeper: u32 = child.line(Deadline::after(PATIENT)).unwrap().parse().unwrap();
+        let sleeper: u32 = child.line(Deadline::after(TIMEOUT)).unwrap().parse().unwrap();
         drop(child);
         expect_ended(sleeper);
     }
 
-    /// Whoever reaps orphans may take a moment.
+    /// Reaping an orphan may take a moment.
     fn expect_ended(pid: u32) {
         let ended = || state(pid).is_none_or(|state| state == 'Z');
-        let deadline = Instant::now() + PATIENT;
+        let deadline = Instant::now() + TIMEOUT;
         while !ended() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }

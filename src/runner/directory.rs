@@ -1,7 +1,7 @@
-//! The run's directory: the probe, its companions and a private directory for each worker. The janitor makes and removes
-//! it; here it is held, so that no other run takes it for a dead one's, and filled.
+//! The run's directory: the probe, its companions and a private directory for each worker. The janitor creates and removes
+//! it; this module locks it, so that no other run takes it for abandoned, and fills it.
 //!
-//! It is used by its path, and programs are executed from it: so nobody else may be able to exchange a name on the way.
+//! It is used by path, and programs are executed from it, so nobody else may be able to replace a part of the path.
 
 use super::files::{FILES, write_program};
 use super::janitor::Janitor;
@@ -14,25 +14,25 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// In the environment of workers: the run's number, which names the kernel objects that they make (probe/objects.h).
+/// Environment variable of workers: the run's number, which names the kernel objects that they create (probe/objects.h).
 pub const RUN_VARIABLE: &str = "SYSCOST_RUN";
 
-/// A directory below the temporary directory that vanishes with everything that runs in it.
+/// A directory below the temporary directory. Dropping it ends everything that runs in it, and removes it.
 pub struct RunDirectory {
     path: PathBuf,
     /// The run's number.
     number: String,
     janitor: Janitor,
-    /// Locked as long as it is open.
+    /// Locked while open.
     lock: Option<File>,
     workers: u32,
 }
 
 impl RunDirectory {
-    /// Has the janitor remove what dead runs left and make the directory, and puts the probe into it.
+    /// Has the janitor remove what dead runs left and create the directory, then puts the probe into it.
     ///
     /// # Errors
-    /// When no candidate is a directory that is safe, has room, and lets programs be executed; it names all of them.
+    /// If no candidate is a directory that is safe, has room, and permits executing programs; it names all of them.
     pub fn create() -> Result<RunDirectory> {
         let mut reasons = Vec::new();
         for (name, parent) in candidates() {
@@ -64,11 +64,12 @@ impl RunDirectory {
         Ok(())
     }
 
+    /// Its path, absolute and without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The run's number, as it stands in workers' environment.
+    /// The run's number, as in the workers' environment.
     pub fn number(&self) -> &str {
         &self.number
     }
@@ -81,7 +82,7 @@ impl RunDirectory {
     /// A new empty directory for one worker.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn worker_directory(&mut self) -> Result<PathBuf> {
         self.workers += 1;
         let path = self.path.join(format!("worker-{}", self.workers));
@@ -89,10 +90,10 @@ impl RunDirectory {
         Ok(path)
     }
 
-    /// The directory of fixtures, beside those of the workers; made where it is not there yet.
+    /// The directory of fixtures, beside those of the workers; created if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn fixture_directory(&self) -> Result<PathBuf> {
         let path = self.path.join(super::fixtures::DIRECTORY);
         if !path.is_dir() {
@@ -106,14 +107,14 @@ impl RunDirectory {
         self.janitor.tell(&format!("+{group}\n"));
     }
 
-    /// Tells the janitor that a process group has ended, before its number can be used again.
+    /// Tells the janitor that a process group has ended, before its ID can be reused.
     pub fn group_ended(&mut self, group: u32) {
         self.janitor.tell(&format!("-{group}\n"));
     }
 }
 
 impl Drop for RunDirectory {
-    /// Where our janitor was killed or did not succeed, the next one finds a dead run's directory.
+    /// If our janitor was killed or failed, another one cleans up after this run as after a dead one.
     fn drop(&mut self) {
         let cleaned = self.janitor.finish();
         drop(self.lock.take());
@@ -123,8 +124,8 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Where the directory may be, with what says so. Where the user has chosen, there is no second choice: figures of files
-/// are those of a file system.
+/// Possible parent directories, each with where it comes from. TMPDIR has no alternative: times of file operations depend on
+/// the file system that the user chose.
 fn candidates() -> Vec<(&'static str, PathBuf)> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(|value| (name, PathBuf::from(value)));
     match variable("TMPDIR") {
@@ -133,16 +134,16 @@ fn candidates() -> Vec<(&'static str, PathBuf)> {
     }
 }
 
-/// Whoever may rename entries of a directory on the way to ours could have us execute a program of theirs.
+/// Whoever can rename entries in a parent directory could make us execute their program.
 fn check_names_are_safe(directory: &Path) -> Result<()> {
     let about = directory.metadata().with_context(|| format!("cannot look at {}", directory.display()))?;
     match exchange(&about) {
         None => Ok(()),
-        Some(who) => bail!("{who} could exchange what is in {}", directory.display()),
+        Some(who) => bail!("{who} could replace files in {}", directory.display()),
     }
 }
 
-/// Who else may rename others' entries of a directory. Its group is trusted by whoever gave it the right to write.
+/// Who else can rename entries in a directory. Its group is trusted: its owner gave it the right to write.
 fn exchange(about: &Metadata) -> Option<String> {
     const STICKY: u32 = 0o1000;
     const ALL_WRITE: u32 = 0o002;
@@ -155,8 +156,8 @@ fn exchange(about: &Metadata) -> Option<String> {
     (!trusted).then(|| format!("its owner, user {owner},"))
 }
 
-/// Locks the directory that the janitor has made for as long as the file is open and this process lives: children do not
-/// inherit the lock. File systems without locks are no error: then no run is ever taken for a dead one's there.
+/// Locks the directory while the file is open and this process lives; children do not inherit the lock. A file system
+/// without locks is not an error: there, no run is ever taken for dead.
 fn hold(directory: &Path) -> Result<Option<File>> {
     let about = directory.symlink_metadata()?;
     let private = about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o077 == 0;
@@ -173,7 +174,7 @@ fn hold(directory: &Path) -> Result<Option<File>> {
     Ok(Some(lock))
 }
 
-/// Makes a directory that is nobody else's, whatever the umask is.
+/// Creates a directory for this user alone, whatever the umask.
 fn make_private(path: &Path) -> Result<()> {
     let make = || {
         DirBuilder::new().mode(0o700).create(path)?;

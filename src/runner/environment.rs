@@ -23,15 +23,17 @@ pub const NATIVE: &str = "native";
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
+    /// The name of its file.
     #[serde(skip)]
     pub name: String,
+    /// Its name in tables.
     pub title: String,
     /// The C compiler's flags.
     pub flags: Vec<String>,
     /// Whether programs are linked statically.
     #[serde(default, rename = "static")]
     pub is_static: bool,
-    /// What to install where the compiler cannot build with these flags.
+    /// What to install if the compiler cannot build with these flags.
     #[serde(default)]
     pub package: Option<String>,
 }
@@ -40,10 +42,10 @@ impl Environment {
     /// The environment called `name`.
     ///
     /// # Errors
-    /// When there is none; the message lists those that there are.
+    /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Environment> {
         let Some(file) = ENVIRONMENTS.get_file(format!("{name}.toml")) else {
-            bail!("there is no environment '{name}'; there are {}", Environment::names().join(", "));
+            bail!("there is no environment '{name}'; available: {}", Environment::names().join(", "));
         };
         let text = file.contents_utf8().context("not text")?;
         let environment: Environment = toml::from_str(text).with_context(|| format!("environments/{name}.toml"))?;
@@ -58,7 +60,7 @@ impl Environment {
         names
     }
 
-    /// The path of the probe built for it; built now where the cache does not have it.
+    /// The path of its probe, built now if the cache does not have it.
     ///
     /// # Errors
     /// What is missing and what to install, or what the compiler says.
@@ -84,7 +86,7 @@ impl Environment {
         let c_files: Vec<String> = c_files.filter(|p| p.ends_with(".c") && !p.starts_with("extra/")).collect();
         for program in programs(".", &c_files, ".", self.is_static) {
             let mut command = Command::new(compiler);
-            // A static probe still starts a dynamic program.
+            // A static probe still starts a dynamically linked program.
             let own = if self.is_static && program.name == "tiny-dynamic" { &[][..] } else { &self.flags };
             command.args(own).args(&program.arguments).args(["-o", program.name]).current_dir(directory);
             self.check(&mut command, program.optional)?;
@@ -102,7 +104,7 @@ impl Environment {
         bail!("{}", self.cannot_build(line));
     }
 
-    /// How to say that the compiler does not build for it.
+    /// The message that the compiler, which reported `said`, cannot build for it.
     pub fn cannot_build(&self, said: &str) -> String {
         let install = self.package.as_ref().map(|p| format!("; install {p}")).unwrap_or_default();
         format!("environment {}: the C compiler cannot build for it ({}){install}", self.name, said.trim())
@@ -137,7 +139,7 @@ mod tests {
             assert_eq!(Environment::find(&name).unwrap().name, name);
         }
         let error = Environment::find("toaster").unwrap_err().to_string();
-        assert_eq!(error, "there is no environment 'toaster'; there are m32, native, static");
+        assert_eq!(error, "there is no environment 'toaster'; available: m32, native, static");
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! The programs that the build made, embedded so that one file is the whole tool.
+//! The programs made by the build, embedded so that the tool is a single file.
 
 use anyhow::{Context, Result};
-use std::fs::{OpenOptions, Permissions};
-use std::io::Write;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// The compiler that built the probe, in its own words.
+/// The compiler that built the probe, as it names itself.
 pub const COMPILER: &str = env!("SYSCOST_COMPILER");
 
-/// Name and contents of what a run's directory needs. An empty one could not be built on the machine that built syscost.
+/// Name and contents of the files in a run's directory. An empty one could not be built when syscost was.
 pub const FILES: &[(&str, &[u8])] = &[
     ("probe", include_bytes!(concat!(env!("OUT_DIR"), "/probe"))),
     ("libsyscost_cross.so", include_bytes!(concat!(env!("OUT_DIR"), "/libsyscost_cross.so"))),
@@ -17,18 +17,24 @@ pub const FILES: &[(&str, &[u8])] = &[
     ("tiny-dynamic", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-dynamic"))),
 ];
 
-/// The program that makes and removes a run's directory.
+/// The program that creates and removes a run's directory.
 pub const JANITOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/janitor"));
 
-/// Writes a new file that can be executed, by nobody else and whatever the umask is.
+/// Creates a file with exactly this `mode`, whatever the umask.
 ///
 /// # Errors
-/// When there is one already or it cannot be written; the message names it.
+/// If it exists or cannot be created.
+pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    file.set_permissions(Permissions::from_mode(mode))?;
+    Ok(file)
+}
+
+/// Writes a new file that only this user can execute.
+///
+/// # Errors
+/// If it exists or cannot be written; the message names it.
 pub fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
-    let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o700).open(path)?;
-        file.set_permissions(Permissions::from_mode(0o700))?;
-        file.write_all(contents)
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    let written = create_private(path, 0o700).and_then(|mut file| file.write_all(contents));
+    written.with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Files and directories that a study's snippets work on, in a directory of the run's own: it vanishes with the run.
+//! Files and directories that a study's snippets work on, in the run's directory and removed with it.
 
 use super::interrupt::Interrupt;
 use crate::kernel::host::Room;
@@ -8,25 +8,39 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-/// What snippets write for the fixtures' directory.
+/// Stands for the fixtures' directory in snippets.
 const HOLE: &str = "{fixtures}";
 
 /// Its name in the run's directory.
 pub const DIRECTORY: &str = "fixtures";
 
-/// Something to work on; names are relative to the fixtures' directory.
+/// A file or directory to work on. Names are relative to the fixtures' directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fixture {
-    /// A file of `size` bytes: lines of `x` that have `line_length` bytes with their newline. The last may be shorter.
-    File { name: String, size: u64, line_length: u64 },
-    /// A directory with `entries` empty files, `depth` directories deep: 1 means in the directory itself.
-    Directory { name: String, entries: u64, depth: u64 },
+    /// A file made of lines of `x`.
+    File {
+        /// Its path.
+        name: String,
+        /// In bytes.
+        size: u64,
+        /// Bytes per line, including the newline. The last line may be shorter.
+        line_length: u64,
+    },
+    /// A directory with empty files.
+    Directory {
+        /// Its path.
+        name: String,
+        /// How many files.
+        entries: u64,
+        /// How many directories deep the files are: 1 means in the directory itself.
+        depth: u64,
+    },
 }
 
-/// Bytes that are written, and files that are made, between two looks whether to stop.
+/// Bytes written, and files created, between two checks for an interrupt.
 const BLOCK: usize = 1 << 20;
 const FILES: u64 = 1 << 10;
-/// A path has 4,096 bytes at the most (PATH_MAX), and a directory in between takes two of them.
+/// A path has at most 4,096 bytes (PATH_MAX), and each directory in it takes two.
 const DEEPEST: u64 = 1000;
 
 /// Whether the case's code names the fixtures' directory.
@@ -34,16 +48,16 @@ pub fn names_fixtures(case: &Case) -> bool {
     [&case.operation, &case.setup, &case.prelude].iter().any(|text| text.contains(HOLE))
 }
 
-/// `text` with the directory's path. It is relative, so that the same study makes the same program every time, which the
-/// cache then has: workers are started in directories beside the fixtures'.
+/// `text` with the directory's path, which is relative (workers start in directories beside it), so that a study's program
+/// is the same in every run and is found in the cache.
 pub fn fill(text: &str) -> String {
     text.replace(HOLE, &format!("../{DIRECTORY}"))
 }
 
-/// Whether `room` is enough for all of them; asked before the first is made.
+/// Checks, before the first is created, that `room` is enough for all of them.
 ///
 /// # Errors
-/// What is missing, with the figures.
+/// How much they need and how much is free.
 pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
     let sum = |part: fn(&Fixture) -> u64| fixtures.iter().map(part).fold(0, u64::saturating_add);
     let (bytes, files) = (sum(Fixture::bytes), sum(Fixture::files));
@@ -61,10 +75,10 @@ pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result
 }
 
 impl Fixture {
-    /// Makes it below `directory`, or as much of it as there is time for before an interrupt.
+    /// Creates it below `directory`; an interrupt leaves it unfinished.
     ///
     /// # Errors
-    /// When it cannot be written; the message names it.
+    /// If it cannot be written; the message names it.
     pub fn make(&self, directory: &Path, interrupt: &Interrupt) -> Result<()> {
         match self {
             Fixture::File { name, size, line_length } => {
@@ -83,7 +97,7 @@ impl Fixture {
         }
     }
 
-    /// Bytes of data. What a directory needs for its names is left out.
+    /// Bytes of data, without those that a directory needs for its names.
     fn bytes(&self) -> u64 {
         match self {
             Fixture::File { size, .. } => *size,
@@ -168,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_the_figures() {
+    fn what_does_not_fit_is_refused_with_the_sizes() {
         let file = |size| Fixture::File { name: format!("f{size}"), size, line_length: 64 };
         let directory = |entries| Fixture::Directory { name: "d".into(), entries, depth: 2 };
         let room = Room { bytes: 3 << 20, files: Some(10) };

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by ^C and SIGTERM; everything that waits looks at it.
+/// Set by ^C, SIGTERM and SIGHUP, and checked by everything that waits.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(pub Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Whether the run is to end.
+    /// Whether the run should end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
-//! Starts the janitor and talks to it: the process that makes the run's directory and removes it with all that the run
-//! leaves, whatever ends the run. It is a program of its own, `probe/extra/janitor.c`, because it must outlive this one.
+//! Starts the janitor and talks to it: the process that creates the run's directory and removes it with everything that the
+//! run leaves, however the run ends. It is a separate program, `probe/extra/janitor.c`, because it must outlive this one.
 //!
-//! Rejected: removing from a signal handler (`kill -9` has none); starting it from the run's directory (a kill before
-//! that would leave the directory).
+//! Rejected: clean-up in a signal handler (SIGKILL runs none); starting the janitor from the run's directory (a kill before
+//! that would leave the directory behind).
 
 use super::files::JANITOR;
 use anyhow::{Context, Result, bail};
@@ -22,10 +22,10 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Starts it: it removes what dead runs left below `parent` and makes a directory there, whose name is returned.
+    /// Starts it. It removes what dead runs left below `parent` and creates a directory there, whose name is returned.
     ///
     /// # Errors
-    /// What it could not do there, or why it does not run.
+    /// What it could not do, or why it could not be started.
     pub fn start(parent: &Path) -> Result<(Janitor, String)> {
         let mut process = from_memory(parent).or_else(|_| from_file(parent)).context("cannot start the janitor")?;
         let mut line = String::new();
@@ -41,28 +41,28 @@ impl Janitor {
         bail!("{}", line.strip_prefix("error ").unwrap_or("the janitor ended without an answer"))
     }
 
-    /// One that is gone cannot be told: then the run ends without it.
+    /// Sends it a line. A janitor that has been killed is ignored: the next run cleans up.
     pub fn tell(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             let _ = input.write_all(line.as_bytes());
         }
     }
 
-    /// Has it end what is left of the run, and waits for that; returns whether all is gone.
+    /// Has it clean up and waits for that; returns whether everything is gone.
     pub fn finish(&mut self) -> bool {
         drop(self.input.take());
         self.process.wait().is_ok_and(|status| status.success())
     }
 }
 
-/// From memory, so that nothing is left should this process be killed meanwhile.
+/// From memory, so that nothing is left behind if this process is killed meanwhile.
 fn from_memory(parent: &Path) -> Result<Child> {
     let mut program = File::from(memfd_create(c"syscost-janitor", MFdFlags::MFD_CLOEXEC)?);
     program.write_all(JANITOR)?;
     spawn(Path::new(&format!("/proc/self/fd/{}", program.as_raw_fd())), parent)
 }
 
-/// Where programs cannot be executed from memory: from a file, which is removed at once.
+/// From a file, removed at once, for systems that cannot execute programs from memory.
 fn from_file(parent: &Path) -> Result<Child> {
     let private = Permissions::from_mode(0o700);
     let mut file =

@@ -1,4 +1,4 @@
-//! Languages: what `languages/<name>/language.toml` says. languages/README.md is the contract.
+//! Languages of snippets, from `languages/<name>/language.toml`. languages/README.md is the contract.
 
 use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
@@ -8,20 +8,20 @@ use std::process::Command;
 
 static LANGUAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/languages");
 
-/// One language, as its `language.toml` has it.
+/// One language, as in its `language.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Language {
-    /// What stands before the colon in `perl:time()`.
+    /// What comes before the colon in `perl:time()`.
     pub name: String,
-    /// What tables call it.
+    /// Its name in tables.
     pub title: String,
-    /// Endings of files with snippets.
+    /// File extensions of snippets.
     #[serde(default)]
     pub extensions: Vec<String>,
     /// Compilers or interpreters; the first found on PATH is used.
     pub programs: Vec<String>,
-    /// How the package is usually called.
+    /// The usual name of the package.
     pub package: String,
     /// Arguments that make the program print its version.
     pub version: Vec<String>,
@@ -29,25 +29,30 @@ pub struct Language {
     pub template: String,
     /// The file name of the filled-in loop.
     pub source: String,
+    /// Commands that build the program; empty for an interpreter.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
+    /// The command that runs it.
     pub run: Vec<String>,
     /// Whether environments (compiler flags) apply.
     #[serde(default)]
     pub environments: bool,
-    /// How a body that is one expression is written, so that its value is kept alive.
+    /// Wraps a body that is one expression, so that its value is kept alive.
     #[serde(default)]
     pub expression: Option<String>,
-    /// How any other body is written.
+    /// Wraps any other body.
     pub statement: String,
-    /// Finds the line in the language's messages.
+    /// The regular expression that finds the line in the language's messages.
     pub error: String,
-    /// Whether that line already counts in the user's own text.
+    /// Whether that line number already refers to the user's own text.
     #[serde(default)]
     pub error_is_user_line: bool,
+    /// Whether the loop warms up a JIT compiler before it is ready.
     #[serde(default)]
     pub warm_up: bool,
+    /// Upper bound of the cost of a clock reading, in nanoseconds.
     pub clock_cost_ns: f64,
+    /// Upper bound of the clock's step, in nanoseconds.
     pub clock_step_ns: f64,
     /// The loop itself.
     #[serde(skip)]
@@ -58,7 +63,7 @@ impl Language {
     /// All languages, by name.
     ///
     /// # Errors
-    /// When a `language.toml` is not as the contract says.
+    /// If a `language.toml` violates the contract.
     pub fn all() -> Result<Vec<Language>> {
         let mut all = LANGUAGES.dirs().map(Language::read).collect::<Result<Vec<_>>>()?;
         all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -68,13 +73,13 @@ impl Language {
     /// The language called `name`.
     ///
     /// # Errors
-    /// When there is none; the message lists those that there are.
+    /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
         match all.iter().find(|l| l.name == name) {
             Some(language) => Ok(language.clone()),
-            None => bail!("there is no language '{name}'; there are {}", names.join(", ")),
+            None => bail!("there is no language '{name}'; available: {}", names.join(", ")),
         }
     }
 
@@ -91,10 +96,10 @@ impl Language {
         Ok(language)
     }
 
-    /// The program that compiles or interprets it, by its path.
+    /// The path of its compiler or interpreter.
     ///
     /// # Errors
-    /// What is missing and how the package is usually called.
+    /// What is missing, and the usual name of the package.
     pub fn program(&self) -> Result<PathBuf> {
         let found = self.programs.iter().find_map(|program| on_path(program));
         found.with_context(|| {
@@ -117,13 +122,12 @@ impl Language {
     }
 }
 
-/// The path of an executable that PATH leads to; a name with a slash is one itself. Directories of PATH that are relative
-/// do not count: builds are made and workers started elsewhere, where they would lead to something else.
+/// The path of an executable found by PATH; a name with a slash is a path itself. Relative directories in PATH are ignored,
+/// since builds and workers run in other directories.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     let absolute = std::env::split_paths(&paths).filter(|directory| directory.is_absolute());
-    let candidates = absolute.map(|directory| directory.join(program));
-    candidates.into_iter().find(|path| crate::kernel::process::is_executable(path))
+    absolute.map(|directory| directory.join(program)).find(|path| crate::kernel::process::is_executable(path))
 }
 
 #[cfg(test)]
@@ -145,6 +149,6 @@ mod tests {
 
     #[test]
     fn an_unknown_language_is_told_which_there_are() {
-        assert!(Language::find("cobol").unwrap_err().to_string().contains("there is no language 'cobol'; there are "));
+        assert!(Language::find("cobol").unwrap_err().to_string().contains("there is no language 'cobol'; available: "));
     }
 }

@@ -1,7 +1,7 @@
-//! Worker processes: what is needed to build and start one, to speak its protocol, and to leave nothing behind.
+//! Worker processes: building and starting them, their protocol, and cleaning up after them.
 //!
-//! Sampling policy is the engine's; this module only carries requests. Called by the engine (through its `Launcher` and
-//! `Worker` traits) and by the proof.
+//! The engine decides what is sampled; this module only carries requests. Called by `session` (which implements the engine's
+//! `Launcher` and `Worker` with it), `proof`, `split` and `explain`.
 
 mod builds;
 mod cache;

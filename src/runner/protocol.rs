@@ -1,18 +1,18 @@
-//! The probe's text protocol: what its lines mean. Pure; `child` moves the bytes.
+//! The probe's text protocol: parses its lines. Pure; `child` moves the bytes.
 
 use crate::model::{Batch, Facts, Failure, FailureKind, ModeSamples, Reply};
 
 /// Reads `ready name=value ...`.
 ///
 /// # Errors
-/// The failure that an `error` line states, or that the line is neither.
+/// The failure in an `error` line, or that the line is not part of the protocol.
 pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
     let words = line.strip_prefix("ready").ok_or_else(|| failure_in(line))?;
     let pairs = words.split_whitespace().filter_map(|word| word.split_once('='));
     Ok(pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 
-/// Reads the lines of a reply as they come; true when the last one has.
+/// Adds a line to a reply; true if it was the last.
 ///
 /// # Errors
 /// As `parse_ready`.
@@ -40,12 +40,12 @@ pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     Ok(ModeSamples { user, system })
 }
 
-/// `error ENOSYS futex: Function not implemented` as a failure; any other line as a breach of the protocol.
+/// The failure of `error ENOSYS futex: Function not implemented`; any other line violates the protocol.
 fn failure_in(line: &str) -> Failure {
     let Some(text) = line.strip_prefix("error ") else {
         return Failure::new(
             FailureKind::Crashed,
-            format!("the probe said '{line}', which the protocol does not know"),
+            format!("the probe answered '{line}', which is not part of the protocol"),
         );
     };
     let (errno, call) = text.split_once(' ').unwrap_or(("-", text));

@@ -1,4 +1,4 @@
-//! A snippet's text into the language's loop, and messages about it back to the user's own lines. Pure.
+//! Inserts a snippet into its language's loop, and maps error messages back to the user's lines. Pure.
 
 use super::language::Language;
 use crate::model::Case;
@@ -7,19 +7,20 @@ use regex_lite::Regex;
 /// A program made of a loop and a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filled {
+    /// The source text.
     pub text: String,
-    /// Where each part of the user's text stands: name, first line in `text` (from 1), number of lines.
+    /// The position of each part of the user's text: name, first line in `text` (from 1), number of lines.
     parts: Vec<(&'static str, usize, usize)>,
 }
 
-/// The forms that a body can be tried in, the one that keeps its value alive first.
+/// The forms in which to try a body, starting with the one that keeps its value alive.
 pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     let one_expression = !body.trim().is_empty() && !body.contains([';', '\n']);
     let expression = language.expression.as_deref().filter(|_| one_expression);
     expression.into_iter().chain([language.statement.as_str()]).collect()
 }
 
-/// Fills the holes of the language's loop: `form` is how the body is written.
+/// Fills the holes of the language's loop; `form` wraps the body.
 pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
     let body = parameters(case, &case.operation);
     let wrapped = if body.trim().is_empty() { String::new() } else { form.replace("{{body}}", &body) };
@@ -44,8 +45,8 @@ pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
     Filled { text: lines.join("\n") + "\n", parts }
 }
 
-/// `{size}` with the value of the case's parameter, `{fixtures}` with the path of the fixtures' directory; other braces are
-/// the language's own.
+/// Replaces `{size}` by the value of the case's parameter and `{fixtures}` by the path of the fixtures' directory; other braces
+/// belong to the language.
 fn parameters(case: &Case, text: &str) -> String {
     let params = case.effective_params();
     params.iter().fold(super::fixtures::fill(text), |text, (name, value)| {
@@ -54,7 +55,7 @@ fn parameters(case: &Case, text: &str) -> String {
 }
 
 impl Filled {
-    /// The message with the user's own line in front, where `error` (the language's pattern) finds one in it:
+    /// The message, with the user's line in front if the language's pattern `error` finds one in it:
     /// `line 2 of the body: syntax error at ...`.
     pub fn explain(&self, language: &Language, message: &str) -> String {
         let last_lines = shorten(message);
@@ -79,20 +80,20 @@ impl Filled {
         part.map(|(part, first, _)| (*part, line - first + 1))
     }
 
-    /// What a body leaves open is only noticed in the loop behind it: that is the body's last line.
+    /// The body's last line, if the error is in the loop after it: an unclosed bracket is only noticed there.
     fn behind(&self, line: usize) -> Option<(&'static str, usize)> {
         let (part, first, count) = self.parts.iter().rfind(|(part, _, _)| *part == "body")?;
         (*count > 0 && line >= first + count).then_some((*part, *count))
     }
 }
 
-/// The most telling line: the first that names an error (`ValueError: bad`), else the first that speaks of one, else the
-/// last. Traces also show source lines, which speak of errors but name none.
+/// The most useful line: the first that names an error (`ValueError: bad`), else the first that contains the word, else the
+/// last. Traces also show source lines, which may contain the word.
 fn shorten(message: &str) -> String {
     let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let with = |word| lines.iter().find(|line| line.to_lowercase().contains(word));
     let telling = ["error:", "exception:", "panic:", "error"].into_iter().find_map(with).or(lines.last());
-    telling.unwrap_or(&"it said nothing").chars().take(300).collect()
+    telling.unwrap_or(&"no message").chars().take(300).collect()
 }
 
 #[cfg(test)]
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(message, "line 2 of the body: syntax error at line 4");
         assert_eq!(filled.explain(&language(), "boom at line 5\n"), "line 2 of the body: boom at line 5");
         assert_eq!(filled.explain(&language(), "boom at line 1\n"), "boom at line 1");
-        assert_eq!(filled.explain(&language(), ""), "it said nothing");
+        assert_eq!(filled.explain(&language(), ""), "no message");
         let trace = "  raise ValueError('bad')\nValueError: bad\n";
         assert_eq!(filled.explain(&language(), trace), "ValueError: bad");
     }

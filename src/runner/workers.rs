@@ -1,4 +1,4 @@
-//! Starts the worker of any case: the native probe in an environment, or a snippet's program.
+//! Starts the worker of any case: the native probe, a probe built for an environment, or a snippet's program.
 
 use super::builds::{Builds, Built};
 use super::child::Child;
@@ -13,43 +13,46 @@ use std::process::Command;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How workers are started.
+/// Starts workers.
 pub struct Workers {
+    /// The CPUs of workers and of this process.
     pub placement: Placement,
+    /// Ends waiting for workers.
     pub interrupt: Interrupt,
-    /// How long a worker may take for its set-up.
+    /// How long a worker may take for its set-up, and for one request.
     pub timeout: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
-    /// Where many workers at once need it: what they are not to notice.
+    /// The raised limit of open files, which workers do not inherit.
     raised: Option<Raised>,
     /// Whether a worker was found on another CPU than the measuring one.
     strayed: Rc<Cell<bool>>,
 }
 
-/// Pipes that the driver holds of each worker, and what it may open beside.
+/// Pipes to each worker, and room for other files.
 const DESCRIPTORS_PER_WORKER: u64 = 2;
 const SPARE_DESCRIPTORS: u64 = 32;
 
 impl Workers {
+    /// Workers in the run's `directory`; nothing is started yet.
     pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, timeout: Duration) -> Workers {
         let builds = RefCell::new(Builds::new(directory.path()));
         let directory = Rc::new(RefCell::new(directory));
         Workers { placement, interrupt, timeout, directory, builds, raised: None, strayed: Rc::default() }
     }
 
-    /// The descriptors that so many workers at once need in this process.
+    /// The descriptors that this process needs for so many workers at once.
     pub fn descriptors(workers: u64) -> u64 {
         workers.saturating_mul(DESCRIPTORS_PER_WORKER) + limits::open_descriptors() + SPARE_DESCRIPTORS
     }
 
-    /// Makes room for so many workers at once, as far as that is permitted. Workers have the limit as it was.
+    /// Raises the limit of open files for so many workers at once, as far as permitted. Workers keep the original limit.
     pub fn make_room(&mut self, workers: u64) {
-        // Where it fails, so do the workers for which there is no room, each with its message.
+        // If it fails, each worker beyond the limit fails with its own message.
         self.raised = self.raised.or(limits::raise(Workers::descriptors(workers)).ok().flatten());
     }
 
-    /// Whether a worker was found on another CPU than it was started on.
+    /// Set if a worker was found on another CPU than it was started on.
     pub fn strayed(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.strayed)
     }
@@ -59,28 +62,28 @@ impl Workers {
         self.directory.borrow().probe()
     }
 
-    /// The directory that snippets find their fixtures in.
+    /// The directory of fixtures.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn fixture_directory(&self) -> anyhow::Result<PathBuf> {
         self.directory.borrow().fixture_directory()
     }
 
-    /// Builds what `case` needs, where that has not been done.
+    /// Builds what `case` needs, if that has not been done.
     ///
     /// # Errors
-    /// What is missing, or what the compiler says of the user's text.
+    /// What is missing, or the compiler's message about the user's text.
     pub fn prepare(&self, case: &Case) -> Result<(), Failure> {
         self.built(case).map(drop)
     }
 
-    /// What was found in the cache of builds and should not have been there.
+    /// Warnings about damaged builds in the cache.
     pub fn warnings(&self) -> Vec<String> {
         self.builds.borrow().warnings()
     }
 
-    /// Starts the process, which then waits for its first line.
+    /// Starts the process, which then waits for its first line; `padding` is in bytes.
     ///
     /// # Errors
     /// A failure of kind `Start`, or of the build.
@@ -99,10 +102,10 @@ impl Workers {
         self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, voice))
     }
 
-    /// Starts the process and waits until it is ready: the worker and what it says of itself.
+    /// Starts the process and waits until it is ready; returns the worker and what it reports about itself.
     ///
     /// # Errors
-    /// As `start`, or what the worker said instead.
+    /// As `start`, or the worker's error.
     pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
         let mut child = self.start(case, padding)?;
         child.send(&Workers::greeting(case))?;
@@ -113,7 +116,7 @@ impl Workers {
         Ok((child, facts))
     }
 
-    /// The first line that the worker is told.
+    /// The first line to send to the worker of `case`.
     pub fn greeting(case: &Case) -> String {
         if case.language.is_some() {
             return "go".to_string();
@@ -122,7 +125,7 @@ impl Workers {
         format!("op {}{}", case.operation, params.collect::<String>())
     }
 
-    /// What was built for a case; `None` for the probe that is embedded.
+    /// What was built for a case; `None` for the embedded probe.
     fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
         if case.language.is_none() && case.environment == NATIVE {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Whether a run had its CPU to itself, and the CPU was there all the time. Looked at with each look of the engine.
+//! Whether a run had its CPU to itself, and the CPU stayed available. Checked at each look of the engine.
 
 use crate::kernel::Sources;
 use crate::kernel::affinity;
@@ -7,37 +7,37 @@ use crate::runner::Workers;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The CPU that is measured on, and what happened to it.
+/// The measuring CPU, and what happened to it.
 pub struct Company {
     cpu: Option<u32>,
     claim: Claim,
     gone: Option<&'static str>,
-    /// Whether workers were found elsewhere.
+    /// Whether workers were found on other CPUs.
     strayed: Rc<Cell<bool>>,
 }
 
 impl Company {
-    /// Claims the CPU that `workers` are placed on.
+    /// Claims the CPU that `workers` run on.
     pub fn begin(workers: &Workers) -> Company {
         let cpu = workers.placement.measuring;
         Company { cpu, claim: Claim::to(cpu), gone: None, strayed: workers.strayed() }
     }
 
-    /// Sees what has happened since; what was once seen stays.
+    /// Looks again; a problem once seen stays.
     pub fn look(&mut self, sources: &Sources) {
         self.claim.look();
         self.gone = self.gone.or_else(|| affinity::gone(sources, self.cpu?));
     }
 
-    /// What spoils the run.
+    /// Warnings about other runs on the CPU, or about a CPU that was lost.
     pub fn warnings(&self) -> Vec<String> {
         let Some(cpu) = self.cpu else { return Vec::new() };
         let met =
-            "another syscost run measured on it at the same time: run one after the other, or give each its --cpu";
+            "another syscost run measured on it at the same time: run them one after the other, or use different --cpu";
         let moved = "workers ran on other CPUs meanwhile: measure again";
         let gone = match (self.gone, self.strayed.get()) {
             (Some(what), _) => Some(format!("CPU {cpu} {what}: {moved}")),
-            (None, true) => Some(format!("CPU {cpu} could not be used all the time: {moved}")),
+            (None, true) => Some(format!("CPU {cpu} was not available all the time: {moved}")),
             (None, false) => None,
         };
         gone.into_iter().chain(self.claim.met().then(|| format!("CPU {cpu}: {met}"))).collect()
@@ -50,7 +50,7 @@ mod tests {
     use crate::kernel::fake::tree;
 
     #[test]
-    fn a_cpu_that_goes_is_said_even_when_it_comes_back() {
+    fn a_cpu_that_went_offline_is_reported_even_if_it_returns() {
         let cpu = Some(7);
         let mut company = Company { cpu, claim: Claim::to(None), gone: None, strayed: Rc::default() };
         let online = |list| tree(&[("sys/devices/system/cpu/online", list)]);
@@ -62,10 +62,10 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_was_moved_is_said() {
+    fn a_moved_worker_is_reported() {
         let strayed = Rc::new(Cell::new(true));
         let company = Company { cpu: Some(3), claim: Claim::to(None), gone: None, strayed: Rc::clone(&strayed) };
-        let expected = "CPU 3 could not be used all the time: workers ran on other CPUs meanwhile: measure again";
+        let expected = "CPU 3 was not available all the time: workers ran on other CPUs meanwhile: measure again";
         assert_eq!(company.warnings(), [expected]);
         assert_eq!(Company { cpu: None, ..company }.warnings(), [""; 0], "not pinned, as asked");
     }

@@ -19,7 +19,7 @@ impl Launcher for Workers {
 struct Ready {
     child: Child,
     facts: Facts,
-    /// The CPU that it should be on until its end, and who is told otherwise.
+    /// The CPU that it should stay on, and the flag to set if it did not.
     watch: Option<(u32, Rc<Cell<bool>>)>,
 }
 

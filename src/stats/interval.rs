@@ -1,9 +1,11 @@
 //! Order-statistic intervals over time blocks.
 
 use crate::model::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A confidence interval and its exact level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,

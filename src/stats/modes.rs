@@ -1,10 +1,12 @@
 //! User mode's share of the CPU time: from samples of the mode or, without a sampler, from the kernel's accounting.
 
 use crate::model::{Measurement, ModeSamples};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// User mode's share of the CPU time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UserShare {
     /// From 0 to 1.
     pub share: f64,

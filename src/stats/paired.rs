@@ -2,13 +2,27 @@
 
 use super::{block_interval, median};
 use crate::model::{Block, Measurement};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 /// A value with its interval of at least 95%.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ranged {
     pub value: f64,
     /// The ends of the interval; `None` with too few time blocks, and for published results.
+    #[serde(rename = "interval", serialize_with = "ends")]
+    #[schemars(with = "Option<Ends>")]
     pub low_high: Option<(f64, f64)>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Ends {
+    low: f64,
+    high: f64,
+}
+
+fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
+    low_high.map(|(low, high)| Ends { low, high }).serialize(serializer)
 }
 
 /// The median over rounds of a - b in nanoseconds per iteration, with the interval of its block medians. Rounds in which either

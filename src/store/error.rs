@@ -1,34 +1,34 @@
-//! What can be wrong with a file of ours, each in one line: which file, where in it, what to do.
+//! Errors of our files, each in one line: which file, where in it, what to do.
 //!
-//! Texts from the file may stand in a message (names, wrong values): each is an excerpt, cleaned and bounded.
+//! Messages may quote text from the file (names, wrong values): always as an excerpt, cleaned and bounded.
 
 use crate::clean::excerpt;
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Characters of a text from outside that a message shows.
+/// Most characters of text from outside in a message.
 const SHOWN: usize = 200;
 
 /// A problem and the file that has it.
 #[derive(Debug)]
 pub struct StoreError {
     file: String,
-    kind: &'static Kind,
+    kind: &'static FileKind,
     problem: Problem,
 }
 
 impl StoreError {
-    pub(super) fn new(path: &Path, kind: &'static Kind, problem: Problem) -> StoreError {
+    pub(super) fn new(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
         let name = excerpt(&path.to_string_lossy(), usize::MAX);
         StoreError { file: if name.is_empty() { "\"\"".to_string() } else { name }, kind, problem }
     }
 
-    pub(super) fn named(name: &str, kind: &'static Kind, problem: Problem) -> StoreError {
+    pub(super) fn named(name: &str, kind: &'static FileKind, problem: Problem) -> StoreError {
         StoreError { file: name.to_string(), kind, problem }
     }
 
-    /// The same, where the file held an earlier part of what was to be written.
+    /// The same, for a file that holds an earlier state of the run.
     pub fn after_a_look(self) -> StoreError {
         let problem = match self.problem {
             Problem::Write(error, Left::Earlier) => Problem::Write(error, Left::Look),
@@ -37,6 +37,7 @@ impl StoreError {
         StoreError { problem, ..self }
     }
 
+    /// What is wrong.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -50,15 +51,16 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// A kind of file, and how messages speak of it.
+/// A kind of file, and how messages describe it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kind {
-    /// What stands before the version, e.g. `syscost.result/`.
+pub struct FileKind {
+    /// The schema without the version, e.g. `syscost.result/`.
     pub family: &'static str,
     /// The version that is written.
     pub version: u64,
+    /// What such a file is called.
     pub noun: &'static str,
-    /// Where such a file comes from.
+    /// What produces it.
     pub origin: &'static str,
     /// How to get another one.
     pub again: &'static str,
@@ -66,7 +68,8 @@ pub struct Kind {
     pub smaller: &'static str,
 }
 
-impl Kind {
+impl FileKind {
+    /// The schema of the version that is written.
     pub fn schema(&self) -> String {
         format!("{}{}", self.family, self.version)
     }
@@ -80,34 +83,46 @@ impl Kind {
 /// What is wrong.
 #[derive(Debug)]
 pub enum Problem {
+    /// There is no such file.
     Missing,
+    /// It is a directory.
     Directory,
+    /// Permission denied.
     Denied,
+    /// Any other error of reading.
     Read(io::Error),
-    /// Larger than so many bytes.
+    /// Larger than this many bytes.
     TooLarge(u64),
+    /// Nothing but white space.
     Empty,
-    Truncated(Place),
-    NotJson(Place, String),
+    /// The JSON ends too early.
+    Truncated(Location),
+    /// Not JSON, with the parser's reason.
+    NotJson(Location, String),
     /// JSON without our schema.
     Foreign,
-    /// Another document of ours, by its schema.
+    /// Another document of ours, with its schema.
     OtherKind(String),
+    /// A newer version.
     Newer(u64),
-    Mistyped(Place, String),
+    /// A value of the wrong type, with the parser's reason.
+    Mistyped(Location, String),
+    /// A value that makes no sense.
     Invalid(Invalid),
+    /// The same in a file that was to be written.
     NotWritten(Invalid),
+    /// It cannot be written, and what the file holds now.
     Write(io::Error, Left),
 }
 
-/// What stands in a file that could not be written.
+/// The contents of a file that could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// What stood there before the program ran, if anything.
+    /// What it held before the program ran, if it existed.
     Earlier,
-    /// The same run as it was when it was last written.
+    /// The same run as last written.
     Look,
-    /// Whatever a device or a pipe has taken by then.
+    /// An incomplete output on a device or a pipe.
     Part,
 }
 
@@ -122,8 +137,8 @@ impl Left {
 }
 
 impl Problem {
-    /// What is wrong, and what to do, in one line, where a file of this kind was meant.
-    fn words(&self, kind: &Kind) -> String {
+    /// What is wrong with a file of this kind and what to do, in one line.
+    fn words(&self, kind: &FileKind) -> String {
         let (noun, again) = (kind.noun, kind.again);
         let damaged = format!("the file was edited or damaged: take another copy, or {again}");
         match self {
@@ -140,7 +155,7 @@ impl Problem {
             }
             Problem::Empty => format!("is empty: name the {noun} of {}", kind.origin),
             Problem::Truncated(place) => format!(
-                "the file ends in the middle ({place}): it was cut off or is still being written; copy it again, or \
+                "the file is incomplete ({place}): it was truncated or is still being written; copy it again, or \
                  {again}"
             ),
             Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
@@ -173,11 +188,12 @@ impl Problem {
     }
 }
 
-/// A value that has the right type and makes no sense.
+/// A value that has the right type but makes no sense.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// JSON path, a record's with the name of its case.
+    /// Its JSON path; in a record, also the name of the case.
     pub place: String,
+    /// What is wrong with it.
     pub what: String,
 }
 
@@ -187,38 +203,41 @@ impl fmt::Display for Invalid {
     }
 }
 
-/// Line and column, counted from 1, and the JSON path where it is known.
+/// A position in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
+    /// From 1.
     pub line: usize,
+    /// From 1.
     pub column: usize,
+    /// The JSON path, if known.
     pub path: Option<String>,
 }
 
-impl Place {
-    pub(super) fn of(error: &serde_json::Error, path: Option<String>) -> Place {
-        // The parser says "." where it is at the top or has lost its way.
+impl Location {
+    pub(super) fn of(error: &serde_json::Error, path: Option<String>) -> Location {
+        // The parser reports "." at the top level and where it does not know the path.
         let path = path.filter(|p| p != ".");
-        Place { line: error.line(), column: error.column(), path }
+        Location { line: error.line(), column: error.column(), path }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)?;
         self.path.iter().try_for_each(|path| write!(f, ", {}", excerpt(path, SHOWN)))
     }
 }
 
-/// The parser's words without the place that it puts behind them.
+/// The parser's message without the position at its end.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     excerpt(text.strip_suffix(&place).unwrap_or(&text), SHOWN)
 }
 
-/// The error about a file that was read; `-` is standard input.
-pub fn from_file(path: &Path, kind: &'static Kind, problem: Problem) -> StoreError {
+/// An error of reading `path`; `-` is standard input.
+pub fn from_file(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
     match path == Path::new("-") {
         true => StoreError::named("standard input", kind, problem),
         false => StoreError::new(path, kind, problem),

@@ -1,14 +1,17 @@
-//! The bytes of a file, within a limit. Knows nothing of JSON; `store::read` calls it.
+//! Reads the bytes of a file, up to a limit. Independent of JSON; `store::read` calls it.
 
 use super::error::Problem;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Bytes that a file may have. A run of 120 cases with 1,500 samples each has 2 MB.
+/// Most bytes in a file. A run of 120 cases with 1,500 samples each has 2 MB.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// All bytes of `path` (`-`: standard input) if they are not more than `limit`.
+/// All bytes of `path` (`-`: standard input).
+///
+/// # Errors
+/// If it cannot be read or has more than `limit` bytes.
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     if path == Path::new("-") {
         return limited(io::stdin().lock(), 0, limit);
@@ -21,7 +24,7 @@ pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     limited(file, facts.len(), limit)
 }
 
-/// Reads to the end. `expected` is what the file system says: pipes say 0, and a file may still grow.
+/// Reads to the end. `expected` is the size from the file system: 0 for a pipe, and a file may still grow.
 fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Problem> {
     if expected > limit {
         return Err(Problem::TooLarge(limit));

@@ -1,18 +1,29 @@
-//! How a result file is broken into lines: one for each member of the top level and of what stands directly in it.
+//! Line breaks in our files: one line per member of the top level and of containers directly in it.
 //!
-//! So every record is one line. Version control shows which records differ, and samples, thousands of numbers, do not
-//! take a line each. Not a general formatter; the version's writer calls it.
+//! So every record is one line: version control shows which records differ, and thousands of samples do not take a line
+//! each. Not a general formatter; `store` calls it.
 
+use serde::Serialize;
+use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
 
-/// Members of containers up to this depth stand on lines of their own.
+/// Writes `file` and a line end to `out`.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(file: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    file.serialize(&mut Serializer::with_formatter(&mut *out, Layout::default()))?;
+    out.write_all(b"\n")
+}
+
+/// Members of containers up to this depth get their own lines.
 const DEPTH: usize = 2;
 
 #[derive(Default)]
-pub struct Layout {
+struct Layout {
     depth: usize,
-    /// Whether the container that was last closed or is open has members.
+    /// Whether the current container, or the one just closed, has members.
     filled: bool,
 }
 

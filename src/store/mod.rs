@@ -1,126 +1,147 @@
-//! Result files and profiles: one JSON file each, written whole or not at all, read with errors that name file, place and
-//! remedy.
+//! Result files and profiles: one JSON file each, written whole or not at all. A file that cannot be read gives an error
+//! that names the file, the place in it, and what to do.
 //!
-//! Not here: what the figures mean (`stats`, `attribute`), and documents for people or other programs (`report`).
-//! Commands call it: those that measure write, all others read. FORMAT.md describes the files for people,
-//! `schema/result-1.json` and `schema/profile-1.json` for programs.
+//! Not here: what the numbers mean (`stats`, `attribute`), and output for people or other programs (`report`).
+//! Commands that measure write; all others read. FORMAT.md describes the files, `schema/result-1.json` and
+//! `schema/profile-1.json` are their JSON Schemas. A profile may be written by hand: it needs only `schema` and `calls`,
+//! and for each call its name and count.
 //!
-//! Each version of a format has a module with wire types of its own, so that the model may change while files stay
-//! readable. A second version of result files is a new file beside `v1`, and one more arm in `read`.
+//! Each version of a format has a module with its own wire types, so that the model can change while old files stay
+//! readable. A second version of result files would be a new module beside `v1`, and one more arm in `from_bytes`.
 
+#[macro_use]
+mod convert;
 mod error;
 mod input;
 mod layout;
 mod output;
 mod parse;
-pub mod profile;
 mod profile_v1;
 mod rules;
 mod v1;
 
-pub use error::{Kind, Left, Place, Problem, StoreError};
+pub use error::{FileKind, Left, Location, Problem, StoreError};
+pub use parse::Wire;
 
 use crate::model::{Profile, Run};
 use error::from_file;
 use input::MAX_BYTES;
-use parse::{Wire, parse, schema_of};
+use parse::{parse, schema_of};
 use std::io::Write;
 use std::path::Path;
 
-/// How messages speak of result files.
-const RESULT: Kind = Kind {
-    family: "syscost.result/",
-    version: v1::VERSION,
-    noun: "result file",
-    origin: "a run",
-    again: "measure again",
-    smaller: "measure fewer cases a run",
-};
-
-/// Writes `run` to `path`: to a temporary name beside it, then renamed, so that a reader sees the old file or the new.
-///
-/// A link is followed. A pipe or a device is written straight into.
-///
-/// # Errors
-/// When the run has figures that no file may have, or the file cannot be written; an old file is then as it was.
-pub fn write(run: &Run, path: &Path) -> Result<(), StoreError> {
-    let file = v1::ResultFile::from(run);
-    let done =
-        v1::check(&file).map_err(Problem::NotWritten).and_then(|()| output::replace(path, |out| file.write(out)));
-    done.map_err(|problem| StoreError::new(path, &RESULT, problem))
+/// What a file can hold.
+pub trait Document: Sized {
+    /// The version of the format that is written.
+    type Wire: Wire<Self>;
 }
 
-/// Writes a document made of result files to `path` in the same way.
-///
-/// # Errors
-/// When the file cannot be written; an old file is then as it was.
-pub fn write_document(path: &Path, document: &[u8]) -> Result<(), StoreError> {
-    output::replace(path, |out| out.write_all(document)).map_err(|problem| StoreError::new(path, &RESULT, problem))
+impl Document for Run {
+    type Wire = v1::ResultFile;
 }
 
-/// Writes `run` to `out` as a result file.
+impl Document for Profile {
+    type Wire = profile_v1::ProfileFile;
+}
+
+/// The wire type of `document`, once it is known that a file may hold it.
+fn encode<D: Document>(document: &D) -> Result<D::Wire, Problem> {
+    let file = D::Wire::from_model(document);
+    file.check().map_err(Problem::NotWritten)?;
+    Ok(file)
+}
+
+fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
+    parse::<D, D::Wire>(bytes)?.into_model().map_err(Problem::Invalid)
+}
+
+/// Writes `document` to `path`: to a temporary name beside it, then renamed, so that a reader sees the old file or the new.
+///
+/// A link is followed. A pipe or a device is written to directly.
 ///
 /// # Errors
-/// When the run has figures that no file may have, or `out` cannot be written. The error calls it "standard output".
-pub fn write_to(run: &Run, out: &mut dyn Write) -> Result<(), StoreError> {
-    let file = v1::ResultFile::from(run);
-    let done = v1::check(&file)
-        .map_err(Problem::NotWritten)
-        .and_then(|()| file.write(out).map_err(|error| Problem::Write(error, Left::Part)));
-    done.map_err(|problem| StoreError::named("standard output", &RESULT, problem))
+/// If the document has numbers that no file may have, or the file cannot be written; an old file is then unchanged.
+pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
+    let done = encode(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(path, D::Wire::KIND, problem))
+}
+
+/// Writes a page or figure made from result files to `path` in the same way.
+///
+/// # Errors
+/// If the file cannot be written; an old file is then unchanged.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    output::replace(path, |out| out.write_all(bytes)).map_err(|problem| StoreError::new(path, &v1::KIND, problem))
+}
+
+/// Writes `document` to `out`.
+///
+/// # Errors
+/// If the document has numbers that no file may have, or `out` cannot be written. The error calls it "standard output".
+pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), StoreError> {
+    let written = |file| layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part));
+    let done = encode(document).and_then(written);
+    done.map_err(|problem| StoreError::named("standard output", D::Wire::KIND, problem))
 }
 
 /// Reads the result file `path`; `-` is standard input.
 ///
 /// # Errors
-/// When it cannot be read or is not a sound result file. The message is one line.
+/// If it cannot be read or is not a sound result file. The message is one line.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
-    let run = input::bytes(path, MAX_BYTES).and_then(|bytes| run(&bytes));
-    run.map_err(|problem| from_file(path, &RESULT, problem))
+    read_document(path)
+}
+
+/// Reads the profile `path`; `-` is standard input.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
+    read_document(path)
+}
+
+fn read_document<D: Document>(path: &Path) -> Result<D, StoreError> {
+    let found = input::bytes(path, MAX_BYTES).and_then(|bytes| decode(&bytes));
+    found.map_err(|problem| from_file(path, D::Wire::KIND, problem))
 }
 
 /// What a file holds.
 pub enum Stored {
+    /// A result file's.
     Run(Box<Run>),
+    /// A profile's.
     Profile(Box<Profile>),
 }
 
 /// Reads the result file or profile `path`; `-` is standard input.
 ///
 /// # Errors
-/// When it cannot be read or is neither. The message is one line; it takes the file for a result file unless its schema
+/// If it cannot be read or is neither. The message is one line; it takes the file for a result file unless its schema
 /// says that it is a profile.
 pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
-    let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &RESULT, problem))?;
+    let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &v1::KIND, problem))?;
     from_bytes(path, &bytes)
 }
 
-/// What `bytes` hold, which were read from `path`.
+/// What `bytes`, read from `path`, hold.
 ///
 /// # Errors
 /// As [`read_any`].
 pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
-    if schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family)) {
-        let found = profile::from_bytes(bytes).map_err(|problem| from_file(path, &profile::KIND, problem))?;
+    if schema_of(bytes).is_some_and(|schema| schema.starts_with(profile_v1::KIND.family)) {
+        let found = decode(bytes).map_err(|problem| from_file(path, &profile_v1::KIND, problem))?;
         return Ok(Stored::Profile(Box::new(found)));
     }
-    let found = run(bytes).map_err(|problem| from_file(path, &RESULT, problem))?;
+    let found = decode(bytes).map_err(|problem| from_file(path, &v1::KIND, problem))?;
     Ok(Stored::Run(Box::new(found)))
 }
 
 /// The JSON Schema of result files of the version that is written.
 pub fn schema() -> serde_json::Value {
-    v1::schema()
+    schemars::schema_for!(v1::ResultFile).to_value()
 }
 
-fn run(bytes: &[u8]) -> Result<Run, Problem> {
-    Run::try_from(parse::<v1::ResultFile>(bytes)?).map_err(Problem::Invalid)
-}
-
-impl Wire for v1::ResultFile {
-    const KIND: &'static Kind = &RESULT;
-
-    fn schema(&self) -> &str {
-        &self.schema
-    }
+/// The JSON Schema of profiles of the version that is written.
+pub fn profile_schema() -> serde_json::Value {
+    schemars::schema_for!(profile_v1::ProfileFile).to_value()
 }

@@ -1,7 +1,7 @@
-//! Replacing a file as a whole. Knows nothing of JSON; `store::write` calls it.
+//! Replaces a file atomically. Independent of JSON; `store::write` calls it.
 //!
-//! The data is not forced to the disk: what must survive is an interrupted program, not a power cut. What a program that
-//! is killed would leave is `temporary`'s business.
+//! The data is not synced to disk: it must survive a killed program, not a power failure. `temporary` keeps a killed program
+//! from leaving files behind.
 
 mod temporary;
 
@@ -13,16 +13,18 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 use temporary::Temporary;
 
-/// Permissions of a new file before the umask; private ones would keep others from the results.
+/// Permissions of a new file before the umask: results are not private.
 const NEW: u32 = 0o666;
 
-/// Lets `fill` write the new content of `path`. On an error the old content stays and the temporary file is removed. Who
-/// may read and write the old file may do so with the new one.
+/// Lets `fill` write the new content of `path`, which keeps its mode and, if permitted, its owner.
+///
+/// # Errors
+/// If it cannot be written or is too large; the old content stays and the temporary file is removed.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Problem> {
     let earlier = |error| Problem::Write(error, Left::Earlier);
     match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => Err(Problem::Directory),
-        // Renaming would put a file in the place of /dev/null or of a pipe that somebody reads.
+        // Renaming would replace /dev/null, or a pipe that another program reads.
         Ok(facts) if !facts.is_file() => straight(path, fill).map_err(|error| Problem::Write(error, Left::Part)),
         Ok(facts) => renamed(&path.canonicalize().map_err(earlier)?, Some(&facts), fill),
         Err(_) => renamed(path, None, fill),
@@ -61,8 +63,8 @@ fn filled(file: &File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
     out.flush()
 }
 
-/// Gives the new file the old one's owner, as far as that is permitted, and its mode. A group that cannot be kept is not
-/// given what the old one could do.
+/// Gives the new file the old one's owner, as far as permitted, and its mode. If the group cannot be kept, the new one gets no
+/// permissions.
 fn keep(new: &File, old: &Metadata) -> io::Result<()> {
     let (uid, gid) = (Some(old.uid()), Some(old.gid()));
     let _ = fchown(new, uid, gid).or_else(|_| fchown(new, None, gid));
@@ -75,7 +77,7 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// The system's own error. tempfile adds the temporary name, which nobody chose; a missing directory is said to be one.
+/// The system's own error, without the temporary name that tempfile adds. A missing directory gets its own message.
 fn plain(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its directory does not exist"),

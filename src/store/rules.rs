@@ -1,17 +1,20 @@
-//! What names and numbers in files of every version must be.
+//! Rules for names and numbers in files of all versions.
 
 use crate::store::error::Invalid;
 
-/// Bytes that a name may have: room for a long snippet, none for a file that is all name.
+/// Most bytes in a name: enough for a long snippet.
 pub const MAX_NAME: usize = 4096;
 
-/// What is wrong with a value, if anything.
+/// The result of checking a value.
 pub type Checked = Result<(), Invalid>;
 
-/// Fractions are bounded as whole numbers are: products of three of them are far from what a double can hold.
+/// Fractions are bounded like whole numbers: products of three of them are far from the limits of a double.
 const MOST: f64 = 18_446_744_073_709_551_616.0;
 
-/// From 0 to 2^64; on writing there might be NaN and infinities, too.
+/// Checks that a number is from 0 to 2^64, and not NaN.
+///
+/// # Errors
+/// That it is not.
 pub fn positive(place: &str, number: f64) -> Checked {
     match (0.0..=MOST).contains(&number) {
         true => Ok(()),
@@ -19,7 +22,10 @@ pub fn positive(place: &str, number: f64) -> Checked {
     }
 }
 
-/// Refuses names that are empty or too long.
+/// Checks that a name is neither empty nor too long.
+///
+/// # Errors
+/// That it is.
 pub fn name(place: &str, text: &str) -> Checked {
     match text.len() {
         0 => wrong(place, "is empty, must be a name"),
@@ -28,7 +34,10 @@ pub fn name(place: &str, text: &str) -> Checked {
     }
 }
 
-/// The complaint that `place` (a path of keys) is `what`.
+/// The error that `place`, a path of keys, is `what`.
+///
+/// # Errors
+/// Always.
 pub fn wrong(place: &str, what: &str) -> Checked {
     Err(Invalid { place: place.to_string(), what: what.to_string() })
 }

@@ -1,12 +1,15 @@
-//! What is doubtful about a run or a row, as values. The words are in `report::warning_words`.
+//! What is doubtful about a run or a row, as values. The words are in `report::run::warnings`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::ops::Range;
 
 /// What is doubtful about a row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {
     /// A warning in the file, in its words.
-    Recorded(String),
+    Recorded { text: String },
     /// Too few time blocks for an interval.
     TooFewBlocks { blocks: usize },
     /// Half the interval's width is over the target; both in percent of the median.
@@ -26,10 +29,13 @@ pub enum Warning {
 }
 
 /// What concerns a run as a whole.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunWarning {
     /// A warning in the file, in its words.
-    Recorded(String),
+    Recorded {
+        text: String,
+    },
     StateChanged(StateChange),
     /// The study's derived rows reached this limit: there may be more.
     ManyDerived {
@@ -39,7 +45,7 @@ pub enum RunWarning {
 
 /// Within the run the cost of the reference call changed and that of user-mode work did not: something slowed the kernel down
 /// for a while.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StateChange {
     /// The change of the reference call as a share: 0.2 for 20% more.
     pub share: f64,

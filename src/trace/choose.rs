@@ -1,47 +1,36 @@
-//! Which tracer is used: the one that was asked for, else the first that is available. A tracer is one row.
+//! Chooses a tracer: the requested one, else the first that is available. A tracer is one row.
 
-use super::tracer::{Options, Tracer};
+use super::tracer::{TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
 
-/// A way to trace, as users name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
-    /// The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON.
-    Bpf,
-    /// Each call stops twice: exact, unprivileged, slow. With --counts it stops once.
-    Ptrace,
-    /// Counters of the calls that --calls names. Counts alone.
-    Perf,
-}
-
-/// A tracer, and the line that is said of it.
+/// A tracer, and the line that introduces it.
 pub struct Chosen {
     pub tracer: Box<dyn Tracer>,
     pub line: String,
 }
 
 struct Row {
-    kind: Kind,
+    kind: TracerKind,
     name: &'static str,
-    /// Whether it is tried when none was asked for.
+    /// Whether it is tried if none was requested.
     automatic: bool,
-    open: fn(&Options) -> Result<Box<dyn Tracer>>,
+    open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
 }
 
 /// In the order in which they are tried.
 const ROWS: &[Row] = &[
-    Row { kind: Kind::Bpf, name: "bpf", automatic: true, open: super::bpf::open },
-    Row { kind: Kind::Ptrace, name: "ptrace", automatic: true, open: super::ptrace::open },
-    Row { kind: Kind::Perf, name: "perf", automatic: false, open: super::perf::open },
+    Row { kind: TracerKind::Bpf, name: "bpf", automatic: true, open: super::bpf::open },
+    Row { kind: TracerKind::Ptrace, name: "ptrace", automatic: true, open: super::ptrace::open },
+    Row { kind: TracerKind::Perf, name: "perf", automatic: false, open: super::perf::open },
 ];
 
 /// Opens a tracer.
 ///
 /// # Errors
-/// Why the one that was asked for, or any, is not available.
-pub fn choose(wanted: Option<Kind>, options: &Options) -> Result<Chosen> {
+/// Why the requested one, or any, is not available.
+pub fn choose(options: &TraceOptions) -> Result<Chosen> {
     let mut refused = Vec::new();
-    for row in ROWS.iter().filter(|row| wanted.map_or(row.automatic, |kind| kind == row.kind)) {
+    for row in ROWS.iter().filter(|row| options.tracer.map_or(row.automatic, |kind| kind == row.kind)) {
         match (row.open)(options) {
             Ok(tracer) => {
                 let line = format!("tracer: {}{}", tracer.introduction(), because(&refused));

@@ -1,9 +1,9 @@
-//! Names of errors, as strace(1) shows them: those that programs see, and those with which the kernel tells itself to
-//! restart a call. Pure.
+//! Names of errors, as strace(1) shows them: those that programs see, and the kernel's internal ones for calls that it
+//! restarts. Pure.
 
 use nix::errno::Errno;
 
-/// The kernel's own (linux/errno.h); no program sees them.
+/// Internal to the kernel (linux/errno.h); no program sees them.
 const RESTARTS: [(i32, &str); 4] =
     [(512, "ERESTARTSYS"), (513, "ERESTARTNOINTR"), (514, "ERESTARTNOHAND"), (516, "ERESTART_RESTARTBLOCK")];
 

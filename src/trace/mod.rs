@@ -1,10 +1,11 @@
-//! A command to a profile: which system calls it and all that it starts make, how often, of which class, how long.
+//! Traces a command into a profile: which system calls it and its descendants make, how often, of which class, how
+//! long.
 //!
-//! Not here: what that means (`attribute`), and how it is shown (`report`). `cli::trace` calls it. A tracer is one file
-//! here and one row in `choose`; what it needs of the kernel is in `kernel`.
+//! Not here: what that means (`attribute`) and how it is shown (`report`). Called by `cli::trace`. A tracer is one file
+//! here and one row in `choose`; its interface to the kernel is in `kernel`.
 //!
-//! The order of events, the same for all tracers: the command is started and held before its execve; the tracer is put
-//! onto it; it is let go; the tracer follows until the whole tree has ended (or it is told to stop); what it collected
+//! All tracers work in the same order: the command is started and held before its execve, the tracer attaches, the
+//! command is released, and the tracer follows until the whole tree has ended or a signal stops it. What it collected
 //! becomes a `Profile`. Counting begins with the execve of the command, which is counted.
 
 pub mod bpf;
@@ -16,11 +17,9 @@ mod run;
 mod signals;
 mod target;
 mod tracer;
-pub mod usage;
 
-pub use choose::Kind;
-pub use run::{Wishes, run};
+pub use run::run;
 pub use target::{Command, LaunchError, Target};
-pub use tracer::{Collected, Detail, Options, Root, Tracer, Until};
+pub use tracer::{Collected, Detail, Root, TraceOptions, Tracer, TracerKind, Until};
 
 use tracer::threads;

@@ -1,10 +1,11 @@
-//! The perf tracer: the kernel's counters of a few calls that are named, inherited by all that the command starts.
+//! The perf tracer: the kernel's counters of a few named calls, inherited by everything that the command starts.
 //!
-//! Counts alone: no errors, classes, names of processes or times. For a few calls only: each counter is copied at every
-//! fork, which takes milliseconds with hundreds of them. Calls of 32-bit programs have other tracepoints, which perf does
-//! not count. Called by way of `choose`.
+//! Counts only: no errors, classes, process names or times. For a few calls only: every fork copies each counter, which
+//! takes milliseconds with hundreds of them. Calls of 32-bit programs have other tracepoints, which perf does not
+//! count. Called through `choose`.
 
-use super::{Collected, Options, Root, Tracer, Until};
+use super::{Collected, Root, TraceOptions, Tracer, Until};
+use crate::kernel::clock::null_call_ns;
 use crate::kernel::perf::{Begin, Counter};
 use crate::kernel::process::adopt_orphans;
 use crate::kernel::tracee::{self, Report, Whose};
@@ -13,14 +14,14 @@ use crate::model::{CallCount, Ending, ProcessGroup, TracerFacts, Usage};
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Calls that may be counted at once.
+/// How many calls can be counted at once.
 const MOST: usize = 20;
 
 pub struct PerfTracer {
     names: Vec<String>,
-    /// A name's position, and a counter of it.
+    /// Each with the position of its name.
     counters: Vec<(usize, Counter)>,
     root: Option<Root>,
     added_ns: Option<f64>,
@@ -28,16 +29,16 @@ pub struct PerfTracer {
     processes_left: bool,
 }
 
-/// Opens one and tries its counters on ourselves.
+/// Opens the tracer, and tries its counters on this process.
 ///
 /// # Errors
 /// Which call cannot be counted, and why.
-pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
+pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let mut names = options.calls.clone();
     names.sort();
     names.dedup();
     if names.len() > MOST {
-        bail!("{} calls are named, at most {MOST} can be counted: name fewer, or use another tracer", names.len());
+        bail!("{} calls are named, but at most {MOST} can be counted: name fewer, or use another tracer", names.len());
     }
     for name in &names {
         Counter::open(name, 0, Begin::AtExec)?;
@@ -47,20 +48,11 @@ pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
     Ok(Box::new(PerfTracer { names, counters, root, added_ns, ending, processes_left: false }))
 }
 
-const CALIBRATION_CALLS: u32 = 20_000;
-
-/// What a counter adds to a call: null calls with one, and without.
+/// The overhead of a counter per call, in nanoseconds: null calls with one, and without.
 fn added_ns() -> Option<f64> {
-    let each_ns = || {
-        let begun = Instant::now();
-        for _ in 0..CALIBRATION_CALLS {
-            std::hint::black_box(nix::unistd::getppid());
-        }
-        begun.elapsed().as_nanos() as f64 / f64::from(CALIBRATION_CALLS)
-    };
-    let without = each_ns();
+    let without = null_call_ns();
     let counter = Counter::open("getppid", 0, Begin::Now).ok()?;
-    let with = each_ns();
+    let with = null_call_ns();
     drop(counter);
     Some((with - without).max(0.0))
 }
@@ -74,28 +66,19 @@ impl PerfTracer {
         Ok(())
     }
 
-    /// Until the command and all that it left have ended: orphans become our children, and are reaped as they end.
+    /// Follows until the command and everything that it left running have ended: orphans become our children, and are
+    /// reaped. If stopped, reaps what has ended by now.
     fn follow_command(&mut self, root: u32, until: &Until) -> Result<()> {
-        while !until.stopped() {
-            match tracee::wait(Whose::Any, 0) {
-                Ok(Some((pid, event))) if pid.unsigned_abs() == root => self.ending = ending(event),
-                Ok(_) | Err(Errno::EINTR) => {}
+        loop {
+            match tracee::wait(Whose::Any, if until.stopped() { libc::WNOHANG } else { 0 }) {
+                Ok(Some((pid, Report::Ended(ending)))) if pid.unsigned_abs() == root => self.ending = Some(ending),
+                Ok(Some(_)) | Err(Errno::EINTR) => {}
+                Ok(None) => {
+                    self.processes_left = true;
+                    return Ok(());
+                }
                 Err(Errno::ECHILD) => return Ok(()),
                 Err(errno) => bail!("trace: waitid: {} ({errno:?})", errno.desc()),
-            }
-        }
-        self.drain(root);
-        Ok(())
-    }
-
-    /// Takes note of what has ended by now.
-    fn drain(&mut self, root: u32) {
-        loop {
-            match tracee::wait(Whose::Any, libc::WNOHANG) {
-                Ok(Some((pid, event))) if pid.unsigned_abs() == root => self.ending = ending(event),
-                Ok(Some(_)) | Err(Errno::EINTR) => {}
-                Ok(None) => return self.processes_left = true,
-                Err(_) => return,
             }
         }
     }
@@ -105,19 +88,11 @@ impl PerfTracer {
         for (position, counter) in &mut self.counters {
             sums[*position] += counter.read().context("trace: a perf counter cannot be read")?;
         }
-        // Counting begins within the command's execve, behind its entry.
+        // Counting begins within the command's execve, after its entry.
         if let (Some(Root::Held(_)), Some(execve)) = (self.root, self.names.iter().position(|name| name == "execve")) {
             sums[execve] += 1;
         }
         Ok(sums)
-    }
-}
-
-fn ending(event: Report) -> Option<Ending> {
-    match event {
-        Report::Exited(code) => Some(Ending::Exited(code)),
-        Report::Killed(signal) => Some(Ending::Signalled(signal)),
-        _ => None,
     }
 }
 
@@ -167,12 +142,10 @@ impl Tracer for PerfTracer {
             offset_per_call_ns: None,
             lost: 0,
         };
-        let mut warnings =
-            vec!["only the calls that were named are counted; those of 32-bit programs are not".to_string()];
+        let mut warnings = vec!["only the named calls are counted, and not those of 32-bit programs".to_string()];
         if self.processes_left {
-            warnings.push(
-                "processes of the command were left running; what they do from now on is not counted".to_string(),
-            );
+            warnings
+                .push("processes of the command were left running; their further calls are not counted".to_string());
         }
         let group = ProcessGroup { name: "all".to_string(), calls, ..ProcessGroup::default() };
         let usage = Usage::default();

@@ -1,33 +1,33 @@
-//! The unprivileged tracer: every call of the tree stops at its entry and its end, or, for counts alone, at its entry by
-//! a seccomp filter. Exact, and slow: microseconds a call.
+//! The unprivileged tracer: every call of the tree stops at its entry and its end or, for counts only, at its entry by
+//! a seccomp filter. Exact, and slow: microseconds per call.
 //!
-//! `kernel::follow` says what happens; here that becomes counts. Called by way of `choose`.
+//! `kernel::follow` reports events; this turns them into counts. Called through `choose`.
 //!
-//! Times: a call's elapsed time runs from its tracee being let go at the entry to its stop at the end. On the CPU it was
-//! by the tracee's own CPU clock, which holds a part of the stops as well; a null call calibrates that part, and it is
-//! subtracted. The rest of the elapsed time, less what it is for a null call, is taken as blocked if the tracee left its
-//! CPU meanwhile: waiting, and also waiting for a CPU, which is not told from it. Neither is ever below 0.
+//! Times: a call's elapsed time runs from when its tracee is resumed at the entry to its stop at the end. Its time on
+//! the CPU is by the tracee's own CPU clock, which includes a part of the stops; that part is calibrated with null
+//! calls and subtracted. The rest of the elapsed time, minus that of a null call, counts as blocked if the tracee left
+//! its CPU meanwhile. That includes waiting for a CPU, which cannot be distinguished. Neither is ever below 0.
 
+mod account;
 mod arguments;
 mod attach;
 mod calibrate;
-mod calibration;
 mod descriptors;
 mod stops;
 mod tally;
 mod tree;
 
-use super::{Detail, Options, Tracer};
+use super::{Detail, TraceOptions, Tracer};
 use crate::kernel::follow::Stops;
 use anyhow::Result;
 use stops::PtraceTracer;
 
-/// Opens and calibrates one.
+/// Opens and calibrates the tracer.
 ///
 /// # Errors
-/// Where ptrace is refused.
-pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
-    let filter = options.detail == Detail::Counts && options.held;
+/// If ptrace is refused.
+pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
+    let filter = options.detail == Detail::Counts && options.held();
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;
     let calibration = calibrate::calibrate(stops, times)?;

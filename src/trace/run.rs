@@ -1,11 +1,10 @@
 //! One trace, from the held child to the profile: starts, chooses a tracer, follows, adds the kernel's accounting.
 //! `cli::trace` calls it. It prints nothing: what is to be said goes to `say`.
 
-use super::Options;
-use super::choose::{Chosen, Kind, choose};
+use super::choose::{Chosen, choose};
 use super::signals::Signals;
 use super::target::{Command, LaunchError, Target};
-use super::{Collected, Detail, Root, Tracer, Until};
+use super::{Collected, Root, TraceOptions, Tracer, Until};
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
 use crate::kernel::launch::{Launch, Started};
@@ -15,31 +14,19 @@ use crate::model::{Host, Profile, Usage};
 use anyhow::{Context, Result, anyhow};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What the user decides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wishes {
-    pub target: Target,
-    pub tracer: Option<Kind>,
-    pub detail: Detail,
-    /// The names that the perf tracer counts.
-    pub calls: Vec<String>,
-}
-
-/// Traces. Lines for the user are handed to `say` as they come up.
+/// Traces, and returns the profile. `say` gets lines for the user as they come up.
 ///
 /// # Errors
-/// [`LaunchError`] where the command cannot be run; otherwise what the tracer was refused.
-pub fn run(wishes: &Wishes, say: &mut dyn FnMut(&str)) -> Result<Profile> {
-    let held = matches!(wishes.target, Target::Command(_));
+/// [`LaunchError`] if the command cannot be run; otherwise why no tracer works.
+pub fn run(options: &TraceOptions, say: &mut dyn FnMut(&str)) -> Result<Profile> {
     check_numbers().map_err(|why| anyhow!("trace: {why}"))?;
-    // Before anything is attached, which the facts would show as a tax of the machine.
+    // Before anything is attached: it would be recorded as a tax of the machine.
     let host = facts(&Sources::default(), None);
-    let start = match &wishes.target {
+    let start = match &options.target {
         Target::Command(command) => Start::Command(command, command.prepare()?),
         Target::Process { pid, time } => Start::Process(*pid, *time),
     };
-    let options = Options { detail: wishes.detail, calls: wishes.calls.clone(), held };
-    let Chosen { mut tracer, mut line } = choose(wishes.tracer, &options)?;
+    let Chosen { mut tracer, mut line } = choose(options)?;
     if let Start::Command(_, Launch { user: Some(user), .. }) = &start {
         line = format!("{line}; the command runs as {}", user.name);
     }
@@ -49,19 +36,19 @@ pub fn run(wishes: &Wishes, say: &mut dyn FnMut(&str)) -> Result<Profile> {
         Start::Command(command, launch) => follow_command(tracer.as_mut(), command, launch)?,
         Start::Process(pid, time) => follow_process(tracer.as_mut(), *pid, *time)?,
     };
-    Ok(profile(wishes, host, started_unix_s, followed))
+    Ok(profile(options, host, started_unix_s, followed))
 }
 
-/// A target that is ready to be followed.
+/// A target that is ready to be traced.
 enum Start<'a> {
     Command(&'a Command, Launch),
     Process(u32, Option<Duration>),
 }
 
-/// What came of following, and what the run saw from outside.
+/// What the tracer collected, and what was seen from outside.
 struct Followed {
     collected: Collected,
-    /// By the clock and, of a command, from the kernel's accounting.
+    /// By the clock and from the kernel's accounting.
     usage: Usage,
     stopped: bool,
 }
@@ -72,7 +59,7 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch) -
     tracer.attach(Root::Held(held.pid))?;
     let until = Until::default();
     let begun = Instant::now();
-    let mut started = held.release(tracer.wants_filter()).context("trace: the held command is gone")?;
+    let mut started = held.release(tracer.wants_filter()).context("trace: the held command has ended")?;
     let collected = follow_started(tracer, &started, &until, &launch.ignored)?;
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::of(command, step, errno).into());
@@ -81,7 +68,7 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch) -
     Ok(Followed { collected, usage, stopped: until.stopped() })
 }
 
-/// Follows while signals that reach us are taken care of.
+/// Follows and collects while signals to us are handled.
 fn follow_started(tracer: &mut dyn Tracer, started: &Started, until: &Until, ignored: &[i32]) -> Result<Collected> {
     Signals::scope(ignored, until, Some(started), || {
         tracer.follow(until)?;
@@ -106,9 +93,9 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn profile(wishes: &Wishes, host: Host, started_unix_s: u64, followed: Followed) -> Profile {
+fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Followed) -> Profile {
     let Followed { collected, usage, stopped } = followed;
-    let command = match &wishes.target {
+    let command = match &options.target {
         Target::Command(command) => command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         Target::Process { .. } => Vec::new(),
     };

@@ -1,6 +1,7 @@
-//! What reaches us while a command runs, as `time` has it: ^C and ^\ are the command's, SIGTERM and SIGHUP are passed on
-//! to it. When the command has ended, what it left running is waited for until a second ^C (the first may be the one that
-//! ended the command), or a SIGTERM. Without a command, each of them ends the tracing. Used by `trace::run`.
+//! Handles signals while a command runs, as time(1) does: ^C and ^\ are left to the command, SIGTERM and SIGHUP are
+//! forwarded to it. Once the command has ended, the processes that it left running are waited for until a second ^C
+//! (the first may be the one that ended the command) or a SIGTERM. Without a command, each of them ends the tracing.
+//! Used by `trace::run`.
 
 use super::Until;
 use crate::kernel::launch::{HANDLED, Started};
@@ -12,10 +13,10 @@ use std::sync::atomic::Ordering;
 pub struct Signals;
 
 impl Signals {
-    /// Does `work` while a thread answers signals, other than those that were `ignored` from the start.
+    /// Does `work` while a thread handles signals, except those that were `ignored` from the start.
     ///
     /// # Errors
-    /// Those of `work`; or that signals cannot be caught.
+    /// Those of `work`, or that signals cannot be caught.
     pub fn scope<T>(
         ignored: &[i32],
         until: &Until,
@@ -23,7 +24,7 @@ impl Signals {
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let caught = HANDLED.iter().filter(|signal| !ignored.contains(signal));
-        let mut signals = iterator::Signals::new(caught).context("trace: cannot watch for ^C")?;
+        let mut signals = iterator::Signals::new(caught).context("trace: cannot handle ^C")?;
         let handle = signals.handle();
         std::thread::scope(|scope| {
             scope.spawn(move || {

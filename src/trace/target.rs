@@ -1,7 +1,7 @@
-//! What is traced: a command to be started, or a process that runs. Finds the program and decides whom it runs as.
+//! What to trace: a command to start, or a running process. Finds the program and the user to run it as.
 //!
-//! The search in PATH is made here, once, and not by trying one execve after another, so that the command has exactly
-//! one. `trace::run` calls it.
+//! PATH is searched here, once, instead of trying one execve after another, so that the command has exactly one. Called
+//! by `trace::run`.
 
 use crate::kernel::launch::{Identity, Launch, Step, ignored_signals};
 use crate::kernel::process::is_executable;
@@ -14,23 +14,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is traced.
+/// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Command(Command),
-    /// A process by its number, for a time or until it ends.
+    /// A running process by its PID, for a time or until it ends.
     Process {
         pid: u32,
         time: Option<Duration>,
     },
 }
 
-/// A command, and whom it is to run as.
+/// A command, and the user to run it as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// Name and arguments; not empty.
     pub words: Vec<OsString>,
-    /// A user's name; without it, under `sudo`, who called that.
+    /// A user's name; without it, the user who called `sudo`, if any.
     pub user: Option<String>,
 }
 
@@ -48,28 +48,28 @@ impl LaunchError {
         LaunchError { what: format!("run '{}'", program.display()), errno, advice: "" }
     }
 
-    /// What the child says that it could not do.
+    /// The error for the step at which the child failed.
     pub fn of(command: &Command, step: Step, errno: Errno) -> LaunchError {
         let program = command.words.first().map(OsString::as_os_str).unwrap_or_default();
         let what = match step {
             Step::Execute => return LaunchError::running(program, errno),
-            Step::User => "become the user that the command is to run as".to_string(),
-            Step::Filter => "put a seccomp filter onto the command".to_string(),
+            Step::User => "become the user to run the command as".to_string(),
+            Step::Filter => "install the seccomp filter".to_string(),
         };
         LaunchError { what, errno, advice: if step == Step::Filter { "; try without --counts" } else { "" } }
     }
 
-    /// The exit status that env(1) and time(1) have for it.
+    /// The exit status that env(1) and time(1) use for it.
     pub fn status(&self) -> u8 {
         if self.errno == Errno::ENOENT { 127 } else { 126 }
     }
 }
 
 impl Command {
-    /// Everything that starting it takes.
+    /// Prepares everything that is needed to start it.
     ///
     /// # Errors
-    /// [`LaunchError`] where there is no such program; a plain error where there is no such user.
+    /// [`LaunchError`] if there is no such program; a plain error if there is no such user.
     pub fn prepare(&self) -> Result<Launch> {
         let user = self.identity()?;
         let name = self.words.first().ok_or_else(|| anyhow!("trace: no command"))?;
@@ -83,7 +83,7 @@ impl Command {
         })
     }
 
-    /// Whom the command runs as, where that is not ourselves.
+    /// The user to run the command as, if not the current one.
     fn identity(&self) -> Result<Option<Identity>> {
         let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
         match &self.user {
@@ -103,7 +103,7 @@ fn named(name: &str) -> Result<Option<Identity>> {
         return Ok(None);
     }
     if !geteuid().is_root() {
-        bail!("trace: --user {name}: only root may run a command as somebody else (try sudo)");
+        bail!("trace: --user {name}: only root can run a command as another user (try sudo)");
     }
     Ok(Some(of(&user)))
 }
@@ -115,14 +115,14 @@ fn of(user: &User) -> Identity {
     Identity { name: user.name.clone(), uid: user.uid.as_raw(), gid: user.gid.as_raw(), groups }
 }
 
-/// A user whom no user database knows, as in a container.
+/// A user who is in no user database, as in a container.
 fn unnamed(uid: u32, gid: Option<u32>) -> Identity {
     let gid = gid.or_else(|| Group::from_name("nogroup").ok().flatten().map(|group| group.gid.as_raw()));
     let gid = gid.unwrap_or(uid);
     Identity { name: uid.to_string(), uid, gid, groups: vec![gid] }
 }
 
-/// The environment; of another user, with what names that user.
+/// The environment; for another user, with that user's HOME, USER and LOGNAME.
 fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
     if let Some(user) = user {

@@ -1,5 +1,6 @@
-//! What every tracer is given, does and hands over.
+//! What every tracer gets, does and returns.
 
+use super::target::Target;
 use crate::model::{Ending, Histogram, ProcessGroup, TracerFacts, Usage};
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
@@ -7,16 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a tracer is put onto.
+/// What a tracer attaches to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
     /// A child of ours that waits to exec: counting begins with its execve.
     Held(u32),
-    /// A process that runs: counting begins at once; the calls in which its threads stand are not counted.
+    /// A running process: counting begins at once; the calls that its threads are in are not counted.
     Running(u32),
 }
 
-/// How much is wanted.
+/// How much to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// Calls and errors by class, with time on and off the CPU.
@@ -28,20 +29,20 @@ pub enum Detail {
 /// When to stop following before the tree has ended.
 #[derive(Clone, Debug, Default)]
 pub struct Until {
-    /// Raised by a signal: leave the tree to itself and collect what there is.
+    /// Set by a signal: detach from the tree and collect what there is.
     pub stop: Arc<AtomicBool>,
-    /// For a process that was running before.
+    /// Time limit for a process that was running before.
     pub after: Option<Duration>,
 }
 
 impl Until {
-    /// Whether a signal said to stop.
+    /// Whether a signal asked to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 }
 
-/// What a tracer has at the end. `usage` holds what it knows; the rest is filled in from the kernel's accounting.
+/// What a tracer collected. `usage` holds what it knows; the rest is filled in from the kernel's accounting.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
     pub facts: TracerFacts,
@@ -54,45 +55,67 @@ pub struct Collected {
 
 /// One way to count system calls of a process tree.
 pub trait Tracer {
-    /// What it is and what it costs, to be said before the command starts: `ptrace, about 4 us a call`.
+    /// What it is and its overhead, shown before the command starts: `ptrace, about 4 us a call`.
     fn introduction(&self) -> String;
 
-    /// Whether a held root is to put a seccomp filter onto itself that has every call traced.
+    /// Whether a held root must install a seccomp filter that has every call traced.
     fn wants_filter(&self) -> bool {
         false
     }
 
-    /// Puts itself onto `root` and all that it will start. Nothing is attached any more when it is dropped.
+    /// Attaches to `root` and everything that it will start, until the tracer is dropped.
     ///
     /// # Errors
-    /// What the kernel refused, with the next step; the caller may then try another tracer.
+    /// What the kernel refused, and the next step; the caller may then try another tracer.
     fn attach(&mut self, root: Root) -> Result<()>;
 
-    /// Follows until the tree has ended or `until` says so. Reaps a held root, and says how it ended.
+    /// Follows until the tree has ended or `until` says so. Reaps a held root, and records how it ended.
     ///
     /// # Errors
-    /// Where it lost track of the tree.
+    /// If it lost track of the tree.
     fn follow(&mut self, until: &Until) -> Result<()>;
 
     /// Detaches and returns what was collected.
     ///
     /// # Errors
-    /// Where the data cannot be read: never a part of it in silence.
+    /// If any of the data cannot be read: never returns only a part of it.
     fn collect(&mut self) -> Result<Collected>;
 }
 
-/// The threads of a process by their numbers.
+/// The IDs of a process's threads.
+///
+/// # Errors
+/// If there is no such process.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("trace: no process {pid}"))?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// What tracers are opened with.
+/// The tracers, as users name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TracerKind {
+    /// The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON.
+    Bpf,
+    /// Each call stops twice: exact, unprivileged, slow. With --counts it stops once.
+    Ptrace,
+    /// Counters of the calls that --calls names. Counts alone.
+    Perf,
+}
+
+/// What to trace, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct TraceOptions {
+    pub target: Target,
+    /// `None` for the first tracer that is available.
+    pub tracer: Option<TracerKind>,
     pub detail: Detail,
-    /// The names that the perf tracer counts.
+    /// The names of the calls that the perf tracer counts.
     pub calls: Vec<String>,
-    /// Whether the target is a command that we start; only that can get a filter.
-    pub held: bool,
+}
+
+impl TraceOptions {
+    /// Whether the target is a command that we start, and that can be held before its execve.
+    pub fn held(&self) -> bool {
+        matches!(self.target, Target::Command(_))
+    }
 }

@@ -2,12 +2,12 @@
 
 use super::super::error::usage;
 use super::super::exit::Exit;
+use super::super::result_files::{column, read_all};
 use super::super::{messages, terminal};
-use super::files::read_all;
 use crate::clean;
 use crate::compare::history::histories;
 use crate::compare::{Column, Selection};
-use crate::report::{Format, write_history, write_history_csv, write_history_json};
+use crate::report::{Format, HistoryDocument, write_history, write_history_csv, write_json};
 use anyhow::{Context, Result, anyhow};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub fn run(directory: &Path, selection: &Selection, margin: f64, format: Format,
         return usage(Err(anyhow!("{none}: write runs into it with 'syscost run --out', or mend --only and --study")));
     }
     match format {
-        Format::Json => write_history_json(&machines, margin, out)?,
+        Format::Json => write_json(&HistoryDocument { margin, machines: &machines }, out)?,
         Format::Csv => write_history_csv(&machines, out)?,
         format => write_history(&machines, margin, format, terminal::screen(), out)?,
     }
@@ -58,7 +58,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>> {
 fn readable(files: &[PathBuf], selection: &Selection) -> (Vec<Column>, bool) {
     let mut columns = Vec::new();
     let mut skipped = false;
-    for (file, found) in files.iter().zip(read_all(files, selection.study.as_ref())) {
+    for (file, found) in files.iter().zip(read_all(files, |_, run| column(selection.study.as_ref(), run))) {
         match found {
             Ok(mut column) => {
                 column.info.label = clean::line(&file.file_name().unwrap_or_default().to_string_lossy());

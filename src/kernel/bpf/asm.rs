@@ -1,10 +1,11 @@
-//! An assembler for eBPF instructions: labels, registers, and one method an instruction, so that a program reads like a
-//! listing. Pure. What the instructions mean is in the kernel's `Documentation/bpf/standardization/instruction-set.rst`.
+//! An assembler for eBPF: labels, registers, and one method per instruction, so that a program reads like a listing.
+//! Pure. The kernel's `Documentation/bpf/standardization/instruction-set.rst` specifies the instructions.
 //!
-//! Not here: the programs (`programs`) and the verifier, which is the kernel's. Jumps go forward or back to labels; a
-//! label that was never placed is an error of ours, found by `finish`.
+//! Not here: the programs (`programs`) and the verifier, which is the kernel's. Jumps go forward or back to labels;
+//! `finish` reports a label that was never placed.
 
-/// A register. R0 holds results, R1 to R5 arguments (lost in calls), R6 to R9 outlive calls, R10 is the frame's end.
+/// A register. R0 holds results; R1-R5 hold arguments and are clobbered by calls; R6-R9 are preserved; R10 is the frame
+/// pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reg {
     R0,
@@ -24,7 +25,7 @@ pub enum Reg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At(pub Reg, pub i16);
 
-/// What an instruction works with beside its destination.
+/// The source operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     Register(Reg),
@@ -43,7 +44,7 @@ impl From<i32> for Operand {
     }
 }
 
-/// How much is loaded or stored.
+/// How many bits are loaded or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     B8 = 0x10,
@@ -65,7 +66,7 @@ pub enum Op {
     Xor = 0xa0,
 }
 
-/// When a jump is taken. `Below` and `AtLeast` compare without sign, `Negative` ones with it.
+/// When a jump is taken. `Below` and `AtLeast` compare unsigned values, the `Signed` ones signed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum If {
     Equal = 0x10,
@@ -92,7 +93,7 @@ pub enum Helper {
     GetCurrentTaskBtf = 158,
 }
 
-/// A place in a program.
+/// A jump target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
@@ -100,9 +101,9 @@ pub struct Label(usize);
 #[derive(Debug, Default)]
 pub struct Asm {
     code: Vec<u64>,
-    /// Where each label stands, in instructions.
+    /// The position of each label, in instructions.
     labels: Vec<Option<usize>>,
-    /// Jumps, and where they go.
+    /// The position of each jump, and its target.
     jumps: Vec<(usize, Label)>,
 }
 
@@ -123,22 +124,18 @@ const PSEUDO_MAP_VALUE: u8 = 2;
 const PSEUDO_KFUNC_CALL: u8 = 2;
 
 impl Asm {
-    pub fn new() -> Asm {
-        Asm::default()
-    }
-
     /// A label that is placed later.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// The label stands here.
+    /// Places the label here.
     pub fn place(&mut self, label: Label) {
         self.labels[label.0] = Some(self.code.len());
     }
 
-    /// A label that stands here.
+    /// A label that is placed here.
     pub fn here(&mut self) -> Label {
         let label = self.label();
         self.place(label);
@@ -178,7 +175,7 @@ impl Asm {
         }
     }
 
-    /// `*to += from`, of 64 bits, in one step for all processors.
+    /// `*to += from`, of 64 bits, atomically.
     pub fn atomic_add(&mut self, to: At, from: Reg) {
         self.put(STX_ATOMIC_ADD_64, to.0 as u8, from as u8, to.1, 0);
     }
@@ -198,11 +195,12 @@ impl Asm {
         }
     }
 
+    /// Calls a helper function. Clobbers R0-R5.
     pub fn call(&mut self, helper: Helper) {
         self.put(CALL, 0, 0, 0, helper as i32);
     }
 
-    /// Calls a function of the kernel by its BTF type.
+    /// Calls a kernel function by its BTF type ID. Clobbers R0-R5.
     pub fn call_kernel(&mut self, btf_id: u32) {
         self.put(CALL, 0, PSEUDO_KFUNC_CALL, 0, btf_id.cast_signed());
     }
@@ -226,10 +224,10 @@ impl Asm {
     /// The instructions, with all jumps bound.
     ///
     /// # Errors
-    /// A label that was not placed, or a jump that is too far: an error in the program's text.
+    /// A label that was not placed, or a jump that is too far: a mistake in the program.
     pub fn finish(mut self) -> Result<Vec<u64>, String> {
         for (from, label) in std::mem::take(&mut self.jumps) {
-            let to = self.labels[label.0].ok_or_else(|| format!("label {} stands nowhere", label.0))?;
+            let to = self.labels[label.0].ok_or_else(|| format!("label {} was not placed", label.0))?;
             let distance = i16::try_from(to as i64 - from as i64 - 1).map_err(|_| "a jump is too far".to_string())?;
             self.code[from] |= u64::from(distance.cast_unsigned()) << 16;
         }
@@ -260,7 +258,7 @@ mod tests {
     use super::*;
     use Reg::*;
 
-    /// An instruction as the kernel's struct bpf_insn has it.
+    /// An instruction, laid out as the kernel's struct bpf_insn.
     fn insn(code: u8, registers: u8, offset: i16, value: i32) -> u64 {
         let mut bytes = [code, registers, 0, 0, 0, 0, 0, 0];
         bytes[2..4].copy_from_slice(&offset.to_le_bytes());
@@ -269,14 +267,14 @@ mod tests {
     }
 
     fn written(write: impl Fn(&mut Asm)) -> Vec<u64> {
-        let mut asm = Asm::new();
+        let mut asm = Asm::default();
         write(&mut asm);
         asm.finish().unwrap()
     }
 
     #[test]
     fn instructions_are_those_of_the_standard() {
-        // Codes as the instruction set's document composes them: class, source, operation or size and mode.
+        // Opcodes as the specification composes them: class, source, operation or size and mode.
         assert_eq!(written(|a| a.mov(R1, R6)), [insn(0xbf, 0x61, 0, 0)]);
         assert_eq!(written(|a| a.mov(R0, -1)), [insn(0xb7, 0x00, 0, -1)]);
         assert_eq!(written(|a| a.op(Op::ShiftRight, R2, 56)), [insn(0x77, 0x02, 0, 56)]);
@@ -313,10 +311,10 @@ mod tests {
     }
 
     #[test]
-    fn a_label_that_stands_nowhere_is_an_error() {
-        let mut asm = Asm::new();
+    fn a_label_that_is_not_placed_is_an_error() {
+        let mut asm = Asm::default();
         let nowhere = asm.label();
         asm.jump(nowhere);
-        assert!(asm.finish().unwrap_err().contains("stands nowhere"));
+        assert!(asm.finish().unwrap_err().contains("was not placed"));
     }
 }

@@ -1,29 +1,29 @@
-//! Whether BPF tracing can be had here, in one line if not.
+//! Whether BPF tracing is available here; if not, why, in one line.
 
 use super::kernel_types::FILE;
 use super::maps;
+use crate::kernel::Sources;
+use crate::kernel::sources::capability::{BPF, PERFMON, SYS_ADMIN};
 use nix::errno::Errno;
 use std::path::Path;
 
-/// Task storage for tracing programs came with it.
+/// The first release with task storage for tracing programs.
 const OLDEST: (u32, u32) = (5, 11);
-/// From linux/capability.h.
-const CAP_SYS_ADMIN: u32 = 21;
-const CAP_PERFMON: u32 = 38;
-const CAP_BPF: u32 = 39;
 
+/// Checks everything that tracing needs.
+///
 /// # Errors
 /// The first thing that is missing, and what to do.
 pub fn available() -> Result<(), String> {
     if !cfg!(all(target_endian = "little", any(target_arch = "x86_64", target_arch = "aarch64"))) {
-        return Err("eBPF tracing is written for x86_64 and aarch64 alone".to_string());
+        return Err("eBPF tracing supports x86_64 and aarch64 only".to_string());
     }
     let uname = nix::sys::utsname::uname().map_err(|error| format!("uname: {error}"))?;
     check_release(&uname.release().to_string_lossy())?;
     if !Path::new(FILE).exists() {
         return Err(format!("eBPF needs {FILE}: a kernel built with CONFIG_DEBUG_INFO_BTF"));
     }
-    check_capabilities(&std::fs::read_to_string("/proc/self/status").unwrap_or_default())?;
+    check_capabilities(&Sources::default())?;
     try_map()
 }
 
@@ -36,21 +36,18 @@ fn check_release(release: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_capabilities(status: &str) -> Result<(), String> {
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
-    let has = |capability: u32| effective >> capability & 1 == 1;
-    if has(CAP_SYS_ADMIN) || (has(CAP_BPF) && has(CAP_PERFMON)) {
-        return Ok(());
+fn check_capabilities(sources: &Sources) -> Result<(), String> {
+    match sources.has(SYS_ADMIN) || (sources.has(BPF) && sources.has(PERFMON)) {
+        true => Ok(()),
+        false => Err("eBPF needs root or CAP_BPF and CAP_PERFMON".to_string()),
     }
-    Err("eBPF needs root or CAP_BPF and CAP_PERFMON".to_string())
 }
 
-/// What counts in the end: a sandbox may refuse what the capabilities promise.
+/// The decisive test: a sandbox may refuse what the capabilities promise.
 fn try_map() -> Result<(), String> {
     match maps::try_create() {
         Ok(_) => Ok(()),
-        Err(Errno::EPERM) => Err("bpf(2) is refused here (EPERM): a container or sandbox without it".to_string()),
+        Err(Errno::EPERM) => Err("bpf(2) is refused here (EPERM), by a container or sandbox".to_string()),
         Err(Errno::ENOSYS) => Err("this kernel has no bpf(2) (ENOSYS)".to_string()),
         Err(error) => Err(format!("bpf(2) is refused here ({error})")),
     }
@@ -59,6 +56,7 @@ fn try_map() -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::fake::tree;
 
     #[test]
     fn old_kernels_are_named() {
@@ -70,10 +68,11 @@ mod tests {
 
     #[test]
     fn either_root_or_both_capabilities_do() {
-        let status = |bits: u64| format!("Name:\tx\nCapEff:\t{bits:016x}\n");
-        assert!(check_capabilities(&status(1 << CAP_SYS_ADMIN)).is_ok());
-        assert!(check_capabilities(&status(1 << CAP_BPF | 1 << CAP_PERFMON)).is_ok());
-        assert!(check_capabilities(&status(1 << CAP_BPF)).is_err());
-        assert!(check_capabilities("").is_err());
+        let check = |bits: u64| {
+            let status = format!("Name:\tx\nCapEff:\t{bits:016x}\n");
+            check_capabilities(&tree(&[("proc/self/status", &status)]).1)
+        };
+        assert!(check(1 << SYS_ADMIN).is_ok() && check(1 << BPF | 1 << PERFMON).is_ok());
+        assert!(check(1 << BPF).is_err() && check_capabilities(&tree(&[]).1).is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! The kernel's description of its own types (BTF): where fields stand in structs, and the numbers of types. Pure; read
-//! from bytes. The format is in the kernel's `Documentation/bpf/btf.rst`.
+//! The kernel's description of its own types (BTF): offsets of fields in structs, and IDs of types. Pure: reads bytes.
+//! The kernel's `Documentation/bpf/btf.rst` specifies the format.
 //!
-//! Own code because the one thing that is needed, offsets by name in one pass, is shorter than what a crate for whole
-//! programs (relocations, maps, sections) asks to be told first. Called by `kernel_types`.
+//! Not a crate, because all that is needed, offsets by name in one pass, is less code than the set-up of a crate for
+//! whole programs (relocations, maps, sections). Called by `kernel_types`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,39 +20,39 @@ const DECL_TAG: u32 = 17;
 const ENUM64: u32 = 19;
 const TYPEDEF: u32 = 8;
 
-/// Unnamed structs and unions within one struct that are looked into.
+/// How many unnamed structs and unions within one struct are searched.
 const MOST_WITHIN: usize = 256;
 
-/// Types by number and name. Structs, typedefs and functions alone can be found by name.
+/// Types by ID and name. Only structs, typedefs and functions can be found by name.
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// Where each type stands in `types`; type 0 is void and stands nowhere.
+    /// The offset of each type in `types`; type 0 is void and has none.
     offsets: Vec<u32>,
-    named: HashMap<(Kind, &'a [u8]), u32>,
+    named: HashMap<(TypeKind, &'a [u8]), u32>,
 }
 
 /// What is found by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TypeKind {
     Struct,
     Typedef,
     Function,
 }
 
 impl<'a> Btf<'a> {
-    /// Reads all types; of those with names, only `wanted` can be found by them.
+    /// Reads all types; only those in `wanted` can then be found by name.
     ///
     /// # Errors
-    /// Bytes that are no BTF of this byte order, or are cut short.
-    pub fn parse(bytes: &'a [u8], wanted: &[(Kind, &'a str)]) -> Result<Btf<'a>, String> {
-        let (types, strings) = sections(bytes).ok_or("it is no BTF of this machine's byte order")?;
+    /// If the bytes are not BTF of this byte order, or are truncated.
+    pub fn parse(bytes: &'a [u8], wanted: &[(TypeKind, &'a str)]) -> Result<Btf<'a>, String> {
+        let (types, strings) = sections(bytes).ok_or("it is not BTF of this machine's byte order")?;
         let mut btf = Btf { types, strings, offsets: vec![0], named: HashMap::new() };
-        btf.index(wanted).ok_or("it is cut short")?;
+        btf.index(wanted).ok_or("it is truncated")?;
         Ok(btf)
     }
 
-    fn index(&mut self, wanted: &[(Kind, &'a str)]) -> Option<()> {
+    fn index(&mut self, wanted: &[(TypeKind, &'a str)]) -> Option<()> {
         let mut offset = 0;
         while offset < self.types.len() {
             let id = u32::try_from(self.offsets.len()).ok()?;
@@ -69,15 +69,15 @@ impl<'a> Btf<'a> {
         (offset == self.types.len()).then_some(())
     }
 
-    /// The number of a type.
-    pub fn id(&self, kind: Kind, name: &'a str) -> Option<u32> {
+    /// The ID of a type.
+    pub fn id(&self, kind: TypeKind, name: &'a str) -> Option<u32> {
         self.named.get(&(kind, name.as_bytes())).copied()
     }
 
-    /// Where a field stands in a struct, in bytes: `a.b` for one of a struct within. Unnamed structs and unions are
-    /// looked into.
+    /// The offset of a field in a struct, in bytes: `a.b` for a field of a nested struct. Unnamed structs and unions
+    /// are searched.
     pub fn field(&self, of: &'a str, path: &str) -> Option<u32> {
-        let mut id = self.id(Kind::Struct, of)?;
+        let mut id = self.id(TypeKind::Struct, of)?;
         let mut bits = 0;
         for name in path.split('.') {
             let (at, inner) = self.member(id, name, &mut HashSet::new())?;
@@ -87,14 +87,14 @@ impl<'a> Btf<'a> {
         Some(bits / 8)
     }
 
-    /// How many arguments the function behind a tracepoint's typedef takes, its context included.
+    /// How many arguments the function of a tracepoint's typedef takes, including its context.
     pub fn arguments(&self, typedef: &'a str) -> Option<u32> {
-        let pointer = self.type_of(self.id(Kind::Typedef, typedef)?)?.size_or_type;
+        let pointer = self.type_of(self.id(TypeKind::Typedef, typedef)?)?.size_or_type;
         let function = self.type_of(self.type_of(pointer)?.size_or_type)?;
         (function.kind == FUNC_PROTO).then_some(function.count)
     }
 
-    /// A member's place in bits and its type. A type is looked into once: bytes that no compiler wrote may hold circles.
+    /// A member's offset in bits, and its type. Each type is searched once: malformed BTF may contain cycles.
     fn member(&self, id: u32, wanted: &str, seen: &mut HashSet<u32>) -> Option<(u32, u32)> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
@@ -141,7 +141,7 @@ impl<'a> Btf<'a> {
     }
 }
 
-/// What stands first in every type.
+/// The header of every type.
 struct Head {
     name: u32,
     kind: u32,
@@ -165,11 +165,11 @@ impl Head {
     }
 }
 
-fn findable(kind: u32) -> Option<Kind> {
+fn findable(kind: u32) -> Option<TypeKind> {
     match kind {
-        STRUCT => Some(Kind::Struct),
-        TYPEDEF => Some(Kind::Typedef),
-        FUNC => Some(Kind::Function),
+        STRUCT => Some(TypeKind::Struct),
+        TYPEDEF => Some(TypeKind::Typedef),
+        FUNC => Some(TypeKind::Function),
         _ => None,
     }
 }
@@ -188,7 +188,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Whether the string at a place is `text`: without looking for its end, as this is asked of every type there is.
+/// Whether the string at an offset is `text`. Does not search for its end, because this is called for every type.
 fn is(strings: &[u8], at: u32, text: &[u8]) -> bool {
     let rest = strings.get(at as usize..).and_then(|rest| rest.strip_prefix(text));
     rest.is_some_and(|rest| rest.first() == Some(&0))
@@ -231,8 +231,8 @@ mod tests {
         bytes.chain(names.bytes()).collect()
     }
 
-    const WANTED: [(Kind, &str); 3] =
-        [(Kind::Struct, "outer"), (Kind::Typedef, "btf_trace_x"), (Kind::Function, "nothing")];
+    const WANTED: [(TypeKind, &str); 3] =
+        [(TypeKind::Struct, "outer"), (TypeKind::Typedef, "btf_trace_x"), (TypeKind::Function, "nothing")];
 
     #[test]
     fn fields_are_found_within_unnamed_ones() {
@@ -240,7 +240,7 @@ mod tests {
         let btf = Btf::parse(&bytes, &WANTED).unwrap();
         assert_eq!(["a", "c", "d", "d.b"].map(|path| btf.field("outer", path)), [Some(0), Some(4), Some(4), Some(4)]);
         assert_eq!((btf.field("outer", "x"), btf.field("inner", "b")), (None, None));
-        assert_eq!((btf.arguments("btf_trace_x"), btf.id(Kind::Typedef, "btf_trace_x")), (Some(2), Some(8)));
+        assert_eq!((btf.arguments("btf_trace_x"), btf.id(TypeKind::Typedef, "btf_trace_x")), (Some(2), Some(8)));
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! What tracing adds to a call, measured with a child of ours that makes null calls, untraced and then traced.
+//! The overhead of tracing per call, measured with a child that makes null calls, first untraced and then traced.
 //!
-//! Not interleaved: attaching waits for all processors and costs milliseconds. Medians of short batches stand in for
-//! that; what remains is an estimate for one line of a report, not a measurement for the record.
+//! Not interleaved, because attaching waits for all CPUs and takes milliseconds; medians of short batches make up for
+//! it. The result is an estimate for one line of a report, not a measurement of record.
 
 #![allow(unsafe_code)]
 
 use super::layout::state;
-use super::session::Session;
+use super::load::Programs;
 use crate::kernel::pidfd;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
@@ -18,44 +18,45 @@ use std::os::fd::{AsFd, OwnedFd};
 const BATCHES: usize = 41;
 const CALLS_PER_BATCH: u32 = 300;
 
-/// A child that waits for a byte, measures, answers, and so on until the pipe ends.
+/// A child that measures and answers once per byte that it reads, until the pipe is closed.
 struct Caller {
     child: Pid,
     to: OwnedFd,
     from: OwnedFd,
 }
 
-/// What tracing does to a null call, in nanoseconds.
+/// What tracing does to a null call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
+    /// Time that tracing adds, in nanoseconds.
     pub added_ns: f64,
-    /// The mean time that the programs measure of it, less what it takes untraced; `None` where they count only.
+    /// The mean time that the programs measure minus the untraced time, in nanoseconds; `None` if they only count.
     pub offset_ns: Option<f64>,
 }
 
-/// Attaches the session's programs, and returns what they do to a null call. Leaves them attached, and the counts at zero.
+/// Attaches the programs and measures what they do to a null call. Leaves them attached, with all counts at zero.
 ///
 /// # Errors
 /// What the kernel refuses.
-pub fn calibrate(session: &mut Session) -> Result<Calibration> {
+pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let caller = Caller::start()?;
     let before = caller.measure()?;
-    session.attach()?;
-    session.mark(
-        pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibrating child")?.as_fd(),
+    programs.attach()?;
+    programs.mark(
+        pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?.as_fd(),
         state::LIVE,
     )?;
     let traced = caller.measure()?;
     drop(caller);
-    let offset_ns = measured_ns(session)?.map(|measured| measured - before);
-    session.reset()?;
+    let offset_ns = measured_ns(programs)?.map(|measured| measured - before);
+    programs.reset()?;
     Ok(Calibration { added_ns: (traced - before).max(0.0), offset_ns })
 }
 
-/// The mean time of the null calls that the programs saw; `None` without times.
-fn measured_ns(session: &Session) -> Result<Option<f64>> {
+/// The mean time of the null calls that the programs saw, in nanoseconds; `None` without times.
+fn measured_ns(programs: &Programs) -> Result<Option<f64>> {
     let (mut calls, mut ns) = (0, 0);
-    for (key, counted) in session.read()?.calls {
+    for (key, counted) in programs.read()?.calls {
         if i64::from(key.number) == libc::SYS_getppid {
             calls += counted.calls;
             ns += counted.on_cpu_ns;
@@ -68,13 +69,13 @@ impl Caller {
     fn start() -> Result<Caller> {
         let (go, to) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
         let (from, answer) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
-        // SAFETY: the child calls only what may be called after fork in a process with threads: it allocates nothing.
+        // SAFETY: the child makes only async-signal-safe calls and allocates nothing.
         match unsafe { fork() }.context("fork")? {
             ForkResult::Parent { child } => Ok(Caller { child, to, from }),
             ForkResult::Child => {
                 drop(to);
                 serve(&go, &answer);
-                // SAFETY: ends the child at once; nothing of the parent's is run or flushed.
+                // SAFETY: ends the child at once, without running or flushing anything of the parent's.
                 unsafe { libc::_exit(0) }
             }
         }
@@ -82,24 +83,24 @@ impl Caller {
 
     /// The median time of a null call in the child, in nanoseconds.
     fn measure(&self) -> Result<f64> {
-        write(&self.to, &[1]).context("the calibrating child is gone")?;
+        write(&self.to, &[1]).context("the calibration child has ended")?;
         let mut answer = [0; 8];
-        match read(&self.from, &mut answer).context("the calibrating child is gone")? {
+        match read(&self.from, &mut answer).context("the calibration child has ended")? {
             8 => Ok(f64::from_ne_bytes(answer)),
-            _ => bail!("the calibrating child ended"),
+            _ => bail!("the calibration child ended"),
         }
     }
 }
 
 impl Drop for Caller {
     fn drop(&mut self) {
-        // The end of the pipe would do if no other child had a copy of it.
+        // Closing the pipe is not enough: another child may hold a copy of it.
         let _ = kill(self.child, Signal::SIGKILL);
         let _ = waitpid(self.child, None);
     }
 }
 
-/// In the child. Allocates nothing.
+/// The child's loop. Allocates nothing.
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
     let mut byte = [0];
     while read(go, &mut byte) == Ok(1) {

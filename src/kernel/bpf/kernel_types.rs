@@ -1,10 +1,10 @@
-//! Where this kernel keeps what the programs read: offsets and type numbers, from its BTF. Pure, but for the file.
+//! Offsets and type IDs of what the programs read in this kernel, from its BTF. Pure, except for reading the file.
 
-use super::btf::{Btf, Kind};
+use super::btf::{Btf, TypeKind};
 
 pub const FILE: &str = "/sys/kernel/btf/vmlinux";
 
-/// The tracepoints, and the order of the programs.
+/// The tracepoints; `programs::all` refers to them by index.
 pub const TRACEPOINTS: [&str; 6] = [
     "btf_trace_sys_enter",
     "btf_trace_sys_exit",
@@ -14,40 +14,55 @@ pub const TRACEPOINTS: [&str; 6] = [
     "btf_trace_sched_process_exit",
 ];
 
-/// Offsets in bytes, and numbers of types.
+/// Fields of kernel structs: their names here, the structs, and their paths there.
+macro_rules! kernel_fields {
+    ($($name:ident: $of:literal, $path:literal;)*) => {
+        /// Offsets in bytes of fields of kernel structs.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct Fields {
+            $(pub $name: i16,)*
+        }
+
+        impl Fields {
+            fn read(btf: &Btf) -> Result<Fields, String> {
+                Ok(Fields { $($name: field(btf, $of, $path)?,)* })
+            }
+        }
+    };
+}
+
+kernel_fields! {
+    files: "task_struct", "files";
+    signal: "task_struct", "signal";
+    pid: "task_struct", "pid";
+    tgid: "task_struct", "tgid";
+    group_leader: "task_struct", "group_leader";
+    fdt: "files_struct", "fdt";
+    max_fds: "fdtable", "max_fds";
+    fd: "fdtable", "fd";
+    f_inode: "file", "f_inode";
+    i_mode: "inode", "i_mode";
+    i_flags: "inode", "i_flags";
+    i_rdev: "inode", "i_rdev";
+    maxrss: "signal_struct", "maxrss";
+}
+
+/// Offsets in bytes, and IDs of types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelTypes {
     pub tracepoints: [u32; 6],
-    /// Whether sched_switch passes the state that the previous task left in (since 5.18).
+    /// Whether sched_switch passes the state of the previous task (since 5.18).
     pub switch_has_state: bool,
-    pub task: TaskFields,
-    pub fdt: i16,
-    pub max_fds: i16,
-    pub fd: i16,
-    pub f_inode: i16,
-    pub i_mode: i16,
-    pub i_flags: i16,
-    pub i_rdev: i16,
-    pub maxrss: i16,
-    pub registers: Registers,
-    /// `bpf_rdonly_cast` with the structs `list_head` and `file` (since 6.2): plain loads in place of calls.
-    pub cast: Option<Cast>,
-}
-
-/// Offsets in task_struct.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskFields {
-    /// Where the flag of a 32-bit call stands, and the flag.
-    pub compat: i16,
-    pub compat_bit: i32,
+    pub fields: Fields,
+    /// The field of task_struct with the flag for 32-bit calls, and the flag.
+    pub compat: (i16, i32),
+    /// The state in task_struct.
     pub state: i16,
-    pub files: i16,
-    pub signal: i16,
-    pub pid: i16,
-    pub tgid: i16,
-    pub group_leader: i16,
-    /// In the order of `layout::usage`.
+    /// The accounting in task_struct, in the order of `Used`.
     pub accounting: [i16; 6],
+    pub registers: Registers,
+    /// `bpf_rdonly_cast` and the structs `list_head` and `file` (since 6.2): plain loads instead of calls.
+    pub cast: Option<Cast>,
 }
 
 /// Offsets in pt_regs.
@@ -96,6 +111,8 @@ const STRUCTS: [&str; 9] =
 const CAST: &str = "bpf_rdonly_cast";
 
 impl KernelTypes {
+    /// Reads this kernel's types.
+    ///
     /// # Errors
     /// What is missing, by name.
     pub fn read() -> Result<KernelTypes, String> {
@@ -104,54 +121,35 @@ impl KernelTypes {
     }
 
     fn parse(bytes: &[u8]) -> Result<KernelTypes, String> {
-        let structs = STRUCTS.map(|name| (Kind::Struct, name));
-        let typedefs = TRACEPOINTS.map(|name| (Kind::Typedef, name));
-        let wanted = [&structs[..], &typedefs, &[(Kind::Function, CAST)]].concat();
+        let structs = STRUCTS.map(|name| (TypeKind::Struct, name));
+        let typedefs = TRACEPOINTS.map(|name| (TypeKind::Typedef, name));
+        let wanted = [&structs[..], &typedefs, &[(TypeKind::Function, CAST)]].concat();
         let btf = Btf::parse(bytes, &wanted).map_err(|why| format!("{FILE}: {why}"))?;
         from_btf(&btf)
     }
 }
 
 fn from_btf(btf: &Btf) -> Result<KernelTypes, String> {
-    let machine = MACHINE.ok_or("BPF programs of syscost know x86_64 and aarch64 only")?;
+    let machine = MACHINE.ok_or("the BPF programs support x86_64 and aarch64 only")?;
     let mut tracepoints = [0; 6];
     for (id, name) in tracepoints.iter_mut().zip(TRACEPOINTS) {
-        *id = btf.id(Kind::Typedef, name).ok_or_else(|| format!("{FILE} has no {name}"))?;
+        *id = btf.id(TypeKind::Typedef, name).ok_or_else(|| format!("{FILE} has no {name}"))?;
     }
-    Ok(KernelTypes {
-        tracepoints,
-        switch_has_state: btf.arguments(TRACEPOINTS[2]).is_some_and(|count| count >= 5),
-        task: task_fields(btf, &machine)?,
-        fdt: field(btf, "files_struct", "fdt")?,
-        max_fds: field(btf, "fdtable", "max_fds")?,
-        fd: field(btf, "fdtable", "fd")?,
-        f_inode: field(btf, "file", "f_inode")?,
-        i_mode: field(btf, "inode", "i_mode")?,
-        i_flags: field(btf, "inode", "i_flags")?,
-        i_rdev: field(btf, "inode", "i_rdev")?,
-        maxrss: field(btf, "signal_struct", "maxrss")?,
-        registers: registers(btf, &machine)?,
-        cast: cast(btf),
-    })
-}
-
-fn task_fields(btf: &Btf, machine: &Machine) -> Result<TaskFields, String> {
     let task = |name: &str| field(btf, "task_struct", name);
     let mut accounting = [0; 6];
     for (offset, name) in accounting.iter_mut().zip(["utime", "stime", "min_flt", "maj_flt", "nvcsw", "nivcsw"]) {
         *offset = task(name)?;
     }
-    Ok(TaskFields {
-        compat: task(machine.compat.0)?,
-        compat_bit: machine.compat.1,
+    Ok(KernelTypes {
+        tracepoints,
+        switch_has_state: btf.arguments(TRACEPOINTS[2]).is_some_and(|count| count >= 5),
+        fields: Fields::read(btf)?,
+        compat: (task(machine.compat.0)?, machine.compat.1),
         // Renamed in 5.14.
         state: task("__state").or_else(|_| task("state"))?,
-        files: task("files")?,
-        signal: task("signal")?,
-        pid: task("pid")?,
-        tgid: task("tgid")?,
-        group_leader: task("group_leader")?,
         accounting,
+        registers: registers(btf, &machine)?,
+        cast: cast(btf),
     })
 }
 
@@ -171,13 +169,13 @@ fn registers(btf: &Btf, machine: &Machine) -> Result<Registers, String> {
 }
 
 fn cast(btf: &Btf) -> Option<Cast> {
-    let id = |name| btf.id(Kind::Struct, name);
-    Some(Cast { function: btf.id(Kind::Function, CAST)?, list_head: id("list_head")?, file: id("file")? })
+    let id = |name| btf.id(TypeKind::Struct, name);
+    Some(Cast { function: btf.id(TypeKind::Function, CAST)?, list_head: id("list_head")?, file: id("file")? })
 }
 
 fn field(btf: &Btf, of: &'static str, path: &str) -> Result<i16, String> {
     let offset = btf.field(of, path).ok_or_else(|| format!("{FILE} has no field {path} in struct {of}"))?;
-    i16::try_from(offset).map_err(|_| format!("field {path} of struct {of} is out of reach"))
+    i16::try_from(offset).map_err(|_| format!("field {path} of struct {of} has too large an offset"))
 }
 
 #[cfg(test)]
@@ -192,6 +190,6 @@ mod tests {
         }
         let types = KernelTypes::read().unwrap();
         assert!(types.tracepoints.iter().all(|id| *id != 0));
-        assert_eq!(types.task.tgid - types.task.pid, 4);
+        assert_eq!(types.fields.tgid - types.fields.pid, 4);
     }
 }

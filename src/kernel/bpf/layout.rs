@@ -1,116 +1,130 @@
-//! What the programs and the reader of their maps agree on: where things stand in values, and how a key is packed.
-//! Pure constants and arithmetic.
+//! The data layout shared by the BPF programs and the code that reads their maps: the values of the maps, and how a key
+//! is packed. Pure types, constants and arithmetic.
 //!
-//! **State.** What is known of a task is kept in its task storage: programs at entry and exit find it there, those at
-//! switches note in it when the task was off the processor. A design that kept the state of the running task in a
-//! variable of the processor and moved it at switches was faster and wrong: kernels were seen to pass over some switches,
-//! and calls were then counted for nobody. As it is, a switch that is not seen spoils the times of one call, no count.
+//! **Task state** lives in task storage: the entry and exit programs find it there, and the switch program records in
+//! it when the task was off the CPU. A design that kept the running task's state in a per-CPU variable and swapped it
+//! at context switches was faster and wrong: some kernels skip switch events, and calls were then counted for the wrong
+//! task. With task storage, a missed switch spoils the time of one call but no count.
 //!
-//! **Window.** Each processor has one value in map `cpu` with two tables, addressed by a hash of a key: calls by key, and
+//! **Window.** Each CPU has one value in map `cpu` with two tables indexed by the hash of a key: calls by key, and
 //! durations. On a collision, the old entry is flushed to the hash map `calls` or `durations` and the slot is reset:
 //! nothing is dropped, and the common path costs no hash map lookup.
 
-/// A task's state, as byte offsets in its storage.
-pub mod task {
-    /// See `state`.
-    pub const STATE: i16 = 0;
-    /// The call in which the task stands: its packed number with `OPEN`; 0 for none.
-    pub const CALL: i16 = 8;
-    /// What is to do at its end: an operation of `what`.
-    pub const WHAT: i16 = 16;
-    /// Its class as far as the arguments tell.
-    pub const CLASS: i16 = 24;
-    pub const START: i16 = 32;
-    /// When it left the processor within a call; 0 while it is on one.
-    pub const OFF_SINCE: i16 = 40;
-    /// 1 where the task left the processor to wait, 0 where it was preempted.
-    pub const OFF_BLOCKED: i16 = 48;
-    pub const BLOCKED: i16 = 56;
-    pub const PREEMPTED: i16 = 64;
+use crate::kernel::usage::Used;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// The state of a traced task.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+pub struct Task {
+    /// One of `state`.
+    pub state: u64,
+    /// The call that the task is in: its packed number with `OPEN`; 0 outside of calls.
+    pub call: u64,
+    /// What to do when the call returns: an operation of `what`.
+    pub what: u64,
+    /// The call's class, as far as its arguments tell.
+    pub class: u64,
+    /// When the call was entered.
+    pub start: u64,
+    /// When the task left the CPU within a call; 0 while it is on one.
+    pub off_since: u64,
+    /// 1 if the task left the CPU to wait, 0 if it was preempted.
+    pub off_blocked: u64,
+    /// Time within the call that the task waited, in nanoseconds.
+    pub blocked: u64,
+    /// Time within the call that the task was preempted, in nanoseconds.
+    pub preempted: u64,
     /// The number of the process's name.
-    pub const NAME: i16 = 72;
-    /// Nanoseconds on processors before `ON_SINCE`.
-    pub const RAN: i16 = 80;
-    /// When it came onto a processor; 0 while it is off.
-    pub const ON_SINCE: i16 = 88;
-    /// The path, an address in the task's memory.
-    pub const PATH: i16 = 96;
-    /// Call and errno of the last call where it is to be made again; its class is still in `CLASS`.
-    pub const AGAIN: i16 = 104;
-    /// 1 in the first thread of a process that is followed though it ran before: other threads of it ask there.
-    pub const ROOT: i16 = 112;
-    pub const END: i16 = 120;
-    /// The kernel's accounting when tracing began, in the order of `usage`.
-    pub const BASE: i16 = END;
-    pub const STORED: u32 = END as u32 + 6 * 8;
+    pub name: u64,
+    /// Nanoseconds on CPUs before `on_since`.
+    pub ran: u64,
+    /// When the task was put on a CPU; 0 while it is off.
+    pub on_since: u64,
+    /// The path argument: an address in the task's memory.
+    pub path: u64,
+    /// Call and errno of the last call if the kernel is to restart it; its class is still in `class`.
+    pub again: u64,
+    /// 1 in the first thread of a process that was running before tracing began: its other threads look here.
+    pub root: u64,
+    /// The kernel's accounting when tracing began, in the order of `Used`.
+    pub base: [u64; 6],
 }
 
-/// States of a task. One without storage, or 0 there, is not traced.
+/// States of a task. A task without storage, or with 0, is not traced.
 pub mod state {
-    /// Ours, before its execve.
+    /// The command, before its execve.
     pub const HELD: i32 = 1;
     pub const LIVE: i32 = 2;
-    /// Just forked: its first return to user mode is the other end of its parent's call.
+    /// Just forked: its first return to user mode belongs to its parent's call.
     pub const BORN: i32 = 3;
 }
 
-/// A processor's window.
-pub mod window {
-    /// How many names this processor has numbered.
-    pub const NAMES: i16 = 0;
-    /// Largest resident set of a process that ended here, in pages.
-    pub const PEAK_PAGES: i16 = 8;
-    /// 1 where the running task was found to be none of those that are followed.
-    pub const STRANGER: i16 = 16;
-    pub const CACHE: i16 = 24;
-    pub const CACHE_BITS: i32 = 8;
-    pub const DURATIONS: i16 = CACHE + (super::entry::BYTES << CACHE_BITS) as i16;
-    pub const DURATION_BITS: i32 = 9;
-    pub const BYTES: u32 = DURATIONS as u32 + (16 << DURATION_BITS);
+/// The per-CPU window.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+pub struct Window {
+    /// How many names this CPU has numbered.
+    pub names: u64,
+    /// Largest resident set of a process that ended on this CPU, in pages.
+    pub peak_pages: u64,
+    /// 1 if the running task is known not to be traced.
+    pub stranger: u64,
+    pub cache: [CallEntry; 1 << CACHE_BITS],
+    pub durations: [DurationEntry; 1 << DURATION_BITS],
 }
 
-/// An entry of the cache of calls: its key, then what the hash map `calls` holds.
-pub mod entry {
-    pub const KEY: i16 = 0;
-    pub const CALLS: i16 = 8;
-    pub const UNFINISHED: i16 = 16;
-    pub const ON_CPU: i16 = 24;
-    pub const BLOCKED: i16 = 32;
-    pub const PREEMPTED: i16 = 40;
-    pub const MOVED: i16 = 48;
-    pub const LOG_BYTES: i32 = 6;
-    pub const BYTES: i32 = 1 << LOG_BYTES;
-    pub const VALUES: i16 = 6;
+pub const CACHE_BITS: i32 = 8;
+pub const DURATION_BITS: i32 = 9;
+
+/// An entry of the cache of calls; its key is 0 if the entry is empty.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+pub struct CallEntry {
+    pub key: u64,
+    pub counted: Counted,
+    /// Makes the size a power of two.
+    pub unused: u64,
 }
 
-/// Counters that all processors share.
-pub mod global {
+/// An entry of the cache of durations; its key is 0 if the entry is empty.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+pub struct DurationEntry {
+    pub key: u64,
+    pub calls: u64,
+}
+
+/// Sums over the calls of one key.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Counted {
+    pub calls: u64,
+    /// Entered, but not returned from when tracing ended.
+    pub unfinished: u64,
+    pub on_cpu_ns: u64,
+    pub blocked_ns: u64,
+    pub preempted_ns: u64,
+    pub bytes: u64,
+}
+
+/// Counters shared by all CPUs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Globals {
     /// Events that could not be counted.
-    pub const LOST: i16 = 0;
+    pub lost: u64,
     /// Tasks of the tree that have not ended.
-    pub const LIVE: i16 = 8;
-    pub const PROCESSES: i16 = 16;
-    pub const THREADS: i16 = 24;
-    /// Names for which there was no number left.
-    pub const NAMELESS: i16 = 32;
-    /// Switches that were not seen, as far as it shows.
-    pub const UNSEEN: i16 = 40;
-    pub const BYTES: u32 = 48;
+    pub live: i64,
+    pub processes: u64,
+    pub threads: u64,
+    /// Process names for which there was no number left.
+    pub nameless: u64,
+    /// Switches that were missed, as far as that can be detected.
+    pub unseen: u64,
 }
 
-/// Sums by process name, as offsets in the values of map `usage`.
-pub mod usage {
-    pub const USER: i16 = 0;
-    pub const SYSTEM: i16 = 8;
-    pub const MINOR: i16 = 16;
-    pub const MAJOR: i16 = 24;
-    pub const VOLUNTARY: i16 = 32;
-    pub const INVOLUNTARY: i16 = 40;
-    pub const RAN: i16 = 48;
-    pub const BYTES: u32 = 56;
-}
-
-/// What is to do for a call: low half of a byte of map `what`; the high half is the argument's position.
+/// What to do for a call: the low half of a byte of map `what`. The high half is the position of the argument.
 pub mod what {
     pub const BYTES: i32 = 1;
     pub const DESCRIPTOR: i32 = 2;
@@ -120,14 +134,14 @@ pub mod what {
     pub const SET: i32 = 6;
     /// Changes the name of its process.
     pub const RENAME: i32 = 7;
-    /// A path that is gone when the call returns.
+    /// Has a path that can no longer be read when the call returns.
     pub const EXEC: i32 = 8;
 }
 
-/// Call numbers that map `what` has of each gate.
+/// Call numbers in map `what`, per gate.
 pub const NUMBERS: i32 = 512;
 pub const PATH_MAX: i32 = 4096;
-/// Longest process name, with its 0.
+/// Longest process name, including its terminating 0.
 pub const NAME_BYTES: i32 = 16;
 
 /// Gates: how the call was made.
@@ -138,22 +152,22 @@ pub mod gate {
     pub const X32: u64 = 2;
 }
 
-/// How a key is packed, from the lowest bit: number 16, gate 2, errno 10, kind of descriptor 4, value 7, name 24, and
-/// the highest bit set so that no key is 0.
+/// How a key is packed, from the lowest bit: number 16, gate 2, errno 10, kind of descriptor 4, value 7, name 24; the
+/// highest bit is set so that no key is 0.
 pub mod key {
     pub const NUMBER_BITS: i32 = 16;
     pub const CALL_MASK: i32 = 0x3ffff;
     pub const ERRNO: i32 = 18;
     pub const ERRNO_MAX: i32 = 1023;
-    /// From here on an error means that a call is to be made again (ERESTARTSYS and others of linux/errno.h).
+    /// Errors from here on mean that the kernel restarts the call (ERESTARTSYS and others of linux/errno.h).
     pub const ERRNO_AGAIN: i32 = 512;
     pub const CLASS: i32 = 28;
     pub const NAME: i32 = 39;
     pub const OPEN: u64 = 1 << 32;
     pub const SET: u64 = 1 << 63;
-    /// In a class: bits of the kind; the value stands above.
+    /// Bits of the kind in a class; the value is above them.
     pub const KIND_BITS: i32 = 4;
-    /// The value of a class that is not known.
+    /// The value of a class if it is not known.
     pub const UNKNOWN: i32 = 127;
     /// Bits of a duration's bucket, below the call.
     pub const BUCKET_BITS: i32 = 8;
@@ -161,7 +175,7 @@ pub mod key {
     pub const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 }
 
-/// Kinds of descriptors: the file type's bits of a mode (`S_IFMT` >> 12), and three of our own.
+/// Kinds of descriptors: the file type bits of a mode (`S_IFMT` >> 12), and three of our own.
 pub mod kind {
     pub const FIFO: u64 = 1;
     pub const CHARACTER: u64 = 2;
@@ -175,9 +189,9 @@ pub mod kind {
     pub const SOCKET: u64 = 12;
 }
 
-/// A key taken apart.
+/// An unpacked key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct CallKey {
     pub name: u32,
     pub number: u16,
     pub gate: u64,
@@ -186,10 +200,10 @@ pub struct Key {
     pub value: u64,
 }
 
-impl Key {
-    pub fn unpack(key: u64) -> Key {
+impl CallKey {
+    pub fn unpack(key: u64) -> CallKey {
         let bits = |from: i32, count: u32| key >> from & ((1 << count) - 1);
-        Key {
+        CallKey {
             number: bits(0, 16) as u16,
             gate: bits(key::NUMBER_BITS, 2),
             errno: bits(key::ERRNO, 10) as u16,
@@ -199,6 +213,13 @@ impl Key {
         }
     }
 }
+
+/// The programs address entries by shifts, fields by 16-bit offsets, and accounting by its position.
+const _: () = {
+    assert!(size_of::<CallEntry>() == 64 && size_of::<DurationEntry>() == 16);
+    assert!(size_of::<Window>() <= 32768);
+    assert!(size_of::<Used>() == size_of::<[u64; 6]>() + 8);
+};
 
 #[cfg(test)]
 mod tests {
@@ -210,13 +231,7 @@ mod tests {
         let packed = 257 | gate::COMPAT << key::NUMBER_BITS | 512 << key::ERRNO | class << key::CLASS;
         let packed = packed | 0xabcdef << key::NAME | key::SET;
         let expected =
-            Key { name: 0xabcdef, number: 257, gate: gate::COMPAT, errno: 512, kind: kind::SOCKET, value: 5 };
-        assert_eq!(Key::unpack(packed), expected);
-    }
-
-    #[test]
-    fn a_window_fits_one_value() {
-        const { assert!(window::BYTES <= 32768 && window::BYTES.is_multiple_of(8)) };
-        const { assert!(window::STRANGER + 8 <= window::CACHE) };
+            CallKey { name: 0xabcdef, number: 257, gate: gate::COMPAT, errno: 512, kind: kind::SOCKET, value: 5 };
+        assert_eq!(CallKey::unpack(packed), expected);
     }
 }

@@ -1,9 +1,10 @@
-//! Maps: what the programs and we share. Key and value types fix the lengths that the kernel copies, so that no buffer
-//! passed to it can be too short. Source: bpf(2), kernel/bpf/syscall.c.
+//! Maps: memory shared with the programs. Key and value types determine the lengths that the kernel copies, so that no
+//! buffer passed to it can be too short. Source: bpf(2), kernel/bpf/syscall.c.
 
 #![allow(unsafe_code)]
 
 use super::sys;
+use crate::kernel::Sources;
 use anyhow::{Context, Result};
 use nix::errno::Errno;
 use std::marker::PhantomData;
@@ -34,7 +35,7 @@ pub enum MapType {
     TaskStorage = 29,
 }
 
-/// What a map is made of, besides the lengths of key and value.
+/// How to create a map, besides the lengths of key and value.
 #[derive(Clone, Copy, Debug)]
 pub struct MapSpec<'a> {
     pub name: &'static str,
@@ -81,6 +82,8 @@ struct Element {
 }
 
 impl<K: Plain, V: Plain> Map<K, V> {
+    /// Creates a map.
+    ///
     /// # Errors
     /// What the kernel refuses: EPERM without privilege, EINVAL for a kind of map that it does not have.
     pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
@@ -92,7 +95,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(Map { fd, name: spec.name, copies, types: PhantomData })
     }
 
-    /// For instructions that name the map.
+    /// The file descriptor, for instructions that refer to the map.
     pub fn fd(&self) -> i32 {
         self.fd.as_raw_fd()
     }
@@ -127,8 +130,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
         self.update(key, value, ANY).with_context(|| self.failed("written"))
     }
 
-    /// Writes the value of a key that has none, atomically; false, and nothing written, where it has one or what the key
-    /// names has ended.
+    /// Writes the value of a key that has none, atomically; false, with nothing written, if it has one or what the key
+    /// refers to has ended.
     ///
     /// # Errors
     /// What the kernel refuses.
@@ -194,7 +197,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 }
 
-/// Makes a small map and closes it again: whether this process may use bpf(2) at all.
+/// Creates a small map and closes it again, to find out whether this process may use bpf(2) at all.
 ///
 /// # Errors
 /// What the kernel refuses with.
@@ -222,29 +225,17 @@ fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Err
     unsafe { sys::call_for_fd(MAP_CREATE, &mut request) }
 }
 
-/// How many CPUs the kernel keeps values for: those that could ever be plugged in. At least as many as it copies, which
-/// are the possible ones without the gaps between their numbers.
+/// One more than the highest number of a CPU that could ever be plugged in: at least as many as the kernel copies
+/// values for, which skips the gaps between the numbers.
 fn possible_cpus() -> Result<usize> {
-    const FILE: &str = "/sys/devices/system/cpu/possible";
-    let text = std::fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
-    count(text.trim()).with_context(|| format!("{FILE} says '{}', which is no list of ranges", text.trim()))
-}
-
-/// One more than the highest number in `0-3,8-11`.
-fn count(ranges: &str) -> Option<usize> {
-    let last = ranges.rsplit([',', '-']).next()?;
-    last.parse::<usize>().ok().and_then(|last| last.checked_add(1))
+    const FILE: &str = "sys/devices/system/cpu/possible";
+    let last = Sources::default().cpus(FILE).and_then(|cpus| cpus.into_iter().max());
+    Ok(last.with_context(|| format!("/{FILE} cannot be read"))? as usize + 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn processors_are_counted_to_the_highest() {
-        assert_eq!(["0", "0-1", "0-3,8-11", "0,2"].map(count), [Some(1), Some(2), Some(12), Some(3)]);
-        assert_eq!([count(""), count("all"), count(&usize::MAX.to_string())], [None; 3]);
-    }
 
     fn hash() -> MapSpec<'static> {
         MapSpec { name: "test", kind: MapType::Hash, max_entries: 4, flags: 0, types: None }

@@ -1,5 +1,5 @@
-//! The bpf(2) call, and programs, tracepoints and types by one function each. `maps` makes its calls through `call` too.
-//! Sources: bpf(2), linux/bpf.h.
+//! The bpf(2) call, and one function each for programs, tracepoints and types. `maps` makes its calls through `call`
+//! too. Sources: bpf(2), linux/bpf.h.
 
 #![allow(unsafe_code)]
 
@@ -14,12 +14,12 @@ const OBJ_GET_INFO_BY_FD: i32 = 15;
 const RAW_TRACEPOINT_OPEN: i32 = 17;
 const BTF_LOAD: i32 = 18;
 
-/// struct bpf_prog_info (linux/bpf.h) up to and with `recursion_misses`, in 64-bit words.
+/// The size of struct bpf_prog_info (linux/bpf.h) up to and including `recursion_misses`, in 64-bit words.
 const PROG_INFO_WORDS: usize = 27;
 
 const PROG_TYPE_TRACING: u32 = 26;
 const TRACE_RAW_TP: u32 = 23;
-/// MIT is compatible with the GPL; the helpers that read kernel memory are open to such programs alone.
+/// MIT is compatible with the GPL; helpers that read kernel memory are restricted to such programs.
 const LICENSE: &CStr = c"Dual MIT/GPL";
 
 #[repr(C)]
@@ -37,13 +37,8 @@ struct ProgLoad {
     prog_name: [u8; 16],
     prog_ifindex: u32,
     expected_attach_type: u32,
-    prog_btf_fd: u32,
-    func_info_rec_size: u32,
-    func_info: u64,
-    func_info_cnt: u32,
-    line_info_rec_size: u32,
-    line_info: u64,
-    line_info_cnt: u32,
+    /// `prog_btf_fd` to `line_info_cnt`: debug information.
+    debug: [u32; 9],
     attach_btf_id: u32,
     attach_prog_fd: u32,
     padding: u32,
@@ -86,7 +81,7 @@ struct GetInfo {
 /// Loads a tracing program for the tracepoint of type `tracepoint`; the verifier writes to `log`.
 ///
 /// # Errors
-/// EACCES or EINVAL where the verifier refuses it, EPERM without privilege.
+/// EACCES or EINVAL if the verifier rejects it, EPERM without privilege.
 pub fn load_program(name: &str, code: &[u64], tracepoint: u32, log: &mut [u8]) -> Result<OwnedFd, Errno> {
     let mut request = ProgLoad {
         prog_type: PROG_TYPE_TRACING,
@@ -105,20 +100,20 @@ pub fn load_program(name: &str, code: &[u64], tracepoint: u32, log: &mut [u8]) -
     unsafe { call_for_fd(PROG_LOAD, &mut request) }
 }
 
-/// Puts a loaded program onto its tracepoint. It comes off when the descriptor is closed, by whatever end.
+/// Attaches a loaded program to its tracepoint, until the file descriptor is closed.
 ///
 /// # Errors
-/// What the kernel refuses with.
+/// The errno with which the kernel refuses.
 pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     let mut request = RawTracepoint { name: 0, prog_fd: program.as_raw_fd() as u64 };
     // SAFETY: the request holds no pointers: the program itself knows its tracepoint.
     unsafe { call_for_fd(RAW_TRACEPOINT_OPEN, &mut request) }
 }
 
-/// Makes types known to the kernel.
+/// Loads types into the kernel.
 ///
 /// # Errors
-/// EINVAL of malformed ones.
+/// EINVAL if they are malformed.
 pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let size = u32::try_from(bytes.len()).map_err(|_| Errno::E2BIG)?;
     let mut request = BtfLoad { btf: bytes.as_ptr() as u64, size, ..BtfLoad::default() };
@@ -126,17 +121,17 @@ pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(BTF_LOAD, &mut request) }
 }
 
-/// A loaded program by its number.
+/// A loaded program by its ID; `None` if there is none.
 pub fn program_by_id(id: u32) -> Option<OwnedFd> {
     let mut request = GetId { start: id, ..GetId::default() };
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(PROG_GET_FD_BY_ID, &mut request) }.ok()
 }
 
-/// How often a program was skipped because it was running on that CPU already.
+/// How often a program was skipped because it was already running on that CPU.
 ///
 /// # Errors
-/// What the kernel refuses with.
+/// The errno with which the kernel refuses.
 pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     let mut info = [0u64; PROG_INFO_WORDS];
     let mut request = GetInfo {
@@ -144,8 +139,8 @@ pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
         length: size_of_val(&info) as u32,
         info: info.as_mut_ptr() as u64,
     };
-    // SAFETY: `info` outlives the call, and its length is passed with it. It is zero, so that the pointers to further
-    // buffers in it are null and the kernel writes nowhere else.
+    // SAFETY: `info` outlives the call, and its length is passed with it. It is zeroed, so its pointers to further
+    // buffers are null and the kernel writes nowhere else.
     unsafe { call(OBJ_GET_INFO_BY_FD, &mut request) }?;
     Ok(info[PROG_INFO_WORDS - 1])
 }
@@ -163,7 +158,7 @@ pub(super) fn object_name(name: &str) -> [u8; 16] {
 pub(super) unsafe fn call_for_fd<T>(command: i32, request: &mut T) -> Result<OwnedFd, Errno> {
     // SAFETY: guaranteed by the caller.
     let fd = unsafe { call(command, request) }?;
-    // SAFETY: the kernel just gave us this descriptor, which nobody else owns; it is closed on exec by itself.
+    // SAFETY: the kernel just created this descriptor, which nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

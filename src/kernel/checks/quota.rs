@@ -1,11 +1,11 @@
-//! How much CPU time the control group may use, in either version of control groups.
+//! The CPU time that the control group may use, for either version of control groups.
 //!
-//! A limit of any ancestor holds as well, so the tightest one counts.
+//! Limits of ancestors apply as well, so the tightest one counts.
 
 use super::Sources;
 use crate::kernel::cgroup;
 
-/// CPUs' worth of time; `None` for no limit, or none that can be seen.
+/// The limit in CPUs; `None` if there is no visible one.
 pub fn cpus(sources: &Sources) -> Option<f64> {
     let groups = cgroup::directories(sources, "cpu");
     groups.iter().filter_map(|group| limit_2(sources, group).or_else(|| limit_1(sources, group))).reduce(f64::min)

@@ -1,4 +1,4 @@
-//! The processor: its name, how many there are, and what decides its frequency.
+//! The processor: its name, and what determines its frequency.
 //!
 //! Reads /proc/cpuinfo, whose fields differ by architecture, and /sys/devices/system/cpu. Called by `facts` and by
 //! `place`, which asks for the flags.
@@ -6,9 +6,9 @@
 use super::Sources;
 
 const CPUS: &str = "sys/devices/system/cpu";
-/// What architectures call the model's name.
+/// The field with the model's name, by architecture.
 const NAMES: &[&str] = &["model name", "cpu model", "cpu", "uarch", "Processor", "Hardware"];
-/// What identifies a model and its microcode: x86's words, then those of ARM.
+/// What identifies a model and its microcode: the fields of x86, then those of ARM.
 const REVISION: &[(&str, &str)] = &[
     ("cpu family", "family"),
     ("model", "model"),
@@ -27,7 +27,7 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// That processor, or the first one.
+    /// Reads that processor's fields, or the first one's.
     pub fn read(sources: &Sources, number: Option<u32>) -> Cpu {
         let text = sources.text("proc/cpuinfo").unwrap_or_default();
         let blocks: Vec<Cpu> = text.split("\n\n").enumerate().map(|(i, block)| Cpu::parse(i as u32, block)).collect();
@@ -59,7 +59,7 @@ impl Cpu {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// Whether the processor has a flag; `None` where the architecture lists none.
+    /// Whether the processor has a flag; `None` if the architecture lists none.
     pub fn flag(&self, name: &str) -> Option<bool> {
         Some(self.field("flags")?.split_whitespace().any(|flag| flag == name))
     }
@@ -68,7 +68,7 @@ impl Cpu {
         sources.text(&self.frequency_file("scaling_governor"))
     }
 
-    /// Whether frequencies above the nominal one are permitted; drivers differ in where they say so and in what 1 is.
+    /// Whether frequencies above the nominal one are permitted; drivers differ in the file and in what 1 means.
     pub fn turbo(&self, sources: &Sources) -> Option<bool> {
         let forbidden = sources.flag(&format!("{CPUS}/intel_pstate/no_turbo"));
         let permitted = || sources.flag(&format!("{CPUS}/cpufreq/boost"));
@@ -76,15 +76,15 @@ impl Cpu {
         forbidden.map(|forbidden| !forbidden).or_else(permitted).or_else(permitted_here)
     }
 
-    /// The present frequency. In a VM the kernel shows the nominal one of its clock, unless the CPU's own counters
-    /// (`aperfmperf`) are passed through: that is not the frequency, so it is left out.
+    /// The present frequency. In a VM the kernel shows the nominal frequency of its clock, unless the CPU's own
+    /// counters (`aperfmperf`) are passed through; that is not the CPU's frequency, so it is left out.
     pub fn frequency_mhz(&self, sources: &Sources) -> Option<f64> {
         let scaled = sources.number(&self.frequency_file("scaling_cur_freq")).map(|khz| khz / 1000.0);
         let nominal_only = self.flag("hypervisor") == Some(true) && self.flag("aperfmperf") != Some(true);
         scaled.or_else(|| if nominal_only { None } else { self.shown_mhz() })
     }
 
-    /// What /proc/cpuinfo shows: the present frequency on hardware, in a VM as a rule the nominal one.
+    /// The frequency in /proc/cpuinfo: the present one on hardware, usually the nominal one in a VM.
     pub fn shown_mhz(&self) -> Option<f64> {
         self.field("cpu MHz")?.parse().ok()
     }
@@ -92,22 +92,6 @@ impl Cpu {
     fn frequency_file(&self, name: &str) -> String {
         format!("{CPUS}/cpu{}/cpufreq/{name}", self.number)
     }
-}
-
-/// Processors that are online.
-pub fn online(sources: &Sources) -> Option<u32> {
-    sources.text(&format!("{CPUS}/online")).and_then(|list| count(&list))
-}
-
-/// How many a list such as `0-3,8` names; `None` where it is not such a list.
-pub fn count(list: &str) -> Option<u32> {
-    list.split(',').map(range).sum()
-}
-
-fn range(text: &str) -> Option<u32> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-    last.checked_sub(first)?.checked_add(1)
 }
 
 #[cfg(test)]
@@ -120,7 +104,7 @@ mod tests {
         flags\t\t: fpu hypervisor\n\n";
 
     #[test]
-    fn the_measuring_cpu_is_meant() {
+    fn the_measuring_cpu_is_read() {
         let (_keep, sources) = tree(&[("proc/cpuinfo", TWO)]);
         let first = Cpu::read(&sources, None);
         assert_eq!(first.name().as_deref(), Some("Fast"));
@@ -156,11 +140,5 @@ mod tests {
         assert_eq!(Cpu::read(&sources, None).turbo(&sources), Some(true));
         let (_keep, sources) = tree(&[("sys/devices/system/cpu/cpu0/cpufreq/boost", "0\n")]);
         assert_eq!(Cpu::read(&sources, None).turbo(&sources), Some(false));
-    }
-
-    #[test]
-    fn lists_are_counted() {
-        assert_eq!((count("0-3,8"), count("0"), count("")), (Some(5), Some(1), None));
-        assert_eq!((count("3-1"), count("x-y")), (None, None));
     }
 }

@@ -1,9 +1,9 @@
-//! The file system that a path lies on: its kind, by the magic number that the kernel tells, and the room in it.
+//! The file system of a path: its kind, by the kernel's magic number, and its free space.
 
 use std::path::Path;
 
-/// Magic numbers as in the kernel's `linux/magic.h` and in the file systems themselves. ext2 and ext3 share ext4's and
-/// are served by its driver as a rule; virtiofs shares that of FUSE.
+/// Magic numbers, from `linux/magic.h` and the file systems' sources. ext2 and ext3 share ext4's, and usually its
+/// driver; virtiofs shares FUSE's.
 const KINDS: &[(u32, &str)] = &[
     (0xef53, "ext4"),
     (0x5846_5342, "xfs"),
@@ -31,29 +31,29 @@ const KINDS: &[(u32, &str)] = &[
     (0x3153_464a, "jfs"),
 ];
 
-/// The kind that `path` lies on, e.g. `ext4`; its magic number in hexadecimal where it is not known here. `None` where
-/// the path cannot be asked about.
+/// The kind of file system of `path`, e.g. `ext4`; its magic number in hexadecimal if it is not in the table. `None` if
+/// the path cannot be queried.
 pub fn file_system(path: &Path) -> Option<String> {
     let magic = nix::sys::statfs::statfs(path).ok()?.filesystem_type().0;
     Some(name(magic as u32))
 }
 
-/// What a file system still takes from users other than root.
+/// The free space of a file system for users other than root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     pub bytes: u64,
-    /// `None` where files are not limited in number, as on btrfs.
+    /// `None` if the number of files is not limited, as on btrfs.
     pub files: Option<u64>,
 }
 
-/// The room where `path` lies; `None` where the path cannot be asked about.
+/// The free space of the file system of `path`; `None` if the path cannot be queried.
 pub fn room(path: &Path) -> Option<Room> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;
     let bytes = facts.blocks_available().saturating_mul(facts.fragment_size());
     Some(Room { bytes, files: (facts.files() > 0).then(|| facts.files_available()) })
 }
 
-/// Kernels keep 32 bits in a field that is wider on some systems, and may extend its sign.
+/// Kernels keep 32 bits in a field that is wider on some systems, and may sign-extend them.
 fn name(magic: u32) -> String {
     let known = KINDS.iter().find(|(number, _)| *number == magic);
     known.map_or_else(|| format!("0x{magic:x}"), |(_, name)| name.to_string())

@@ -1,11 +1,11 @@
-//! What stands between this process and the hardware: a hypervisor, a container, a sandbox.
+//! What is between this process and the hardware: a hypervisor, a container, a sandbox.
 //!
-//! Only files are looked at, no instruction asks the CPU: a hypervisor that hides itself from them stays hidden.
+//! Only files are read, no CPU instruction is used: a hypervisor that hides from them stays hidden.
 
 use super::Sources;
 use super::cpu::Cpu;
 
-/// What firmware calls itself under a hypervisor, matched as part of the text. The first match wins.
+/// What firmware under a hypervisor calls itself, matched as a substring. The first match wins.
 const FIRMWARE: &[(&str, &str)] = &[
     ("VMware", "vmware"),
     ("VMW", "vmware"),
@@ -25,14 +25,14 @@ const FIRMWARE: &[(&str, &str)] = &[
 ];
 const FIRMWARE_FILES: &[&str] = &["sys_vendor", "product_name", "board_vendor", "bios_vendor"];
 
-/// Clock sources that only guests of a hypervisor have.
+/// Clock sources that only guests have.
 const GUEST_CLOCKS: &[(&str, &str)] = &[("kvm-clock", "kvm"), ("hyperv_clocksource", "hyper-v"), ("xen", "xen")];
 
-/// Files that container managers leave.
+/// Files that container managers create.
 const MARKS: &[(&str, &str)] =
     &[("run/.containerenv", "podman"), (".dockerenv", "docker"), (".flatpak-info", "flatpak")];
 
-/// Parts of the first process's control group that tell who made it.
+/// Substrings of the first process's control group that identify the container manager.
 const GROUPS: &[(&str, &str)] = &[
     ("kubepods", "kubernetes"),
     ("docker", "docker"),
@@ -44,16 +44,17 @@ const GROUPS: &[(&str, &str)] = &[
     ("machine.slice", "systemd-nspawn"),
 ];
 
-/// Namespaces that the kernel starts with have fixed numbers (`linux/proc_ns.h`).
+/// The initial namespaces have fixed numbers (`linux/proc_ns.h`).
 const FIRST_NAMESPACES: &[(&str, &str)] =
     &[("pid", "pid:[4026531836]"), ("uts", "uts:[4026531838]"), ("ipc", "ipc:[4026531839]")];
 
-/// gVisor gives this build as its own unless told otherwise; newer ones carry their name in the release.
+/// The build that gVisor reports by default; newer ones have their name in the release.
 const GVISOR_BUILD: &str = "#1 SMP Sun Jan 10 15:06:54 PST 2016";
 
-/// The hypervisor's name; `none` where the CPU says that there is none; `None` where nothing tells.
+/// The hypervisor's name; `none` if the CPU says that there is none; `None` if unknown.
 ///
-/// The name comes from whatever knows it best: the hypervisor's own directory, its guests' clock sources, the firmware.
+/// The name comes from the best source available: the hypervisor's own directory, its guests' clock sources, the
+/// firmware.
 pub fn hypervisor(sources: &Sources) -> Option<String> {
     let flag = Cpu::read(sources, None).flag("hypervisor");
     if flag == Some(false) {
@@ -72,11 +73,11 @@ fn by_clock(sources: &Sources) -> Option<String> {
 fn by_firmware(sources: &Sources) -> Option<String> {
     let text = |name: &&str| sources.text(&format!("sys/class/dmi/id/{name}"));
     let firmware = FIRMWARE_FILES.iter().filter_map(text).collect::<Vec<_>>().join(" ");
-    // Rented hardware without a hypervisor carries the provider's name as well.
+    // Rented bare-metal machines have the provider's name as well.
     if firmware.contains(".metal") { None } else { named(FIRMWARE, &firmware) }
 }
 
-/// The container or sandbox that this process runs in; `None` where none is recognised.
+/// The container or sandbox that this process runs in; `None` if none is recognised.
 pub fn container(sources: &Sources) -> Option<String> {
     let told = || sources.container_variable().map(str::to_string).or_else(|| sources.text("run/systemd/container"));
     sandbox(sources).or_else(told).or_else(|| by_mark(sources)).or_else(|| by_group(sources))
@@ -90,7 +91,7 @@ fn sandbox(sources: &Sources) -> Option<String> {
         .or_else(|| known(version.contains("microsoft-standard"), "wsl2"))
 }
 
-/// Images keep their marks when they are unpacked for a virtual machine: in the kernel's first namespaces a mark proves
+/// Images keep their marks when they are unpacked for a virtual machine: in the initial namespaces, a mark proves
 /// nothing.
 fn by_mark(sources: &Sources) -> Option<String> {
     let mark = MARKS.iter().find(|(path, _)| sources.exists(path))?;

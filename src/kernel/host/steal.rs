@@ -1,10 +1,10 @@
-//! How much CPU time the hypervisor took away, from the kernel's counts in /proc/stat.
+//! The CPU time that the hypervisor took away, from the counters in /proc/stat.
 //!
-//! The counts step by clock ticks (10 ms as a rule): over less than a few seconds the share is coarse.
+//! They count clock ticks (usually 10 ms): over less than a few seconds, the share is coarse.
 
 use super::Sources;
 
-/// Counts at a moment, to be compared with later ones.
+/// Counters at one point in time, to compare later ones with.
 #[derive(Clone, Debug)]
 pub struct StealClock {
     line: String,
@@ -18,19 +18,19 @@ struct Ticks {
 }
 
 impl StealClock {
-    /// Starts counting for one CPU, or for all of them together. `None` where the system has no such counts.
+    /// Starts counting for one CPU, or for all together; `None` if the system has no such counters.
     pub fn start(sources: &Sources, cpu: Option<u32>) -> Option<StealClock> {
         let line = cpu.map_or("cpu".to_string(), |cpu| format!("cpu{cpu}"));
         let at_start = ticks(sources, &line)?;
         Some(StealClock { line, at_start })
     }
 
-    /// Counts from when the machine was started, all CPUs together.
+    /// Counts from boot, all CPUs together.
     pub fn since_boot() -> StealClock {
         StealClock { line: "cpu".to_string(), at_start: Ticks::default() }
     }
 
-    /// Share of the time since then, idle time included, that was stolen; `None` where no tick has passed.
+    /// The stolen share of the time since then, idle time included, in percent; `None` if no tick has passed.
     pub fn percent_since(&self, sources: &Sources) -> Option<f64> {
         let now = ticks(sources, &self.line)?;
         let all = now.all.saturating_sub(self.at_start.all);

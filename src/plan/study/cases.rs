@@ -1,10 +1,10 @@
-//! From a study to what is measured: its cases by parameters and environments, the baselines, and the fixtures they need.
+//! Plans a study: its cases by parameters and environments, the baselines, and the fixtures they need.
 
 use super::definition::{At, Expected, Study, StudyCase, Work};
-use super::error::{Source, StudyError};
+use super::error::{StudyError, StudyText};
 use super::fixtures;
 use crate::model::{Case, Expectation, Operation, Planned, Run};
-use crate::plan::select::{add_baselines, cases, count, has, in_environments};
+use crate::plan::select::{add_baselines, cases, count, has, in_environments, parameter_names};
 use crate::plan::{Choices, Setting, Subject, matching};
 use crate::runner::Fixture;
 use anyhow::{Result, bail};
@@ -12,20 +12,21 @@ use anyhow::{Result, bail};
 /// What is measured for a study.
 #[derive(Clone, Debug)]
 pub struct StudyPlan {
+    /// The cases.
     pub planned: Vec<Planned>,
-    /// What must be there before.
+    /// What must be created before measuring.
     pub fixtures: Vec<Fixture>,
-    /// The kernel entries that the study itself expects of its cases.
+    /// The kernel entries that the study expects of its cases.
     expected: Vec<(Case, Expectation)>,
 }
 
 impl StudyPlan {
-    /// The plan of a command line that names its cases itself.
+    /// The plan for cases named on the command line.
     pub fn without_study(planned: Vec<Planned>) -> StudyPlan {
         StudyPlan { planned, fixtures: Vec::new(), expected: Vec::new() }
     }
 
-    /// The cases of `run` whose counted entries are not what the study expects.
+    /// The cases of `run` whose counted entries differ from what the study expects.
     pub fn unmet<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Case> {
         let unlike = |case: &Case, expectation: &Expectation| {
             let record = run.records.iter().find(|record| record.case == *case);
@@ -37,11 +38,11 @@ impl StudyPlan {
 }
 
 impl Study {
-    /// Plans the study with the user's parameters and environments in place of its own, where there are any.
+    /// Plans the study. The user's parameters and environments, if any, replace its own.
     ///
     /// # Errors
-    /// When an operation or a parameter is not known (the message names the study's line), or there are more cases than
-    /// the user wants.
+    /// If an operation or a parameter is unknown (the message names the study's line), or there are more cases than the user
+    /// allows.
     pub fn plan(&self, catalogue: &[Operation], choices: &Choices) -> Result<StudyPlan> {
         let subjects = self.subjects(catalogue)?;
         self.check_parameters(&subjects)?;
@@ -98,7 +99,7 @@ impl Study {
         Err(self.error(id.line, format!("key 'operation': {why}")).into())
     }
 
-    /// A parameter of the study must be one of some case; one of a case, of that case.
+    /// A parameter of the study must belong to some case; a parameter of a case, to that case.
     fn check_parameters(&self, subjects: &[(StudyCase, Subject)]) -> Result<(), StudyError> {
         for (case, subject) in subjects {
             if let Some(setting) = case.parameters.iter().find(|s| !has(subject, &s.value.name)) {
@@ -111,10 +112,7 @@ impl Study {
     }
 
     fn unknown_parameter(&self, setting: &At<Setting>, subjects: &[Subject]) -> StudyError {
-        let operations = subjects.iter().filter_map(|s| if let Subject::Operation(o) = s { Some(o) } else { None });
-        let mut allowed: Vec<&str> = operations.flat_map(|o| &o.params).map(|p| p.name.as_str()).collect();
-        allowed.sort_unstable();
-        allowed.dedup();
+        let mut allowed: Vec<&str> = parameter_names(subjects).into_iter().collect();
         let snippets = subjects.iter().any(|s| matches!(s, Subject::Snippet(_)));
         allowed.extend(snippets.then_some("names in braces in the code"));
         let allowed = if allowed.is_empty() { "none".to_string() } else { allowed.join(", ") };
@@ -128,7 +126,7 @@ impl Study {
             if let Some(name) = derived.of.iter().find(|name| !labels.contains(&name.as_str())) {
                 let mut allowed = labels.clone();
                 allowed.dedup();
-                let source = Source { file: &self.file, text: "" };
+                let source = StudyText { file: &self.file, text: "" };
                 return Err(source.unknown(*line, "derived", name, &allowed));
             }
         }
@@ -149,7 +147,7 @@ impl Study {
         each.map(|planned| case.expecting(planned)).collect()
     }
 
-    /// The user's before the case's own, and those before the study's.
+    /// The user's environments, else the case's own, else the study's.
     fn environments<'a>(&'a self, case: &'a StudyCase, choices: &Choices<'a>) -> &'a [String] {
         match (choices.environments.is_empty(), case.environments.is_empty()) {
             (false, _) => choices.environments,
@@ -158,7 +156,7 @@ impl Study {
         }
     }
 
-    /// The user's values before the case's own, and those before the study's.
+    /// The user's values, else the case's own, else the study's.
     fn settings(&self, case: &StudyCase, choices: &Choices) -> Vec<Setting> {
         let mut settings: Vec<Setting> = choices.settings.to_vec();
         for own in case.parameters.iter().chain(&self.parameters) {
@@ -170,12 +168,12 @@ impl Study {
     }
 
     fn error(&self, line: usize, what: String) -> StudyError {
-        Source { file: &self.file, text: "" }.error(line, what)
+        StudyText { file: &self.file, text: "" }.error(line, what)
     }
 }
 
 impl StudyCase {
-    /// One that a pattern names.
+    /// An operation that a pattern selects.
     fn of(line: usize, operation: &Operation) -> StudyCase {
         let work = Work::Operation(At { line, value: operation.id.clone() }, operation.id.clone());
         StudyCase { work, parameters: Vec::new(), environments: Vec::new(), expected: Expected::default() }

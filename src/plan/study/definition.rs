@@ -1,4 +1,4 @@
-//! A checked study: what its file says, in the types of the plan.
+//! A study after its file was checked, in the types of the plan.
 
 use super::fixtures::Template;
 use crate::model::{Case, Expectation, StudyView};
@@ -12,59 +12,72 @@ pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
 /// A named investigation.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// What its run keeps of it.
+    /// The part of it that its run keeps.
     pub view: StudyView,
-    /// Wall time for measuring, in seconds, where the user does not say.
+    /// Default wall time for measuring, in seconds.
     pub seconds: Option<f64>,
-    /// CPU time for each case in place of it, in seconds.
+    /// CPU time for each case instead, in seconds.
     pub cpu_seconds: Option<f64>,
-    /// How messages call the file.
+    /// The file's name in messages.
     pub file: String,
-    /// Why its code must not run unless the user says so.
+    /// Why its code must not run unless the user trusts it.
     pub untrusted: Option<Untrusted>,
+    /// Operations that it measures without naming each.
     pub patterns: Vec<At<String>>,
+    /// Cases that it names.
     pub cases: Vec<StudyCase>,
+    /// Environments of all cases without their own.
     pub environments: Vec<String>,
+    /// Parameters of all cases that have them.
     pub parameters: Vec<At<Setting>>,
+    /// Files and directories that its snippets work on.
     pub fixtures: Vec<Template>,
     /// The lines of `view.derived`, for messages.
     pub derived_lines: Vec<usize>,
 }
 
-/// A value and the line that it stands on.
+/// A value and its line in the file.
 #[derive(Clone, Debug)]
 pub struct At<T> {
+    /// From 1.
     pub line: usize,
+    /// What the file says there.
     pub value: T,
 }
 
 /// One case before parameters and environments.
 #[derive(Clone, Debug)]
 pub struct StudyCase {
+    /// What it measures.
     pub work: Work,
     /// In place of the study's parameters of the same name.
     pub parameters: Vec<At<Setting>>,
     /// In place of the study's environments; empty for those.
     pub environments: Vec<String>,
+    /// The kernel entries that its author expects.
     pub expected: Expected,
 }
 
+/// What a case measures.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// An operation's id, and the case's name.
     Operation(At<String>, String),
+    /// A snippet.
     Snippet(Case),
 }
 
 /// The kernel entries that the author expects.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
+    /// For all cases that `by` does not mention.
     pub all: Option<Expectation>,
     /// By environment or language.
     pub by: BTreeMap<String, Expectation>,
 }
 
 impl Expected {
+    /// The expectation for `case`.
     pub fn of(&self, case: &Case) -> Option<&Expectation> {
         let language = case.language.as_ref().and_then(|language| self.by.get(language));
         self.by.get(&case.environment).or(language).or(self.all.as_ref())

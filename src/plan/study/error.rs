@@ -1,43 +1,48 @@
-//! What is wrong with a study, put so that its author can mend it: file, line, key, allowed values.
+//! Errors in a study, with what its author needs to fix them: file, line, key, allowed values.
 
 use crate::clean::excerpt;
 
-/// Characters of a message: all that we know is allowed may be listed, and what the file says may be longer.
+/// Most characters in a message: enough for lists of allowed values, but not for arbitrary text from the file.
 const LONGEST: usize = 4000;
 
-/// The first mistake in a study's file.
+/// The first error in a study's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", excerpt(&format!("{file}:{line}: {what}"), LONGEST))]
 pub struct StudyError {
+    /// The file's name.
     pub file: String,
     /// From 1.
     pub line: usize,
+    /// What is wrong there.
     pub what: String,
 }
 
-/// A study's text with the name that messages call it by.
-pub struct Source<'a> {
+/// A study's text, and the file's name in messages.
+pub struct StudyText<'a> {
+    /// The name.
     pub file: &'a str,
+    /// The text.
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl StudyText<'_> {
     /// The line of a byte of the text, from 1.
     pub fn line(&self, offset: usize) -> usize {
         self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
     }
 
+    /// An error at `line`.
     pub fn error(&self, line: usize, what: impl Into<String>) -> StudyError {
         StudyError { file: self.file.to_string(), line, what: what.into() }
     }
 
-    /// A value that is none of the allowed ones.
+    /// The error of a value that is not among the allowed ones.
     pub fn unknown<S: AsRef<str>>(&self, line: usize, key: &str, value: &str, allowed: &[S]) -> StudyError {
         let allowed: Vec<&str> = allowed.iter().map(AsRef::as_ref).collect();
         self.error(line, format!("key '{key}': '{value}' is not known; allowed: {}", allowed.join(", ")))
     }
 
-    /// The parser's error in our words.
+    /// The parser's error, reworded.
     pub fn toml(&self, error: &toml::de::Error) -> StudyError {
         let line = self.line(error.span().map_or(0, |span| span.start));
         self.error(line, self.reword(error.message(), line))
@@ -58,7 +63,7 @@ impl Source<'_> {
         }
     }
 
-    /// The key whose value stands on that line or began above it.
+    /// The key whose value is on that line or started above it.
     fn key_of(&self, line: usize) -> Option<&str> {
         let above = self.text.lines().take(line).collect::<Vec<_>>();
         above.iter().rev().find_map(|text| {

@@ -1,4 +1,4 @@
-//! What a study's TOML gives: types as written, nothing checked but types and keys. studies/README.md says what they mean.
+//! A study's TOML as written; only types and keys are checked. studies/README.md documents the keys.
 
 use super::values::{Body, Entries, Values};
 use indexmap::IndexMap;

@@ -1,6 +1,6 @@
-//! Fixtures as a study describes them: names and sizes with holes for parameters.
+//! Fixtures as a study describes them: names and sizes with placeholders for parameters.
 
-use super::error::{Source, StudyError};
+use super::error::{StudyError, StudyText};
 use super::file::FixtureTable;
 use super::values::Values;
 use crate::model::{Planned, parse_size};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// A fixture before parameters.
 #[derive(Clone, Debug)]
 pub struct Template {
-    /// Where it stands in the study's file.
+    /// Its line in the study's file.
     pub line: usize,
     name: String,
     /// Size or number of entries, then line length or depth; may hold `{parameter}`.
@@ -18,11 +18,14 @@ pub struct Template {
     is_file: bool,
 }
 
-/// Bytes a line has where the study does not say.
+/// Default bytes per line.
 const LINE_LENGTH: &str = "64";
 
-/// Checks what a study says of a fixture.
-pub fn template(source: &Source, line: usize, table: FixtureTable) -> Result<Template, StudyError> {
+/// Checks a fixture in a study.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn template(source: &StudyText, line: usize, table: FixtureTable) -> Result<Template, StudyError> {
     let text = |value: Option<Values>, default: &str| value.map_or(default.to_string(), |v| v.to_string());
     let is_file = table.file.is_some();
     let foreign = if is_file { table.entries.is_some() || table.depth.is_some() } else { table.size.is_some() };
@@ -41,7 +44,7 @@ pub fn template(source: &Source, line: usize, table: FixtureTable) -> Result<Tem
 }
 
 impl Template {
-    fn check(&self, source: &Source) -> Result<(), StudyError> {
+    fn check(&self, source: &StudyText) -> Result<(), StudyError> {
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
         if !self.name.split('/').all(plain) {
             let what = format!("fixture '{}': its name must be a path below the fixtures' directory", self.name);
@@ -60,7 +63,7 @@ impl Template {
         Ok(())
     }
 
-    /// The fixture for a case's parameters; `None` where the case lacks one of them.
+    /// The fixture for a case's parameters; `None` if the case lacks one of them.
     fn filled(&self, params: &BTreeMap<String, u64>) -> Option<Fixture> {
         let fill = |text: &str| {
             params
@@ -77,14 +80,14 @@ impl Template {
     }
 }
 
-/// `{size}`, where one stands in the text.
+/// The first placeholder in the text, e.g. `{size}`.
 fn hole(text: &str) -> Option<&str> {
     let start = text.find('{')?;
     let end = text[start..].find('}')?;
     Some(&text[start..=start + end])
 }
 
-/// What the cases that name the fixtures' directory need, each once.
+/// The fixtures needed by cases that name the fixtures' directory, each once.
 pub fn needed(templates: &[Template], planned: &[Planned]) -> Vec<Fixture> {
     let mut needed: Vec<Fixture> = Vec::new();
     for case in planned.iter().map(|p| &p.case).filter(|case| crate::runner::names_fixtures(case)) {

@@ -1,8 +1,8 @@
 //! Studies: TOML files that name cases, their parameters and fixtures, and how they are shown. studies/README.md documents
 //! every key.
 //!
-//! `file` is what TOML gives, `read` checks it, `cases` makes what is measured of it. Called by the `run` and `list`
-//! commands; nothing here is measured or written.
+//! `file` is the TOML as written, `read` checks it, `cases` plans what is measured. Called by the `run` and `list` commands;
+//! nothing here measures or writes.
 
 mod cases;
 mod definition;
@@ -25,14 +25,14 @@ use std::path::Path;
 
 static STUDIES: Dir = include_dir!("$CARGO_MANIFEST_DIR/studies");
 
-/// The study that runs where nothing else is asked for.
+/// The study that runs if nothing else is asked for.
 pub const TOUR: &str = "tour";
 
 impl Study {
     /// The study of that name, or in the file at that path.
     ///
     /// # Errors
-    /// When there is none (the message lists the names), or the file is no study (it names line, key and what is allowed).
+    /// If there is none (the message lists the names), or the file is not a study (it names line, key and allowed values).
     pub fn find(name_or_path: &str) -> Result<Study> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             let path = Path::new(name_or_path);
@@ -44,7 +44,7 @@ impl Study {
         let Some(file) = STUDIES.get_file(format!("{name_or_path}.toml")) else {
             let names = Study::names().join(", ");
             bail!(
-                "there is no study '{name_or_path}'; there are {names}; or give the path of a file that ends in .toml"
+                "there is no study '{name_or_path}'; available: {names}; or give the path of a file that ends in .toml"
             );
         };
         let text = file.contents_utf8().with_context(|| format!("studies/{name_or_path}.toml is not text"))?;
@@ -60,7 +60,7 @@ impl Study {
         names
     }
 
-    /// Reads a study; `file` is what messages call it.
+    /// Reads a study; `file` is its name in messages.
     ///
     /// # Errors
     /// The first mistake, with its line.
@@ -68,15 +68,15 @@ impl Study {
         read::study(name, file, text)
     }
 
-    /// Whether its code may run: it does what it likes, as the user.
+    /// Checks that its code may run, with all rights of the user.
     ///
     /// # Errors
-    /// Why not: others may have written it, and the user does not trust the named files.
+    /// That others may have written it, and the user does not trust the named files.
     pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
         check(self.untrusted.as_ref(), trust_files)
     }
 
-    /// Its cases before parameters and environments, in their order; what `patterns` adds is not among them.
+    /// Its cases before parameters and environments, in their order, without those that `patterns` adds.
     pub fn named_cases(&self) -> Vec<Case> {
         let case = |case: &StudyCase| match &case.work {
             Work::Operation(id, name) => Case { name: Some(name.clone()), ..Case::native(&id.value) },
@@ -85,7 +85,7 @@ impl Study {
         self.cases.iter().map(case).collect()
     }
 
-    /// The operations, areas and globs that it takes without naming them, in their order.
+    /// Its patterns (operations, areas and globs), in their order.
     pub fn patterns(&self) -> impl Iterator<Item = &str> {
         self.patterns.iter().map(|pattern| pattern.value.as_str())
     }

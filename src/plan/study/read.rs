@@ -1,7 +1,7 @@
-//! From a study's TOML to a checked study. What needs the catalogue of operations is checked when cases are planned.
+//! Checks a study's TOML. Operations are checked when cases are planned, since that needs the catalogue.
 
 use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
-use super::error::{Source, StudyError};
+use super::error::{StudyError, StudyText};
 use super::file::{CaseTable, DerivedTable, Parameters, ScaleTable, StudyFile};
 use super::fixtures;
 use super::values::{Body, Entries};
@@ -11,11 +11,14 @@ use crate::runner::{Environment, Language};
 use indexmap::IndexMap;
 use toml::Spanned;
 
-type Checked<T> = Result<T, StudyError>;
+type StudyResult<T> = Result<T, StudyError>;
 
-/// Reads and checks; see `Study::parse`.
-pub fn study(name: &str, file: &str, text: &str) -> Checked<Study> {
-    let source = Source { file, text };
+/// Reads and checks a study.
+///
+/// # Errors
+/// The first mistake; see [`Study::parse`].
+pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
+    let source = StudyText { file, text };
     let toml: StudyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
     let mut reader = Reader { source: &source, cases: Vec::new(), derived: Vec::new(), scales: Vec::new() };
     reader.scales.extend(toml.scale.map(|table| reader.scale(table, Vec::new())).transpose()?);
@@ -37,7 +40,7 @@ pub fn study(name: &str, file: &str, text: &str) -> Checked<Study> {
         patterns: toml.patterns.into_iter().map(|p| reader.at(p)).collect(),
         environments: reader.environments(&toml.environments)?,
         parameters: reader.parameters(&toml.parameters)?,
-        fixtures: toml.fixtures.into_iter().map(fixture).collect::<Checked<_>>()?,
+        fixtures: toml.fixtures.into_iter().map(fixture).collect::<StudyResult<_>>()?,
         derived_lines: reader.derived.iter().map(|d| d.line).collect(),
         view: StudyView {
             name: name.to_string(),
@@ -57,7 +60,7 @@ pub fn study(name: &str, file: &str, text: &str) -> Checked<Study> {
 }
 
 struct Reader<'a> {
-    source: &'a Source<'a>,
+    source: &'a StudyText<'a>,
     cases: Vec<StudyCase>,
     derived: Vec<At<Derived>>,
     scales: Vec<Scale>,
@@ -72,8 +75,8 @@ impl Reader<'_> {
         At { line: self.line(&value), value: value.into_inner() }
     }
 
-    /// The table of one case, which is several where it has a body for each language.
-    fn case(&mut self, line: usize, table: CaseTable) -> Checked<()> {
+    /// Reads the table of one case, which gives several if it has bodies for several languages.
+    fn case(&mut self, line: usize, table: CaseTable) -> StudyResult<()> {
         let before = self.cases.len();
         let frame = StudyCase {
             work: Work::Snippet(Case::native("")),
@@ -104,15 +107,15 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// One case a language, named `NAME LANGUAGE`; and the differences to the language that the others stand against.
+    /// One case per language, named `NAME LANGUAGE`, and the differences to the language in `against`.
     fn in_languages(
         &mut self,
         frame: &StudyCase,
         name: &str,
         bodies: IndexMap<Spanned<String>, Body>,
         against: Option<Spanned<String>>,
-    ) -> Checked<()> {
-        let languages: Vec<String> = bodies.keys().map(|l| self.language(l)).collect::<Checked<_>>()?;
+    ) -> StudyResult<()> {
+        let languages: Vec<String> = bodies.keys().map(|l| self.language(l)).collect::<StudyResult<_>>()?;
         for (key, body) in bodies {
             let (line, language, body) = (self.line(&key), key.into_inner(), body.into_table());
             let mut expected = frame.expected.clone();
@@ -136,7 +139,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn name(&self, name: &Spanned<String>) -> Checked<String> {
+    fn name(&self, name: &Spanned<String>) -> StudyResult<String> {
         let known = self.cases.iter().any(|case| case.name() == name.get_ref());
         match (name.get_ref().is_empty(), known) {
             (true, _) => Err(self.source.error(self.line(name), "key 'name': is empty")),
@@ -145,7 +148,7 @@ impl Reader<'_> {
         }
     }
 
-    fn language(&self, name: &Spanned<String>) -> Checked<String> {
+    fn language(&self, name: &Spanned<String>) -> StudyResult<String> {
         let all = Language::all().map_err(|e| self.source.error(1, format!("{e:#}")))?;
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
         match names.contains(&name.get_ref().as_str()) {
@@ -154,16 +157,16 @@ impl Reader<'_> {
         }
     }
 
-    fn environments(&self, names: &[Spanned<String>]) -> Checked<Vec<String>> {
+    fn environments(&self, names: &[Spanned<String>]) -> StudyResult<Vec<String>> {
         self.among("environments", names, &Environment::names())
     }
 
-    fn views(&self, names: &[Spanned<String>]) -> Checked<Vec<String>> {
+    fn views(&self, names: &[Spanned<String>]) -> StudyResult<Vec<String>> {
         let views = self.among("views", names, &VIEWS)?;
         Ok(if views.is_empty() { vec![VIEWS[0].to_string()] } else { views })
     }
 
-    fn among<S: AsRef<str>>(&self, key: &str, names: &[Spanned<String>], allowed: &[S]) -> Checked<Vec<String>> {
+    fn among<S: AsRef<str>>(&self, key: &str, names: &[Spanned<String>], allowed: &[S]) -> StudyResult<Vec<String>> {
         let check = |name: &Spanned<String>| match allowed.iter().any(|a| a.as_ref() == name.get_ref()) {
             true => Ok(name.get_ref().clone()),
             false => Err(self.source.unknown(self.line(name), key, name.get_ref(), allowed)),
@@ -171,7 +174,7 @@ impl Reader<'_> {
         names.iter().map(check).collect()
     }
 
-    fn parameters(&self, parameters: &Parameters) -> Checked<Vec<At<Setting>>> {
+    fn parameters(&self, parameters: &Parameters) -> StudyResult<Vec<At<Setting>>> {
         let setting = |(name, values): (&Spanned<String>, &Spanned<_>)| {
             let line = self.line(name);
             let parsed = format!("{}={}", name.get_ref(), values.get_ref()).parse();
@@ -181,7 +184,7 @@ impl Reader<'_> {
         parameters.iter().map(setting).collect()
     }
 
-    fn expected(&self, entries: &Spanned<Entries>) -> Checked<Expected> {
+    fn expected(&self, entries: &Spanned<Entries>) -> StudyResult<Expected> {
         let line = self.line(entries);
         match entries.get_ref() {
             Entries::All(text) => Ok(Expected { all: Some(self.expectation(line, text)?), ..Expected::default() }),
@@ -201,11 +204,11 @@ impl Reader<'_> {
         }
     }
 
-    fn expectation(&self, line: usize, text: &str) -> Checked<Expectation> {
+    fn expectation(&self, line: usize, text: &str) -> StudyResult<Expectation> {
         text.parse().map_err(|e| self.source.error(line, format!("key 'entries': {e}")))
     }
 
-    fn scale(&self, table: ScaleTable, cases: Vec<String>) -> Checked<Scale> {
+    fn scale(&self, table: ScaleTable, cases: Vec<String>) -> StudyResult<Scale> {
         let (unit, units) = (table.unit.get_ref(), Scale::units());
         if !units.contains(&unit.as_str()) {
             return Err(self.source.unknown(self.line(&table.unit), "unit", unit, &units));
@@ -216,7 +219,7 @@ impl Reader<'_> {
         }
     }
 
-    fn seconds(&self, key: &str, seconds: &Spanned<f64>) -> Checked<f64> {
+    fn seconds(&self, key: &str, seconds: &Spanned<f64>) -> StudyResult<f64> {
         match *seconds.get_ref() {
             value if value > 0.0 && value < 1e7 => Ok(value),
             value => {
@@ -230,7 +233,7 @@ impl Reader<'_> {
 const WORK: &str =
     "a case has exactly one of: 'operation'; 'language' and 'body' (perhaps 'setup' and 'prelude'); 'for_languages'";
 
-fn derived(source: &Source, line: usize, table: DerivedTable) -> Checked<Derived> {
+fn derived(source: &StudyText, line: usize, table: DerivedTable) -> StudyResult<Derived> {
     let (combination, of, sign) = match (table.difference, table.ratio) {
         (Some(of), None) => (Combination::Difference, of, " - "),
         (None, Some(of)) => (Combination::Ratio, of, " / "),

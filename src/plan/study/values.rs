@@ -1,4 +1,4 @@
-//! Values that a study may write in more than one form.
+//! Values that can be written in more than one form in a study.
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -19,7 +19,7 @@ pub enum Quantity {
     Text(String),
 }
 
-/// As `--param` writes values.
+/// As in `--param`.
 impl fmt::Display for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -66,7 +66,7 @@ impl Body {
     }
 }
 
-/// Expected kernel entries: of all, or by environment or language.
+/// Expected kernel entries: for all, or by environment or language.
 #[derive(Deserialize)]
 #[serde(
     untagged,

@@ -3,13 +3,13 @@
 use super::compared;
 use super::page::Page;
 use crate::model::StudyView;
-use crate::report::detail::Detail;
 use crate::report::figure::Kernel;
-use crate::report::figures::{kernel, name};
-use crate::report::highlights::{self, Highlight, SURPRISES_RULE};
-use crate::report::markup::{Markup, cut};
+use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
-use crate::report::study_words;
+use crate::report::run::detail::Detail;
+use crate::report::run::figures::{kernel, name};
+use crate::report::run::highlights::{self, Highlight, SURPRISES_RULE};
+use crate::report::study;
 
 /// Characters of a name, and of a paragraph.
 const NAME: usize = 80;
@@ -83,10 +83,10 @@ fn derived(html: &mut Markup, detail: &Detail) {
     html.raw("<ul class=\"derived\">");
     let several = rows.iter().any(|row| row.environment != rows[0].environment);
     for row in rows {
-        let (value, interval) = (study_words::derived_value(row), study_words::derived_interval(row));
+        let (value, interval) = (study::derived_value(row), study::derived_interval(row));
         let unit = if row.combination == crate::model::Combination::Difference { " ns" } else { "" };
         let place = if several { format!(" in {}", row.environment) } else { String::new() };
-        html.raw("<li><span>").text(&cut(&study_words::derived_name(row).text, NAME)).text(&cut(&place, NAME));
+        html.raw("<li><span>").text(&cut(&study::derived_name(row).text, NAME)).text(&cut(&place, NAME));
         html.raw("</span> <b>");
         html.text(&value.text).text(unit).raw("</b> <small>").text(&interval.text).raw("</small></li>");
     }

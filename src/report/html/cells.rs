@@ -1,6 +1,6 @@
 //! Tables as HTML: captions, scopes, and values for sorting; what is too wide scrolls in a box of its own.
 
-use crate::report::markup::{Markup, cut};
+use crate::report::format::markup::{Markup, cut};
 use crate::report::{Align, Cell, Column, Style, Table};
 
 /// Characters of a cell; more are cut off, and whole in no place but the file.

@@ -2,11 +2,11 @@
 
 use super::cells;
 use super::page::Page;
+use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Distribution, Figure};
-use crate::report::figures;
-use crate::report::markup::Markup;
-use crate::report::palette::SERIES;
-use crate::report::portrait::Portrait;
+use crate::report::format::markup::Markup;
+use crate::report::run::figures;
+use crate::report::run::portrait::Portrait;
 use crate::report::svg;
 
 /// Distributions that are drawn large.

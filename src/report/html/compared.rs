@@ -3,11 +3,11 @@
 use super::cells;
 use super::page::Page;
 use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
-use crate::report::caution_words;
-use crate::report::comparison_words::{self, Names, different_work, number};
-use crate::report::figures::other_columns;
-use crate::report::markup::{Markup, cut};
+use crate::report::comparison::cautions;
+use crate::report::comparison::row::{self, Names, different_work, number};
+use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::three_figures;
+use crate::report::run::figures::other_columns;
 use crate::report::{Align, Style};
 use indexmap::IndexSet;
 
@@ -97,8 +97,7 @@ pub fn write(html: &mut Markup, page: &Page) {
     html.raw("<section id=\"compared\" aria-labelledby=\"compared-h\"><h2 id=\"compared-h\">Side by side</h2>");
     if !comparison.cautions.is_empty() {
         html.raw("<h3>Before you compare</h3>");
-        let cautions: Vec<String> =
-            comparison.cautions.iter().map(|one| caution_words::line(comparison, one)).collect();
+        let cautions: Vec<String> = comparison.cautions.iter().map(|one| cautions::line(comparison, one)).collect();
         cells::notes(html, cautions.iter());
     }
     table(html, comparison);
@@ -129,8 +128,8 @@ fn table(html: &mut Markup, comparison: &Comparison) {
         html.raw("<tr").attribute("data-k", &kinds(row)).attribute("data-a", &cut(&row.area, 40)).raw(">");
         cells::name(html, &names.row(row));
         for column in 0..comparison.columns.len() {
-            let scale = comparison_words::scale(comparison, row);
-            cells::cell(html, &comparison_words::cost(row, column, scale), Align::Right);
+            let scale = row::scale(comparison, row);
+            cells::cell(html, &row::cost(row, column, scale), Align::Right);
             if column != comparison.baseline {
                 verdict(html, &row.verdicts[column]);
             }
@@ -172,7 +171,7 @@ fn verdict(html: &mut Markup, verdict: &Verdict) {
     };
     html.raw("<td").attribute("class", class).attribute("data-v", &cells::compact(ratio)).raw(">").raw(sign);
     html.text(&number(ratio));
-    let interval = comparison_words::interval(verdict).text;
+    let interval = row::interval(verdict).text;
     if !interval.is_empty() {
         html.raw("<small> ").text(&interval).raw("</small>");
     }
@@ -185,7 +184,7 @@ fn derived(html: &mut Markup, comparison: &Comparison) {
         html.raw("<tr>");
         cells::name(html, &names.derived(row));
         for column in 0..comparison.columns.len() {
-            cells::cell(html, &comparison_words::derived(row, column), Align::Right);
+            cells::cell(html, &row::derived(row, column), Align::Right);
             if column != comparison.baseline {
                 html.raw("<td></td>");
             }

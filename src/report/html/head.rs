@@ -1,8 +1,8 @@
 //! The frame of the page: policy, stylesheet, title, navigation, and the script at its end.
 
 use super::page::Page;
-use crate::report::markup::{Markup, cut};
-use crate::report::{palette, svg};
+use crate::report::format::markup::{Markup, cut};
+use crate::report::{figure::palette, svg};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");

@@ -4,9 +4,9 @@ use super::cells;
 use super::page::Page;
 use crate::compare::ColumnInfo;
 use crate::model::Host;
-use crate::report::markup::{Markup, cut};
+use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::{date, three_figures};
-use crate::report::portrait::Portrait;
+use crate::report::run::portrait::Portrait;
 use crate::report::{Cell, Spec, Table};
 
 /// `AMD EPYC, Linux 6.18, kvm`

@@ -4,16 +4,16 @@
 use super::cells;
 use super::page::Page;
 use crate::compare::area;
-use crate::report::detail::Detail;
-use crate::report::distribution::BINS_RULE;
 use crate::report::figure::{Distribution, Kernel};
-use crate::report::figures::{kernel, modes_in_words, name};
-use crate::report::markup::{Markup, cut};
+use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
-use crate::report::portrait::Portrait;
-use crate::report::run_columns;
+use crate::report::run::columns;
+use crate::report::run::detail::Detail;
+use crate::report::run::distribution::BINS_RULE;
+use crate::report::run::figures::{kernel, modes_in_words, name};
+use crate::report::run::portrait::Portrait;
+use crate::report::run::warnings;
 use crate::report::svg::spark;
-use crate::report::warning_words;
 use crate::report::{Align, Table};
 use crate::stats::TWO_MODES_RULE;
 use crate::summary::{Row, Summary};
@@ -88,18 +88,18 @@ pub fn close_controls(html: &mut Markup) {
 fn table(html: &mut Markup, detail: &Detail, caption: &str) {
     let summary = &detail.summary;
     let rows: Vec<&Row> = summary.rows.iter().collect();
-    let lines = run_columns::lines(summary, &rows);
-    let table = Table::of(&run_columns::columns(summary), &lines);
+    let lines = columns::lines(summary, &rows);
+    let table = Table::of(&columns::columns(summary), &lines);
     cells::open(html, caption, "ops");
     let titles = table.columns().iter().map(|column| (column.title.as_str(), column.align));
     cells::head(html, titles.chain([("samples", Align::Left), ("notes", Align::Left)]));
     let texts = note_texts(summary);
     for (i, (line, cells)) in lines.iter().zip(table.rows()).enumerate() {
         let distribution = detail.distributions.get(i).and_then(Option::as_ref);
-        open_row(html, line.row(), distribution);
+        open_row(html, line.row, distribution);
         cells::row(html, cells, table.columns());
         samples(html, distribution);
-        notes(html, line.row(), &texts);
+        notes(html, line.row, &texts);
         html.raw("</tr>");
     }
     cells::close(html);
@@ -140,7 +140,7 @@ fn samples(html: &mut Markup, distribution: Option<&Distribution>) {
 
 /// The different texts of all warnings, numbered by their place.
 fn note_texts(summary: &Summary) -> IndexSet<Cow<'_, str>> {
-    summary.rows.iter().flat_map(|row| row.warnings.iter().map(warning_words::text)).collect()
+    summary.rows.iter().flat_map(|row| row.warnings.iter().map(warnings::text)).collect()
 }
 
 /// The numbers of the row's warnings, with what differs from row to row.
@@ -148,7 +148,7 @@ fn notes(html: &mut Markup, row: Option<&Row>, texts: &IndexSet<Cow<'_, str>>) {
     let warnings = row.map_or(&[][..], |row| &row.warnings);
     html.raw("<td class=\"nt\"").set("data-v", warnings.len()).raw(">");
     for (i, warning) in warnings.iter().enumerate() {
-        let (text, detail) = (warning_words::text(warning), warning_words::detail(warning));
+        let (text, detail) = (warnings::text(warning), warnings::detail(warning));
         let number = texts.get_index_of(&text).map_or(0, |index| index + 1);
         html.raw(if i > 0 { ", <abbr" } else { "<abbr" }).attribute("title", &cut(&text, 200)).raw(">");
         html.text(&number.to_string()).raw("</abbr>");

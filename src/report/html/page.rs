@@ -1,7 +1,7 @@
 //! What a page is made of.
 
 use crate::compare::Comparison;
-use crate::report::portrait::Portrait;
+use crate::report::run::portrait::Portrait;
 
 /// Files up to this many have all their distributions on the page.
 pub const MOST_DETAILED: usize = 8;

@@ -2,7 +2,7 @@
 
 use super::drawing::{Drawing, NAMED, label};
 use crate::report::figure::{Distribution, TALLEST};
-use crate::report::markup::Markup;
+use crate::report::format::markup::Markup;
 use crate::report::numbers::nanoseconds;
 
 const ROW: u32 = 58;

@@ -1,6 +1,6 @@
 //! A figure's marks and their size, before the frame is put around them.
 
-use crate::report::markup::{Markup, cut, short};
+use crate::report::format::markup::{Markup, cut, short};
 
 /// Pixels of a figure on its own, and of what stands beyond the end of its plot.
 pub const WIDTH: u32 = 860;

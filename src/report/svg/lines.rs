@@ -3,10 +3,10 @@
 use super::drawing::{Drawing, percent};
 use super::marks::{LINE, class, duration, legend, mark, number};
 use crate::model::Size;
-use crate::report::axis::LogAxis;
+use crate::report::figure::axis::LogAxis;
+use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Line, Lines, Place};
-use crate::report::markup::{Markup, short};
-use crate::report::palette::SERIES;
+use crate::report::format::markup::{Markup, short};
 
 /// Pixels of the plot's height.
 const HEIGHT: u32 = 300;
@@ -25,12 +25,9 @@ struct Plane {
 
 impl Plane {
     fn of(lines: &Lines, top: u32) -> Plane {
-        let points = || lines.series.iter().flat_map(|line| &line.points);
-        let smallest = points().map(|p| p.value).filter(|v| *v > 0.0).fold(f64::MAX, f64::min);
-        let zero = if smallest == f64::MAX { 0.5 } else { smallest / 2.0 };
-        let x = LogAxis::holding(points().map(|p| p.value.max(zero)));
         let ends = |p: &Place| [Some(p.ns), p.low_high.map(|e| e.0), p.low_high.map(|e| e.1)];
-        Plane { x, y: LogAxis::holding(points().flat_map(ends).flatten()).with_margin(), zero, top }
+        let y = LogAxis::holding(lines.points().flat_map(ends).flatten()).with_margin();
+        Plane { x: lines.axis(), y, zero: lines.zero(), top }
     }
 
     fn x(&self, value: f64) -> f64 {
@@ -78,10 +75,8 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
 
 /// The measured values that have room for a label.
 fn spaced(lines: &Lines, plane: &Plane) -> Vec<f64> {
-    let mut values: Vec<f64> = lines.series.iter().flat_map(|line| &line.points).map(|p| p.value).collect();
-    values.sort_by(f64::total_cmp);
     let mut kept: Vec<f64> = Vec::new();
-    for value in values {
+    for value in lines.values() {
         if kept.last().is_none_or(|last| plane.x(value) - plane.x(*last) > 0.07) {
             kept.push(value);
         }

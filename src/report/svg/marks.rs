@@ -1,9 +1,9 @@
 //! Marks that tell series apart by shape as well as by colour, axes with their ticks, and words for both.
 
 use super::drawing::percent;
-use crate::report::axis::LogAxis;
-use crate::report::markup::{Markup, cut, short};
-use crate::report::palette::SERIES;
+use crate::report::figure::axis::LogAxis;
+use crate::report::figure::palette::SERIES;
+use crate::report::format::markup::{Markup, cut, short};
 
 /// Height of one line of a legend, and of the room that an axis's numbers take.
 pub const LINE: u32 = 18;

@@ -2,10 +2,10 @@
 
 use super::drawing::{Drawing, NAMED, label, percent};
 use super::marks::{LINE, class, grid, legend, mark, number, times};
-use crate::report::axis::LogAxis;
+use crate::report::figure::axis::LogAxis;
+use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Dot, RatioRow, Ratios};
-use crate::report::markup::Markup;
-use crate::report::palette::SERIES;
+use crate::report::format::markup::Markup;
 
 const HEADING: u32 = 24;
 /// The axis shows at least this much on both sides of 1.

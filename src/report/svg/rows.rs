@@ -2,11 +2,11 @@
 
 use super::drawing::{Drawing, NAMED, label, percent};
 use super::marks::{LINE, duration, grid, legend, mark};
-use crate::report::axis::LogAxis;
+use crate::report::figure::axis::LogAxis;
+use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Bar, Bars, Group, Kernel};
-use crate::report::markup::Markup;
+use crate::report::format::markup::Markup;
 use crate::report::numbers::nanoseconds;
-use crate::report::palette::SERIES;
 
 /// Pixels of a row and of a heading.
 const ROW: u32 = 17;

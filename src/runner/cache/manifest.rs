@@ -1,13 +1,13 @@
-//! What a build consists of: a line with digest and name for each of its files, written when it is whole.
+//! The files of a build: one line each with digest and name, written when the build is complete.
 //!
-//! It finds what a full disk, a crash or a careless hand has changed. Against other users the place of the cache stands:
-//! who can write a build can write its manifest.
+//! It detects changes by a full disk, a crash or by accident. It does not protect against other users, who could change the
+//! manifest too; the location of the cache does.
 
 use crate::kernel::owner;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub const NAME: &str = ".manifest";
 /// Writes the manifest of all files below `directory`.
 ///
 /// # Errors
-/// When one cannot be read, or is neither file nor directory.
+/// If one cannot be read, or is neither file nor directory.
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
     fs::write(&path, of(directory)?).with_context(|| format!("cannot write {}", path.display()))
@@ -37,7 +37,7 @@ fn of(directory: &Path) -> Result<Vec<u8>> {
 }
 
 fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<()> {
-    check_owner(directory, fs::symlink_metadata(directory)?.is_dir())?;
+    check(directory, Metadata::is_dir)?;
     let mut names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
     names.sort();
     for name in names.iter().filter(|name| !prefix.is_empty() || *name != NAME) {
@@ -49,23 +49,23 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
             add(&path, &mut relative, lines)?;
             continue;
         }
-        check_owner(&path, fs::symlink_metadata(&path)?.is_file())?;
-        lines.extend(
-            format!("{} ", digest(&path)?).bytes().chain(relative.as_bytes().iter().copied()).chain([0, b'\n']),
-        );
+        check(&path, Metadata::is_file)?;
+        let contents = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let digest = hex(&Sha256::digest(contents));
+        lines.extend([digest.as_bytes(), b" ", relative.as_bytes(), b"\0\n"].concat());
     }
     Ok(())
 }
 
-fn check_owner(path: &Path, right_kind: bool) -> Result<()> {
-    let own = fs::symlink_metadata(path)?.uid() == owner::effective_user();
-    if !own || !right_kind {
+/// `bytes` in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn check(path: &Path, is_right_kind: fn(&Metadata) -> bool) -> Result<()> {
+    let facts = fs::symlink_metadata(path)?;
+    if facts.uid() != owner::effective_user() || !is_right_kind(&facts) {
         bail!("{}: not this user's own file or directory", path.display());
     }
     Ok(())
-}
-
-fn digest(path: &Path) -> Result<String> {
-    let contents = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Sha256::digest(contents).iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -1,5 +1,5 @@
-//! Where the cache may be: in a directory that is this user's alone, below none that others may write in. The rule is
-//! that of ssh for its files (StrictModes): whoever can rename what lies above can put anything in its place.
+//! The location of the cache: a directory that belongs to this user alone, below directories that nobody else can write.
+//! ssh has the same rule for its files (StrictModes): whoever can rename a parent directory can replace everything in it.
 
 use crate::kernel::owner;
 use anyhow::{Context, Result, bail};
@@ -8,13 +8,13 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The first directory for it that is safe, made where it is not there yet.
+/// The first safe directory, created if it does not exist.
 pub fn find() -> Option<PathBuf> {
     candidates().iter().find_map(|base| below(base).ok())
 }
 
-/// `XDG_CACHE_HOME` or `HOME/.cache`, as far as they are absolute; else that of the home in the user database. Root by
-/// way of sudo has the calling user's environment as a rule, so only the last counts then.
+/// `XDG_CACHE_HOME` or `HOME/.cache`, if absolute; else `.cache` in the home from the user database. Under sudo, root often
+/// has the calling user's environment, so only the last is used.
 fn candidates() -> Vec<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let own = owner::home().map(|home| home.join(".cache"));
@@ -33,8 +33,8 @@ fn below(base: &Path) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// `directory` without links, once nobody else can put another in its place. Nothing is made where that is not so:
-/// least of all by root in a user's home.
+/// `directory` without links, if nobody else can replace it. Otherwise nothing is created, in particular not by root in a
+/// user's home.
 fn safe(directory: &Path) -> Result<PathBuf> {
     let real = match directory.canonicalize() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -51,10 +51,10 @@ fn safe(directory: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Makes `directory` for this user alone, whatever the umask; one that is there must be the user's own.
+/// Creates `directory` for this user alone, whatever the umask; an existing one must be the user's own.
 ///
 /// # Errors
-/// When it cannot be made, or is another's, or others could write in it: they may have done so.
+/// If it cannot be created, belongs to another user, or is writable by others, who may have put something there.
 pub fn make_private(directory: &Path) -> Result<()> {
     let cannot = || format!("cannot make {}", directory.display());
     match DirBuilder::new().mode(0o700).create(directory) {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn where_others_may_write_nothing_is_made_or_used() {
+    fn directories_that_others_can_write_are_not_used() {
         let top = tempfile::tempdir().unwrap();
         let (open, linked) = (top.path().join("open"), top.path().join("linked"));
         fs::create_dir(&open).unwrap();

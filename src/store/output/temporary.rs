@@ -1,9 +1,9 @@
-//! A file on its way to its place. It has no name while it is filled (O_TMPFILE, open(2)), so that nothing stays of it
-//! when the program is killed; only where it takes an old file's place does it need one, between two system calls. On
-//! file systems without nameless files it has one all the time.
+//! A temporary file that becomes the final one. It has no name while it is filled (O_TMPFILE, open(2)), so that nothing is
+//! left if the program is killed; it needs one only to replace an existing file, between two system calls. On file systems
+//! without O_TMPFILE it has a name all the time.
 //!
-//! What has a name is locked by its writer. Whatever has such a name and no lock is what a killed program left, and the
-//! next write into that directory removes it. Rejected: one fixed name, which runs that write at once would share.
+//! A named file is locked by its writer. One without a lock was left by a killed program, and the next write into that
+//! directory removes it. Rejected: one fixed name, which concurrent runs would share.
 
 use crate::kernel::{lock, owner};
 use nix::fcntl::{AT_FDCWD, AtFlags};
@@ -18,17 +18,20 @@ use tempfile::{Builder, NamedTempFile, TempPath};
 const PREFIX: &str = ".syscost-";
 const SUFFIX: &str = ".tmp";
 
-/// A file that vanishes unless it becomes another.
+/// A file that is removed when dropped, unless it was given its final name.
 pub struct Temporary {
     file: File,
-    /// Where it has one already.
+    /// Its name, if it has one.
     name: Option<TempPath>,
     folder: PathBuf,
     _lock: Option<lock::Locked>,
 }
 
 impl Temporary {
-    /// A new file in `folder`, with what the umask leaves of `mode`.
+    /// A new file in `folder` with `mode`, less the umask.
+    ///
+    /// # Errors
+    /// If it cannot be created.
     pub fn beside(folder: &Path, mode: u32) -> io::Result<Temporary> {
         if let Some(file) = nameless(folder, mode) {
             let lock = lock::alone(file.try_clone()?);
@@ -37,18 +40,22 @@ impl Temporary {
         loop {
             let (file, name) = named(folder, mode)?.into_parts();
             let lock = lock::alone(file.try_clone()?);
-            // A sweeper may have come between the two; there is a new name then.
+            // Another process may have swept it before it was locked: then try a new name.
             if file.metadata()?.nlink() > 0 {
                 return Ok(Temporary { file, name: Some(name), folder: folder.to_path_buf(), _lock: lock });
             }
         }
     }
 
+    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Takes `path`, in the place of what is there; `is_new` where nothing seems to be.
+    /// Moves it to `path`, replacing any file there; `is_new` if there seems to be none.
+    ///
+    /// # Errors
+    /// If it cannot be linked or renamed.
     pub fn become_file(mut self, path: &Path, is_new: bool) -> io::Result<()> {
         let name = match self.name.take() {
             Some(name) => name,
@@ -64,7 +71,7 @@ impl Temporary {
     }
 }
 
-/// A file without a name, where the file system has such, and /proc to give it one later.
+/// A file without a name, if the file system supports it and /proc can give it one later.
 fn nameless(folder: &Path, mode: u32) -> Option<File> {
     let mut options = File::options();
     options.read(true).write(true).mode(mode).custom_flags(libc::O_TMPFILE);
@@ -82,7 +89,7 @@ fn names() -> Builder<'static, 'static> {
     builder
 }
 
-/// Removes what programs that were killed have left in `folder`: files of this user that nobody is writing.
+/// Removes what killed programs left in `folder`: files of this user that nobody is writing.
 pub fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
@@ -94,7 +101,7 @@ pub fn sweep(folder: &Path) {
     }
 }
 
-/// The lock of a file that is this user's and that nobody is writing.
+/// The lock of a file that belongs to this user and that nobody is writing.
 fn abandoned(path: &Path) -> Option<lock::Locked> {
     let facts = fs::symlink_metadata(path).ok()?;
     if !facts.is_file() || facts.uid() != owner::effective_user() {
@@ -125,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn both_kinds_take_their_place_and_vanish_otherwise() {
+    fn both_kinds_replace_a_file_or_vanish() {
         let makers: [fn(&Path) -> Temporary; 2] = [|folder| Temporary::beside(folder, 0o600).unwrap(), with_name];
         for make in makers {
             let folder = tempfile::tempdir().unwrap();
@@ -142,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_writes_is_swept() {
+    fn only_files_without_a_writer_are_swept() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in [".syscost-dead.tmp", ".syscost-foreign.tmp", "other.tmp"] {

@@ -1,6 +1,6 @@
-//! Values that have the right type and make no sense: refused on reading, and before writing.
+//! Refuses values that have the right type but make no sense, on reading and before writing.
 //!
-//! Sums of a profile are made everywhere, so they must fit: who reads one may add without fear of overflow.
+//! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
 use super::{Call, ProfileFile};
 use crate::store::error::Invalid;
@@ -10,11 +10,15 @@ use std::collections::BTreeSet;
 /// The last bucket of durations: those of 2^63 (1 + 3/4) ns and more.
 const LAST_BUCKET: u16 = 255;
 
+/// Checks a profile.
+///
+/// # Errors
+/// The first value that makes no sense.
 pub fn file(file: &ProfileFile) -> Checked {
     file.tool.iter().try_for_each(|tool| name("tool.name", &tool.name))?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
     file.tracer.added_per_call_ns.map_or(Ok(()), |ns| positive("tracer.added_per_call_ns", ns))?;
-    // Negative where the tracer looks at less than the whole crossing.
+    // Negative if the tracer measures less than the whole call.
     file.tracer.offset_per_call_ns.map_or(Ok(()), |ns| positive("tracer.offset_per_call_ns", ns.abs()))?;
     processes(file)?;
     file.calls.iter().enumerate().try_for_each(|(i, c)| {
@@ -29,7 +33,7 @@ fn processes(file: &ProfileFile) -> Checked {
     file.processes.iter().try_for_each(|process| match seen.insert(&process.name) {
         true if process.name.len() <= MAX_NAME => Ok(()),
         true => wrong("processes.name", &format!("has {} bytes, a name may have {MAX_NAME}", process.name.len())),
-        false => wrong("processes.name", &format!("'{}' stands twice", process.name)),
+        false => wrong("processes.name", &format!("'{}' occurs twice", process.name)),
     })
 }
 
@@ -42,7 +46,7 @@ fn call(call: &Call) -> Checked {
     call.errors.keys().try_for_each(|text| name("errors", text))
 }
 
-/// One number of a call; 0 where it is not known.
+/// One number of a call; 0 if unknown.
 type Column = fn(&Call) -> u64;
 
 fn sums(calls: &[Call]) -> Checked {
@@ -74,7 +78,7 @@ fn latencies(file: &ProfileFile) -> Checked {
     Ok(())
 }
 
-/// Whether the numbers can be added.
+/// Checks that the sum fits into 64 bits.
 fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     match numbers.try_fold(0u64, u64::checked_add) {
         Some(_) => Ok(()),

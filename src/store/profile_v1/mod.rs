@@ -1,22 +1,28 @@
-//! Version 1 of the profile: its wire types. What they mean in words is in FORMAT.md.
+//! Version 1 of the profile: its wire types. FORMAT.md explains the fields.
 //!
 //! The same rules as for result files: only optional fields may still be added, unknown ones are ignored on reading.
-//! `convert` goes from and to the model, `check` refuses values that the types cannot. Only the store calls this.
+//! `convert` converts from and to the model, `check` refuses values that the types allow. Only the store calls this.
 
 mod check;
 mod convert;
 
-pub use check::file as check;
-
-use super::layout::Layout;
+use super::error::FileKind;
 use crate::model::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
-pub const VERSION: u64 = 1;
-pub const SCHEMA: &str = "syscost.profile/1";
+const SCHEMA: &str = "syscost.profile/1";
+
+/// How messages describe profiles.
+pub const KIND: FileKind = FileKind {
+    family: "syscost.profile/",
+    version: 1,
+    noun: "profile",
+    origin: "a trace",
+    again: "trace again",
+    smaller: "trace for a shorter time",
+};
 
 /// A syscost profile: which system calls a workload made, and where its time went.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -25,7 +31,7 @@ pub struct ProfileFile {
     /// Kind and version of the file.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
-    /// What wrote the file; left out where nobody did.
+    /// What wrote the file; omitted if written by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tool: Option<Tool>,
     /// Where the profile comes from, if the tool did not trace it.
@@ -34,7 +40,7 @@ pub struct ProfileFile {
     /// The machine that the workload ran on. What could not be found out is null.
     #[serde(default)]
     host: Host,
-    /// When tracing began, in seconds since 1970-01-01 UTC; 0 where that is not known.
+    /// When tracing began, in seconds since 1970-01-01 UTC; 0 if unknown.
     #[serde(default)]
     started_unix_s: u64,
     /// The command with its arguments; empty where a running process was followed.
@@ -46,7 +52,7 @@ pub struct ProfileFile {
     /// False where tracing was ended before the workload, or data was lost.
     #[serde(default = "yes")]
     complete: bool,
-    /// How the command ended; null where that is not known.
+    /// How the command ended; null if unknown.
     #[serde(default)]
     ending: Option<Ending>,
     /// The kernel's accounting of all processes. What is not known is null.
@@ -86,7 +92,7 @@ struct Source {
     /// What it is called.
     #[schemars(length(min = 1))]
     title: String,
-    /// What must be known to read its figures; empty for nothing.
+    /// What to know about its results; empty for nothing.
     #[serde(default)]
     note: String,
 }
@@ -95,18 +101,18 @@ struct Source {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Tracer {
-    /// `bpf`, `ptrace`, `seccomp`, `perf`, or what was imported; empty where nobody traced.
+    /// `bpf`, `ptrace`, `seccomp`, `perf`, or what was imported; empty if nothing was traced.
     kind: String,
     /// How it was set up, in one line.
     detail: String,
-    /// What it adds to each call, in nanoseconds; null where that is not known.
+    /// What it adds to each call, in nanoseconds; null if unknown.
     #[schemars(range(min = 0))]
     added_per_call_ns: Option<f64>,
     /// Whether what it adds is system time of the workload itself. Where it is left out, the kind tells: so for `bpf` and
     /// `perf`, not for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     adds_system_time: Option<bool>,
-    /// What of a null call's measured time is not its own: taken off `on_cpu_ns`, not off the durations.
+    /// By how much a null call was overestimated: already subtracted from `on_cpu_ns`, not from the durations.
     offset_per_call_ns: Option<f64>,
     /// Events that were seen and could not be counted.
     lost: u64,
@@ -164,7 +170,7 @@ struct Process {
 /// One system call of one class, made by the processes of one name.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Call {
-    /// Name of the processes; empty where that is not known.
+    /// Name of the processes; empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     process: String,
     /// The system call's name.
@@ -249,15 +255,3 @@ enum Descriptor {
 /// A bucket of durations and how many calls took as long: bucket 4 k + q begins at 2^k (1 + q / 4) nanoseconds.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 struct Bucket(#[schemars(range(max = 255))] u16, u64);
-
-impl ProfileFile {
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut json = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
-        self.serialize(&mut json)?;
-        out.write_all(b"\n")
-    }
-}
-
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(ProfileFile).to_value()
-}

@@ -1,14 +1,18 @@
-//! Values that have the right type and make no sense: refused on reading, and before writing, so that what is written
-//! can be read again.
+//! Refuses values that have the right type but make no sense, on reading and before writing, so that everything written can
+//! be read again.
 
 use super::{EntriesStatus, Figure, Record, ResultFile, Samples};
 use crate::model::Host;
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
 
-/// Samples that one record may have; a long run has some thousands.
+/// Most samples in a record; a long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
 
+/// Checks a result file.
+///
+/// # Errors
+/// The first value that makes no sense.
 pub fn file(file: &ResultFile) -> Checked {
     name("tool.name", &file.tool.name)?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
@@ -21,11 +25,6 @@ pub fn file(file: &ResultFile) -> Checked {
         let found = record(r);
         found.map_err(|e| Invalid { place: format!("{}: {}", r.place(i), e.place), what: e.what })
     })
-}
-
-/// The problem that a record has if not exactly one of its three alternatives is there.
-pub fn outcomes(place: String) -> Invalid {
-    Invalid { place, what: "must have exactly one of samples, error and figure".to_string() }
 }
 
 fn host(host: &Host) -> Checked {

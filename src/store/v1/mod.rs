@@ -1,27 +1,33 @@
-//! Version 1 of the result file: its wire types. What they mean in words is in FORMAT.md.
+//! Version 1 of the result file: its wire types. FORMAT.md explains the fields.
 //!
-//! Only optional fields may still be added. Unknown fields are ignored on reading, so that such additions do not
-//! break programs that are older than they are; anything else makes a version 2 in a module of its own.
+//! Only optional fields may still be added. Unknown fields are ignored on reading, so that additions do not break older
+//! programs; any other change needs a version 2 in its own module.
 //!
-//! `convert` goes from and to the model, `check` refuses values that the types cannot. Only the store calls this.
+//! `convert` converts from and to the model, `check` refuses values that the types allow. Only the store calls this.
 
 mod check;
 mod convert;
 mod study;
 
-pub use check::file as check;
-
-use super::layout::Layout;
+use super::error::FileKind;
 use crate::model::Host;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use study::Study;
 
-pub const VERSION: u64 = 1;
-pub const SCHEMA: &str = "syscost.result/1";
+const SCHEMA: &str = "syscost.result/1";
+
+/// How messages describe result files.
+pub const KIND: FileKind = FileKind {
+    family: "syscost.result/",
+    version: 1,
+    noun: "result file",
+    origin: "a run",
+    again: "measure again",
+    smaller: "measure fewer cases a run",
+};
 
 /// A syscost result file: all records of one run, with what is needed to understand them.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -35,7 +41,7 @@ pub struct ResultFile {
     /// Where the records come from, if the tool did not measure them; null for its own runs.
     #[serde(default)]
     source: Option<Source>,
-    /// The study that named the cases; absent where the command line did.
+    /// The study that named the cases; absent if the command line did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     study: Option<Study>,
     /// The machine that the run was made on. What could not be found out is null.
@@ -52,7 +58,7 @@ pub struct ResultFile {
     /// What concerns the run as a whole, one line each.
     #[serde(default)]
     warnings: Vec<String>,
-    /// One record a case.
+    /// One record per case.
     records: Vec<Record>,
 }
 
@@ -72,7 +78,7 @@ struct Source {
     /// What it is called, e.g. the title of an article with its year.
     #[schemars(length(min = 1))]
     title: String,
-    /// What must be known to read its figures; empty for nothing.
+    /// What to know about its results; empty for nothing.
     #[serde(default)]
     note: String,
 }
@@ -90,7 +96,7 @@ struct Plan {
     precision_percent: f64,
 }
 
-/// A case with its samples, its error or its published figure: exactly one of the three.
+/// A case with its samples, its error or its published result: exactly one of the three.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("oneOf" = outcomes()))]
 struct Record {
@@ -162,7 +168,7 @@ enum Role {
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum EntriesStatus {
-    /// Counted in a pass of their own.
+    /// Counted in a separate pass.
     Verified,
     /// Not counted; `entries_reason` says why.
     Unverified,
@@ -238,32 +244,20 @@ enum FailureKind {
     Interrupted,
 }
 
-/// What is known of a case that somebody else measured.
+/// The result of a case that somebody else measured.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Figure {
     /// Time per operation, in nanoseconds.
     #[schemars(range(min = 0))]
     ns_per_op: f64,
-    /// The figure as its source prints it, e.g. `31.12 s for 67108864 calls`.
+    /// The result as its source prints it, e.g. `31.12 s for 67108864 calls`.
     as_printed: String,
-    /// Operations that the figure is the mean of; null if the source does not tell.
+    /// Operations that the result is the mean of; null if unknown.
     #[serde(default)]
     #[schemars(range(min = 1))]
     count: Option<u64>,
-    /// Share of the CPU time that was spent in user mode; null if the source does not tell.
+    /// Share of the CPU time spent in user mode; null if unknown.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     user_share: Option<f64>,
-}
-
-impl ResultFile {
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut json = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
-        self.serialize(&mut json)?;
-        out.write_all(b"\n")
-    }
-}
-
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(ResultFile).to_value()
 }

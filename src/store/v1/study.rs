@@ -1,6 +1,6 @@
-//! Version 1: what a result file keeps of the study that its run was for.
+//! Version 1: the part of a study that a run's result file keeps.
 
-use crate::model::{self, Combination, StudyView};
+use crate::model;
 use crate::store::rules::{Checked, name, wrong};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,8 @@ pub struct Study {
 struct Derived {
     #[schemars(length(min = 1))]
     name: String,
-    kind: Kind,
+    #[serde(rename = "kind")]
+    combination: Kind,
     /// Names of the two cases (ids of operations without one).
     of: [String; 2],
 }
@@ -61,7 +62,10 @@ struct Scale {
     cases: Vec<String>,
 }
 
-/// Refuses what the types cannot.
+/// Refuses values that the types allow.
+///
+/// # Errors
+/// The first such value.
 pub fn check(study: &Study) -> Checked {
     name("study.name", &study.name)?;
     study.derived.iter().try_for_each(|derived| name("study.derived.name", &derived.name))?;
@@ -74,43 +78,7 @@ pub fn check(study: &Study) -> Checked {
     })
 }
 
-impl From<&StudyView> for Study {
-    fn from(study: &StudyView) -> Study {
-        let kind = |combination| match combination {
-            Combination::Difference => Kind::Difference,
-            Combination::Ratio => Kind::Ratio,
-        };
-        let derived =
-            |d: &model::Derived| Derived { name: d.name.clone(), kind: kind(d.combination), of: d.of.clone() };
-        let scale = |s: &model::Scale| Scale { calls: s.calls, unit: s.unit.clone(), cases: s.cases.clone() };
-        Study {
-            name: study.name.clone(),
-            title: study.title.clone(),
-            question: study.question.clone(),
-            answer: study.answer.clone(),
-            views: study.views.clone(),
-            derived: study.derived.iter().map(derived).collect(),
-            scales: study.scales.iter().map(scale).collect(),
-        }
-    }
-}
-
-impl From<Study> for StudyView {
-    fn from(study: Study) -> StudyView {
-        let combination = |kind| match kind {
-            Kind::Difference => Combination::Difference,
-            Kind::Ratio => Combination::Ratio,
-        };
-        let derived = |d: Derived| model::Derived { name: d.name, combination: combination(d.kind), of: d.of };
-        let scale = |s: Scale| model::Scale { calls: s.calls, unit: s.unit, cases: s.cases };
-        StudyView {
-            name: study.name,
-            title: study.title,
-            question: study.question,
-            answer: study.answer,
-            views: study.views,
-            derived: study.derived.into_iter().map(derived).collect(),
-            scales: study.scales.into_iter().map(scale).collect(),
-        }
-    }
-}
+same_fields!(model::StudyView, Study: name, title, question, answer, views; each derived, scales);
+same_fields!(model::Derived, Derived: name, combination, of);
+same_variants!(model::Combination, Kind: Difference, Ratio);
+same_fields!(model::Scale, Scale: calls, unit, cases);

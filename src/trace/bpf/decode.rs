@@ -1,21 +1,21 @@
 //! What the programs counted, as groups of calls. Pure.
 
 use super::names;
-use crate::kernel::bpf::layout::{Key, gate, key, kind};
+use crate::kernel::bpf::layout::{CallKey, gate, key, kind};
 use crate::kernel::bpf::{Counted, Raw};
 use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup};
 use crate::trace::{Collected, Detail, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name of processes for whose name there was no number left.
+/// Stands for process names for which there was no number left.
 const NAMELESS: &str = "(others)";
-/// Calls after which work is done in the kernel that no call enters for.
+/// Calls after which the kernel does work without further calls.
 const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
 
 /// One process name's calls while they are added up.
 type Calls = BTreeMap<(String, Class), CallCount>;
 
-/// Fills groups, latencies and warnings.
+/// Fills in groups, latencies and warnings.
 pub fn decode(raw: &Raw, detail: Detail, into: &mut Collected) {
     let plain = wholly_compat(raw);
     let mut groups: BTreeMap<String, Calls> = BTreeMap::new();
@@ -36,16 +36,16 @@ pub fn process_name(names: &BTreeMap<u32, String>, number: u32) -> String {
     names.get(&number).cloned().unwrap_or_else(|| NAMELESS.to_string())
 }
 
-/// Names whose processes made 32-bit calls alone: those are their own, and carry no gate. The execve that started them
-/// was made by another program.
+/// Names whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that
+/// started them was made by another program.
 fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
     let keys = || raw.calls.iter().map(|(key, _)| key);
-    let own = |key: &&Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
+    let own = |key: &&CallKey| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
     let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.name).collect();
     keys().filter(|key| key.gate == gate::COMPAT && !mixed.contains(&key.name)).map(|key| key.name).collect()
 }
 
-fn call_name(key: &Key, plain: bool) -> String {
+fn call_name(key: &CallKey, plain: bool) -> String {
     let name = names::name(key.number, key.gate);
     match name.strip_suffix(names::COMPAT) {
         Some(bare) if plain && key.gate == gate::COMPAT => bare.to_string(),
@@ -53,11 +53,11 @@ fn call_name(key: &Key, plain: bool) -> String {
     }
 }
 
-fn class(key: &Key, counted: &Counted) -> Class {
+fn class(key: &CallKey, counted: &Counted) -> Class {
     let Some(drives) = names::drives_of(key.number, key.gate) else { return Class::default() };
     let bytes = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log as u32).unwrap_or(0));
     let known = key.value != u64::from(key::UNKNOWN.cast_unsigned());
-    // What a call moved that never returned is not known.
+    // The bytes of a call that never returned are unknown.
     let returned = counted.calls > counted.unfinished;
     let number = match drives {
         Drives::Bytes { .. } => returned.then(bytes),
@@ -83,14 +83,14 @@ fn descriptor(code: u64) -> Option<DescriptorKind> {
     }
 }
 
-fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
+fn empty(call: String, class: Class, key: &CallKey, detail: Detail) -> CallCount {
     let timed = (detail == Detail::Times).then_some(0);
     let moves = matches!(names::drives_of(key.number, key.gate), Some(Drives::Bytes { .. }));
     let (on_cpu_ns, blocked_ns, preempted_ns) = (timed, timed, timed);
     CallCount { call, class, on_cpu_ns, blocked_ns, preempted_ns, bytes: moves.then_some(0), ..CallCount::default() }
 }
 
-fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
+fn add(count: &mut CallCount, key: &CallKey, counted: &Counted) {
     count.calls += counted.calls;
     count.unfinished += counted.unfinished;
     if key.errno != 0 {
@@ -103,8 +103,8 @@ fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
     add(&mut count.bytes, counted.bytes);
 }
 
-/// Takes what the tracer sees of its own in each call, `ns`, off the calls' time on the CPU.
-pub fn take_off(ns: f64, from: &mut Collected) {
+/// Subtracts the tracer's own share of each call, `ns`, from the calls' time on the CPU.
+pub fn subtract(ns: f64, from: &mut Collected) {
     for count in from.groups.iter_mut().flat_map(|group| &mut group.calls) {
         let own = |measured: u64| (measured as f64 - count.calls as f64 * ns).max(0.0).round() as u64;
         count.on_cpu_ns = count.on_cpu_ns.map(own);
@@ -115,7 +115,7 @@ fn group(name: String, calls: Calls) -> ProcessGroup {
     ProcessGroup { name, calls: calls.into_values().collect(), ..ProcessGroup::default() }
 }
 
-/// Buckets by call. They are not kept by process: a 32-bit call is named plainly if all that made 32-bit calls are.
+/// Histograms by call. They are not kept per process: 32-bit calls get plain names if all processes that made any do.
 fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
     let mut compat = raw.calls.iter().filter(|(key, _)| key.gate == gate::COMPAT);
     let plain = compat.all(|(key, _)| plain.contains(&key.name));
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
     use crate::kernel::bpf::Durations;
 
-    fn key(number: i64, gate: u64, errno: i32, kind: u64, value: u64, name: u32) -> Key {
-        Key { name, number: number as u16, gate, errno: errno as u16, kind, value }
+    fn key(number: i64, gate: u64, errno: i32, kind: u64, value: u64, name: u32) -> CallKey {
+        CallKey { name, number: number as u16, gate, errno: errno as u16, kind, value }
     }
 
     fn counted(calls: u64, on_cpu_ns: u64, bytes: u64) -> Counted {
@@ -176,19 +176,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_tracers_is_taken_off_and_no_time_is_negative() {
+    fn the_tracers_share_is_subtracted_and_no_time_is_negative() {
         let calls = vec![
             (key(libc::SYS_getpid, gate::OWN, 0, 0, 0, 7), counted(10, 2000, 0)),
             (key(libc::SYS_getuid, gate::OWN, 0, 0, 0, 7), counted(1, 30, 0)),
         ];
         let mut collected = decoded(&Raw { calls, ..Raw::default() }, Detail::Times);
-        take_off(50.0, &mut collected);
+        subtract(50.0, &mut collected);
         let times: Vec<Option<u64>> = collected.groups[0].calls.iter().map(|count| count.on_cpu_ns).collect();
         assert_eq!(times, [Some(1500), Some(0)]);
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_one_row_and_errors_are_apart() {
+    fn a_key_that_occurs_twice_is_one_row_and_errors_are_separate() {
         let ok = key(libc::SYS_read, gate::OWN, 0, kind::FIFO, 1 + 12, 7);
         let none = key(libc::SYS_read, gate::OWN, 0, kind::FIFO, 0, 7);
         let failed = key(libc::SYS_read, gate::OWN, libc::EAGAIN, kind::FIFO, 0, 7);

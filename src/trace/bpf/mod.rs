@@ -1,58 +1,57 @@
-//! The default tracer: eBPF programs count in the kernel, and nothing is sent while the tree runs.
+//! The default tracer: eBPF programs count in the kernel, and nothing is sent to user space while the tree runs.
 //!
-//! Not here: the programs (`kernel::bpf`). Called by way of `choose`.
+//! Not here: the programs (`kernel::bpf`). Called through `choose`.
 
 mod decode;
 mod names;
-mod usage;
+mod totals;
 
-use super::{Collected, Detail, Options, Root, Tracer, Until};
+use super::{Collected, Detail, Root, TraceOptions, Tracer, Until};
 use crate::kernel::bpf::layout::state;
-use crate::kernel::bpf::{self, Calibration, Config, Session};
+use crate::kernel::bpf::{self, Calibration, Config, Programs};
 use crate::kernel::pidfd;
-use crate::kernel::tree::{self, Accounts};
+use crate::kernel::tracee;
+use crate::kernel::tree::{self, TaskAccounts};
 use crate::model::{Ending, TracerFacts};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::Pid;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 const UNATTACHED: &str = "the tracer is not attached";
-/// How often a tree whose first process has ended is looked at: the rest of it sends no signal.
-const GLANCE: Duration = Duration::from_millis(2);
-/// How often `until` is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often to check for the end of a tree whose first process has ended: nothing signals the end of the rest.
+const TREE_PERIOD: Duration = Duration::from_millis(2);
+/// How often to check `until`.
+const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 
-/// Loads and attaches the programs, and measures what they add to a call: nothing is traced yet.
+/// Loads and attaches the programs, and measures their overhead per call. Nothing is traced yet.
 ///
 /// # Errors
-/// Why eBPF cannot be had here, in one line with what to do.
-pub fn open(options: &Options) -> Result<Box<dyn Tracer>> {
+/// Why eBPF is not available here and what to do, in one line.
+pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
-    let config = Config { times: detail == Detail::Times, adopts: !options.held, what: names::what_to_do() };
-    let mut session = Session::load(&config)?;
-    let calibration = bpf::calibrate(&mut session)?;
-    Ok(Box::new(Bpf { detail, session, calibration, followed: None, ending: None }))
+    let config = Config { times: detail == Detail::Times, adopts: !options.held(), what: names::what_to_do() };
+    let mut programs = Programs::load(&config)?;
+    let calibration = bpf::calibrate(&mut programs)?;
+    Ok(Box::new(Bpf { detail, programs, calibration, followed: None, ending: None }))
 }
 
 struct Bpf {
     detail: Detail,
-    session: Session,
+    programs: Programs,
     calibration: Calibration,
     followed: Option<Followed>,
     ending: Option<Ending>,
 }
 
-/// Who is followed.
+/// The traced process.
 struct Followed {
     root: Root,
     pidfd: OwnedFd,
     /// The kernel's accounting of tasks that ran before.
-    before: Accounts,
+    before: TaskAccounts,
 }
 
 impl Tracer for Bpf {
@@ -66,10 +65,10 @@ impl Tracer for Bpf {
         let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
         let before = match root {
             Root::Held(_) => {
-                self.session.mark(pidfd.as_fd(), state::HELD)?;
-                Accounts::default()
+                self.programs.mark(pidfd.as_fd(), state::HELD)?;
+                TaskAccounts::default()
             }
-            Root::Running(pid) => adopt_tree(&self.session, pid)?,
+            Root::Running(pid) => adopt_tree(&self.programs, pid)?,
         };
         self.followed = Some(Followed { root, pidfd, before });
         Ok(())
@@ -79,16 +78,17 @@ impl Tracer for Bpf {
         let followed = self.followed.as_ref().context(UNATTACHED)?;
         let deadline = until.after.map(|after| Instant::now() + after);
         let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        while !followed.root_has_ended(LOOK)? {
+        while !followed.root_has_ended(UNTIL_PERIOD)? {
             if over() {
                 return Ok(());
             }
         }
         if let Root::Held(pid) = followed.root {
-            self.ending = reap(pid)?;
+            let ending = tracee::wait_for_end(pid.cast_signed(), 0).context("cannot wait for the traced process")?;
+            self.ending = Some(ending);
         }
         while self.live()? > 0 && !over() {
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(TREE_PERIOD);
         }
         Ok(())
     }
@@ -96,16 +96,16 @@ impl Tracer for Bpf {
     fn collect(&mut self) -> Result<Collected> {
         let followed = self.followed.take().context(UNATTACHED)?;
         let alive = match followed.root {
-            Root::Held(_) if self.live()? <= 0 => Accounts::default(),
+            Root::Held(_) if self.live()? <= 0 => TaskAccounts::default(),
             root => tree::accounts(pid_of(root)),
         };
-        self.session.detach();
-        let raw = self.session.read()?;
+        self.programs.detach();
+        let raw = self.programs.read()?;
         let facts = self.facts(raw.globals.lost);
         let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
         decode::decode(&raw, self.detail, &mut collected);
-        decode::take_off(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
-        usage::fill(&raw, &alive, &followed.before, &mut collected);
+        decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
+        totals::fill(&raw, &alive, &followed.before, &mut collected);
         Ok(collected)
     }
 }
@@ -128,12 +128,12 @@ impl Bpf {
 
     /// Tasks of the tree that have not ended.
     fn live(&self) -> Result<i64> {
-        Ok(self.session.globals()?.live.cast_signed())
+        Ok(self.programs.globals()?.live)
     }
 }
 
 impl Followed {
-    /// Waits up to `timeout` for the end of the first process.
+    /// Waits up to `timeout` for the first process to end.
     fn root_has_ended(&self, timeout: Duration) -> Result<bool> {
         let mut fds = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
         let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
@@ -151,14 +151,14 @@ fn pid_of(root: Root) -> u32 {
     }
 }
 
-/// Follows a running process and what it has started that is still its descendant. Looks again until nobody is new, as
-/// a process that was not followed yet may just have forked.
-fn adopt_tree(session: &Session, root: u32) -> Result<Accounts> {
+/// Traces a running process and its present descendants. Repeats until there is no new one: a process that was not
+/// traced yet may just have forked.
+fn adopt_tree(programs: &Programs, root: u32) -> Result<TaskAccounts> {
     let before = tree::accounts(root);
     loop {
         let mut new = false;
         for pid in tree::processes(root) {
-            new |= adopt(session, pid)?;
+            new |= adopt(programs, pid)?;
         }
         if !new {
             return Ok(before);
@@ -166,22 +166,11 @@ fn adopt_tree(session: &Session, root: u32) -> Result<Accounts> {
     }
 }
 
-/// False if it is followed already, or has ended since it was listed.
-fn adopt(session: &Session, pid: u32) -> Result<bool> {
+/// Traces a running process; false if it is already traced, or has ended since it was listed.
+fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
     match pidfd::open(pid.cast_signed()) {
-        Ok(pidfd) => session.add_root(pidfd.as_fd()),
+        Ok(pidfd) => programs.add_root(pidfd.as_fd()),
         Err(Errno::ESRCH) => Ok(false),
         Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
-    }
-}
-
-fn reap(pid: u32) -> Result<Option<Ending>> {
-    loop {
-        match waitpid(Pid::from_raw(pid.cast_signed()), None) {
-            Ok(WaitStatus::Exited(_, status)) => return Ok(Some(Ending::Exited(status))),
-            Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Some(Ending::Signalled(signal as i32))),
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => bail!("the traced process cannot be waited for: {error}"),
-        }
     }
 }

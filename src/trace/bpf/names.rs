@@ -1,32 +1,32 @@
-//! Names of calls by number and gate, and what the programs are to do for each. Pure.
+//! Names of calls by number and gate, and what the programs do for each. Pure.
 
 use crate::kernel::bpf::What;
 use crate::kernel::bpf::layout::{NUMBERS, gate, what};
 use crate::model::{Drives, drives};
 use crate::syscall_names;
 
-/// AUDIT_ARCH_* of this machine's own calls and of its 32-bit ones.
+/// AUDIT_ARCH_* of this machine's native calls and of its 32-bit ones.
 const AUDIT: (u32, u32) =
     if cfg!(target_arch = "aarch64") { (0xC000_00B7, 0x4000_0028) } else { (0xC000_003E, 0x4000_0003) };
-/// What stands behind the names of 32-bit calls.
+/// The suffix of the names of 32-bit calls.
 pub const COMPAT: &str = if cfg!(target_arch = "aarch64") { "(arm)" } else { "(i386)" };
-/// Own numbers of x32 begin here (asm/unistd_x32.h); those below are the 64-bit ones.
+/// x32's own numbers begin here (asm/unistd_x32.h); those below are the 64-bit ones.
 const X32_FIRST: u16 = 512;
 
-/// A call's name; of another gate than this machine's own, with that behind it.
+/// A call's name, followed by the gate unless that is the native one.
 pub fn name(number: u16, by: u64) -> String {
     let own = AUDIT.0;
     match by {
         gate::COMPAT => syscall_names::name(AUDIT.1, number.into(), own),
         gate::X32 if number >= X32_FIRST => format!("syscall({number})(x32)"),
         gate::X32 => format!("{}(x32)", syscall_names::name(own, number.into(), own)),
-        // The programs have 16 bits for a number: no kernel has a call there.
+        // The programs keep 16 bits of a number; no kernel has a call with this one.
         _ if number == u16::MAX => "syscall(unknown)".to_string(),
         _ => syscall_names::name(own, number.into(), own),
     }
 }
 
-/// What drives a call by its number and gate.
+/// What drives the cost of a call, by its number and gate.
 pub fn drives_of(number: u16, by: u64) -> Option<Drives> {
     drives(bare(&name(number, by)))
 }
@@ -36,7 +36,7 @@ pub fn bare(name: &str) -> &str {
     name.split('(').next().unwrap_or(name)
 }
 
-/// The table of the programs.
+/// The table for the programs.
 pub fn what_to_do() -> What {
     let gates = [gate::OWN, gate::COMPAT];
     let numbers = NUMBERS as usize;

@@ -1,15 +1,15 @@
-//! What the arguments of a call tell at its entry: its class, and whether it lets processes share descriptors. Reads the
-//! tracee's memory where they are addresses. Used by `tree`.
+//! What the arguments of a call tell at its entry: its class, and whether it makes processes share descriptors.
+//! Arguments that are addresses are read from the tracee's memory. Used by `tree`.
 
 use super::descriptors::Descriptors;
 use crate::kernel::tracee::{Call, read_page};
 use crate::model::{DescriptorKind, Drives, depth};
 
-/// The flags of clone(2) that tell.
+/// The relevant flags of clone(2).
 const CLONE_FILES: u64 = libc::CLONE_FILES as u64;
 const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
 
-/// Whether a call makes a process that shares descriptors with its maker.
+/// Whether a call starts a process that shares descriptors with its parent.
 pub fn shares_descriptors(tid: i32, name: &str, call: &Call) -> bool {
     let mut word = [0u8; 8];
     let flags = match name.starts_with("clone3") {
@@ -20,7 +20,7 @@ pub fn shares_descriptors(tid: i32, name: &str, call: &Call) -> bool {
     flags & CLONE_FILES != 0 && flags & CLONE_THREAD == 0
 }
 
-/// The class of a call, as far as its entry tells: kind of the descriptor, and a number.
+/// The class of a call, as far as its entry tells: the kind of its descriptor, and what else drives its cost.
 pub fn measure(
     drives: Option<Drives>,
     tid: i32,
@@ -40,7 +40,7 @@ pub fn measure(
     }
 }
 
-/// How many names the path at `address` has; `None` where it cannot be read.
+/// How many names the path at `address` has; `None` if it cannot be read.
 fn names_at(tid: i32, address: u64) -> Option<u64> {
     let mut path = [0u8; 4096];
     let mut length = 0;

@@ -1,4 +1,4 @@
-//! How the ptrace tracer gets hold of its root, and why it may not.
+//! Attaches the ptrace tracer to its root, or says why it cannot.
 
 use super::PtraceTracer;
 use crate::trace::{Root, threads};
@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use nix::errno::Errno;
 
 impl PtraceTracer {
-    /// Puts it onto a command of ours or a process that runs.
+    /// Attaches to a held command or a running process.
     ///
     /// # Errors
     /// Why the kernel refuses, and what to do.
@@ -31,7 +31,7 @@ impl PtraceTracer {
         Ok(())
     }
 
-    /// All threads of a process; again until no new one is found, for they may make more meanwhile.
+    /// Attaches to all threads of a process; repeats until there is no new one, as they may start more meanwhile.
     fn attach_threads(&mut self, pid: i32) -> Result<()> {
         self.tree.started(pid, None);
         loop {
@@ -42,7 +42,7 @@ impl PtraceTracer {
             }
             for tid in new {
                 match self.follower.attach(tid) {
-                    // It may have ended since.
+                    // It may have ended meanwhile.
                     Err(Errno::ESRCH) if tid != pid => {}
                     Err(errno) => return Err(refused(pid, errno)),
                     Ok(()) if tid != pid => self.tree.started(tid, Some(pid)),
@@ -68,8 +68,8 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
             anyhow!("trace: process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
         }
         Errno::EPERM => anyhow!(
-            "trace: process {pid} may not be traced (ptrace: EPERM): it is somebody else's or protected; try as root, \
-             or see kernel.yama.ptrace_scope"
+            "trace: process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
+             root, or see kernel.yama.ptrace_scope"
         ),
         _ => anyhow!("trace: ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})", errno.desc()),
     }

@@ -1,48 +1,38 @@
-//! What this tracer adds to a call, here and now: a child of ours makes null calls under it, and as many are made without
-//! it. A few milliseconds.
+//! Measures the overhead of the ptrace tracer per call: a child makes null calls under it, and this process makes some
+//! without it. Takes a few milliseconds.
 
-use super::calibration::{Calibration, NullCall};
-use super::stops::PtraceTracer;
+use super::stops::{Calibration, NullCall, PtraceTracer};
+use crate::kernel::clock::null_call_ns;
 use crate::kernel::follow::Stops;
 use crate::kernel::launch::hold_null_calls;
 use crate::trace::{Root, Tracer, Until};
 use anyhow::{Context, Result, bail};
-use std::time::Instant;
 
 const CALLS: u32 = 400;
-/// Calls of the child that come before it is warm.
+/// The child's first calls, before it is warm.
 const COLD: usize = 50;
-const UNTRACED_CALLS: u32 = 20_000;
-/// Time off the CPU varies with the load of the machine; what most null calls keep below is no blocking. Where even that
-/// is far from the middle, the machine was busy just then.
+/// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that
+/// is far from the median, the machine was busy just then.
 const MOST: f64 = 0.9;
 
-/// Calibrates a tracer of that kind.
+/// Calibrates a tracer with these stops.
 ///
 /// # Errors
-/// Where ptrace is refused.
+/// If ptrace is refused.
 pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
-    let untraced_ns = untraced_ns();
+    let untraced_ns = null_call_ns();
     let held = hold_null_calls(CALLS).context("cannot start a process")?;
     let mut tracer = PtraceTracer::new(stops, times, Calibration::default());
     tracer.counting = true;
     tracer.raw = Some(Vec::new());
     tracer.attach(Root::Held(held.pid)).context("ptrace is refused here (in a container: allow SYS_PTRACE)")?;
-    held.release(tracer.wants_filter()).context("the process to calibrate with is gone")?;
+    held.release(tracer.wants_filter()).context("the calibration child has ended")?;
     tracer.follow(&Until::default())?;
     let raw = tracer.raw.take().unwrap_or_default();
     if tracer.tree.tally.has_seen("getppid") {
         return Ok(summary(&raw, untraced_ns));
     }
     bail!("ptrace shows no system calls here")
-}
-
-fn untraced_ns() -> f64 {
-    let begun = Instant::now();
-    for _ in 0..UNTRACED_CALLS {
-        std::hint::black_box(nix::unistd::getppid());
-    }
-    begun.elapsed().as_nanos() as f64 / f64::from(UNTRACED_CALLS)
 }
 
 fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
@@ -67,10 +57,10 @@ fn quantile(values: impl Iterator<Item = u64>, share: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     #[test]
-    fn what_a_null_call_takes_without_a_tracer_is_left() {
+    fn the_untraced_time_of_a_null_call_remains() {
         let begun = Instant::now();
         let raw =
             |n: u64| NullCall { at: begun + Duration::from_nanos(5000 * n), on_cpu_ns: 700 + n % 3, off_cpu_ns: n };
@@ -81,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_load_is_not_taken_for_the_rule() {
+    fn a_burst_of_load_is_no_overhead() {
         let begun = Instant::now();
         let off = |n: u64| if n.is_multiple_of(5) { 1_000_000 } else { 1000 };
         let raw = |n: u64| NullCall { at: begun + Duration::from_micros(5 * n), on_cpu_ns: 700, off_cpu_ns: off(n) };

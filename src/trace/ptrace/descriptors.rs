@@ -1,7 +1,7 @@
-//! Kinds of a process's descriptors, remembered while nothing can have changed them.
+//! A cache of the kinds of a process's descriptors.
 //!
-//! Looking one up takes microseconds (stat(2) of /proc/PID/fd/N). What is remembered is forgotten at every call that is
-//! not known to leave descriptors alone, so a call that is missing in the list costs time and not truth. Used by `tree`.
+//! Looking one up takes microseconds (stat(2) of /proc/PID/fd/N). The cache is cleared at every call that is not known
+//! to leave descriptors alone, so a call that is missing from the list costs time, not correctness. Used by `tree`.
 
 use crate::model::DescriptorKind;
 use std::collections::HashMap;
@@ -15,123 +15,40 @@ pub enum Effect {
     Closes,
     /// Returns a new one.
     Opens,
-    /// Anything.
+    /// May change any descriptor.
     Unknown,
 }
 
-const LEAVE_ALONE: &[&str] = &[
-    "read",
-    "write",
-    "pread64",
-    "pwrite64",
-    "readv",
-    "writev",
-    "preadv",
-    "pwritev",
-    "lseek",
-    "_llseek",
-    "fstat",
-    "fstat64",
-    "stat",
-    "stat64",
-    "lstat",
-    "lstat64",
-    "newfstatat",
-    "fstatat64",
-    "statx",
-    "access",
-    "faccessat",
-    "faccessat2",
-    "readlink",
-    "readlinkat",
-    "getdents",
-    "getdents64",
-    "poll",
-    "ppoll",
-    "select",
-    "pselect6",
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_ctl",
-    "recvfrom",
-    "sendto",
-    "sendmsg",
-    "getsockopt",
-    "setsockopt",
-    "mmap",
-    "mmap2",
-    "munmap",
-    "mprotect",
-    "madvise",
-    "mremap",
-    "brk",
-    "futex",
-    "futex_time64",
-    "getpid",
-    "gettid",
-    "getppid",
-    "getuid",
-    "geteuid",
-    "getgid",
-    "getegid",
-    "umask",
-    "clock_gettime",
-    "clock_nanosleep",
-    "nanosleep",
-    "gettimeofday",
-    "time",
-    "rt_sigaction",
-    "rt_sigprocmask",
-    "rt_sigreturn",
-    "sched_yield",
-    "fsync",
-    "fdatasync",
-    "ftruncate",
-    "unlink",
-    "unlinkat",
-    "rename",
-    "mkdir",
-    "chdir",
-    "wait4",
-    "getrandom",
-    "uname",
-];
-const OPEN: &[&str] = &[
-    "open",
-    "openat",
-    "openat2",
-    "creat",
-    "dup",
-    "socket",
-    "accept",
-    "accept4",
-    "epoll_create",
-    "epoll_create1",
-    "eventfd",
-    "eventfd2",
-    "timerfd_create",
-    "memfd_create",
-    "inotify_init",
-    "inotify_init1",
-    "pidfd_open",
-];
+/// Calls that do not change which descriptors are open.
+const LEAVE_ALONE: &str = "\
+    read write pread64 pwrite64 readv writev preadv pwritev lseek _llseek fstat fstat64 stat stat64 lstat \
+    lstat64 newfstatat fstatat64 statx access faccessat faccessat2 readlink readlinkat getdents getdents64 poll \
+    ppoll select pselect6 epoll_wait epoll_pwait epoll_ctl recvfrom sendto sendmsg getsockopt setsockopt mmap \
+    mmap2 munmap mprotect madvise mremap brk futex futex_time64 getpid gettid getppid getuid geteuid getgid \
+    getegid umask clock_gettime clock_nanosleep nanosleep gettimeofday time rt_sigaction rt_sigprocmask \
+    rt_sigreturn sched_yield fsync fdatasync ftruncate unlink unlinkat rename mkdir chdir wait4 getrandom uname";
+/// Calls that return a new descriptor.
+const OPEN: &str = "\
+    open openat openat2 creat dup socket accept accept4 epoll_create epoll_create1 eventfd eventfd2 \
+    timerfd_create memfd_create inotify_init inotify_init1 pidfd_open";
 
-/// What the call `name` does.
+/// What the call `name` does to descriptors.
 pub fn effect(name: &str) -> Effect {
+    let is_in = |list: &str| list.split_whitespace().any(|listed| listed == name);
     match name {
         "close" => Effect::Closes,
-        name if LEAVE_ALONE.contains(&name) => Effect::None,
-        name if OPEN.contains(&name) => Effect::Opens,
+        _ if is_in(LEAVE_ALONE) => Effect::None,
+        _ if is_in(OPEN) => Effect::Opens,
         _ => Effect::Unknown,
     }
 }
 
-/// What is remembered of one process.
+/// The cache of one process.
 #[derive(Debug, Default)]
 pub struct Descriptors(HashMap<i32, DescriptorKind>);
 
 impl Descriptors {
-    /// The kind of `descriptor` of process `pid`, which stands still.
+    /// The kind of `descriptor` of the stopped process `pid`.
     pub fn kind(&mut self, pid: i32, descriptor: i32) -> DescriptorKind {
         if descriptor < 0 {
             return DescriptorKind::None;
@@ -140,14 +57,14 @@ impl Descriptors {
             return *known;
         }
         let kind = look_up(pid, descriptor);
-        // One that is not open may be, by the next call.
+        // A closed one may be opened by the next call.
         if kind != DescriptorKind::None {
             self.0.insert(descriptor, kind);
         }
         kind
     }
 
-    /// Takes note of a call's end: what it did, on which descriptor, what it returned.
+    /// Updates the cache for a call: its effect, its descriptor argument, and its result, if it did not fail.
     pub fn note(&mut self, effect: Effect, argument: i32, result: Option<i64>) {
         match effect {
             Effect::None => {}
@@ -163,14 +80,14 @@ impl Descriptors {
 }
 
 fn look_up(pid: i32, descriptor: i32) -> DescriptorKind {
-    // Through /proc the file itself is asked, whatever its name is by now.
+    // Through /proc, this is the file itself, whatever its name is by now.
     match std::fs::metadata(format!("/proc/{pid}/fd/{descriptor}")) {
         Ok(facts) => kind_of(facts.mode(), facts.rdev()),
         Err(_) => DescriptorKind::None,
     }
 }
 
-/// Devices that are terminals (Documentation/admin-guide/devices.txt): consoles, serial lines, pseudo terminals.
+/// Majors of terminals (Documentation/admin-guide/devices.txt): consoles, serial lines, pseudo-terminals.
 const TERMINALS: [std::ops::RangeInclusive<u32>; 2] = [4..=5, 136..=143];
 
 fn kind_of(mode: u32, device: u64) -> DescriptorKind {
@@ -183,7 +100,7 @@ fn kind_of(mode: u32, device: u64) -> DescriptorKind {
             DescriptorKind::Terminal
         }
         libc::S_IFCHR | libc::S_IFBLK => DescriptorKind::Device,
-        // eventfd and its like have no type.
+        // eventfd and the like have no type.
         _ => DescriptorKind::Event,
     }
 }

@@ -1,6 +1,5 @@
-//! The tracer itself: what `kernel::follow` tells of stops becomes counts.
+//! The tracer itself: turns the events of `kernel::follow` into counts.
 
-use super::calibration::{Calibration, NullCall};
 use super::tally::{Outcome, Took};
 use super::tree::{Inside, Tree};
 use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
@@ -13,22 +12,48 @@ use nix::errno::Errno;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long the end of a command is looked for that is said to have ended.
+/// Timeout for seeing the end of a command when tracing is stopped.
 const DRAINING: Duration = Duration::from_millis(500);
 
-/// One that follows by ptrace.
+/// The overhead per call.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// CPU time of a null call between its stops, beyond its untraced time.
+    pub on_cpu_ns: u64,
+    /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
+    pub off_cpu_ns: u64,
+    /// Wall time that tracing adds to a call.
+    pub added_ns: f64,
+}
+
+impl Calibration {
+    /// Time between the stops of a null call, in nanoseconds.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.on_cpu_ns + self.off_cpu_ns
+    }
+}
+
+/// One null call under the tracer.
+#[derive(Clone, Copy, Debug)]
+pub struct NullCall {
+    pub at: Instant,
+    pub on_cpu_ns: u64,
+    pub off_cpu_ns: u64,
+}
+
+/// Traces by ptrace.
 pub struct PtraceTracer {
     stops: Stops,
     times: bool,
     pub follower: Follower,
     pub tree: Tree,
     pub root: i32,
-    /// Whether the root is a command of ours, all of whose life is seen.
+    /// Whether the root is a held command, which is traced from its start.
     pub held: bool,
     /// Whether the command's execve has come.
     pub counting: bool,
     calibration: Calibration,
-    /// While it is being calibrated: what was measured of each call.
+    /// During calibration: what was measured of each call.
     pub raw: Option<Vec<NullCall>>,
     ending: Option<Ending>,
     warnings: Vec<String>,
@@ -69,7 +94,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Whether calls count by now: they do from the command's execve on.
+    /// Whether calls count yet: they do from the command's execve on.
     fn counts(&mut self, tid: i32, call: &Call) -> bool {
         self.counting = self.counting || self.tree.is_execve(tid, call);
         self.counting
@@ -81,7 +106,7 @@ impl PtraceTracer {
         }
     }
 
-    /// The only stop of this call. Calls that never return are known as such by what they are.
+    /// Counts a call at its only stop. Calls that never return are recognised by name.
     fn filtered(&mut self, tid: i32, call: &Call) {
         if !self.counts(tid, call) {
             return;
@@ -98,14 +123,14 @@ impl PtraceTracer {
 
     fn left(&mut self, notice: &Notice, outcome: Outcome) {
         let result = if let Outcome::Returned(result) = outcome { Some(result) } else { None };
-        // The end of a call whose entry was not seen: a child's first return, or one that attaching interrupted.
+        // `None` if the entry was not seen: a child's first return, or a call that attaching interrupted.
         let Some(inside) = self.tree.leave(notice.tid, result) else { return };
         let cpu_ns = inside.clock.and_then(|(source, _)| self.tree.cpu_ns(notice.tid, source));
         let took = self.took(&inside, notice, cpu_ns);
         self.tree.tally.add(inside.key, outcome, took);
     }
 
-    /// What it took, without what the tracer added.
+    /// How long a call took, without the tracer's overhead.
     fn took(&mut self, inside: &Inside, notice: &Notice, cpu_ns: Option<u64>) -> Took {
         if let (None, Some(raw)) = (inside.entered, &mut self.raw) {
             raw.push(NullCall { at: notice.at, on_cpu_ns: 0, off_cpu_ns: 0 });
@@ -121,7 +146,7 @@ impl PtraceTracer {
             raw.push(NullCall { at: notice.at, on_cpu_ns, off_cpu_ns });
         }
         let mut blocked_ns = off_cpu_ns.saturating_sub(self.calibration.off_cpu_ns);
-        // Longer than a null call: it waited, or the tracer was busy with others and noticed late.
+        // Longer than a null call: it waited, or the tracer was busy with other tracees and noticed late.
         if blocked_ns > 0 && !self.tree.has_paused(notice.tid, notice.stops) {
             blocked_ns = 0;
         }
@@ -134,17 +159,16 @@ impl PtraceTracer {
 
     fn ended(&mut self, notice: &Notice, end: &End) {
         if notice.tid == self.root {
-            let killed = end.killed_by.map(Ending::Signalled);
-            self.ending = killed.or(end.exited.map(Ending::Exited));
+            self.ending = Some(end.ending);
         }
         if let Some(inside) = self.tree.ended(notice.tid, end) {
-            // Of a thread that ended before its process no clock is left.
+            // A thread that ended before its process has no clock any more.
             let took = end.cpu_ns.map_or(Took::Unknown, |cpu_ns| self.took(&inside, notice, Some(cpu_ns)));
             self.unfinished(&inside, took);
         }
     }
 
-    /// A command whose tracing is stopped has ended just before, as a rule: takes note of that.
+    /// Waits for the end of a command whose tracing is stopped: it has usually just ended.
     fn drain(&mut self) {
         let deadline = Instant::now() + DRAINING;
         while self.held && self.ending.is_none() && Instant::now() < deadline {
@@ -156,15 +180,15 @@ impl PtraceTracer {
         }
     }
 
-    /// Leaves those that still run, and returns how many they were.
+    /// Detaches from the tasks that still run, and returns how many there were.
     fn leave(&mut self) -> usize {
         let inside = self.tree.all_inside();
         inside.iter().for_each(|inside| self.unfinished(inside, Took::Unknown));
         let left = self.follower.leave();
         if left > 0 && self.ending.is_some() {
             let fate = match self.stops {
-                Stops::Calls => "were left running; what they do from now on is not counted",
-                Stops::Filter => "were ended: with the filter they cannot go on without the tracer",
+                Stops::Calls => "were left running; their further calls are not counted",
+                Stops::Filter => "were killed: with the filter they cannot run without the tracer",
             };
             self.warnings.push(format!("{left} threads of the command {fate}"));
         }
@@ -185,10 +209,10 @@ impl PtraceTracer {
     fn final_warnings(&self) -> Vec<String> {
         let mut warnings = self.warnings.clone();
         if self.stops == Stops::Filter {
-            warnings.push("errors and byte counts are not known: calls were seen at their entry only".to_string());
+            warnings.push("errors and byte counts are unknown: calls were seen at their entry only".to_string());
         }
         if self.tree.tally.has_seen("io_uring_") {
-            warnings.push("io_uring was used: work that it does is no system call and is not counted".to_string());
+            warnings.push("io_uring was used: the work it does without system calls is not counted".to_string());
         }
         warnings
     }
@@ -221,7 +245,7 @@ impl Tracer for PtraceTracer {
         }
         self.drain();
         if self.leave() == 0 {
-            // What should have been left had ended by then: nothing is missing.
+            // Everything had ended by then: nothing is missing.
             until.stop.store(false, Ordering::SeqCst);
         }
         Ok(())

@@ -1,19 +1,19 @@
-//! The sums: calls by process name, call and class, and histograms of their durations. Knows no process.
+//! Sums calls by process name, call and class, and histograms of their durations. Knows nothing of processes.
 //!
-//! Names are kept as numbers while calls are counted: a call must not cost an allocation.
+//! While calls are counted, names are numbers, so that counting a call does not allocate.
 
 use crate::model::{CallCount, DescriptorKind, Drives, Histogram, ProcessGroup, drives, power_below};
 use crate::trace::errno;
 use crate::trace::ptrace::descriptors::{Effect, effect};
 use std::collections::{BTreeMap, HashMap};
 
-/// A call, as far as its entry tells what it is.
+/// What is known of a call at its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub process: usize,
     pub call: usize,
     pub descriptor: Option<DescriptorKind>,
-    /// What drives the cost beside that: bytes, names, an operation, a number of descriptors.
+    /// What else drives the cost: bytes, names, an operation, a number of descriptors.
     pub measure: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ pub struct Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Took {
     Unknown,
-    /// On a CPU, and not.
+    /// Time on a CPU, and off it.
     Split {
         on_cpu_ns: u64,
         blocked_ns: u64,
@@ -37,7 +37,7 @@ pub enum Outcome {
     Returned(i64),
     Failed(i32),
     Unfinished,
-    /// The tracer does not look.
+    /// The tracer does not see the end.
     Unseen,
 }
 
@@ -51,7 +51,7 @@ struct Sum {
     bytes: Option<u64>,
 }
 
-/// A system call that was seen, by its name.
+/// A system call that was seen, and its histogram.
 #[derive(Clone, Debug)]
 pub struct Known {
     pub name: String,
@@ -69,7 +69,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The number of a process name here.
+    /// The number of a process name in these sums.
     pub fn process(&mut self, name: &str) -> usize {
         self.processes.iter().position(|known| known == name).unwrap_or_else(|| {
             self.processes.push(name.to_string());
@@ -77,7 +77,7 @@ impl Tally {
         })
     }
 
-    /// The number here of the call `number` by the gate of `architecture` in a program for `own`.
+    /// The position in `calls` of the call `number` through the gate of `architecture` in a program for `own`.
     pub fn call(&mut self, architecture: u32, number: u64, own: u32) -> usize {
         let calls = &mut self.calls;
         *self.by_number.entry((architecture, number, own)).or_insert_with(|| {
@@ -93,7 +93,7 @@ impl Tally {
         })
     }
 
-    /// Counts one call. Bytes are what it returned.
+    /// Counts one call. Its bytes are its result.
     pub fn add(&mut self, key: Key, outcome: Outcome, took: Took) {
         let known = &mut self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
@@ -109,7 +109,7 @@ impl Tally {
         self.sums.entry(key).or_default().add(outcome, took, bytes);
     }
 
-    /// Everything, by process name; names, calls and classes in order.
+    /// All sums by process name; names, calls and classes are sorted.
     pub fn groups(&self) -> Vec<ProcessGroup> {
         let mut groups: BTreeMap<&str, Vec<CallCount>> = BTreeMap::new();
         for (key, sum) in &self.sums {
@@ -123,6 +123,7 @@ impl Tally {
         groups.into_iter().map(group).collect()
     }
 
+    /// Histograms by call name.
     pub fn latencies(&self) -> BTreeMap<String, Histogram> {
         let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
         for known in self.calls.iter().filter(|known| !known.histogram.is_empty()) {
@@ -132,7 +133,7 @@ impl Tally {
         latencies
     }
 
-    /// Whether a call whose name begins so was seen.
+    /// Whether a call whose name begins with `beginning` was seen.
     pub fn has_seen(&self, beginning: &str) -> bool {
         self.calls.iter().any(|known| known.name.starts_with(beginning))
     }

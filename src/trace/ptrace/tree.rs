@@ -1,33 +1,35 @@
-//! The processes and threads that are traced, and in which call each stands.
+//! The traced processes and threads, and the call that each is in.
 
+use super::account::{Ended, TreeAccount};
 use super::arguments::{measure, shares_descriptors};
 use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
 use crate::kernel::clock::{ThreadClock, ThreadTime, process_cpu_ns};
 use crate::kernel::follow::End;
 use crate::kernel::tracee::{Call, executable_architecture, is_thread_of};
+use crate::kernel::usage::Used;
 use crate::model::Usage;
-use crate::trace::usage::{Account, Ended};
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
-/// Which clock told a thread's CPU time.
+/// Which clock a thread's CPU time is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The process's, which is the thread's where there is one.
+    /// The process's, which is the thread's if it has only one.
     Process(i32),
     Thread,
 }
 
-/// A call that a thread stands in.
+/// The call that a thread is in.
 #[derive(Clone, Copy, Debug)]
 pub struct Inside {
     pub key: Key,
     /// Its first argument, as a descriptor.
     argument: i32,
-    /// When it was let go on, and its CPU time then; `None` without times.
+    /// When the thread was resumed at the entry; `None` without times.
     pub entered: Option<Instant>,
+    /// Its CPU time then, in nanoseconds.
     pub clock: Option<(Source, u64)>,
 }
 
@@ -36,7 +38,7 @@ struct Task {
     process: i32,
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
-    /// Its turns on a CPU and its stops when both were looked at last.
+    /// Its turns on a CPU and its stops when both were last read.
     seen: Option<(u64, u64)>,
 }
 
@@ -49,22 +51,22 @@ struct Process {
     descriptors: Descriptors,
 }
 
-/// Everybody who is traced, and what they have done.
+/// All traced tasks, and what they have done.
 #[derive(Default)]
 pub struct Tree {
     tasks: HashMap<i32, Task>,
     processes: HashMap<i32, Process>,
-    account: Account,
+    account: TreeAccount,
     processes_seen: u64,
     threads_seen: u64,
-    /// Processes share descriptors: what is remembered of one may be changed by another.
+    /// Some processes share descriptors: a call of one may change those of another.
     shared_descriptors: bool,
     pub tally: Tally,
-    /// Reports of threads that nobody knew.
+    /// Reports of unknown threads.
     pub lost: u64,
 }
 
-/// Clocks of threads that are kept open, of the 1024 descriptors that a process may have as a rule.
+/// How many clocks of threads are kept open, out of the 1024 descriptors that a process usually may have.
 const OPEN_CLOCKS: usize = 400;
 
 impl Tree {
@@ -72,7 +74,7 @@ impl Tree {
         self.tasks.contains_key(&tid)
     }
 
-    /// A new task, made by `by` if that is known.
+    /// Adds a new task, started by `by` if that is known.
     pub fn started(&mut self, tid: i32, by: Option<i32>) {
         if self.has(tid) {
             return;
@@ -102,7 +104,7 @@ impl Tree {
     }
 
     fn add_process(&mut self, pid: i32, parent: Option<i32>) {
-        // A child has its parent's name and program until it takes another.
+        // A child has its parent's name and program until its own execve.
         let inherited = parent.and_then(|parent| self.processes.get(&parent));
         let (name, architecture) = match inherited {
             Some(parent) => (parent.name, parent.architecture),
@@ -123,7 +125,7 @@ impl Tree {
         self.tally.calls[number].name.starts_with("execve")
     }
 
-    /// A task enters a call. With its number of stops so far, the call is timed.
+    /// A task enters a call. The call is timed if `stops`, the task's number of stops so far, is given.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let Some(task) = self.tasks.get_mut(&tid) else {
             self.lost += 1;
@@ -151,7 +153,7 @@ impl Tree {
         }
     }
 
-    /// Reads the clocks at the very end of a call's entry, so that what the tracer did before is not in the call.
+    /// Reads the clocks at the very end of the entry stop, so that the tracer's work is not part of the call.
     fn start_clock(&mut self, tid: i32, stops: u64) {
         let Some(task) = self.tasks.get(&tid) else { return };
         if task.seen.is_none() {
@@ -167,7 +169,7 @@ impl Tree {
         }
     }
 
-    /// The CPU time of a task that stands still.
+    /// The CPU time of a stopped task, in nanoseconds.
     pub fn cpu_ns(&mut self, tid: i32, source: Source) -> Option<u64> {
         if let Source::Process(pid) = source {
             return process_cpu_ns(pid).ok();
@@ -187,8 +189,8 @@ impl Tree {
         time
     }
 
-    /// Whether a task has left its CPU since this was asked last, other than for its stops: each takes it from the CPU
-    /// once. True where nobody can tell.
+    /// Whether a task has left its CPU since the last call of this, other than for its stops: each takes it off the CPU
+    /// once. True if unknown.
     pub fn has_paused(&mut self, tid: i32, stops: u64) -> bool {
         let turns = self.thread_time(tid).map(|time| time.turns).filter(|turns| *turns > 0);
         let Some((task, turns)) = self.tasks.get_mut(&tid).zip(turns) else { return true };
@@ -196,7 +198,8 @@ impl Tree {
         before.is_none_or(|(then, stopped)| turns - then.min(turns) != stops - stopped.min(stops))
     }
 
-    /// A task leaves its call, with what it returned if it did not fail; `None` where it was in none that counts.
+    /// A task leaves its call, with `result` if it did not fail. Returns the call; `None` if it was in none that
+    /// counts.
     pub fn leave(&mut self, tid: i32, result: Option<i64>) -> Option<Inside> {
         let task = self.tasks.get_mut(&tid)?;
         let inside = task.inside.take()?;
@@ -209,8 +212,8 @@ impl Tree {
         Some(inside)
     }
 
-    /// A task runs another program; it has its process's number now. Returns the call that the one stood in that had this
-    /// number before, and of whose end nobody tells.
+    /// A task executes another program; it has its process's ID now. Returns the call of the thread that had this ID
+    /// before and whose end is not reported.
     pub fn executed(&mut self, tid: i32, former: i32, warnings: &mut Vec<String>) -> Option<Inside> {
         let stray = if former == tid { None } else { self.tasks.remove(&tid) };
         let mut task =
@@ -241,16 +244,17 @@ impl Tree {
             return task.inside;
         }
         let parent = self.processes.remove(&tid).and_then(|process| process.parent);
-        self.account.ended(&Ended { pid: tid, parent, cpu_ns: end.cpu_ns, figures: (&end.usage).into() });
+        let (used, peak_rss_kib) = (Used::from(&end.usage), end.usage.ru_maxrss.unsigned_abs());
+        self.account.ended(&Ended { pid: tid, parent, cpu_ns: end.cpu_ns, used, peak_rss_kib });
         task.inside
     }
 
-    /// The calls in which those stand that have not ended.
+    /// The calls that running tasks are in.
     pub fn all_inside(&mut self) -> Vec<Inside> {
         self.tasks.values_mut().filter_map(|task| task.inside.take()).collect()
     }
 
-    /// What is known of the whole tree; its accounting only with `whole`, if all of its life was seen.
+    /// What is known of the whole tree; its accounting only if it was traced from its start (`whole`).
     pub fn usage(&self, whole: bool) -> Usage {
         let accounted = if whole { self.account.usage() } else { Usage::default() };
         Usage { processes: Some(self.processes_seen), threads: Some(self.threads_seen), ..accounted }
@@ -262,7 +266,7 @@ fn name_of(pid: i32) -> String {
     String::from_utf8_lossy(&name).trim_end_matches('\n').to_string()
 }
 
-/// What is to be said of a program that was just executed: another architecture's, or one that lost a privilege.
+/// Warns of a program that was just executed if it is for another architecture, or lost a privilege.
 fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     let mut note = |text: String| {
         if !warnings.contains(&text) {

@@ -1,11 +1,6 @@
-//! How many names a path has: the string is copied from the task's memory and looked at eight bytes at a time.
+//! Counts the names in a path: copies the string from the task's memory and scans it eight bytes at a time.
 
-use super::super::asm::Op::{Add, And, Mul, Or, ShiftLeft, ShiftRight, Sub, Xor};
-use super::super::asm::Reg::{R0, R1, R2, R3, R4, R5, R7, R8, R10};
-use super::super::asm::Width::{B32, B64};
-use super::super::asm::{At, Helper, If};
-use super::super::layout::{PATH_MAX, key, task};
-use super::writer::{Writer, slot};
+use super::writer::*;
 
 const SLASHES: u64 = 0x2f2f_2f2f_2f2f_2f2f;
 const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -13,7 +8,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 const ONES: u64 = 0x0101_0101_0101_0101;
 
 impl Writer<'_> {
-    /// R1 = names in the path at the user's address R8; `key::UNKNOWN` where it cannot be read now. Clobbers R0-R5 and R8.
+    /// R1 = names in the path at user address R8; `key::UNKNOWN` if it cannot be read now. Clobbers R0-R5 and R8.
     pub fn path_depth(&mut self) {
         let (unknown, done, counted) = (self.label(), self.label(), self.label());
         let paths = self.target.maps.paths;
@@ -29,10 +24,10 @@ impl Writer<'_> {
         self.jump_if(If::SignedAtLeast, R0, PATH_MAX + 1, unknown);
         self.op(Sub, R0, 1);
         self.count_names();
-        // By way of memory, of which the verifier knows nothing: it would follow all that comes after once for each turn
-        // of the loop, which takes it a third of a second.
-        self.store(B64, At(R7, task::PATH), R1);
-        self.load(B64, R1, At(R7, task::PATH));
+        // Through memory, whose content the verifier does not track: otherwise it would check everything that follows
+        // once for each iteration of the loop, which takes a third of a second.
+        self.store(B64, At(R7, offset!(Task.path)), R1);
+        self.load(B64, R1, At(R7, offset!(Task.path)));
         self.jump_if(If::Below, R1, key::UNKNOWN - 1, counted);
         self.mov(R1, key::UNKNOWN - 1);
         self.place(counted);
@@ -42,8 +37,8 @@ impl Writer<'_> {
         self.place(done);
     }
 
-    /// R1 = names in the R0 bytes at R8: bytes that are no slash where the one before is. Eight slashes behind the end
-    /// make the rest of the last word harmless.
+    /// R1 = names in the R0 bytes at R8: bytes other than a slash that follow a slash. Eight slashes appended to the
+    /// end pad the last word. Clobbers R2-R5.
     fn count_names(&mut self) {
         let (again, end) = (self.label(), self.label());
         self.mov(R1, R8);
@@ -71,7 +66,7 @@ impl Writer<'_> {
         self.place(end);
     }
 
-    /// R4 = the top bit of each byte of R4 that is no slash. Clobbers R5 and the frame's value.
+    /// R4 = the top bit of each byte of R4 that is not a slash. Clobbers R5 and `slot::VALUE`.
     fn mark_no_slash(&mut self) {
         self.mov_wide(R5, SLASHES);
         self.op(Xor, R4, R5);
@@ -85,7 +80,7 @@ impl Writer<'_> {
         self.op(And, R4, R5);
     }
 
-    /// R4 = how many of the marks in R4 have none in R5, where those of the bytes before stand. Clobbers R5.
+    /// R4 = how many of the marks in R4 have no mark in R5, which holds those of the preceding bytes. Clobbers R5.
     fn begin_names(&mut self) {
         self.op(Xor, R5, -1);
         self.op(And, R4, R5);

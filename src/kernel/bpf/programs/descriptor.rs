@@ -1,20 +1,15 @@
-//! The kind of a descriptor: from the running task's table of files to the inode's mode.
+//! Finds the kind of a descriptor: from the running task's file table to the inode's mode.
 //!
-//! Where the kernel lets a program treat an address as a struct of its own (`bpf_rdonly_cast`), these are plain loads
-//! that yield 0 instead of faulting; else helpers copy them, which takes some 20 ns more.
+//! If the kernel lets a program cast an address to a kernel struct (`bpf_rdonly_cast`), these are plain loads that
+//! yield 0 instead of faulting; otherwise helpers copy the fields, which takes about 20 ns more.
 
-use super::super::asm::Op::{Add, And, ShiftLeft, ShiftRight};
-use super::super::asm::Reg::{R0, R1, R2, R3, R8, R9, R10};
-use super::super::asm::Width::{B16, B32, B64};
-use super::super::asm::{At, Helper, If, Label};
 use super::super::kernel_types::Cast;
-use super::super::layout::kind;
-use super::writer::{Writer, slot};
+use super::writer::*;
 
-/// Majors of terminals: 4 (consoles, serial lines), 5 (/dev/tty), 136 to 143 (pseudo-terminals); Documentation/admin-guide/
-/// devices.txt. Numbers within the kernel have 20 bits of minor.
+/// Majors of terminals: 4 (consoles, serial lines), 5 (/dev/tty), 136 to 143 (pseudo-terminals);
+/// Documentation/admin-guide/ devices.txt. Inside the kernel, device numbers have 20 bits of minor.
 const MINOR_BITS: i32 = 20;
-/// Anonymous inodes have been regular files inside the kernel since 6.16, marked so (`S_ANON_INODE`).
+/// Since 6.16, anonymous inodes are regular files with this flag (`S_ANON_INODE`).
 const ANONYMOUS_FLAG: i32 = 1 << 19;
 
 impl Writer<'_> {
@@ -22,15 +17,15 @@ impl Writer<'_> {
     pub fn descriptor_kind(&mut self) {
         let (closed, done) = (self.label(), self.label());
         let types = self.target.types;
-        self.load(B64, R1, At(R9, types.task.files));
+        self.load(B64, R1, At(R9, types.fields.files));
         self.jump_if(If::Equal, R1, 0, closed);
-        self.load(B64, R1, At(R1, types.fdt));
+        self.load(B64, R1, At(R1, types.fields.fdt));
         self.jump_if(If::Equal, R1, 0, closed);
-        self.load(B32, R2, At(R1, types.max_fds));
+        self.load(B32, R2, At(R1, types.fields.max_fds));
         self.op(ShiftLeft, R8, 32);
         self.op(ShiftRight, R8, 32);
         self.jump_if(If::AtLeast, R8, R2, closed);
-        self.load(B64, R1, At(R1, types.fd));
+        self.load(B64, R1, At(R1, types.fields.fd));
         self.op(ShiftLeft, R8, 3);
         self.op(Add, R1, R8);
         match types.cast {
@@ -43,18 +38,18 @@ impl Writer<'_> {
         self.place(done);
     }
 
-    /// From the address of the file's pointer in R1: R1 = mode, R2 = flags, R3 = device.
+    /// From the address of the file pointer in R1: R1 = mode, R2 = flags, R3 = device. Clobbers R0-R5.
     fn inode_by_casts(&mut self, cast: Cast, closed: Label) {
         let types = self.target.types;
         self.cast(cast.function, cast.list_head);
         self.load(B64, R1, At(R0, 0));
         self.jump_if(If::Equal, R1, 0, closed);
         self.cast(cast.function, cast.file);
-        self.load(B64, R0, At(R0, types.f_inode));
+        self.load(B64, R0, At(R0, types.fields.f_inode));
         self.jump_if(If::Equal, R0, 0, closed);
-        self.load(B16, R1, At(R0, types.i_mode));
-        self.load(B32, R2, At(R0, types.i_flags));
-        self.load(B32, R3, At(R0, types.i_rdev));
+        self.load(B16, R1, At(R0, types.fields.i_mode));
+        self.load(B32, R2, At(R0, types.fields.i_flags));
+        self.load(B32, R3, At(R0, types.fields.i_rdev));
     }
 
     fn cast(&mut self, function: u32, to: u32) {
@@ -62,24 +57,25 @@ impl Writer<'_> {
         self.call_kernel(function);
     }
 
+    /// As `inode_by_casts`. Also clobbers R8 and the stack slots.
     fn inode_by_helpers(&mut self, closed: Label) {
         let types = self.target.types;
         self.follow(0, closed);
-        self.follow(types.f_inode, closed);
+        self.follow(types.fields.f_inode, closed);
         self.mov(R8, R1);
-        self.copy(types.i_flags, 4);
+        self.copy(types.fields.i_flags, 4);
         self.load(B32, R1, At(R10, slot::VALUE));
         self.store(B64, At(R10, slot::KEY), R1);
-        self.copy(types.i_rdev, 4);
+        self.copy(types.fields.i_rdev, 4);
         self.load(B32, R1, At(R10, slot::VALUE));
         self.store(B64, At(R10, slot::NOW), R1);
-        self.copy(types.i_mode, 2);
+        self.copy(types.fields.i_mode, 2);
         self.load(B16, R1, At(R10, slot::VALUE));
         self.load(B64, R2, At(R10, slot::KEY));
         self.load(B64, R3, At(R10, slot::NOW));
     }
 
-    /// R1 = the pointer at R1 plus `offset`.
+    /// R1 = the pointer at R1 plus `offset`; jumps to `null` if it is null. Clobbers R0-R5 and R8.
     fn follow(&mut self, offset: i16, null: Label) {
         self.mov(R8, R1);
         self.copy(offset, 8);
@@ -87,7 +83,7 @@ impl Writer<'_> {
         self.jump_if(If::Equal, R1, 0, null);
     }
 
-    /// Copies from R8 plus `offset` into the frame; zeros where it cannot be read.
+    /// `slot::VALUE` = `bytes` bytes at R8 plus `offset`; zeros if they cannot be read. Clobbers R0-R5.
     fn copy(&mut self, offset: i16, bytes: i32) {
         self.store(B64, At(R10, slot::VALUE), 0);
         self.frame(R1, slot::VALUE);
@@ -97,7 +93,7 @@ impl Writer<'_> {
         self.call(Helper::ProbeReadKernel);
     }
 
-    /// From mode, flags and device (R1 to R3): R1 = the kind. Ends at `done`.
+    /// R1 = the kind, from mode, flags and device in R1, R2 and R3. Ends at `done`.
     fn kind_of_mode(&mut self, done: Label) {
         let (anonymous, regular, terminal) = (self.label(), self.label(), self.label());
         self.op(ShiftRight, R1, 12);

@@ -1,11 +1,6 @@
-//! At the return of a call: the time first, then the rest of its class, then it is counted.
+//! At the return of a call: takes the time, completes the class, and counts the call.
 
-use super::super::asm::Op::{Or, ShiftLeft};
-use super::super::asm::Reg::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
-use super::super::asm::Width::{B32, B64};
-use super::super::asm::{At, Helper, If, Label};
-use super::super::layout::{key, state, task, what};
-use super::writer::{Writer, slot};
+use super::writer::*;
 
 /// Arguments of the tracepoint, as offsets in its context.
 const REGISTERS: i16 = 0;
@@ -21,11 +16,11 @@ pub fn write(w: &mut Writer) {
         w.store(B64, At(R10, slot::NOW), R0);
     }
     w.load(B64, R8, At(R6, RESULT));
-    w.load(B64, R9, At(R7, task::CALL));
+    w.load(B64, R9, At(R7, offset!(Task.call)));
     w.jump_if(If::NotEqual, R9, 0, opened);
     refused(w, opened);
     w.place(opened);
-    w.load(B64, R1, At(R7, task::STATE));
+    w.load(B64, R1, At(R7, offset!(Task.state)));
     w.jump_if(If::Equal, R1, state::LIVE, live);
     held(w);
     w.place(live);
@@ -33,17 +28,17 @@ pub fn write(w: &mut Writer) {
         w.settle();
     }
     key_of_result(w);
-    w.store(B64, At(R7, task::CALL), 0);
+    w.store(B64, At(R7, offset!(Task.call)), 0);
     w.store(B64, At(R10, slot::UNFINISHED), 0);
-    w.record();
+    w.count_call();
 }
 
-/// A return without an entry: the first one of a child, which is no call of its own; or a call that a seccomp filter or
-/// a debugger answered before the entry was seen, which entered the kernel all the same. How long it took is not known.
+/// A return without an entry: a child's first return, which is not a call of its own; or a call that a seccomp filter
+/// or a debugger answered before the entry program ran. That one entered the kernel; how long it took is unknown.
 fn refused(w: &mut Writer, opened: Label) {
     let (born, out) = (w.label(), w.out);
     let number = w.target.types.registers.number;
-    w.load(B64, R1, At(R7, task::STATE));
+    w.load(B64, R1, At(R7, offset!(Task.state)));
     w.jump_if(If::Equal, R1, state::BORN, born);
     w.jump_if(If::Equal, R1, state::HELD, out);
     w.call(Helper::GetCurrentTaskBtf);
@@ -55,32 +50,32 @@ fn refused(w: &mut Writer, opened: Label) {
     }
     w.jump_if(If::SignedBelow, R9, 0, out);
     w.pack_call(R9, R0, R1);
-    for field in [task::WHAT, task::CLASS, task::BLOCKED, task::PREEMPTED] {
+    for field in [offset!(Task.what), offset!(Task.class), offset!(Task.blocked), offset!(Task.preempted)] {
         w.store(B64, At(R7, field), 0);
     }
     w.load(B64, R1, At(R10, slot::NOW));
-    w.store(B64, At(R7, task::START), R1);
+    w.store(B64, At(R7, offset!(Task.start)), R1);
     w.jump(opened);
     w.place(born);
-    w.store(B64, At(R7, task::STATE), state::LIVE);
+    w.store(B64, At(R7, offset!(Task.state)), state::LIVE);
     w.jump(out);
 }
 
-/// The held root returns from its execve: it is live if that succeeded, and as before if not.
+/// The held task returns from its execve: it is live if that succeeded, and still held if not.
 fn held(w: &mut Writer) {
     let (running, out) = (w.label(), w.out);
     w.jump_if(If::Equal, R8, 0, running);
-    w.store(B64, At(R7, task::CALL), 0);
+    w.store(B64, At(R7, offset!(Task.call)), 0);
     w.jump(out);
     w.place(running);
-    w.store(B64, At(R7, task::STATE), state::LIVE);
+    w.store(B64, At(R7, offset!(Task.state)), state::LIVE);
 }
 
-/// R9 = the call with its error, or with what of its class is known only now.
+/// R9 = the call with its errno. Completes the class with what only the result tells.
 fn key_of_result(w: &mut Writer) {
     let (success, fits, once, classed) = (w.label(), w.label(), w.label(), w.label());
     w.store(B64, At(R10, slot::MOVED), 0);
-    w.op(super::super::asm::Op::And, R9, key::CALL_MASK);
+    w.op(And, R9, key::CALL_MASK);
     w.jump_if(If::SignedAtLeast, R8, 0, success);
     w.jump_if(If::SignedBelow, R8, -ERRNO_MAX, success);
     w.mov(R1, R8);
@@ -93,16 +88,16 @@ fn key_of_result(w: &mut Writer) {
     w.op(Or, R9, R1);
     w.mov(R8, 0);
     w.jump_if(If::Below, R2, key::ERRNO_AGAIN, once);
-    w.store(B64, At(R7, task::AGAIN), R9);
+    w.store(B64, At(R7, offset!(Task.again)), R9);
     w.place(once);
     w.place(success);
-    w.load(B64, R1, At(R7, task::WHAT));
+    w.load(B64, R1, At(R7, offset!(Task.what)));
     w.jump_if(If::Equal, R1, 0, classed);
     class_of_result(w, classed);
     w.place(classed);
 }
 
-/// What is to do is in R1, the result in R8, 0 after an error.
+/// Completes the class. What to do is in R1, the result, 0 after an error, in R8.
 fn class_of_result(w: &mut Writer, classed: Label) {
     let (bytes, path, value) = (w.label(), w.label(), w.label());
     w.jump_if(If::Equal, R1, what::BYTES, bytes);
@@ -111,33 +106,32 @@ fn class_of_result(w: &mut Writer, classed: Label) {
     w.number_name_of_leader();
     w.jump(classed);
     w.place(path);
-    w.load(B64, R8, At(R7, task::PATH));
-    // The key waits in memory, or the verifier would follow the loop over the path once for each way to make a key.
-    w.store(B64, At(R7, task::WHAT), R9);
+    w.load(B64, R8, At(R7, offset!(Task.path)));
+    // The key is kept in memory: otherwise the verifier would check the loop over the path once for each way to make a
+    // key.
+    w.store(B64, At(R7, offset!(Task.what)), R9);
     w.path_depth();
-    w.load(B64, R9, At(R7, task::WHAT));
-    w.store(B64, At(R7, task::CLASS), 0);
+    w.load(B64, R9, At(R7, offset!(Task.what)));
+    w.store(B64, At(R7, offset!(Task.class)), 0);
     w.jump(value);
     w.place(bytes);
     w.store(B64, At(R10, slot::MOVED), R8);
     w.size_class(R1, R8, R2);
     w.place(value);
     w.op(ShiftLeft, R1, key::KIND_BITS);
-    w.load(B64, R3, At(R7, task::CLASS));
+    w.load(B64, R3, At(R7, offset!(Task.class)));
     w.op(Or, R1, R3);
-    w.store(B64, At(R7, task::CLASS), R1);
+    w.store(B64, At(R7, offset!(Task.class)), R1);
 }
 
 impl Writer<'_> {
-    /// A thread may have changed its name: that of its process changes if it is the first one. Clobbers R0-R5.
+    /// The running thread may have changed its name: if it is the first thread, the process's name changed. Clobbers
+    /// R0-R5.
     fn number_name_of_leader(&mut self) {
-        let other = self.label();
-        let (pid, tgid) = (self.target.types.task.pid, self.target.types.task.tgid);
+        let (pid, tgid) = (self.target.types.fields.pid, self.target.types.fields.tgid);
         self.call(Helper::GetCurrentTaskBtf);
         self.load(B32, R1, At(R0, pid));
         self.load(B32, R2, At(R0, tgid));
-        self.jump_if(If::NotEqual, R1, R2, other);
-        self.number_name();
-        self.place(other);
+        self.unless(If::NotEqual, R1, R2, Writer::number_name);
     }
 }

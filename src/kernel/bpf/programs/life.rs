@@ -1,21 +1,16 @@
-//! Tasks that begin, take another program, and end.
+//! When a task forks, executes another program, and ends.
 
-use super::super::asm::Op::{Add, Sub};
-use super::super::asm::Reg::{R0, R1, R2, R6, R7, R8, R9, R10};
-use super::super::asm::Width::{B32, B64};
-use super::super::asm::{At, Helper, If};
-use super::super::layout::{global, key, state, task, usage, window};
-use super::writer::{Writer, slot};
+use super::writer::*;
 
-/// The child of the forking tracepoint, and the task of the others, as offsets in their contexts.
+/// The child in the context of the fork tracepoint, and the task in that of the others, as offsets.
 const CHILD: i16 = 8;
 const TASK: i16 = 0;
 
-/// Parent (running) to child: the child is followed, too.
+/// The running task forked: its child is traced too.
 pub fn write_fork(w: &mut Writer) {
     let (made, thread, out) = (w.label(), w.label(), w.out);
     w.find_task(out);
-    w.load(B64, R1, At(R7, task::STATE));
+    w.load(B64, R1, At(R7, offset!(Task.state)));
     w.jump_if(If::NotEqual, R1, state::LIVE, out);
     w.load(B64, R2, At(R6, CHILD));
     w.storage(true);
@@ -24,103 +19,88 @@ pub fn write_fork(w: &mut Writer) {
     w.jump(out);
     w.place(made);
     w.mov(R8, R0);
-    // Storage that is made is zero: the child's accounting begins there, too.
-    w.store(B64, At(R8, task::STATE), state::BORN);
-    w.load(B64, R1, At(R7, task::NAME));
-    w.store(B64, At(R8, task::NAME), R1);
-    w.count(global::LIVE, 1);
-    let (pid, tgid) = (w.target.types.task.pid, w.target.types.task.tgid);
+    // New storage is all zeros, as is a new task's accounting: the base is right as it is.
+    w.store(B64, At(R8, offset!(Task.state)), state::BORN);
+    w.load(B64, R1, At(R7, offset!(Task.name)));
+    w.store(B64, At(R8, offset!(Task.name)), R1);
+    w.count(offset!(Globals.live), 1);
+    let (pid, tgid) = (w.target.types.fields.pid, w.target.types.fields.tgid);
     w.load(B64, R9, At(R6, CHILD));
     w.load(B32, R1, At(R9, pid));
     w.load(B32, R2, At(R9, tgid));
     w.jump_if(If::NotEqual, R1, R2, thread);
-    w.count(global::PROCESSES, 1);
+    w.count(offset!(Globals.processes), 1);
     w.jump(out);
     w.place(thread);
-    w.count(global::THREADS, 1);
+    w.count(offset!(Globals.threads), 1);
 }
 
-/// The kernel has just taken the new program's name.
+/// The kernel has just set the name of the new program.
 pub fn write_exec(w: &mut Writer) {
     let out = w.out;
     w.find_task(out);
     w.number_name();
 }
 
-/// A task ends: the call in which it stands never returns, and its accounting is added up.
+/// A task ends: the call that it is in never returns, and its accounting is added to the sums.
 pub fn write_end(w: &mut Writer) {
-    let (unlive, lost, out) = (w.label(), w.label(), w.out);
+    let (counted, out) = (w.label(), w.out);
     w.find_task(out);
     w.call(Helper::KtimeGetNs);
     w.store(B64, At(R10, slot::NOW), R0);
-    w.load(B64, R1, At(R7, task::STATE));
-    w.jump_if(If::Equal, R1, state::HELD, unlive);
+    w.load(B64, R1, At(R7, offset!(Task.state)));
+    w.jump_if(If::Equal, R1, state::HELD, counted);
     add_run_time(w);
     end_call(w);
-    w.load(B64, R1, At(R7, task::NAME));
-    w.store(B64, At(R10, slot::KEY), R1);
-    let sums = w.target.maps.usage;
-    w.look_up_or_make(sums, usage::BYTES as i16);
-    w.jump_if(If::Equal, R0, 0, lost);
-    w.mov(R8, R0);
-    account(w);
-    w.jump(unlive);
-    w.place(lost);
-    w.lose();
-    w.place(unlive);
-    forget(w);
+    account(w, counted);
+    w.place(counted);
+    // The task still runs for a moment, but is no longer traced.
+    w.store(B64, At(R7, offset!(Task.state)), 0);
+    w.count(offset!(Globals.live), -1);
 }
 
-/// The call in which it stands, or the one that a signal broke off and that would have been made again.
+/// Counts the call that the task is in, or the one that a signal interrupted and that was to be restarted.
 fn end_call(w: &mut Writer) {
     let (outside, done) = (w.label(), w.label());
-    w.load(B64, R9, At(R7, task::CALL));
+    w.load(B64, R9, At(R7, offset!(Task.call)));
     w.jump_if(If::Equal, R9, 0, outside);
-    w.op(super::super::asm::Op::And, R9, key::CALL_MASK);
+    w.op(And, R9, key::CALL_MASK);
     if w.target.times {
         w.settle();
     }
     w.store(B64, At(R10, slot::UNFINISHED), 1);
     w.store(B64, At(R10, slot::MOVED), 0);
-    w.record();
+    w.count_call();
     w.jump(done);
     w.place(outside);
-    w.load(B64, R9, At(R7, task::AGAIN));
+    w.load(B64, R9, At(R7, offset!(Task.again)));
     w.jump_if(If::Equal, R9, 0, done);
-    w.record_never_again();
+    w.count_never_restarted();
     w.place(done);
 }
 
-/// What it ran since it came onto this processor. The time is in the frame, and in R0.
+/// Adds the time since the task was put on this CPU. The time is in R0. Clobbers R0 and R2.
 fn add_run_time(w: &mut Writer) {
-    let unknown = w.label();
-    w.load(B64, R2, At(R7, task::ON_SINCE));
-    w.jump_if(If::Equal, R2, 0, unknown);
-    w.op(Sub, R0, R2);
-    w.load(B64, R2, At(R7, task::RAN));
-    w.op(Add, R0, R2);
-    w.store(B64, At(R7, task::RAN), R0);
-    w.place(unknown);
+    w.load(B64, R2, At(R7, offset!(Task.on_since)));
+    w.unless(If::Equal, R2, 0, |w| {
+        w.op(Sub, R0, R2);
+        w.add_into(At(R7, offset!(Task.ran)), R0, R2);
+    });
 }
 
-/// Adds to the sums at R8, and keeps the largest resident set.
-fn account(w: &mut Writer) {
-    let smaller = w.label();
-    let (signal, maxrss) = (w.target.types.task.signal, w.target.types.maxrss);
-    w.mov(R0, R8);
+/// Adds the accounting to the sums of the process name, and keeps the largest resident set. Jumps to `full` if there is
+/// no room.
+fn account(w: &mut Writer, full: Label) {
+    let sums = w.target.maps.usage;
+    let (signal, maxrss) = (w.target.types.fields.signal, w.target.types.fields.maxrss);
+    w.load(B64, R1, At(R7, offset!(Task.name)));
+    w.store(B64, At(R10, slot::KEY), R1);
+    w.look_up_or_make(sums, size_of::<Used>() as i16 / 8, full);
     w.load(B64, R8, At(R6, TASK));
     w.add_usage(R8);
     w.find_window();
     w.load(B64, R1, At(R8, signal));
     w.load(B64, R1, At(R1, maxrss));
-    w.load(B64, R2, At(R0, window::PEAK_PAGES));
-    w.jump_if(If::Below, R1, R2, smaller);
-    w.store(B64, At(R0, window::PEAK_PAGES), R1);
-    w.place(smaller);
-}
-
-/// Stops tracing the task, which still runs for a moment.
-fn forget(w: &mut Writer) {
-    w.store(B64, At(R7, task::STATE), 0);
-    w.count(global::LIVE, -1);
+    w.load(B64, R2, At(R0, offset!(Window.peak_pages)));
+    w.unless(If::Below, R1, R2, |w| w.store(B64, At(R0, offset!(Window.peak_pages)), R1));
 }

@@ -1,31 +1,30 @@
-//! The six programs, written with `asm`. Pure: instructions out of offsets and map descriptors.
+//! The six programs, written with `asm`. Pure: offsets and map descriptors in, instructions out.
 //!
-//! Throughout: R6 is the program's context, R7 the state of the running task. Programs at these tracepoints run with
-//! preemption off and do not interrupt each other, so that state and window need no lock. The frame below R10 is used
-//! as `slot` says.
+//! In all programs, R6 is the context and R7 the state of the running task. Programs at these tracepoints run with
+//! preemption disabled and do not interrupt each other, so state and window need no lock. `slot` lays out the stack
+//! frame below R10.
 
+mod count;
 mod depth;
 mod descriptor;
 mod enter;
 mod exit;
 mod life;
-mod parts;
-mod record;
 mod switch;
 mod writer;
 
-pub use writer::{Maps, Target};
+pub use writer::{Maps, ProgramSpec};
 
 use writer::Writer;
 
 /// A program's name, its tracepoint (an index of `kernel_types::TRACEPOINTS`), and its instructions.
 pub type Program = (&'static str, usize, Vec<u64>);
 
-/// All programs, in the order in which they are to be attached: those that track task state first.
+/// All programs, in the order in which to attach them: those that track task state first.
 ///
 /// # Errors
-/// A mistake in a program's text.
-pub fn all(target: &Target) -> Result<Vec<Program>, String> {
+/// A label that was not placed or a jump that is too far, with the program's name.
+pub fn all(target: &ProgramSpec) -> Result<Vec<Program>, String> {
     type Write = fn(&mut Writer);
     let programs: [(&'static str, usize, Write); 6] = [
         ("syscost_switch", 2, switch::write),
@@ -45,31 +44,29 @@ pub fn all(target: &Target) -> Result<Vec<Program>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::kernel_types::{KernelTypes, Registers, TaskFields};
+    use crate::kernel::bpf::kernel_types::{Fields, KernelTypes, Registers};
 
     fn types() -> KernelTypes {
         KernelTypes {
             tracepoints: [1, 2, 3, 4, 5, 6],
             switch_has_state: true,
-            task: TaskFields {
-                compat: 16,
-                compat_bit: 2,
-                state: 24,
+            fields: Fields {
                 files: 32,
                 signal: 40,
                 pid: 48,
                 tgid: 52,
                 group_leader: 104,
-                accounting: [56, 64, 72, 80, 88, 96],
+                fdt: 32,
+                fd: 8,
+                f_inode: 32,
+                i_flags: 12,
+                i_rdev: 76,
+                maxrss: 600,
+                ..Fields::default()
             },
-            fdt: 32,
-            max_fds: 0,
-            fd: 8,
-            f_inode: 32,
-            i_mode: 0,
-            i_flags: 12,
-            i_rdev: 76,
-            maxrss: 600,
+            compat: (16, 2),
+            state: 24,
+            accounting: [56, 64, 72, 80, 88, 96],
             registers: Registers { number: 120, arguments: [112, 104, 96], compat_arguments: [40, 88, 96] },
             cast: None,
         }
@@ -79,7 +76,7 @@ mod tests {
     fn programs_are_whole_and_small() {
         let types = types();
         for (times, adopts) in [(true, true), (true, false), (false, false)] {
-            let target = Target { types: &types, maps: Maps::default(), exec: [59, 322], times, adopts };
+            let target = ProgramSpec { types: &types, maps: Maps::default(), times, adopts };
             let programs = all(&target).unwrap();
             assert_eq!(programs.len(), 6);
             let longest = programs.iter().map(|(_, _, code)| code.len()).max().unwrap();
@@ -90,7 +87,7 @@ mod tests {
     /// How often a program reads the clock.
     fn clocks(wanted: &str, times: bool) -> usize {
         let types = types();
-        let target = Target { types: &types, maps: Maps::default(), exec: [59, 322], times, adopts: false };
+        let target = ProgramSpec { types: &types, maps: Maps::default(), times, adopts: false };
         let programs = all(&target).unwrap();
         let (_, _, code) = programs.iter().find(|(name, _, _)| *name == wanted).unwrap();
         code.iter().filter(|instruction| **instruction == (0x85 | 5 << 32)).count()
@@ -99,7 +96,7 @@ mod tests {
     #[test]
     fn counting_alone_reads_no_clock_at_calls() {
         assert_eq!((clocks("syscost_exit", true), clocks("syscost_exit", false)), (1, 0));
-        // What is left is that of a held root's execve.
+        // The remaining one is for the execve of a held task.
         assert_eq!((clocks("syscost_enter", true), clocks("syscost_enter", false)), (2, 1));
     }
 }

@@ -1,13 +1,8 @@
-//! At a switch of tasks: when the one left the processor and why, and when the other came onto it.
+//! At a context switch: when and why the previous task leaves the CPU, and when the next one gets it.
 //!
-//! The time from a wake-up until the task runs again counts as blocked: it would not have been spent without waiting.
+//! The time from a wake-up until the task runs again counts as blocked: without the wait, it would not have been spent.
 
-use super::super::asm::Op::{Add, Sub};
-use super::super::asm::Reg::{R0, R1, R2, R6, R7, R8, R10};
-use super::super::asm::Width::{B32, B64};
-use super::super::asm::{At, Helper, If};
-use super::super::layout::{global, task, window};
-use super::writer::{Writer, slot};
+use super::writer::*;
 
 /// Arguments of the tracepoint, as offsets in its context.
 const PREEMPTED: i16 = 0;
@@ -15,59 +10,50 @@ const PREVIOUS: i16 = 8;
 const NEXT: i16 = 16;
 const STATE: i16 = 24;
 
-/// R7 is the state of the previous task, then of the next; R8 the time.
+/// R7 is the state of the previous task, then of the next one; R8 the time, 0 until the clock is read.
 pub fn write(w: &mut Writer) {
-    let (no_previous, known, out) = (w.label(), w.label(), w.out);
+    let (not_previous, out) = (w.label(), w.out);
     if w.target.adopts {
         w.find_window();
-        w.store(B64, At(R0, window::STRANGER), 0);
+        w.store(B64, At(R0, offset!(Window.stranger)), 0);
     }
     w.mov(R8, 0);
-    traced(w, PREVIOUS, no_previous);
-    w.call(Helper::KtimeGetNs);
-    w.mov(R8, R0);
+    w.load(B64, R2, At(R6, PREVIOUS));
+    w.find_state(not_previous);
+    read_clock(w);
     leave(w);
-    w.place(no_previous);
-    traced(w, NEXT, out);
-    w.jump_if(If::NotEqual, R8, 0, known);
-    w.call(Helper::KtimeGetNs);
-    w.mov(R8, R0);
-    w.place(known);
+    w.place(not_previous);
+    w.load(B64, R2, At(R6, NEXT));
+    w.find_state(out);
+    w.unless(If::NotEqual, R8, 0, read_clock);
     w.store(B64, At(R10, slot::NOW), R8);
-    w.store(B64, At(R7, task::ON_SINCE), R8);
+    w.store(B64, At(R7, offset!(Task.on_since)), R8);
     w.settle_off();
 }
 
-/// R7 = the state of the task that the context has at `argument`; goes to `not` where it is not traced.
-fn traced(w: &mut Writer, argument: i16, not: crate::kernel::bpf::asm::Label) {
-    w.load(B64, R2, At(R6, argument));
-    w.storage(false);
-    w.jump_if(If::Equal, R0, 0, not);
-    w.mov(R7, R0);
-    w.load(B64, R1, At(R7, task::STATE));
-    w.jump_if(If::Equal, R1, 0, not);
+/// R8 = the time. Clobbers R0-R5.
+fn read_clock(w: &mut Writer) {
+    w.call(Helper::KtimeGetNs);
+    w.mov(R8, R0);
 }
 
-/// The task of R7 is switched out at time R8.
+/// The task of R7 leaves the CPU at time R8. Clobbers R1 and R2.
 fn leave(w: &mut Writer) {
-    let (outside, off) = (w.label(), w.label());
-    w.load(B64, R1, At(R7, task::ON_SINCE));
-    w.jump_if(If::Equal, R1, 0, off);
-    w.mov(R2, R8);
-    w.op(Sub, R2, R1);
-    w.load(B64, R1, At(R7, task::RAN));
-    w.op(Add, R1, R2);
-    w.store(B64, At(R7, task::RAN), R1);
-    w.place(off);
-    w.store(B64, At(R7, task::ON_SINCE), 0);
-    w.load(B64, R1, At(R7, task::CALL));
-    w.jump_if(If::Equal, R1, 0, outside);
-    w.store(B64, At(R7, task::OFF_SINCE), R8);
-    note_reason(w);
-    w.place(outside);
+    w.load(B64, R1, At(R7, offset!(Task.on_since)));
+    w.unless(If::Equal, R1, 0, |w| {
+        w.mov(R2, R8);
+        w.op(Sub, R2, R1);
+        w.add_into(At(R7, offset!(Task.ran)), R2, R1);
+    });
+    w.store(B64, At(R7, offset!(Task.on_since)), 0);
+    w.load(B64, R1, At(R7, offset!(Task.call)));
+    w.unless(If::Equal, R1, 0, |w| {
+        w.store(B64, At(R7, offset!(Task.off_since)), R8);
+        note_reason(w);
+    });
 }
 
-/// It waits if it left by itself and cannot run; whoever is preempted or yields can.
+/// A task waits if it leaves by itself and is not runnable; a preempted or yielding one stays runnable.
 fn note_reason(w: &mut Writer) {
     let (runnable, noted) = (w.label(), w.label());
     w.load(B64, R1, At(R6, PREEMPTED));
@@ -75,50 +61,43 @@ fn note_reason(w: &mut Writer) {
     if w.target.types.switch_has_state {
         w.load(B64, R1, At(R6, STATE));
     } else {
-        let state = w.target.types.task.state;
+        let state = w.target.types.state;
         w.load(B64, R2, At(R6, PREVIOUS));
         w.load(B32, R1, At(R2, state));
     }
     w.jump_if(If::Equal, R1, 0, runnable);
-    w.store(B64, At(R7, task::OFF_BLOCKED), 1);
+    w.store(B64, At(R7, offset!(Task.off_blocked)), 1);
     w.jump(noted);
     w.place(runnable);
-    w.store(B64, At(R7, task::OFF_BLOCKED), 0);
+    w.store(B64, At(R7, offset!(Task.off_blocked)), 0);
     w.place(noted);
 }
 
 impl Writer<'_> {
-    /// At the end of a call: one that is off the processor as far as is known came back without being seen.
+    /// At the end of a call: if the task still counts as off the CPU, its return to it was missed. Clobbers R0-R2.
     pub fn settle(&mut self) {
-        let on = self.label();
-        self.load(B64, R1, At(R7, task::OFF_SINCE));
-        self.jump_if(If::Equal, R1, 0, on);
-        self.count(global::UNSEEN, 1);
-        self.settle_off();
-        self.place(on);
+        self.load(B64, R1, At(R7, offset!(Task.off_since)));
+        self.unless(If::Equal, R1, 0, |w| {
+            w.count(offset!(Globals.unseen), 1);
+            w.settle_off();
+        });
     }
 
-    /// The task of R7 is on a processor again, since the time in the frame: what it was off within a call is added up.
-    /// Clobbers R0-R2.
+    /// The task of R7 has been on a CPU since the time in `slot::NOW`: adds the time off it within a call to the time
+    /// blocked or preempted. Clobbers R0-R2.
     fn settle_off(&mut self) {
         let (preempted, on) = (self.label(), self.label());
-        self.load(B64, R1, At(R7, task::OFF_SINCE));
+        self.load(B64, R1, At(R7, offset!(Task.off_since)));
         self.jump_if(If::Equal, R1, 0, on);
-        self.store(B64, At(R7, task::OFF_SINCE), 0);
+        self.store(B64, At(R7, offset!(Task.off_since)), 0);
         self.load(B64, R0, At(R10, slot::NOW));
         self.op(Sub, R0, R1);
-        self.load(B64, R1, At(R7, task::OFF_BLOCKED));
+        self.load(B64, R1, At(R7, offset!(Task.off_blocked)));
         self.jump_if(If::Equal, R1, 0, preempted);
-        self.add_to(task::BLOCKED);
+        self.add_into(At(R7, offset!(Task.blocked)), R0, R1);
         self.jump(on);
         self.place(preempted);
-        self.add_to(task::PREEMPTED);
+        self.add_into(At(R7, offset!(Task.preempted)), R0, R1);
         self.place(on);
-    }
-
-    fn add_to(&mut self, field: i16) {
-        self.load(B64, R1, At(R7, field));
-        self.op(Add, R1, R0);
-        self.store(B64, At(R7, field), R1);
     }
 }

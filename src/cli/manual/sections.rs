@@ -1,0 +1,118 @@
+//! Sections of manual pages that are not in the help: files, environment variables and exit statuses, each with its commands.
+
+/// A name, its description, and the commands whose pages contain it.
+pub struct Fact {
+    pub name: &'static str,
+    pub what: &'static str,
+    commands: &'static [&'static str],
+}
+
+impl Fact {
+    /// Whether the page of `command` contains it; `None` is the page of syscost, which contains all.
+    pub fn is_for(&self, command: Option<&str>) -> bool {
+        command.is_none_or(|command| self.commands.contains(&command))
+    }
+}
+
+const ALL: &[&str] = &[
+    "run",
+    "list",
+    "show",
+    "report",
+    "compare",
+    "explain",
+    "attribute",
+    "doctor",
+    "trace",
+    "import",
+    "completions",
+    "man",
+];
+/// Those that write tables for people.
+const TABLES: &[&str] = &["run", "list", "show", "compare", "explain", "attribute", "doctor", "trace"];
+/// Those that start the probe.
+const PROBE: &[&str] = &["run", "list", "explain", "doctor"];
+
+pub const FILES: &[Fact] = &[
+    Fact {
+        name: "$TMPDIR/syscost-run-*",
+        what: "Private directory of a running syscost: the probe and the files that operations work on. It is removed at \
+               the end of the run, or by the next run if this one was killed.",
+        commands: PROBE,
+    },
+    Fact {
+        name: "~/.cache/syscost",
+        what: "Probes built for environments (--env) and compiled C snippets. It can be removed at any time.",
+        commands: &["run"],
+    },
+    Fact { name: "report.html", what: "The page, unless --output names another file.", commands: &["report"] },
+    Fact {
+        name: "/proc/sys/kernel/perf_event_paranoid",
+        what: "Decides who may use performance counters.",
+        commands: &["doctor", "trace"],
+    },
+];
+
+pub const ENVIRONMENT: &[Fact] = &[
+    Fact { name: "COLUMNS", what: "Width of tables, 40 or more [default: the terminal's].", commands: TABLES },
+    Fact { name: "NO_COLOR", what: "Turns colour off if set and not empty.", commands: ALL },
+    Fact {
+        name: "TMPDIR",
+        what: "Where the private directory is made. If unset: /tmp, or XDG_RUNTIME_DIR where /tmp cannot be used. The file \
+               system it is on is the one that file operations are measured on.",
+        commands: PROBE,
+    },
+    Fact { name: "XDG_RUNTIME_DIR", what: "See TMPDIR.", commands: PROBE },
+    Fact {
+        name: "XDG_CACHE_HOME",
+        what: "The cache is its subdirectory syscost. If unset: HOME/.cache/syscost.",
+        commands: &["run"],
+    },
+    Fact { name: "HOME", what: "See XDG_CACHE_HOME.", commands: &["run"] },
+    Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: &["run"] },
+    Fact {
+        name: "PATH",
+        what: "Where the interpreters of snippets and the traced command are looked for.",
+        commands: &["run", "list", "trace"],
+    },
+    Fact {
+        name: "SUDO_UID",
+        what: "Under sudo: the user who called it. Traced commands run as this user unless --user names another, and the \
+               cache is root's own.",
+        commands: &["run", "trace"],
+    },
+    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: &["trace"] },
+    Fact { name: "container", what: "Set by container managers; recorded with the run.", commands: &["run", "doctor"] },
+    Fact {
+        name: "SYSCOST_COMPLETE",
+        what: "Set by the completion script to ask for candidates.",
+        commands: &["completions"],
+    },
+];
+
+/// All but trace, whose status is the command's.
+const OWN_STATUS: &[&str] =
+    &["run", "list", "show", "report", "compare", "explain", "attribute", "doctor", "import", "completions", "man"];
+
+pub const EXIT_STATUS: &[Fact] = &[
+    Fact { name: "0", what: "Success.", commands: OWN_STATUS },
+    Fact {
+        name: "1",
+        what: "syscost failed; also where a cost grew by more than compare --fail-over allows.",
+        commands: OWN_STATUS,
+    },
+    Fact { name: "2", what: "Usage error: nothing was done.", commands: OWN_STATUS },
+    Fact {
+        name: "3",
+        what: "Of run: some cases failed or did not enter the kernel as their study says; their rows are in the table. Of \
+               compare --history: files that are not result files were skipped.",
+        commands: &["run", "compare"],
+    },
+    Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: &["run"] },
+    Fact {
+        name: "Of trace",
+        what: "The traced command's own status; 128+N if signal N ended it; 126 if it cannot be run, 127 if it is not found; \
+               1 if tracing failed or lost events; 2 for a usage error.",
+        commands: &["trace"],
+    },
+];

@@ -1,0 +1,175 @@
+//! Records a batch of one iteration and a batch of two in a running probe: the only part of `explain` that talks to a
+//! process.
+
+use super::symbols::Symbols;
+use crate::kernel::process::kill_group;
+use crate::kernel::step::{Bounds, Memory, StepError, Stepper};
+use crate::model::{Case, Failure, FailureKind, Operation};
+use crate::proof::Watchdog;
+use crate::runner::{Child, Workers};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The probe's name among objects.
+pub const PROBE: &str = "probe";
+
+/// Addresses of executed instructions in order, and the memory around them.
+pub struct Recording {
+    /// Address of the operation's run function.
+    pub run: u64,
+    /// A batch of one iteration.
+    pub one: Vec<u64>,
+    /// A batch of two; `None` if a batch can have only one iteration.
+    pub two: Option<Vec<u64>>,
+    /// The code.
+    pub memory: Memory,
+    /// Page faults per iteration, counted without stepping.
+    pub faults: f64,
+    /// The probe's executable.
+    pub probe: PathBuf,
+    /// What to know about the recording.
+    pub notes: Vec<String>,
+}
+
+/// Runs and records the case within `bounds`; the inner error says why it cannot be recorded.
+///
+/// # Errors
+/// The case's own failure.
+pub fn record(
+    bounds: Bounds,
+    workers: &Workers,
+    case: &Case,
+    operation: &Operation,
+) -> Result<Result<Recording, String>, Failure> {
+    let mut child = workers.start(case, 0)?;
+    child.send(&Workers::greeting(case))?;
+    let facts = child.ready(workers.timeout)?;
+    let run = facts.get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
+    let Some(run) = run else {
+        return Err(Failure::new(FailureKind::Crashed, "the probe does not say where its code is (fact 'run')"));
+    };
+    // The first request resolves names that are bound lazily.
+    child.request(1, 1, workers.timeout)?;
+    let mut stepping = Stepping { workers, child, run, bounds };
+    let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt);
+    // Switching on one CPU takes a microsecond or two; waking an idle one, tens of microseconds in a virtual machine.
+    let recording = workers.placement.on_measuring_cpu(|| stepping.recording(operation));
+    recording.map(Ok).or_else(|error| match error.downcast::<StepError>() {
+        Ok(error) => {
+            // The process is stopped at an arbitrary instruction and must not continue.
+            kill_group(stepping.child.pid());
+            Ok(Err(format!("no disassembly: {error}")))
+        }
+        Err(error) => Err(error.downcast().unwrap_or_else(|e| Failure::new(FailureKind::Crashed, format!("{e:#}")))),
+    })
+}
+
+/// Most recordings of a request, and instructions above which one recording is enough.
+const ATTEMPTS: usize = 6;
+const LONG: usize = 20_000;
+
+struct Stepping<'a> {
+    workers: &'a Workers,
+    child: Child,
+    run: u64,
+    bounds: Bounds,
+}
+
+impl Stepping<'_> {
+    fn recording(&mut self, operation: &Operation) -> anyhow::Result<Recording> {
+        let mut memory = Memory::default();
+        let one = self.shortest(1, &mut memory)?;
+        let single = operation.limit.is_some_and(|limit| limit < 2);
+        let two = if single { None } else { Some(self.shortest(2, &mut memory)?) };
+        let faults = if single { 0.0 } else { self.faults(operation.limit.unwrap_or(u64::MAX))? };
+        let probe = self.workers.probe();
+        let notes = single.then(|| "a batch has only one iteration: its set-up is shown with it".to_string());
+        Ok(Recording { run: self.run, one, two, memory, faults, probe, notes: notes.into_iter().collect() })
+    }
+
+    /// Page faults per iteration, from the difference of two batches, so that one-time faults cancel.
+    fn faults(&mut self, limit: u64) -> anyhow::Result<f64> {
+        let n = (limit / 2).clamp(1, 16);
+        let few = self.child.request(n, 1, self.workers.timeout)?.minor_faults;
+        let many = self.child.request(2 * n, 1, self.workers.timeout)?.minor_faults;
+        Ok(many.saturating_sub(few) as f64 / n as f64)
+    }
+
+    /// The shortest of a few recordings, or the first seen twice in a row. Stepping is so slow that timer ticks occur in
+    /// between, and code that reads what the tick writes (a seqlock) then retries.
+    fn shortest(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
+        let mut shortest = self.batch(n, memory)?;
+        for _ in 1..ATTEMPTS {
+            if shortest.len() > LONG {
+                break;
+            }
+            let next = self.batch(n, memory)?;
+            if next.len() == shortest.len() {
+                break;
+            }
+            if next.len() < shortest.len() {
+                shortest = next;
+            }
+        }
+        Ok(shortest)
+    }
+
+    /// Records one request, and reads its code while the process is still stopped.
+    fn batch(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
+        let mut stepper = Stepper::attach(self.child.pid(), self.bounds)?;
+        let mut sent = Ok(());
+        let trace = stepper.record(self.run, || sent = self.child.send(&format!("{n} 1")))?;
+        sent?;
+        let addresses: BTreeSet<u64> = trace.iter().copied().collect();
+        memory
+            .read(self.child.pid(), addresses.into_iter())
+            .map_err(|error| StepError::Ended(format!("its memory cannot be read: {error}")))?;
+        stepper.release()?;
+        self.child.reply(self.workers.timeout)?;
+        Ok(trace)
+    }
+}
+
+/// The symbols of all mapped files; one that cannot be read has none.
+pub fn symbols(recording: &Recording) -> Symbols {
+    let mut symbols = Symbols::new(&recording.memory.mappings);
+    let paths: BTreeSet<&str> = recording.memory.mappings.iter().map(|m| m.path.as_str()).collect();
+    for path in paths {
+        let image = match path {
+            "[vdso]" => Some(recording.memory.vdso.clone()),
+            _ if path.starts_with('/') => std::fs::read(path).ok(),
+            _ => None,
+        };
+        let label = if recording.probe.to_str() == Some(path) { PROBE } else { path };
+        let _ = image.map(|image| symbols.add(path, label, &image));
+    }
+    symbols
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::kernel::affinity::Placement;
+    use crate::runner::{Interrupt, RunDirectory, read_catalogue};
+    use std::time::Duration;
+
+    fn refused(bounds: Bounds) -> String {
+        let directory = RunDirectory::create().unwrap();
+        let catalogue = read_catalogue(&directory.probe()).unwrap();
+        let spin = catalogue.iter().find(|o| o.id == "call.spin").unwrap();
+        let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
+        let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(10));
+        record(bounds, &workers, &Case::native("call.spin"), spin).unwrap().err().unwrap()
+    }
+
+    #[test]
+    fn stepping_stops_at_its_bounds() {
+        let few = refused(Bounds { steps: 100, ..Bounds::default() });
+        let short = refused(Bounds { time: Duration::ZERO, ..Bounds::default() });
+        if few.contains("refused") {
+            return println!("SKIPPED: {few}");
+        }
+        assert_eq!(few, "no disassembly: an iteration executes more than 100 instructions: too many to step through");
+        assert_eq!(short, "no disassembly: stepping through an iteration takes longer than 0 s");
+    }
+}

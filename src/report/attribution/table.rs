@@ -1,0 +1,238 @@
+//! An attribution as tables: where the time went, the account, what other unit costs would change, advice. `cli::attribute`
+//! calls `write_attribution`.
+
+use crate::attribute::Attribution;
+use crate::attribute::advice::Advice;
+use crate::attribute::breakdown::{Account, Breakdown, CallRow, Part};
+use crate::attribute::change::{Change, ChangeLine, ChangeRow};
+use crate::attribute::spread::Seconds;
+use crate::model::{By, Profile};
+use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
+use crate::report::attribution::{verdict, warnings};
+use crate::report::numbers::{percent, significant, thousands};
+use crate::report::profile::class;
+use crate::report::{AttributionDocument, Cell, Format, Screen, Spec, Table, write_json, write_table};
+use anyhow::Result;
+use std::io::Write;
+
+/// How many rows the tables for people have.
+#[derive(Clone, Copy, Debug)]
+pub struct Top {
+    pub calls: usize,
+    pub changes: usize,
+}
+
+/// Writes an attribution. Text and Markdown have a table for each question, CSV has one table of all numbers, JSON is the
+/// analysis itself.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_attribution(
+    (profile, found): (&Profile, &Attribution),
+    (by, top): (By, Top),
+    (format, screen): (Format, Screen),
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        Format::Json => return write_json(&AttributionDocument { command: &profile.command, found }, out),
+        Format::Csv => return crate::report::format::csv::write(&crate::report::attribution::csv::records(found), out),
+        Format::Text | Format::Markdown => {}
+    }
+    for (i, table) in tables(profile, found, by, top).iter().enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        write_table(table, format, screen, out)?;
+    }
+    Ok(())
+}
+
+fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table> {
+    let mut tables = vec![calls(profile, &found.here, by, top.calls), account(&found.here.account)];
+    for change in &found.versus {
+        tables.extend([changes(change, top.changes), lines(change)]);
+    }
+    if !found.advice.is_empty() {
+        tables.push(advice(&found.advice));
+    }
+    if let Some(last) = tables.last_mut() {
+        last.notes.extend(found.warnings.iter().map(|w| format!("Warning: {}.", warnings::warning(w))));
+    }
+    tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
+    tables.iter().map(Table::without_empty).collect()
+}
+
+fn calls(profile: &Profile, here: &Breakdown, by: By, most: usize) -> Table {
+    let name = crate::report::profile::notes::title(profile);
+    let costs = here.costs.as_ref().map_or_else(|| "no unit costs".to_string(), |label| format!("unit costs: {label}"));
+    let title = if name.is_empty() { format!("Here ({costs})") } else { format!("{name} ({costs})") };
+    let mut notes = vec![];
+    if let Some(rest) = here.rows.get(most..).filter(|rest| !rest.is_empty()) {
+        let on_cpu: f64 = rest.iter().filter_map(|r| r.on_cpu_s.or(r.priced.map(|p| p.value))).sum();
+        let calls: u64 = rest.iter().fold(0, |sum, r| r.calls.saturating_add(sum));
+        notes.push(format!(
+            "{} more rows: {} calls, {on_cpu:.4} s (--top shows more)",
+            rest.len(),
+            thousands(calls as f64)
+        ));
+    }
+    let shown = &here.rows[..here.rows.len().min(most)];
+    Table::of(&call_columns(here.measured, by), shown).titled(title).noted(notes)
+}
+
+fn call_columns(measured: bool, by: By) -> Vec<Spec<'static, CallRow>> {
+    let mut columns = vec![
+        Spec::left("call", |row: &CallRow| row.call.as_str().into()),
+        Spec::left("class", |row: &CallRow| class::class(&row.class).into()).shown_if(by == By::Class),
+        Spec::right("calls", |row: &CallRow| Cell::number(thousands(row.calls as f64), row.calls as f64)),
+    ];
+    columns.extend(match measured {
+        true => vec![
+            Spec::right("on CPU s", |row: &CallRow| plain(row.on_cpu_s)),
+            Spec::right("% wall", |row: &CallRow| row.wall_share.map_or(Cell::default(), share)),
+            Spec::right("crossing s", |row: &CallRow| middle(row.crossing)),
+            Spec::right("work s", |row: &CallRow| middle(row.work)),
+            Spec::right("blocked s", |row: &CallRow| plain(row.blocked_s)),
+        ],
+        false => vec![
+            Spec::right("by unit cost s", |row: &CallRow| middle(row.priced)),
+            Spec::right("range", |row: &CallRow| row.priced.map_or(Cell::default(), |s| range(s).into())),
+            Spec::right("crossing s", |row: &CallRow| middle(row.crossing)),
+            Spec::right("elapsed s", |row: &CallRow| plain(row.elapsed_s)),
+        ],
+    });
+    columns
+}
+
+fn plain(seconds: Option<f64>) -> Cell {
+    seconds.map_or(Cell::default(), |s| Cell::number(format!("{s:.4}"), s))
+}
+
+fn middle(seconds: Option<Seconds>) -> Cell {
+    plain(seconds.map(|s| s.value))
+}
+
+fn share(share: f64) -> Cell {
+    Cell::number(format!("{:.1}", 100.0 * share), share)
+}
+
+fn account(account: &Account) -> Table {
+    let title = match (account.wall_s, account.cpus, account.whole) {
+        (Some(wall), Some(cpus), Some(whole)) => {
+            let plural = if cpus == 1 { "" } else { "s" };
+            format!("Where the time went: wall {} s x {cpus} CPU{plural} used = {} s", seconds(wall), seconds(whole))
+        }
+        (_, _, Some(whole)) => format!("Where the CPU time went: {} s", seconds(whole)),
+        _ => "What is known of the time".to_string(),
+    };
+    let whole = account.whole.filter(|whole| *whole > 0.0);
+    let sum = |_| AccountLine {
+        name: "sum",
+        time: Seconds::exactly(account.parts.iter().map(|part| part.seconds.value).sum()),
+        whole,
+        note: String::new(),
+    };
+    let mut lines: Vec<AccountLine> = account.parts.iter().map(|part| AccountLine::of(part, whole)).collect();
+    let sum_at = account.whole.map(|_| lines.len());
+    lines.extend(account.whole.map(sum));
+    lines.extend(account.beside.iter().map(|part| AccountLine::beside(part, whole)));
+    let columns = [
+        Spec::left("part", |line: &AccountLine| line.name.into()),
+        Spec::right("s", |line: &AccountLine| Cell::number(seconds(line.time.value), line.time.value)),
+        Spec::right("range", |line: &AccountLine| range(line.time).into()),
+        Spec::right("%", AccountLine::percent),
+        Spec::left("how it is known", |line: &AccountLine| line.note.as_str().into()).wrapping(),
+    ];
+    let table = Table::of(&columns, &lines).with_headings(|row| Some(row) == sum_at);
+    table.titled(title).noted(account.notes.iter().map(account_note).collect())
+}
+
+/// A line of the account.
+struct AccountLine {
+    name: &'static str,
+    time: Seconds,
+    /// What it is a share of; `None` for a part of nothing.
+    whole: Option<f64>,
+    note: String,
+}
+
+impl AccountLine {
+    fn of(part: &Part, whole: Option<f64>) -> AccountLine {
+        let (name, note) = notes::part(&part.kind);
+        AccountLine { name, time: part.seconds, whole, note }
+    }
+
+    /// A part that does not belong to the sum, if there is one.
+    fn beside(part: &Part, whole: Option<f64>) -> AccountLine {
+        let line = AccountLine::of(part, None);
+        let prefix = if whole.is_some() { "not in the sum: " } else { "" };
+        AccountLine { note: format!("{prefix}{}", line.note), ..line }
+    }
+
+    fn percent(&self) -> Cell {
+        self.whole.map_or(Cell::default(), |whole| {
+            let share = 100.0 * self.time.value / whole;
+            Cell::number(if share < 0.0 { format!("{share:.1}") } else { percent(share) }, share)
+        })
+    }
+}
+
+fn changes(change: &Change, most: usize) -> Table {
+    let columns = [
+        Spec::left("call", |row: &ChangeRow| row.call.as_str().into()),
+        Spec::left("class", |row: &ChangeRow| class::class(&row.class).into()),
+        Spec::right("calls", |row: &ChangeRow| Cell::number(thousands(row.calls as f64), row.calls as f64))
+            .expendable(2),
+        Spec::right("here s", |row: &ChangeRow| Cell::number(seconds(row.here_s), row.here_s)),
+        Spec::right("ratio", |row: &ChangeRow| Cell::number(significant(row.ratio), row.ratio)),
+        Spec::right("change s", |row: &ChangeRow| signed(row.change.value)),
+        Spec::right("range", |row: &ChangeRow| range(row.change).into()),
+        Spec::left("by", |row: &ChangeRow| basis(&row.basis).into()).wrapping().expendable(1),
+    ];
+    let mut notes = vec![];
+    if change.rows.len() > most {
+        notes.push(format!("{} more rows change less (--top shows more)", change.rows.len() - most));
+    }
+    let shown = &change.rows[..change.rows.len().min(most)];
+    let title = format!("What would change with the unit costs of {}", change.there);
+    Table::of(&columns, shown).titled(title).noted(notes)
+}
+
+fn signed(value: f64) -> Cell {
+    let sign = if value > 0.0 { "+" } else { "" };
+    Cell::number(format!("{sign}{}", seconds(value)), value)
+}
+
+fn lines(change: &Change) -> Table {
+    let named = |line| {
+        let (name, note) = notes::line(line);
+        (name.to_string(), note, line)
+    };
+    let mut lines: Vec<(String, String, &ChangeLine)> = change.lines.iter().chain([&change.total]).map(named).collect();
+    let total_at = lines.len() - 1;
+    lines.extend(change.crossings.iter().map(named).map(|(name, note, line)| (format!("({name})"), note, line)));
+    let number = |value: f64| Cell::number(seconds(value), value);
+    let columns = [
+        Spec::left("line", |(name, ..): &(String, String, &ChangeLine)| name.as_str().into()),
+        Spec::right("here s", move |(.., line): &(String, String, &ChangeLine)| number(line.here_s)),
+        Spec::right("there s", move |(.., line): &(String, String, &ChangeLine)| number(line.there_s())),
+        Spec::right("change s", |(.., line): &(String, String, &ChangeLine)| signed(line.change.value)),
+        Spec::right("range", |(.., line): &(String, String, &ChangeLine)| range(line.change).into()),
+        Spec::left("how", |(_, note, _): &(String, String, &ChangeLine)| note.as_str().into()).wrapping().expendable(1),
+    ];
+    let table = Table::of(&columns, &lines).with_headings(|row| row == total_at);
+    table.noted(verdict::notes(change))
+}
+
+fn advice(advice: &[Advice]) -> Table {
+    let number = |value: f64| Cell::number(seconds(value), value);
+    let columns = [
+        Spec::right("saves s", move |advice: &Advice| number(advice.saved.value)),
+        Spec::right("range", |advice: &Advice| range(advice.saved).into()),
+        Spec::right("calls", |advice: &Advice| Cell::number(thousands(advice.calls as f64), advice.calls as f64)),
+        Spec::right("took s", move |advice: &Advice| advice.measured_s.map_or(Cell::default(), number)),
+        Spec::left("what", |advice: &Advice| warnings::advice(advice).0.into()).wrapping(),
+        Spec::left("by unit costs", |advice: &Advice| warnings::advice(advice).1.into()).wrapping().expendable(1),
+    ];
+    Table::of(&columns, advice).titled("What could be saved")
+}

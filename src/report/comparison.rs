@@ -1,0 +1,14 @@
+//! Runs side by side, and machines over time.
+
+pub mod cautions;
+mod conditions;
+mod csv;
+mod history;
+mod notes;
+pub mod row;
+mod table;
+
+pub use csv::write_comparison_csv;
+pub use history::{write_history, write_history_csv};
+pub use notes::growth_lines;
+pub use table::write_comparison;

@@ -1,0 +1,202 @@
+//! The words for what makes a comparison unfair. The values are made in `compare`.
+
+use crate::compare::{Caution, Comparison, Moved};
+use crate::report::comparison::conditions::{known, shortened};
+use crate::report::comparison::notes::some;
+use crate::summary::StateChange;
+use indexmap::IndexMap;
+
+/// A line for each caution, for output that has the ratios relative to the reference call.
+pub fn lines(comparison: &Comparison) -> Vec<String> {
+    let of = |caution: &Caution| match caution {
+        Caution::ReferenceMoved { .. } => format!("{}{RELATIVE}", line(comparison, caution)),
+        _ => line(comparison, caution),
+    };
+    comparison.cautions.iter().map(of).collect()
+}
+
+const RELATIVE: &str = " ('/getppid', and a column of CSV and JSON, have the ratios relative to it)";
+
+/// One caution in words.
+pub fn line(comparison: &Comparison, caution: &Caution) -> String {
+    let in_files = |text: &str, columns: &[usize]| format!("{text}: {}", labels(comparison, columns));
+    let by_file = |texts: Vec<(usize, String)>| grouped(comparison, texts);
+    match caution {
+        Caution::SameRun { copies } => {
+            let copies: Vec<String> = copies.iter().map(|columns| labels(comparison, columns)).collect();
+            format!("the same run, not another: {}", copies.join("; "))
+        }
+        Caution::Incomplete { columns } => in_files("interrupted, so that figures rest on less", columns),
+        Caution::TaxesDiffer { kinds } => {
+            let texts = kinds.iter().map(joined).enumerate().collect();
+            format!("taxes on every system call differ: {}", by_file(texts))
+        }
+        Caution::ReferenceMoved { moved } => reference_moved(comparison, moved),
+        Caution::StateChanged { changes } => state_changed(comparison, changes),
+        Caution::FactDiffers { fact, values } => {
+            let texts = values.iter().map(|value| known(value.as_ref())).enumerate().collect();
+            format!("{fact}: {}", by_file(texts))
+        }
+        Caution::Mitigations { own } => {
+            let texts = own.iter().map(|(column, own)| (*column, joined(own))).collect();
+            format!("mitigations, those that not all have: {}", by_file(texts))
+        }
+        Caution::EntriesUnknown { rows, columns } => entries_unknown(*rows, &labels(comparison, columns)),
+        Caution::Renamed { rows } => format!("kernel entries have other names, as many of each, in {}", count(*rows)),
+        Caution::OtherCode { titles } => format!("the code is not the same in all files: {}", some(titles)),
+        Caution::OneLaunch { columns } => in_files("one launch only, so that intervals rest on a guess", columns),
+        Caution::NotInAll { rows, of } => {
+            format!("not in all files, by operation or parameters: {rows} of {}", count(*of))
+        }
+        Caution::Unsought { records, most } => unsought(*records, *most),
+    }
+}
+
+fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> String {
+    let one = |(column, change): &(usize, StateChange)| {
+        format!("{} (getppid {:+.0}%)", comparison.columns[*column].label, change.share * 100.0)
+    };
+    let files: Vec<String> = changes.iter().map(one).collect();
+    format!("the kernel's state changed during the run, of which the longer stretch counts: {}", some(&files))
+}
+
+/// How to read the ratios where the reference call moved.
+fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
+    let one = |moved: &Moved| {
+        let user = moved.user_mode.map_or(String::new(), |ratio| format!(", work in user mode x{ratio:.2},"));
+        let (ratio, label) = (moved.ratio, &comparison.columns[moved.column].label);
+        format!("x{:.3} ({:.2} .. {:.2}){user} in {label}", ratio.ratio, ratio.low, ratio.high)
+    };
+    let moved: Vec<String> = moved.iter().map(one).collect();
+    format!(
+        "the reference call id.getppid itself costs {} against {}: entering the kernel costs something else there, \
+         whatever is called",
+        moved.join("; "),
+        comparison.columns[comparison.baseline].label
+    )
+}
+
+fn entries_unknown(rows: usize, labels: &str) -> String {
+    format!("kernel entries are not known for {} ({labels}): that these do the same work is not proven", count(rows))
+}
+
+fn unsought(records: usize, most: usize) -> String {
+    format!(
+        "{}, each of a file whose parameters others do not have all, stand alone: a row to put them beside is not looked \
+         for among more than {most} of one name",
+        count(records)
+    )
+}
+
+fn count(rows: usize) -> String {
+    format!("{rows} row{}", if rows == 1 { "" } else { "s" })
+}
+
+/// Names of the columns that a caution concerns.
+fn labels(comparison: &Comparison, columns: &[usize]) -> String {
+    let labels: Vec<String> = columns.iter().map(|column| comparison.columns[*column].label.clone()).collect();
+    some(&labels)
+}
+
+/// `a, b`; `none` of nothing.
+fn joined<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
+    let texts: Vec<&str> = texts.into_iter().map(String::as_str).collect();
+    if texts.is_empty() { "none".to_string() } else { shortened(&texts.join(", ")) }
+}
+
+/// `6.18.4 (a, b); 2.6.32 (c); unknown (d)`
+fn grouped(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
+    let mut by_text: IndexMap<String, Vec<usize>> = IndexMap::new();
+    for (column, text) in texts {
+        by_text.entry(text).or_default().push(column);
+    }
+    let groups = by_text.iter().map(|(text, columns)| format!("{text} ({})", labels(comparison, columns)));
+    groups.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::synthetic::{entering, named, published, record, run};
+    use crate::compare::{Column, Options, compare};
+    use crate::model::{Host, Role, Run, Source, Tax};
+
+    fn told(runs: &[(&str, Run)]) -> Vec<String> {
+        let columns: Vec<Column> = runs.iter().map(|(label, run)| Column::new(label, run)).collect();
+        lines(&compare(&columns, &Options::default()))
+    }
+
+    fn counted(host: Host) -> Run {
+        Run { host, ..run(vec![entering("id.umask", 100, &[("umask", 1.0)])]) }
+    }
+
+    #[test]
+    fn only_what_differs_is_told_and_equals_stand_together() {
+        let host = |kernel: &str, mitigations: &[&str], tax: Option<&str>| Host {
+            system: Some("Linux".into()),
+            kernel: Some(kernel.into()),
+            cpu: Some("EPYC".into()),
+            mitigations: mitigations.iter().map(ToString::to_string).collect(),
+            taxes: tax.map(|kind| Tax { kind: kind.into(), detail: "x".into() }).into_iter().collect(),
+            ..Host::default()
+        };
+        let told = told(&[
+            ("a", counted(host("6.1", &["x: on", "y: on"], None))),
+            ("b", counted(host("6.1", &["x: on"], None))),
+            ("c", counted(host("6.18", &["x: on"], Some("audit rules")))),
+        ]);
+        let expected = [
+            "taxes on every system call differ: none (a, b); audit rules (c)",
+            "kernel: Linux 6.1 (a, b); Linux 6.18 (c)",
+            "mitigations, those that not all have: y: on (a); none (b, c)",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn copies_interruptions_and_moved_references_are_told() {
+        let of = |ns: u64| Run {
+            started_unix_s: 9,
+            ..run(vec![record("id.getppid", ns), named("n", "id.umask", 100), record("call.spin", 200)])
+        };
+        let told = told(&[("a", of(100)), ("b", Run { complete: false, ..of(150) })]);
+        assert_eq!(told[0], "the same run, not another: a, b");
+        assert_eq!(told[1], "interrupted, so that figures rest on less: b");
+        let moved = "the reference call id.getppid itself costs x1.500 (1.44 .. 1.56), work in user mode x1.00, in b";
+        assert!(told[2].starts_with(moved) && told[2].ends_with(RELATIVE), "{told:?}");
+        assert!(told[3].starts_with("kernel entries are not known for 3 rows (a, b)"), "{told:?}");
+    }
+
+    #[test]
+    fn a_change_of_state_is_told_with_its_size() {
+        let of = |operation: &str, by: u64| {
+            crate::summary::tests::record(operation, Role::Asked, move |i| if i < 7 { 100 } else { 100 + by })
+        };
+        let changed = run(vec![of("id.getppid", 80), of("call.spin", 0)]);
+        let told = told(&[("a", counted(Host::default())), ("b", changed)]);
+        let line = "the kernel's state changed during the run, of which the longer stretch counts: b (getppid +80%)";
+        assert!(told.iter().any(|own| own == line), "{told:?}");
+    }
+
+    #[test]
+    fn code_that_differs_under_one_name_is_told() {
+        let of = |body: &str| {
+            let mut record = named("work", body, 100);
+            record.case.language = Some("c".into());
+            run(vec![entering("id.umask", 100, &[]), record])
+        };
+        let differing = told(&[("a", of("f();")), ("b", of("g();"))]);
+        assert!(differing.iter().any(|line| line == "the code is not the same in all files: work"), "{differing:?}");
+        assert!(!told(&[("a", of("f();")), ("b", of("f();"))]).iter().any(|line| line.contains("code")));
+    }
+
+    #[test]
+    fn articles_leave_open_what_they_do_not_tell() {
+        let source = Some(Source { title: "An article".into(), note: String::new() });
+        let article = Run { source, ..run(vec![published("id.umask", 50.0), published("id.getuid", 50.0)]) };
+        let told = told(&[("a", counted(Host { cpu: Some("EPYC".into()), ..Host::default() })), ("old", article)]);
+        assert_eq!(told[0], "measured by: syscost 0 (a); others, as they published it (old)");
+        assert!(told[1].contains("not proven") && told[2].ends_with("parameters: 1 of 2 rows"), "{told:?}");
+        assert_eq!(told.len(), 3);
+    }
+}

@@ -1,0 +1,121 @@
+//! A comparison as comma-separated values: a line for each row and file, exact numbers. One shape whatever the number of
+//! files, so that programs need not know their names.
+
+use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, Verdict};
+use crate::model::{Combination, Entries};
+use crate::report::comparison::row::word;
+use crate::report::table::spec::{Records, Spec, params};
+use crate::stats::Ranged;
+use crate::summary::RowCost;
+use anyhow::Result;
+use std::io::Write;
+
+/// Writes the lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), and `mean` (geometric
+/// means of ratios by area).
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_comparison_csv(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
+    crate::report::format::csv::write(&Records::of(&columns(), &lines(comparison)), out)
+}
+
+/// What is known of one row in one file.
+#[derive(Default)]
+struct Line<'a> {
+    kind: &'static str,
+    name: &'a str,
+    area: &'a str,
+    language: Option<&'a str>,
+    environment: &'a str,
+    params: String,
+    file: &'a str,
+    time: Option<Ranged>,
+    entries: Option<&'a Entries>,
+    ratio: Option<Ranged>,
+    verdict: Option<&'a Verdict>,
+    error: Option<&'a str>,
+}
+
+fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
+    vec![
+        Spec::hidden()
+            .text("kind", |line: &Line| line.kind.to_string())
+            .text("name", |line| line.name.to_string())
+            .text("area", |line| line.area.to_string())
+            .text("language", |line| line.language.map(str::to_string))
+            .text("environment", |line| line.environment.to_string())
+            .text("params", |line| line.params.clone())
+            .text("file", |line| line.file.to_string()),
+        Spec::hidden()
+            .number("median_ns", |line: &Line| Some(line.time?.value))
+            .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
+            .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
+        Spec::hidden()
+            .number("kernel_entries", |line: &Line| Some(line.entries?.total()))
+            .text("kernel_entries_by_call", |line| line.entries.map(ToString::to_string)),
+        Spec::hidden()
+            .number("ratio", |line: &Line| Some(line.ratio?.value))
+            .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
+            .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
+        Spec::hidden()
+            .number("relative_to_reference", |line: &Line| line.verdict?.relative())
+            .text("verdict", |line| line.said().map(str::to_string))
+            .text("error", |line| line.error.map(str::to_string)),
+    ]
+}
+
+fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
+    let files = || comparison.columns.iter().map(|column| column.label.as_str()).enumerate();
+    let costs = comparison.rows.iter().flat_map(|row| files().map(move |file| Line::of_cost(row, file)));
+    let derived = comparison.derived.iter().flat_map(|row| files().filter_map(move |file| Line::of_derived(row, file)));
+    let means = comparison.areas.iter().flat_map(|mean| files().filter_map(move |file| Line::of_mean(mean, file)));
+    costs.chain(derived).chain(means).collect()
+}
+
+impl<'a> Line<'a> {
+    /// Also where the run does not have the row: its verdict says so.
+    fn of_cost(row: &'a ComparedRow, (index, file): (usize, &'a str)) -> Line<'a> {
+        let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);
+        let figure = cell.map(|cell| &cell.figure);
+        Line {
+            kind: "cost",
+            name: &row.key.label,
+            area: &row.area,
+            language: row.key.language.as_deref(),
+            environment: &row.key.environment,
+            params: params(&row.key.params),
+            file,
+            time: figure.and_then(|figure| figure.as_ref().ok()).map(RowCost::value),
+            entries: cell.and_then(|cell| cell.entries.as_ref()),
+            ratio: verdict.ratio().map(|value| Ranged { value, low_high: verdict.low_high() }),
+            verdict: Some(verdict),
+            error: figure.and_then(|figure| figure.as_ref().err()).map(|failure| failure.message.as_str()),
+        }
+    }
+
+    fn of_derived(row: &'a ComparedDerived, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
+        let found = row.values[index].as_ref()?;
+        let (value, is_ratio) = (found.as_ref().ok().copied(), row.combination == Combination::Ratio);
+        Some(Line {
+            kind: if is_ratio { "ratio" } else { "difference" },
+            name: &row.name,
+            environment: &row.environment,
+            params: params(&row.params),
+            file,
+            time: value.filter(|_| !is_ratio),
+            ratio: value.filter(|_| is_ratio),
+            error: found.as_ref().err().map(String::as_str),
+            ..Line::default()
+        })
+    }
+
+    fn of_mean(mean: &'a AreaMean, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
+        let ratio = Some(Ranged { value: mean.ratios[index]?, low_high: None });
+        Some(Line { kind: "mean", area: mean.area.as_deref().unwrap_or("all"), file, ratio, ..Line::default() })
+    }
+
+    fn said(&self) -> Option<&'static str> {
+        let verdict = self.verdict?;
+        Some(if self.error.is_some() && *verdict != Verdict::Baseline { "failed" } else { word(verdict) })
+    }
+}

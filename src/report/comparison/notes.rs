@@ -1,0 +1,94 @@
+//! The lines below the tables of a comparison: what the words mean, what was left out, why there are no ratios.
+
+use crate::compare::{Comparison, Grown, LeftOut, Verdict};
+use crate::report::comparison::row::{Names, different_work, share};
+use indexmap::IndexMap;
+
+/// What the words in the tables mean, what was left out, why there are no ratios.
+pub fn notes(comparison: &Comparison) -> Vec<String> {
+    let names = Names::of(comparison);
+    let margin = share(comparison.margin);
+    let mut notes = Vec::new();
+    let left_out = comparison.left_out;
+    if left_out.same + left_out.unresolved > 0 {
+        let LeftOut { same, unresolved } = left_out;
+        notes.push(format!("left out, not surely over {margin} apart: {same} the same, {unresolved} unresolved"));
+    }
+    notes.extend(other_work(comparison, &names));
+    notes.extend(failures(comparison, &names));
+    let is_marked = |verdict: &Verdict| verdict.mark().is_some();
+    if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
+        let file = if comparison.columns.len() > 2 { "of a file " } else { "" };
+        notes.push(format!(
+            "slower, faster: by more than {margin}, with 95% confidence for all rows {file}together; same: within {margin}; \
+             unresolved: the runs cannot tell; each interval is for its row alone"
+        ));
+    }
+    notes
+}
+
+/// `getpid: not the same operation: ...`, rows that say the same together.
+fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
+    let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
+    for row in &comparison.rows {
+        for (column, verdict) in row.verdicts.iter().enumerate() {
+            if let Verdict::DifferentWork(how) = verdict {
+                by_text.entry(different_work(comparison, column, how)).or_default().push(names.row(row));
+            }
+        }
+    }
+    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
+}
+
+/// A line for each row that surely grew by more than the limit that was set.
+pub fn growth_lines(comparison: &Comparison) -> Vec<String> {
+    let Some(growth) = &comparison.growth else { return Vec::new() };
+    let line = |grown: &Grown| {
+        format!(
+            "{} costs x{:.3} ({:.3} .. {:.3}) in {}, over --fail-over {}",
+            grown.key,
+            grown.ratio,
+            grown.low,
+            grown.high,
+            comparison.columns[grown.column].label,
+            share(growth.limit)
+        )
+    };
+    growth.grown.iter().map(line).collect()
+}
+
+/// What the limit makes of the comparison, for output that is kept without the exit status.
+pub fn growth(comparison: &Comparison) -> Vec<String> {
+    let Some(growth) = &comparison.growth else { return Vec::new() };
+    let rows = match growth.grown.len() {
+        0 => "passed: no row".to_string(),
+        1 => "failed: 1 row".to_string(),
+        count => format!("failed: {count} rows"),
+    };
+    let verdict = format!("{rows} surely grew by more than {} (--fail-over)", share(growth.limit));
+    let end = String::new();
+    std::iter::once(verdict).chain(growth_lines(comparison)).chain([end]).collect()
+}
+
+/// `file.stat: no figure in a, b: EINVAL: ...`
+fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
+    let mut by_text: IndexMap<(String, String), Vec<String>> = IndexMap::new();
+    for row in &comparison.rows {
+        for (column, cell) in row.cells.iter().enumerate() {
+            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
+                let files = by_text.entry((names.row(row), failure.to_string())).or_default();
+                files.push(comparison.columns[column].label.clone());
+            }
+        }
+    }
+    let lines = by_text.into_iter();
+    lines.map(|((row, failure), files)| format!("{row}: no figure in {}: {failure}", some(&files))).collect()
+}
+
+/// The first few names, and how many more.
+pub fn some(names: &[String]) -> String {
+    const MOST: usize = 6;
+    let more = names.len().saturating_sub(MOST);
+    let shown = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}

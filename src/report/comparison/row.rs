@@ -1,0 +1,154 @@
+//! The cells of a comparison: names, costs, ratios and what is said of them.
+
+use crate::compare::{self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Verdict};
+use crate::model::{Combination, Scale};
+use crate::report::numbers::{self, nanoseconds, significant};
+use crate::report::{Cell, Style};
+use std::collections::BTreeSet;
+
+/// How rows are named: with their environment, where there are several.
+pub struct Names {
+    environments: bool,
+}
+
+impl Names {
+    pub fn of(comparison: &Comparison) -> Names {
+        let rows = comparison.rows.iter().map(|row| &row.key.environment);
+        let all: BTreeSet<&String> = rows.chain(comparison.derived.iter().map(|row| &row.environment)).collect();
+        Names { environments: all.len() > 1 }
+    }
+
+    pub fn row(&self, row: &ComparedRow) -> String {
+        format!("{}{}", row.key, self.place(&row.key.environment))
+    }
+
+    pub fn derived(&self, row: &ComparedDerived) -> String {
+        let params: String = row.params.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+        format!("{}{params}{}", row.name, self.place(&row.environment))
+    }
+
+    fn place(&self, environment: &str) -> String {
+        if self.environments { format!(" ({environment})") } else { String::new() }
+    }
+}
+
+/// The scale that the study has for the row.
+pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Scale> {
+    comparison.study.as_ref()?.scale(&row.key.label)
+}
+
+/// The cost in `column`: scaled or in nanoseconds; a dash where it failed, nothing where the run does not have it.
+pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
+    match row.cells[column].as_deref() {
+        None => Cell::default(),
+        Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
+        Some(compare::Cell { figure: Ok(figure), .. }) => time(figure.median.0, scale),
+    }
+}
+
+/// A time, scaled or in nanoseconds.
+fn time(ns: f64, scale: Option<&Scale>) -> Cell {
+    match scale {
+        Some(scale) => Cell::number(hundredths(scale.time(ns)), scale.time(ns)),
+        None => Cell::number(nanoseconds(ns), ns),
+    }
+}
+
+/// Two places behind the point, as articles print seconds; what is so small that this leaves nothing gets three figures.
+fn hundredths(value: f64) -> String {
+    if value.abs() < 0.1 { significant(value) } else { format!("{value:.2}") }
+}
+
+/// The value of a derived row in `column`: a time, or a ratio in percent.
+pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
+    match &row.values[column] {
+        None => Cell::default(),
+        Some(Err(_)) => Cell::styled("-", Style::Faint),
+        Some(Ok(value)) => match row.combination {
+            Combination::Ratio => Cell::number(format!("{:.1}%", 100.0 * value.value), value.value),
+            Combination::Difference => time(value.value, row.scale.as_ref()),
+        },
+    }
+}
+
+/// A ratio: `1.104`, from 10 on `12.3`.
+pub fn number(ratio: f64) -> String {
+    if ratio < 9.9995 { format!("{ratio:.3}") } else { crate::report::numbers::three_figures(ratio) }
+}
+
+pub fn ratio(verdict: &Verdict) -> Cell {
+    verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(number(ratio), ratio))
+}
+
+/// `1.06 .. 1.15`; nothing where no interval is known.
+pub fn interval(verdict: &Verdict) -> Cell {
+    let ends = |ratio: f64| if ratio < 9.995 { format!("{ratio:.2}") } else { number(ratio) };
+    verdict.low_high().map_or(Cell::default(), |(low, high)| Cell::from(format!("{} .. {}", ends(low), ends(high))))
+}
+
+/// What is said of it, in one word or two.
+pub fn mark(verdict: &Verdict) -> Cell {
+    match verdict {
+        Verdict::Baseline | Verdict::Missing => Cell::default(),
+        Verdict::DifferentWork(_) => Cell::styled("other work", Style::Warning),
+        Verdict::OneFigure { .. } => Cell::styled("one figure", Style::Faint),
+        Verdict::Ratio(ratio) => match ratio.mark {
+            Mark::Same => Cell::styled("same", Style::Faint),
+            Mark::Unresolved => Cell::styled("unresolved", Style::Faint),
+            Mark::Faster => Cell::styled("faster", Style::Good),
+            Mark::Slower => Cell::styled("slower", Style::Bad),
+        },
+    }
+}
+
+/// `not the same operation: getpid x1 in new, none in old`
+pub fn different_work(comparison: &Comparison, column: usize, difference: &Difference) -> String {
+    let (own, base) = (numbers::entries(&difference.own), numbers::entries(&difference.base));
+    let label = |column: usize| &comparison.columns[column].label;
+    format!("not the same operation: {own} in {}, {base} in {}", label(column), label(comparison.baseline))
+}
+
+/// Ratio, interval and mark in one cell: `1.104 (1.06 .. 1.15) slower`.
+pub fn verdict(verdict: &Verdict) -> Cell {
+    let interval = interval(verdict).text;
+    let interval = if interval.is_empty() { interval } else { format!("({interval})") };
+    let mark = mark(verdict);
+    // Where whole columns are single figures, a word in each cell says nothing.
+    let word = if matches!(verdict, Verdict::OneFigure { .. }) { String::new() } else { mark.text };
+    let parts = [ratio(verdict).text, interval, word];
+    let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, value: None }
+}
+
+/// Ratio and mark only: `1.104 slower`, `~` before what is unresolved.
+pub fn short_verdict(verdict: &Verdict) -> Cell {
+    let (ratio, mark) = (ratio(verdict).text, mark(verdict));
+    let text = match verdict {
+        Verdict::Ratio(r) if r.mark == Mark::Unresolved => format!("~ {ratio}"),
+        Verdict::Ratio(_) => format!("{ratio} {}", mark.text),
+        Verdict::OneFigure { .. } => ratio,
+        _ => mark.text,
+    };
+    Cell { text, style: mark.style, value: None }
+}
+
+/// `1%`, `2.5%`
+pub fn share(share: f64) -> String {
+    format!("{}%", (share * 1e4).round() / 100.0)
+}
+
+/// The word of programs for it.
+pub fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Baseline => "baseline",
+        Verdict::Missing => "missing",
+        Verdict::DifferentWork(_) => "different_work",
+        Verdict::OneFigure { .. } => "one_figure",
+        Verdict::Ratio(ratio) => match ratio.mark {
+            Mark::Same => "same",
+            Mark::Unresolved => "unresolved",
+            Mark::Faster => "faster",
+            Mark::Slower => "slower",
+        },
+    }
+}

@@ -1,0 +1,103 @@
+//! Costs over a parameter as characters, both axes logarithmic. A picture of the table, not a source of numbers.
+//!
+//! Our own, because of two crates that were tried: textplots labels only the ends of the x axis and tells series apart by
+//! colour alone; rasciigraph has no x axis at all.
+
+use super::figure::lines;
+use crate::fit::Family;
+use crate::model::Size;
+use crate::report::figure::Lines;
+use crate::report::figure::axis::LogAxis;
+use crate::report::numbers::nanoseconds;
+
+/// Narrower screens get no plot.
+const NARROWEST: u16 = 60;
+const WIDEST: usize = 100;
+const HEIGHT: usize = 15;
+/// Columns for the labels of the y axis, the axis included.
+const MARGIN: usize = 12;
+/// How many times apart the ends of the y axis are at least.
+const FLAT: f64 = 1.25;
+/// The series that are drawn; more would cover each other.
+const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+
+/// Lines of text, no wider than `width`; none where that is too narrow or there is nothing to draw.
+pub fn plot(family: &Family, width: u16) -> Vec<String> {
+    let mut figure = lines(family);
+    let more = figure.series.len().saturating_sub(MARKS.len());
+    figure.series.truncate(MARKS.len());
+    if width < NARROWEST || figure.values().count() < 2 {
+        return Vec::new();
+    }
+    let columns = usize::from(width).min(WIDEST) - MARGIN - 2;
+    let (x, zero) = (figure.axis(), figure.zero());
+    let y = LogAxis::holding(figure.points().map(|place| place.ns)).spanning(FLAT);
+    let column = |value: f64| cell(x.share(value.max(zero)), columns);
+    let mut canvas = vec![vec![' '; columns]; HEIGHT];
+    for (line, mark) in figure.series.iter().zip(MARKS) {
+        let path = line.points.iter().map(|place| (column(place.value), cell(y.share(place.ns), HEIGHT)));
+        draw(&mut canvas, &path.collect::<Vec<_>>(), mark);
+    }
+    let mut text = rows(&canvas, &y);
+    text.extend(x_axis(&figure, column, columns));
+    text.extend(figure.series.iter().zip(MARKS).map(|(line, mark)| format!("  {mark}  {}", line.label)));
+    text.extend((more > 0).then(|| format!("  {more} more are not drawn")));
+    text.into_iter().map(|line| line.chars().take(usize::from(width)).collect()).collect()
+}
+
+/// The nearest of `cells` cells.
+fn cell(share: f64, cells: usize) -> usize {
+    (share * (cells - 1) as f64).round() as usize
+}
+
+/// Marks at the points, dots between them; `*` where marks of two series meet.
+fn draw(canvas: &mut [Vec<char>], path: &[(usize, usize)], mark: char) {
+    for ends in path.windows(2) {
+        let ((x0, y0), (x1, y1)) = (ends[0], ends[1]);
+        for column in x0 + 1..x1 {
+            let share = (column - x0) as f64 / (x1 - x0) as f64;
+            let cell = (y0 as f64 + share * (y1 as f64 - y0 as f64)).round() as usize;
+            set(canvas, column, cell, '·');
+        }
+    }
+    path.iter().for_each(|(x, y)| set(canvas, *x, *y, mark));
+}
+
+fn set(canvas: &mut [Vec<char>], column: usize, cell: usize, mark: char) {
+    let Some(place) = canvas.get_mut(cell).and_then(|row| row.get_mut(column)) else { return };
+    *place = match *place {
+        ' ' | '·' => mark,
+        there if mark == '·' || there == mark => there,
+        _ => '*',
+    };
+}
+
+/// From the highest cost down, every fourth row with its cost.
+fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
+    let line = |(cell, row): (usize, &Vec<char>)| {
+        let (label, tick) = match (HEIGHT - 1 - cell).is_multiple_of(4) || cell == 0 {
+            true => (format!("{} ns", nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))), '┤'),
+            false => (String::new(), '│'),
+        };
+        format!("{label:>width$} {tick}{}", row.iter().collect::<String>().trim_end(), width = MARGIN - 2)
+    };
+    canvas.iter().enumerate().rev().map(line).collect()
+}
+
+/// The axis with a tick for each value, and below it as many values as fit.
+fn x_axis(figure: &Lines, column: impl Fn(f64) -> usize, columns: usize) -> [String; 2] {
+    let mut axis = vec!['─'; columns];
+    let mut labels = String::new();
+    for value in figure.values() {
+        let column = column(value);
+        axis[column] = '┬';
+        let text = Size(value as u64).to_string();
+        let start = column.saturating_sub(text.len() / 2);
+        if labels.is_empty() || start > labels.len() {
+            labels = format!("{labels:start$}{text}");
+        }
+    }
+    let name: String = figure.parameter.chars().take(MARGIN - 2).collect();
+    let axis: String = axis.into_iter().collect();
+    [format!("{:>width$}└{axis}", "", width = MARGIN - 1), format!("{name:>width$}  {labels}", width = MARGIN - 2)]
+}

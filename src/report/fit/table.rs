@@ -1,0 +1,228 @@
+//! The table by parameter: a row for each value, a column for each strategy; models and crossovers below.
+
+use crate::fit::{Family, Member};
+use crate::model::Size;
+use crate::report::fit::notes::{crossovers, model, warnings};
+use crate::report::numbers::nanoseconds;
+use crate::report::{Cell, Spec, Style, Table};
+use std::collections::BTreeSet;
+
+/// Strategies that get a column: if each has its own values, the number of cells grows with the square of the strategies.
+const MOST_COLUMNS: usize = 50;
+
+/// The table of `family`.
+pub fn parameter_table(family: &Family) -> Table {
+    let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
+    let mut specs =
+        vec![Spec::right(&family.parameter, |value: &u64| Cell::number(Size(*value).to_string(), *value as f64))];
+    specs.extend(members.iter().map(|m| Spec::right(&m.series.label(), move |value: &u64| cost(m, *value))));
+    let points = members.iter().flat_map(|member| &member.series.points);
+    let values: BTreeSet<u64> = points.map(|point| point.value).collect();
+    let values: Vec<u64> = values.into_iter().collect();
+    Table::of(&specs, &values).titled(format!("by {}, ns/op", family.parameter)).noted(notes(family))
+}
+
+/// Empty if not measured, a dash if it has no cost.
+fn cost(member: &Member, value: u64) -> Cell {
+    let points = &member.series.points;
+    let Ok(index) = points.binary_search_by_key(&value, |point| point.value) else { return Cell::default() };
+    match &points[index].cost {
+        Some(cost) => Cell::number(format!("{} ns", nanoseconds(cost.ns)), cost.ns),
+        None => Cell::styled("-", Style::Faint),
+    }
+}
+
+fn notes(family: &Family) -> Vec<String> {
+    let parameter = &family.parameter;
+    let models = family.members.iter().filter(|member| member.series.points.len() >= 3);
+    let of_one = |member: &Member| {
+        let warnings = member.model.as_ref().map_or(vec![], |line| warnings(line, parameter));
+        let warnings = warnings.into_iter().map(|text| format!("warning: {}: {text}", member.series.label()));
+        std::iter::once(model(member, parameter)).chain(warnings).collect::<Vec<_>>()
+    };
+    let mut notes: Vec<String> = models.flat_map(of_one).collect();
+    notes.extend(crossovers(family));
+    let left_out = family.members.len().saturating_sub(MOST_COLUMNS);
+    notes.extend((left_out > 0).then(|| format!("the last {left_out} have no column; JSON has all")));
+    notes
+}
+
+/// The table in parts no wider than `width` columns, each with the first column; the notes are below the last.
+pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
+    let limit = width.map_or(usize::MAX, usize::from);
+    let first = column_width(table, 0);
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut used = usize::MAX;
+    for column in 1..table.columns().len() {
+        let needs = column_width(table, column) + 2;
+        if used.saturating_add(needs) > limit || parts.is_empty() {
+            parts.push(vec![0]);
+            used = first;
+        }
+        used += needs;
+        parts.iter_mut().last().into_iter().for_each(|part| part.push(column));
+    }
+    let last = parts.len().saturating_sub(1);
+    let page = |(i, part): (usize, &Vec<usize>)| {
+        let page = table.select(part);
+        if i == last { page } else { page.noted(vec![]) }
+    };
+    parts.iter().enumerate().map(page).collect()
+}
+
+fn column_width(table: &Table, column: usize) -> usize {
+    let cells = table.rows().iter().map(|row| row[column].text.chars().count());
+    cells.chain([table.columns()[column].title.chars().count()]).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::families;
+    use crate::fit::synthetic::{self, Noise, of, record, run};
+    use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record, Run};
+    use crate::report::{Format, Screen, SummaryDocument, plot, write_json, write_lines, write_table};
+    use crate::summary::summarize;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn shown(run: &Run, width: Option<u16>) -> String {
+        let mut out = Vec::new();
+        for family in families(run) {
+            for page in pages(&parameter_table(&family), width) {
+                write_table(&page, Format::Text, Screen { width, colour: false }, &mut out).unwrap();
+            }
+            let lines = plot(&family, width.unwrap_or(80));
+            write_lines(lines.iter().map(|line| line.trim_end()), &mut out).unwrap();
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    const SIZES: [u64; 6] = [1, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+    const READ: synthetic::Strategy = ("io.read", &SIZES, &|x| 128.0 + x as f64 / 16.0);
+    const MAP: synthetic::Strategy = ("io.map", &SIZES, &|x| 2176.0 + x as f64 / 64.0);
+
+    #[test]
+    fn the_table_with_its_models_and_crossovers() {
+        let text = shown(&run(&[READ, MAP], 12, Noise::NONE), None);
+        snapbox::assert_data_eq!(
+            text,
+            snapbox::str![[r#"
+by size, ns/op
+
+size    io.read     io.map
+   1   128.1 ns   2,176 ns
+  4K   384.0 ns   2,240 ns
+ 16K   1,152 ns   2,432 ns
+ 64K   4,224 ns   3,200 ns
+256K  16,512 ns   6,272 ns
+  1M  65,664 ns  18,560 ns
+
+io.read: fixed 128.0 ns (128.0 .. 128.0) + 0.0625 ns per unit of size (0.0625 .. 0.0625); residual 0.0%, largest 0.0% at 1M
+io.map: fixed 2,176 ns (2,176 .. 2,176) + 0.0156 ns per unit of size (0.0156 .. 0.0156); residual 0.0%, largest 0.0% at 1M
+io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between 16K and 64K
+ 65,664 ns ┤                                                                ·a
+           │                                                              ··
+           │                                                            ··
+           │                                                          ·a    ·b
+ 11,043 ns ┤                                                        ··   ···
+           │                                                      ··  ·b·
+           │                                                   ·a·····
+           │                                           ···b·····b·
+  1,857 ns ┤b······································b···    ··
+           │                                             ·a
+           │                                           ··
+           │                                         ··
+  312.3 ns ┤                              ·········a·
+           │          ····················
+  128.1 ns ┤a·········
+           └┬──────────────────────────────────────┬──────┬─────┬──────┬─────┬
+      size  1                                     4K     16K   64K   256K   1M
+  a  io.read
+  b  io.map
+
+"#]]
+        );
+    }
+
+    #[test]
+    fn a_step_is_warned_about() {
+        let cached = |x: u64| 128.0 + x as f64 / if x > 1 << 18 { 8.0 } else { 32.0 };
+        let text = shown(&run(&[("io.read", &SIZES, &cached)], 12, Noise::NONE), None);
+        let warning = "warning: io.read: the line does not fit: cost per unit rises from 0.0312 to 0.156 ns at 256K..1M: \
+                       a cache size?";
+        assert!(text.contains(warning), "{text}");
+    }
+
+    #[test]
+    fn three_values_are_warned_about_in_text_and_markdown() {
+        let run = run(&[("io.read", &[1, 64, 4096], &|x| 128.0 + x as f64)], 12, Noise::NONE);
+        let warning =
+            "warning: io.read: a line through 3 values passes through two of them, so its residual says little";
+        assert!(shown(&run, None).contains(warning), "{}", shown(&run, None));
+        let (mut out, screen) = (Vec::new(), Screen { width: None, colour: false });
+        write_table(&parameter_table(&families(&run)[0]), Format::Markdown, screen, &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains(warning));
+        let four = synthetic::run(&[("io.read", &[1, 64, 512, 4096], &|x| 128.0 + x as f64)], 12, Noise::NONE);
+        assert!(!shown(&four, None).contains("warning"), "{}", shown(&four, None));
+    }
+
+    #[test]
+    fn a_narrow_screen_gets_several_tables_and_no_plot() {
+        let text = shown(&run(&[READ, MAP], 12, Noise::NONE), Some(20));
+        assert_eq!(text.matches("by size, ns/op").count(), 2, "{text}");
+        assert!(!text.contains('┬'), "{text}");
+    }
+
+    #[test]
+    fn two_parameters_make_a_group_for_each_value_of_the_other() {
+        let mut records = Vec::new();
+        for (depth, size) in [(1, 1), (1, 2), (1, 4), (8, 1), (8, 2), (8, 4)] {
+            let block = Block { launch: 0, slots: vec![vec![100 * depth + size]] };
+            let measurement = Measurement { iterations: 1, blocks: vec![block], ..Measurement::default() };
+            let mut record = record("file.read", size, measurement);
+            record.case.params.insert("depth".into(), depth);
+            records.push(record);
+        }
+        let run = of(records);
+        let labels = |f: &Family| f.members.iter().map(|m| m.series.label()).collect::<Vec<_>>().join(", ");
+        let all: Vec<(String, bool)> = families(&run).iter().map(|f| (labels(f), f.is_worth_a_table())).collect();
+        let depths = "file.read size=1, file.read size=2, file.read size=4";
+        assert_eq!(all, [(depths.into(), false), ("file.read depth=1, file.read depth=8".into(), true)]);
+    }
+
+    fn outcome() -> impl proptest::strategy::Strategy<Value = Outcome> {
+        let ns = prop_oneof![Just(0u64), Just(u64::MAX), 1..1000u64];
+        let blocks = vec(vec(vec(ns, 0..3), 0..3), 0..14);
+        let block = |slots: Vec<Vec<u64>>| Block { launch: 0, slots };
+        let measured = (0..3u64, blocks).prop_map(move |(iterations, blocks)| {
+            let blocks = blocks.into_iter().map(block).collect();
+            Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
+        });
+        let figure = |ns| Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None };
+        let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
+        let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no")));
+        prop_oneof![4 => measured, 2 => published, 1 => failed]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn no_run_panics(
+            cases in vec(("[ab]|\\PC{0,9}|\\x1b\n", prop_oneof![0..6u64, any::<u64>()], outcome()), 0..14),
+            parameter in "size|.{0,20}",
+            width in 0..200u16,
+        ) {
+            let record = |(operation, value, outcome): (String, u64, Outcome)| -> Record {
+                let mut record = record(&operation, value, Measurement::default());
+                record.case.params = [(parameter.clone(), value)].into();
+                Record { outcome, ..record }
+            };
+            let run = of(cases.into_iter().map(record).collect());
+            let text = shown(&run, Some(width));
+            prop_assert!(!text.contains("NaN") && !text.contains('\u{1b}'), "{}", text);
+            shown(&run, None);
+            write_json(&SummaryDocument::new(&run, &summarize(&run)), &mut Vec::new()).unwrap();
+        }
+    }
+}

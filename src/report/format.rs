@@ -1,0 +1,38 @@
+//! Formats that every subject is written in, and what the markup of pages and figures has in common.
+
+pub mod csv;
+pub mod json;
+pub mod markdown;
+pub mod markup;
+pub mod screen;
+pub mod text;
+
+pub use screen::{Format, Screen};
+pub use text::{wrapped, write_lines};
+
+use super::Table;
+use anyhow::Result;
+use std::io::Write;
+
+/// Writes `table` in a format for people. JSON is not one: commands write their own documents.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    match format {
+        Format::Markdown => markdown::write(table, out),
+        Format::Csv => csv::write(table.records(), out),
+        Format::Text | Format::Json => text::write(table, screen, out),
+    }
+}
+
+/// Writes `lines` for people, each wrapped as a format needs it.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_notes(lines: &[String], format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    match format {
+        Format::Markdown => markdown::write_notes(lines, out),
+        _ => text::write_notes(lines, screen, out),
+    }
+}

@@ -1,0 +1,212 @@
+//! JSON documents: analysis types as they stand, with the name of their schema. FORMAT.md documents them; within a version
+//! fields are only ever added. Files have wire types of their own, in `store`.
+
+use crate::attribute::Attribution;
+use crate::compare::Comparison;
+use crate::compare::history::Machine;
+use crate::fit::{Family, families};
+use crate::model::{By, CallCount, ProcessGroup, Profile, Run};
+use crate::report::profile::notes;
+use crate::summary::Summary;
+use anyhow::Result;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::io::Write;
+
+/// What is printed as JSON.
+pub trait Document: Serialize {
+    /// Name and version: `syscost.summary/2`.
+    const SCHEMA: &'static str;
+}
+
+#[derive(Serialize)]
+struct Named<'a, T> {
+    schema: &'static str,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+/// Writes `document`.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_json<T: Document>(document: &T, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Named { schema: T::SCHEMA, document })?;
+    Ok(writeln!(out)?)
+}
+
+/// The JSON Schema of what [`write_json`] writes of a `T`.
+pub fn json_schema<T: Document + JsonSchema>() -> serde_json::Value {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    schema["properties"]["schema"] = serde_json::json!({"const": T::SCHEMA});
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.push("schema".into());
+    }
+    schema
+}
+
+/// A run in results, without its samples.
+#[derive(Serialize, JsonSchema)]
+pub struct SummaryDocument<'a> {
+    #[serde(flatten)]
+    run: &'a Run,
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// Cost over each parameter that was measured at two values or more.
+    fits: Vec<Family<'a>>,
+}
+
+impl<'a> SummaryDocument<'a> {
+    /// `summary` is that of `run`.
+    pub fn new(run: &'a Run, summary: &'a Summary) -> SummaryDocument<'a> {
+        SummaryDocument { run, summary, fits: families(run) }
+    }
+}
+
+impl Document for SummaryDocument<'_> {
+    const SCHEMA: &'static str = "syscost.summary/2";
+}
+
+impl Document for Comparison {
+    const SCHEMA: &'static str = "syscost.comparison/2";
+}
+
+/// Machines over time.
+#[derive(Serialize, JsonSchema)]
+pub struct HistoryDocument<'a> {
+    /// Changes of up to this share are none.
+    pub margin: f64,
+    /// By host name.
+    pub machines: &'a [Machine],
+}
+
+impl Document for HistoryDocument<'_> {
+    const SCHEMA: &'static str = "syscost.history/2";
+}
+
+/// What a profile adds up to: a profile counts by process, call and class, and no analysis holds the sums together.
+#[derive(Serialize, JsonSchema)]
+pub struct ProfileDocument<'a> {
+    #[serde(flatten)]
+    profile: &'a Profile,
+    /// All calls together.
+    total: Sum,
+    /// One a system call, the most expensive first.
+    calls: Vec<Call>,
+    /// One a process name, in the order of the profile.
+    processes: Vec<Process<'a>>,
+    /// Counts that contradict each other.
+    doubts: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Sum {
+    #[serde(flatten)]
+    count: CallCount,
+    /// Between entry and return, whether its split is known or not.
+    elapsed_ns: Option<u64>,
+    /// Elapsed time per call.
+    mean_ns: Option<f64>,
+    /// Elapsed time as a share of wall time; above 1 where threads overlap.
+    wall_share: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Call {
+    #[serde(flatten)]
+    sum: Sum,
+    /// Median of the elapsed time per call.
+    p50_ns: Option<f64>,
+    /// Its 99th percentile.
+    p99_ns: Option<f64>,
+    /// The same by class, the most expensive first.
+    classes: Vec<Sum>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Process<'a> {
+    #[serde(flatten)]
+    group: &'a ProcessGroup,
+    #[serde(flatten)]
+    sum: Sum,
+}
+
+impl Document for ProfileDocument<'_> {
+    const SCHEMA: &'static str = "syscost.profile-summary/2";
+}
+
+impl<'a> ProfileDocument<'a> {
+    pub fn new(profile: &'a Profile) -> ProfileDocument<'a> {
+        let sums = |by| profile.totals(by).into_iter().map(|total| Sum::new(profile, total.count));
+        let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
+        sums(By::Class).for_each(|sum| classes.entry(sum.count.call.clone()).or_default().push(sum));
+        let mut call = |sum: Sum| {
+            let quantile = |share| profile.duration_ns(&sum.count.call, share);
+            let (p50_ns, p99_ns) = (quantile(0.5), quantile(0.99));
+            Call { p50_ns, p99_ns, classes: classes.remove(&sum.count.call).unwrap_or_default(), sum }
+        };
+        ProfileDocument {
+            profile,
+            total: Sum::new(profile, profile.all_calls()),
+            calls: sums(By::Call).map(&mut call).collect(),
+            processes: profile.groups.iter().map(|group| Process { group, sum: Sum::of(profile, group) }).collect(),
+            doubts: notes::doubts(profile),
+        }
+    }
+}
+
+impl Sum {
+    fn new(profile: &Profile, count: CallCount) -> Sum {
+        let wall = profile.usage.wall_ns.filter(|wall| *wall > 0);
+        let elapsed_ns = count.elapsed_ns();
+        let wall_share = elapsed_ns.zip(wall).map(|(elapsed, wall)| elapsed as f64 / wall as f64);
+        Sum { elapsed_ns, mean_ns: count.mean_ns(), wall_share, count }
+    }
+
+    fn of(profile: &Profile, group: &ProcessGroup) -> Sum {
+        let mut all = CallCount::default();
+        group.calls.iter().for_each(|count| all.add(count));
+        Sum::new(profile, all)
+    }
+}
+
+/// An attribution beside the command that it is of.
+#[derive(Serialize, JsonSchema)]
+pub struct AttributionDocument<'a> {
+    /// The profile's command; empty where it is not known.
+    pub command: &'a [String],
+    #[serde(flatten)]
+    pub found: &'a Attribution,
+}
+
+impl Document for AttributionDocument<'_> {
+    const SCHEMA: &'static str = "syscost.attribution/2";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::synthetic::{Noise, run};
+    use crate::summary::summarize;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn the_document_holds_models_and_crossovers_and_keeps_its_schema() {
+        let sizes = [1, 10, 1000];
+        let run = run(&[("io.a", &sizes, &|_| 100.0), ("io.b", &sizes, &|x| x as f64)], 12, Noise::NONE);
+        let mut text = Vec::new();
+        write_json(&SummaryDocument::new(&run, &summarize(&run)), &mut text).unwrap();
+        let document: Value = serde_json::from_slice(&text).unwrap();
+        assert!(jsonschema::is_valid(&json_schema::<SummaryDocument>(), &document));
+        let fit = &document["fits"][0];
+        assert_eq!((&fit["parameter"], &fit["strategies"][0]["operation"]), (&json!("size"), &json!("io.a")));
+        assert_eq!(fit["strategies"][0]["fixed"]["ns"], 100.0);
+        assert_eq!(fit["strategies"][0]["warnings"], json!([{"kind": "few_values", "values": 3}]));
+        let crossing = &fit["comparisons"][0]["verdict"]["crossings"][0];
+        assert_eq!((&crossing["faster_below"], &crossing["faster_above"]), (&json!(1), &json!(0)));
+        assert!((crossing["at"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{crossing}");
+    }
+}

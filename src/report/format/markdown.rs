@@ -1,0 +1,41 @@
+//! A Markdown table, its notes as a list below.
+
+use crate::clean::{markdown, markdown_line};
+use crate::report::{Align, Table};
+use anyhow::Result;
+use std::io::Write;
+
+pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
+    if !table.title.is_empty() {
+        writeln!(out, "{}\n", markdown_line(&table.title))?;
+    }
+    line(out, table.columns().iter().map(|c| markdown(&c.title)))?;
+    line(out, table.columns().iter().map(|c| rule(c.align).to_string()))?;
+    for row in table.rows() {
+        line(out, row.iter().map(|cell| markdown(&cell.text)))?;
+    }
+    if !table.notes.is_empty() {
+        writeln!(out)?;
+    }
+    write_notes(&table.notes, out)
+}
+
+/// A list; an empty line stays one.
+pub fn write_notes(lines: &[String], out: &mut dyn Write) -> Result<()> {
+    for note in lines {
+        let point = if note.is_empty() { String::new() } else { format!("- {}", markdown_line(note)) };
+        writeln!(out, "{point}")?;
+    }
+    Ok(())
+}
+
+fn line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> Result<()> {
+    Ok(writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "))?)
+}
+
+fn rule(align: Align) -> &'static str {
+    match align {
+        Align::Left => "---",
+        Align::Right => "---:",
+    }
+}

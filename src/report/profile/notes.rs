@@ -1,0 +1,99 @@
+//! What stands above and below the table of a profile: the command, the kernel's accounting, the tracer, doubts.
+
+use crate::model::{By, CallCount, Ending, Profile};
+use crate::report::numbers::{size, thousands, three_figures};
+
+/// The command, or where the profile comes from.
+pub fn title(profile: &Profile) -> String {
+    match (&profile.source, profile.command.is_empty()) {
+        (_, false) => profile.command.join(" "),
+        (Some(source), true) => source.title.clone(),
+        (None, true) => String::new(),
+    }
+}
+
+/// Lines below: accounting, tracer, warnings; each only where something is known.
+pub fn notes(profile: &Profile) -> Vec<String> {
+    let mut notes: Vec<String> =
+        [times(profile), counts(profile), ended(profile), tracer(profile)].into_iter().flatten().collect();
+    notes.extend(profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone()));
+    notes.extend(unsplit(profile));
+    notes.extend(incomplete(profile));
+    notes.extend(profile.warnings.iter().chain(&doubts(profile)).map(|warning| format!("Warning: {warning}")));
+    notes
+}
+
+fn times(profile: &Profile) -> Option<String> {
+    let usage = &profile.usage;
+    let parts = [("wall", usage.wall_ns), ("user", usage.user_ns), ("system", usage.system_ns)];
+    let known = parts.iter().filter_map(|(name, ns)| Some(format!("{name} {:.3} s", (*ns)? as f64 / 1e9)));
+    joined(known)
+}
+
+fn counts(profile: &Profile) -> Option<String> {
+    let usage = &profile.usage;
+    let parts = [
+        (usage.processes, "process", "es"),
+        (usage.threads, "more thread", "s"),
+        (usage.minor_faults, "minor fault", "s"),
+        (usage.major_faults, "major fault", "s"),
+        (usage.voluntary_switches, "voluntary switch", "es"),
+        (usage.involuntary_switches, "involuntary switch", "es"),
+    ];
+    let known = parts.iter().filter_map(|(count, what, ending)| {
+        let count = (*count)?;
+        Some(format!("{} {what}{}", thousands(count as f64), if count == 1 { "" } else { ending }))
+    });
+    let rss = usage.peak_rss_kib.map(|kib| format!("peak RSS {}B", size(kib as f64 * 1024.0)));
+    joined(known.chain(rss))
+}
+
+fn ended(profile: &Profile) -> Option<String> {
+    match profile.ending? {
+        Ending::Exited(0) => None,
+        Ending::Exited(status) => Some(format!("The command exited with status {status}.")),
+        Ending::Signalled(signal) => Some(format!("The command was ended by signal {signal}.")),
+    }
+}
+
+fn tracer(profile: &Profile) -> Option<String> {
+    let facts = &profile.tracer;
+    let detail = if facts.detail.is_empty() { String::new() } else { format!(" ({})", facts.detail) };
+    let name = Some(&facts.kind).filter(|kind| !kind.is_empty())?;
+    let added = facts.added_per_call_ns.map_or_else(String::new, |ns| {
+        let calls = profile.all_calls().calls as f64;
+        let total = calls * ns / 1e9;
+        format!("; it added about {:.3} s: {} calls x {} ns", total, thousands(calls), three_figures(ns))
+    });
+    Some(format!("Tracer: {name}{detail}{added}."))
+}
+
+/// Says what columns cannot show where a log has elapsed times only.
+fn unsplit(profile: &Profile) -> Option<String> {
+    let elapsed = profile.all_calls().elapsed_ns?;
+    let seconds = elapsed as f64 / 1e9;
+    Some(format!(
+        "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and mean have them."
+    ))
+}
+
+fn incomplete(profile: &Profile) -> Option<String> {
+    let lost = profile.tracer.lost;
+    if lost > 0 {
+        return Some(format!("INCOMPLETE: {} events were lost; all counts are lower bounds.", thousands(lost as f64)));
+    }
+    (!profile.complete).then(|| "INCOMPLETE: tracing ended before the workload did.".to_string())
+}
+
+/// Counts that contradict each other: a file that was edited, or a fault of its tracer.
+pub fn doubts(profile: &Profile) -> Vec<String> {
+    let impossible = |count: &CallCount| count.failures() > count.calls || count.unfinished > count.calls;
+    let totals = profile.totals(By::Call);
+    let odd = totals.iter().map(|total| &total.count).filter(|count| impossible(count));
+    odd.map(|count| format!("{}: more failures or unfinished calls than calls", count.call)).collect()
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
+    let text = parts.collect::<Vec<_>>().join(", ");
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,18 @@
+//! One run: its table and warnings, its figures, Perl's view of it, and all that a page says of it.
+
+mod cmpthese;
+pub mod columns;
+pub mod detail;
+pub mod distribution;
+mod environments;
+pub mod figures;
+pub mod highlights;
+pub mod portrait;
+mod table;
+mod terminal;
+pub mod warnings;
+
+pub use cmpthese::{ViewKind, write_cmpthese};
+pub use portrait::Portrait;
+pub use table::{Sort, summary_table};
+pub use terminal::{write_bars, write_distributions};

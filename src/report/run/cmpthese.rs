@@ -1,0 +1,112 @@
+//! The view that Perl's Benchmark module gives: a line a case (`timethese`), then a matrix of percents (`cmpthese`). Pure:
+//! from a run and its summary to text. `syscost run` and `syscost show` call it for --view.
+//!
+//! Formats are those of Benchmark's documentation and output. Its figures are CPU seconds of one long loop; ours come from
+//! batches. How they map:
+//!
+//! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is that
+//!   of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. For a case that
+//!   blocks, the median holds the time that it waited, and so does what is called CPU here.
+//! - A published figure: `n` as the source gives it; CPU = n x time per operation; usr and sys by its user share; wall
+//!   clock = CPU, rounded.
+//! - What is not known is `?`, in the width of a number: the split, and of a figure without `n` all but the rate.
+//! - `at least N CPU seconds`: what each case was given of the run's time, or what the shortest got, if that is less. A run
+//!   that was given no time but one count for all (an article's) is `timing N iterations`.
+//!
+//! Ours adds: a mark where the data cannot tell two cases apart, lines for cases that failed, and one matrix for each set
+//! of parameters where the same names were measured with several.
+
+mod group;
+mod lines;
+mod matrix;
+mod timing;
+
+use crate::model::{Outcome, Run};
+use crate::report::Screen;
+use crate::report::format::text::{LONGEST_NOTE, write_lines, write_notes};
+use crate::summary::Summary;
+use anyhow::Result;
+use group::{Group, groups};
+use matrix::Marks;
+use std::io::Write;
+use timing::Timing;
+
+/// What is made of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ViewKind {
+    /// A row a case, with intervals and kernel entries.
+    #[default]
+    Table,
+    /// The lines of Perl's Benchmark::timethese.
+    Timethese,
+    /// Those lines, then the matrix of Perl's Benchmark::cmpthese, the slowest first.
+    Cmpthese,
+    /// Costs as bars on a logarithmic axis, by area.
+    Bars,
+    /// How the samples of each case are spread.
+    Distribution,
+}
+
+/// Writes `run`, which `summary` sums up, as `kind` says: the lines, and the matrix unless only lines are asked for.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dyn Write) -> Result<()> {
+    let groups = groups(run, summary);
+    let matrices = if kind == ViewKind::Cmpthese { in_matrices(&groups) } else { vec![&[][..]; groups.len()] };
+    let marks = Marks::of(&matrices);
+    for (i, (group, matrix)) in groups.iter().zip(&matrices).enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        write_group(group, run, matrix, &marks, out)?;
+    }
+    let left_out = left_out(&groups, &matrices).filter(|_| kind == ViewKind::Cmpthese);
+    let notes: Vec<String> = left_out.into_iter().chain(notes(run, summary, &marks)).collect();
+    write_notes(&notes, Screen::PLAIN, out)
+}
+
+/// Cases that stand in matrices: cells, tests and time grow with their square.
+const MOST_IN_MATRICES: usize = 250;
+
+/// Of each group the cases of its matrix, until there are [`MOST_IN_MATRICES`].
+fn in_matrices<'a, 'b>(groups: &'a [Group<'b>]) -> Vec<&'a [Timing<'b>]> {
+    let mut room = MOST_IN_MATRICES;
+    let taken = groups.iter().map(|group| {
+        let taken = &group.timings[..group.timings.len().min(room)];
+        room -= taken.len();
+        taken
+    });
+    taken.collect()
+}
+
+fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
+    let all: usize = groups.iter().map(|group| group.timings.len()).sum();
+    let shown: usize = matrices.iter().map(|matrix| matrix.len()).sum();
+    (shown < all).then(|| {
+        let rest = all - shown;
+        format!(
+            "note: {rest} of {all} cases are not in a matrix, which has {MOST_IN_MATRICES} at most: run or show fewer"
+        )
+    })
+}
+
+fn write_group(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks, out: &mut dyn Write) -> Result<()> {
+    if !group.heading.is_empty() {
+        write_lines([format!("{}:", group.heading)], out)?;
+    }
+    write_lines(lines::lines(group, run), out)?;
+    write_lines(matrix::lines(matrix, marks), out)
+}
+
+fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {
+    let mut notes = marks.legend();
+    if run.records.iter().any(|r| matches!(r.outcome, Outcome::Published(_))) {
+        notes.push(
+            "note: published figures have no samples: nothing about them can be tested, and nothing is marked".into(),
+        );
+    }
+    notes.extend(summary.warnings.iter().map(|w| format!("warning: {w}")));
+    notes.extend(run.source.iter().map(|source| format!("source: {}", source.title)));
+    notes
+}

@@ -1,0 +1,219 @@
+//! The columns of a run: one list for text, Markdown, pages and CSV. A new column is one entry in `columns`.
+
+use crate::derive::DerivedRow;
+use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale};
+use crate::report::numbers::{entries, nanoseconds, percent, rate, three_figures};
+use crate::report::study::{self, Scaled};
+use crate::report::table::spec::{Spec, params};
+use crate::report::{Cell, Style};
+use crate::stats::{Ranged, UserShare};
+use crate::summary::{Row, RowCost, Summary};
+use indexmap::IndexSet;
+use std::collections::BTreeMap;
+
+/// What is one row: a record, or what a study makes of two.
+pub struct Line<'a> {
+    /// `None` for what is derived.
+    pub row: Option<&'a Row>,
+    pub kind: &'static str,
+    pub label: &'a str,
+    pub environment: &'a str,
+    pub params: &'a BTreeMap<String, u64>,
+    pub scale: Option<&'a Scale>,
+    /// The cost, or a difference of costs, in nanoseconds.
+    pub time: Option<Ranged>,
+    ratio: Option<Ranged>,
+    half_width_percent: Option<f64>,
+    error: Option<&'a str>,
+    pub name: Cell,
+    pub cost: Cell,
+    interval: Cell,
+    pub precision: Cell,
+    /// What was counted; of a failed record its reason.
+    pub entries: Cell,
+}
+
+/// `rows` in their order, behind them those that are derived.
+pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
+    let records = rows.iter().map(|row| Line::of_record(row, summary));
+    records.chain(summary.derived.iter().map(Line::of_derived)).collect()
+}
+
+/// The environments of a summary's rows, in their order.
+pub fn environments(summary: &Summary) -> IndexSet<&str> {
+    summary.rows.iter().map(|row| row.case.environment.as_str()).collect()
+}
+
+/// The columns of `summary`. Programs get the same ones of every run; people those in which something stands.
+pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
+    let scaled = Scaled::of(summary);
+    let (has_scale, heading) = (scaled.is_some(), scaled.as_ref().map_or(String::new(), Scaled::heading));
+    let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
+    let several = environments(summary).len() > 1;
+    vec![
+        Spec::hidden().text("kind", |line: &Line| line.kind.to_string()),
+        Spec::left("operation", |line: &Line| line.name.clone())
+            .text("name", |line| line.label.to_string())
+            .text("operation", |line| line.row.map(|row| row.case.operation.clone())),
+        Spec::left("environment", |line: &Line| Cell::styled(line.environment, Style::Faint))
+            .shown_if(several)
+            .text("language", |line| line.row?.case.language.clone())
+            .text("environment", |line| line.environment.to_string())
+            .text("params", |line| params(line.params)),
+        Spec::right("ns/op", |line: &Line| line.cost.clone()).number("median_ns", |line| Some(line.time?.value)),
+        Spec::right("95% interval", |line: &Line| line.interval.clone())
+            .expendable(1)
+            .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
+            .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
+        Spec::right("±", |line: &Line| line.precision.clone())
+            .number("half_width_percent", |line| line.half_width_percent),
+        Spec::hidden()
+            .number("ratio", |line: &Line| Some(line.ratio?.value))
+            .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
+            .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
+        Spec::right(&heading, move |line: &Line| {
+            scaled.as_ref().map_or(Cell::default(), |scaled| scaled.cell(line.scale, line.time))
+        })
+        .shown_if(has_scale)
+        .count("scaled_calls", |line| Some(line.scale?.calls))
+        .number("scaled_s", |line| Some(line.time?.value * line.scale?.calls as f64 / 1e9)),
+        Spec::right("net", |line: &Line| line.of_figure(|f| time(f.net.map(|net| net.0))))
+            .expendable(if snippets { 0 } else { 5 })
+            .number("net_ns", |line| Some(line.figure()?.net?.0)),
+        Spec::right("best", |line: &Line| line.of_figure(|f| time(f.best.map(|best| best.0))))
+            .expendable(3)
+            .number("best_ns", |line| Some(line.figure()?.best?.0)),
+        Spec::right("calls/s", |line: &Line| line.of_figure(|f| Cell::number(rate(per_second(f)), per_second(f))))
+            .expendable(4)
+            .number("calls_per_s", |line| line.figure().map(per_second)),
+        Spec::right("usr/sys %", |line: &Line| line.of_figure(|f| f.user_share.map_or(Cell::default(), split_cell)))
+            .expendable(2)
+            .number("user_share", |line| Some(line.figure()?.user_share?.share))
+            .number("user_share_error", |line| Some(line.figure()?.user_share?.standard_error)),
+        Spec::left("kernel entries", |line: &Line| line.entries.clone())
+            .wrapping()
+            .number("kernel_entries", |line| Some(line.counted()?.total()))
+            .text("kernel_entries_by_call", |line| Some(line.counted()?.to_string()))
+            .text("entries_status", |line| line.status().map(str::to_string)),
+        Spec::right("x call", |line: &Line| line.figure().map_or(Cell::default(), times_cell))
+            .number("times_empty_call", |line| line.figure()?.times_empty_call),
+        Spec::hidden().text("error", |line: &Line| line.error.map(str::to_string)),
+    ]
+}
+
+impl<'a> Line<'a> {
+    fn of_record(row: &'a Row, summary: &'a Summary) -> Line<'a> {
+        let figure = row.figure.as_ref().ok();
+        Line {
+            row: Some(row),
+            kind: "cost",
+            label: row.case.label(),
+            environment: &row.case.environment,
+            params: &row.case.params,
+            scale: summary.study.as_ref().and_then(|study| study.scale(row.case.label())),
+            time: figure.map(RowCost::value),
+            ratio: None,
+            half_width_percent: figure.and_then(RowCost::half_width_percent),
+            error: row.figure.as_ref().err().map(|failure| failure.message.as_str()),
+            name: Cell::from(row.case.to_string()),
+            cost: of_figure(row, |figure| time(Some(figure.median.0))),
+            interval: of_figure(row, interval_cell),
+            precision: of_figure(row, precision_cell),
+            entries: entries_cell(row),
+        }
+    }
+
+    fn of_derived(row: &'a DerivedRow) -> Line<'a> {
+        let (value, is_ratio) = (row.value.as_ref().ok().copied(), row.combination == Combination::Ratio);
+        Line {
+            row: None,
+            kind: study::kind(row),
+            label: &row.name,
+            environment: &row.environment,
+            params: &row.params,
+            scale: row.scale.as_ref(),
+            time: value.filter(|_| !is_ratio),
+            ratio: value.filter(|_| is_ratio),
+            half_width_percent: study::half_width_percent(row),
+            error: row.value.as_ref().err().map(String::as_str),
+            name: study::derived_name(row),
+            cost: study::derived_value(row),
+            interval: study::derived_interval(row),
+            precision: study::derived_precision(row),
+            entries: study::derived_entries(row),
+        }
+    }
+
+    fn figure(&self) -> Option<&'a RowCost> {
+        self.row?.figure.as_ref().ok()
+    }
+
+    fn of_figure(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
+        self.row.map_or(Cell::default(), |row| of_figure(row, cell))
+    }
+
+    /// Why a record failed.
+    pub fn failure(&self) -> Option<&'a Failure> {
+        self.row?.figure.as_ref().err()
+    }
+
+    fn counted(&self) -> Option<&'a Entries> {
+        let row = self.row?;
+        row.entries.as_ref().filter(|_| row.entries_status == EntriesStatus::Verified)
+    }
+
+    fn status(&self) -> Option<&'static str> {
+        Some(match self.row?.entries_status {
+            EntriesStatus::Verified => "verified",
+            EntriesStatus::Unverified(_) => "unverified",
+        })
+    }
+}
+
+/// A cell of a record's figure; a dash where it failed.
+fn of_figure(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
+    row.figure.as_ref().map_or(Cell::styled("-", Style::Faint), cell)
+}
+
+fn time(ns: Option<f64>) -> Cell {
+    ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
+}
+
+fn per_second(figure: &RowCost) -> f64 {
+    1e9 / figure.median.0
+}
+
+fn interval_cell(figure: &RowCost) -> Cell {
+    let text = figure.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
+    Cell::from(text.unwrap_or_default())
+}
+
+/// Half the interval's width; `?` where there is no interval.
+fn precision_cell(figure: &RowCost) -> Cell {
+    figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
+}
+
+/// Standard error above which a share is marked: its 95% interval then reaches three points or more to either side.
+const DOUBT: f64 = 0.015;
+
+/// `12/88` in whole points, with `~` where they are known to no better than three points either way.
+fn split_cell(split: UserShare) -> Cell {
+    let user = (split.share * 100.0).round();
+    let doubt = if split.standard_error > DOUBT { "~" } else { "" };
+    Cell::from(format!("{doubt}{user:.0}/{:.0}", 100.0 - user))
+}
+
+fn entries_cell(row: &Row) -> Cell {
+    if let Err(failure) = &row.figure {
+        return Cell::styled(failure.message.clone(), Style::Bad);
+    }
+    match (&row.entries, &row.entries_status) {
+        (Some(counted), EntriesStatus::Verified) if counted.total() == 0.0 => Cell::styled("none", Style::Good),
+        (Some(counted), EntriesStatus::Verified) => Cell::from(entries(counted)),
+        _ => Cell::styled("unverified", Style::Warning),
+    }
+}
+
+fn times_cell(figure: &RowCost) -> Cell {
+    figure.times_empty_call.map_or(Cell::default(), |times| Cell::number(three_figures(times), times))
+}

@@ -1,0 +1,117 @@
+//! The table of a run in several environments: a row a case, a column each for what the environments cost.
+
+use crate::model::Case;
+use crate::report::run::columns::{Line, environments};
+use crate::report::study::Scaled;
+use crate::report::{Cell, Spec, Style, Table};
+use crate::summary::{Row, Summary};
+use indexmap::IndexMap;
+
+/// Environments that stand side by side; of more, each record has a row of its own.
+pub const MOST_ENVIRONMENTS: usize = 32;
+
+/// The lines of one case, or of what is derived, whatever they run in.
+type Group<'a> = Vec<&'a Line<'a>>;
+
+/// The table for people, without title and notes; `lines` in the order to be shown.
+pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
+    let scaled = Scaled::of(summary);
+    let mut specs =
+        vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
+    for environment in environments(summary) {
+        let there = move |group: &Group, cell: &dyn Fn(&Line) -> Cell| {
+            group.iter().find(|line| line.environment == environment).map_or(Cell::default(), |line| cell(line))
+        };
+        specs.push(Spec::right(&format!("{environment} ns/op"), move |group| there(group, &cost)));
+        specs.push(Spec::right("±", move |group| there(group, &precision)).expendable(2));
+        specs.extend(scaled.as_ref().map(|scaled| {
+            let heading = format!("{environment} {}", scaled.heading());
+            Spec::right(&heading, move |group| there(group, &|line| scaled.cell(line.scale, line.time))).expendable(1)
+        }));
+    }
+    specs.push(Spec::left("kernel entries", entries_cell).wrapping());
+    Table::of(&specs, &grouped(lines))
+}
+
+/// Neighbours or not, those of one case together, in the order of the first of each.
+fn grouped<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
+    let mut groups: IndexMap<_, Group> = IndexMap::new();
+    lines.iter().for_each(|line| groups.entry(key(line)).or_default().push(line));
+    groups.into_values().collect()
+}
+
+/// What is equal of lines that differ in their environment alone.
+fn key(line: &Line) -> (&'static str, Case) {
+    let derived = || Case { name: Some(line.label.to_string()), params: line.params.clone(), ..Case::native("") };
+    let case = line.row.map_or_else(derived, |row| row.case.clone());
+    (line.kind, Case { environment: String::new(), ..case })
+}
+
+/// The columns are narrow: a word, and the reason below the table.
+fn cost(line: &Line) -> Cell {
+    line.failure().map_or_else(|| line.cost.clone(), |_| Cell::styled("failed", Style::Bad))
+}
+
+fn precision(line: &Line) -> Cell {
+    line.failure().map_or_else(|| line.precision.clone(), |_| Cell::default())
+}
+
+/// The entries once where all environments agree, else those of each.
+fn entries_cell(group: &Group) -> Cell {
+    let counted = group.iter().filter(|line| line.failure().is_none());
+    let cells: Vec<(&str, Cell)> = counted.map(|line| (line.environment, line.entries.clone())).collect();
+    match cells.first() {
+        None => Cell::default(),
+        Some((_, first)) if cells.iter().all(|(_, cell)| cell == first) => first.clone(),
+        Some(_) => {
+            let each = cells.iter().map(|(environment, cell)| format!("{environment}: {}", cell.text));
+            Cell::from(each.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// Why cases failed, by environment: the cells have no room for it.
+pub fn failures(rows: &[&Row]) -> Vec<String> {
+    let failed = rows.iter().filter_map(|row| Some((row, row.figure.as_ref().err()?)));
+    failed.map(|(row, failure)| format!("{} in {}: {failure}", row.case, row.case.environment)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Block, EntriesStatus, Failure, FailureKind, Measurement, Outcome, Record, Role};
+    use crate::report::run::columns::lines;
+    use crate::summary::{summarize, tests::run};
+
+    fn record(environment: &str, entries: &[(&str, f64)]) -> Record {
+        let block = |_| Block { launch: 0, slots: vec![vec![100]] };
+        let blocks = (0..12).map(block).collect();
+        Record {
+            case: Case { environment: environment.into(), ..Case::native("call.getpid") },
+            role: Role::Asked,
+            outcome: Outcome::Measured(Measurement { iterations: 1, blocks, ..Measurement::default() }),
+            entries: Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect()),
+            entries_status: EntriesStatus::Verified,
+            mode_samples: None,
+            warnings: vec![],
+        }
+    }
+
+    #[test]
+    fn environments_are_columns_and_entries_are_told_apart() {
+        let mut failed = record("m32", &[]);
+        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Unsupported, "no compiler"));
+        let native = record("native", &[("getpid", 1.0)]);
+        let summary = summarize(&run(vec![native, record("static", &[("getpid", 2.0)]), failed]));
+        let rows: Vec<&Row> = summary.rows.iter().collect();
+        let table = environment_table(&summary, &lines(&summary, &rows));
+        let text: Vec<&str> = table.rows()[0].iter().map(|cell| cell.text.as_str()).collect();
+        let entries = "native: getpid x1; static: getpid x2";
+        assert_eq!(text, ["call.getpid", "100.0", "0.0%", "100.0", "0.0%", "failed", "", entries]);
+        assert_eq!(table.columns()[5].title, "m32 ns/op");
+        assert_eq!(failures(&rows), ["call.getpid in m32: no compiler"]);
+        let same = summarize(&run(vec![record("native", &[]), record("static", &[])]));
+        let rows: Vec<&Row> = same.rows.iter().collect();
+        assert_eq!(environment_table(&same, &lines(&same, &rows)).rows()[0][5].text, "none");
+    }
+}

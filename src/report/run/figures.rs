@@ -1,0 +1,174 @@
+//! Which figures a run or a comparison has: from their numbers to a `Figure`. Pure; called by `html` and by
+//! `syscost report --format svg`.
+
+use crate::compare::{ComparedRow, Comparison, Mark, Verdict, area};
+use crate::model::{Case, EntriesStatus};
+use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
+use crate::report::numbers::nanoseconds;
+use crate::report::run::detail::Detail;
+use crate::summary::Row;
+use indexmap::IndexMap;
+use std::collections::{BTreeMap, HashMap};
+
+/// The name of a row.
+pub fn name(row: &Row) -> String {
+    case_name(&row.case)
+}
+
+/// The name of a case, with its environment where that is not the usual one.
+pub fn case_name(case: &Case) -> String {
+    match case.environment.as_str() {
+        "native" => case.to_string(),
+        other => format!("{case} ({other})"),
+    }
+}
+
+pub fn kernel(row: &Row) -> Kernel {
+    match (&row.entries, &row.entries_status) {
+        (Some(entries), EntriesStatus::Verified) if entries.total() == 0.0 => Kernel::Never,
+        (Some(_), EntriesStatus::Verified) => Kernel::Enters,
+        _ => Kernel::Unknown,
+    }
+}
+
+/// The cost of a row that can stand on a logarithmic axis.
+pub fn cost(row: &Row) -> Option<f64> {
+    row.figure.as_ref().ok().map(|figure| figure.median.0).filter(|ns| *ns > 0.0 && ns.is_finite())
+}
+
+/// Costs by area. With a comparison, those of its further columns stand on the rows of the baseline.
+pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Figure {
+    let mut groups: IndexMap<&str, Vec<Bar>> = IndexMap::new();
+    let mut others = comparison.map(other_columns).unwrap_or_default();
+    let labels: Vec<String> =
+        comparison.iter().flat_map(|c| others.iter().map(|o| c.columns[*o].label.clone())).collect();
+    // The first series has the bars; the others have marks, as many as there are marks.
+    others.truncate(crate::report::figure::palette::SERIES - 1);
+    let compared = comparison.map(by_case).unwrap_or_default();
+    for row in &detail.summary.rows {
+        let interval = row.figure.as_ref().ok().and_then(|figure| figure.interval);
+        let bar = Bar {
+            label: name(row),
+            ns: cost(row),
+            low_high: interval.map(|i| (i.low, i.high)),
+            kernel: kernel(row),
+            others: match comparison {
+                None => Vec::new(),
+                Some(_) => costs_in(&compared, &row.case, &others),
+            },
+        };
+        groups.entry(area(&row.case)).or_default().push(bar);
+    }
+    let groups: Vec<Group<Bar>> =
+        groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect();
+    let series: Vec<String> = std::iter::once(label.to_string()).chain(labels).collect();
+    let description = extremes(groups.iter().flat_map(|group| &group.rows));
+    Figure { title: "Cost of each operation, by area".into(), description, chart: Chart::Bars(Bars { series, groups }) }
+}
+
+/// Columns other than the baseline.
+pub fn other_columns(comparison: &Comparison) -> Vec<usize> {
+    (0..comparison.columns.len()).filter(|column| *column != comparison.baseline).collect()
+}
+
+/// Operation, language, environment and label.
+type Work<'a> = (&'a str, Option<&'a str>, &'a str, &'a str);
+
+/// The rows of a comparison by what they are rows of, and by all of their parameters.
+#[derive(Default)]
+struct ByCase<'a> {
+    exact: HashMap<(Work<'a>, &'a BTreeMap<String, u64>), &'a ComparedRow>,
+    /// The first rows of one work: a record need not name all of a row's parameters.
+    first: HashMap<Work<'a>, Vec<&'a ComparedRow>>,
+}
+
+/// Rows of one work that a record is looked for in where none has its parameters exactly.
+const MOST_LOOKED_AT: usize = 64;
+
+fn by_case(comparison: &Comparison) -> ByCase<'_> {
+    let mut found = ByCase::default();
+    for row in &comparison.rows {
+        let key = &row.key;
+        let work = (row.operation.as_str(), key.language.as_deref(), key.environment.as_str(), key.label.as_str());
+        found.exact.entry((work, &key.params)).or_insert(row);
+        let first = found.first.entry(work).or_default();
+        if first.len() < MOST_LOOKED_AT {
+            first.push(row);
+        }
+    }
+    found
+}
+
+/// What `case` costs in each of `columns`.
+fn costs_in(compared: &ByCase, case: &Case, columns: &[usize]) -> Vec<Option<f64>> {
+    let work = (case.operation.as_str(), case.language.as_deref(), case.environment.as_str(), case.label());
+    let has = |row: &&&ComparedRow| case.params.iter().all(|(name, value)| row.key.params.get(name) == Some(value));
+    let exact = compared.exact.get(&(work, &case.effective_params())).copied();
+    let row = exact.or_else(|| compared.first.get(&work)?.iter().find(has).copied());
+    columns.iter().map(|column| row?.cost_ns(*column)).collect()
+}
+
+/// From what to what the costs go.
+fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>) -> String {
+    let mut bars: Vec<(f64, &str)> = bars.filter_map(|bar| Some((bar.ns?, bar.label.as_str()))).collect();
+    bars.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match (bars.first(), bars.last()) {
+        (Some((low, cheapest)), Some((high, dearest))) => format!(
+            "Bars on a logarithmic axis. {} operations, from {cheapest} at {} ns to {dearest} at {} ns. The same numbers \
+             are in the table.",
+            bars.len(),
+            nanoseconds(*low),
+            nanoseconds(*high)
+        ),
+        _ => "No operation has a cost.".to_string(),
+    }
+}
+
+/// Ratios to the baseline by area, of columns that are not the baseline.
+pub fn ratios(comparison: &Comparison) -> Figure {
+    let others = other_columns(comparison);
+    let mut groups: IndexMap<&str, Vec<RatioRow>> = IndexMap::new();
+    for row in &comparison.rows {
+        let dots: Vec<Option<Dot>> = others.iter().map(|column| dot(&row.verdicts[*column])).collect();
+        if dots.iter().any(Option::is_some) {
+            let label = match row.key.environment.as_str() {
+                "native" => row.key.to_string(),
+                other => format!("{} ({other})", row.key),
+            };
+            groups.entry(&row.area).or_default().push(RatioRow { label, dots });
+        }
+    }
+    let count: usize = groups.values().map(Vec::len).sum();
+    let base = comparison.columns.get(comparison.baseline).map_or("", |column| column.label.as_str());
+    let series = others.iter().map(|column| comparison.columns[*column].label.clone()).collect();
+    let groups = groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect();
+    Figure {
+        title: format!("Cost divided by that of {base}"),
+        description: format!(
+            "Ratios of {count} operations with their intervals of 95%, on a logarithmic axis around 1. The same numbers \
+             are in the table."
+        ),
+        chart: Chart::Ratios(Ratios { series, groups }),
+    }
+}
+
+fn dot(verdict: &Verdict) -> Option<Dot> {
+    let ratio = verdict.ratio().filter(|ratio| *ratio > 0.0 && ratio.is_finite())?;
+    let decided = matches!(verdict.mark(), Some(Mark::Faster | Mark::Slower));
+    Some(Dot { ratio, low_high: verdict.low_high(), decided })
+}
+
+/// The distributions of `chosen`, one below the other.
+pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {
+    let modes = chosen.iter().filter(|one| one.modes.is_some()).count();
+    let description = format!("Histograms of the samples of {} cases, {modes} of them with two modes.", chosen.len());
+    Figure { title: title.to_string(), description, chart: Chart::Distributions(chosen) }
+}
+
+/// `97.1 ns 68%, 112.3 ns 32%`
+pub fn modes_in_words(one: &Distribution) -> Option<String> {
+    let modes = one.modes?;
+    let share = modes.share_high * 100.0;
+    let (low, high) = (nanoseconds(modes.low), nanoseconds(modes.high));
+    Some(format!("{low} ns {:.0}%, {high} ns {share:.0}%", 100.0 - share))
+}

@@ -1,0 +1,56 @@
+//! All that a page says of one run, without its samples, so that many files fit into memory. Pure; made by
+//! `syscost report`, read by `html` and `figures`.
+
+use crate::compare::Column;
+use crate::fit::families;
+use crate::model::{Outcome, Record, Role, Run};
+use crate::report::fit::{over_parameter, parameter_table};
+use crate::report::run::detail::{ByParameter, Detail};
+use crate::report::run::distribution::distribution;
+use crate::summary::{Summary, steady_range, summarize};
+
+/// One run, to be shown.
+#[derive(Clone, Debug)]
+pub struct Portrait {
+    /// What comparing needs; its `info` has host, tool and label.
+    pub column: Column,
+    /// `None` where only the comparison is asked for.
+    pub detail: Option<Detail>,
+}
+
+impl Portrait {
+    /// The portrait of `run`; with detail, where rows of its own will be shown.
+    pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
+        let summary = summarize(run);
+        let column = Column::of(label, run, &summary);
+        Portrait { column, detail: with_detail.then(|| Detail::of(run, summary)) }
+    }
+
+    pub fn label(&self) -> &str {
+        &self.column.info.label
+    }
+}
+
+impl Detail {
+    pub fn new(run: &Run) -> Detail {
+        Detail::of(run, summarize(run))
+    }
+
+    fn of(run: &Run, summary: Summary) -> Detail {
+        let (steady, _) = steady_range(run);
+        let asked = run.records.iter().filter(|record| record.role == Role::Asked);
+        let one = |record: &Record| match &record.outcome {
+            Outcome::Measured(m) => distribution(record, m, &steady),
+            Outcome::Failed(_) | Outcome::Published(_) => None,
+        };
+        let families = families(run);
+        let worthy = families.iter().filter(|family| family.is_worth_a_table());
+        Detail {
+            distributions: asked.map(one).collect(),
+            summary,
+            parameters: worthy.map(|f| ByParameter { table: parameter_table(f), figure: over_parameter(f) }).collect(),
+            elapsed_s: run.elapsed_s,
+            budget_s: run.budget_s,
+        }
+    }
+}

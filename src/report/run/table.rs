@@ -1,0 +1,111 @@
+//! The table of a run.
+
+use crate::model::{Host, THREADS};
+use crate::report::numbers::nanoseconds;
+use crate::report::run::columns;
+use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures};
+use crate::report::run::warnings;
+use crate::report::study;
+use crate::report::{Records, Table};
+use crate::summary::{Row, Summary};
+use indexmap::IndexMap;
+use std::borrow::Cow;
+
+/// In which order rows stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Sort {
+    /// As they were asked for.
+    #[default]
+    Asked,
+    /// By name.
+    Name,
+    /// The cheapest first; failures last.
+    Cost,
+}
+
+/// The table of `summary`, with its warnings below: a row a record, or, where they are of several environments, a row a
+/// case. Programs get a record a row in either case.
+pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
+    let rows = sorted(&summary.rows, sort);
+    let environments = columns::environments(summary).len();
+    let (columns, lines) = (columns::columns(summary), columns::lines(summary, &rows));
+    let (table, failures) = match environments {
+        0..=1 => (Table::of(&columns, &lines), Vec::new()),
+        2..=MOST_ENVIRONMENTS => {
+            let records = Records::of(&columns, &lines);
+            (environment_table(summary, &lines).with_records(records), failures(&rows))
+        }
+        _ => (Table::of(&columns, &lines), vec![too_many(environments)]),
+    };
+    let notes = study::notes(summary).into_iter().chain(failures).chain(notes(summary, environments)).collect();
+    table.titled(study::title(summary, title(host))).noted(notes)
+}
+
+fn too_many(environments: usize) -> String {
+    format!(
+        "{environments} environments are more than the {MOST_ENVIRONMENTS} that stand side by side: each record has a row"
+    )
+}
+
+fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    let cost = |row: &Row| row.figure.as_ref().map_or(f64::INFINITY, |f| f.median.0);
+    match sort {
+        Sort::Asked => {}
+        Sort::Name => rows.sort_by_cached_key(|row| row.case.to_string()),
+        Sort::Cost => rows.sort_by(|a, b| cost(a).total_cmp(&cost(b))),
+    }
+    rows
+}
+
+/// Costs and rates of several threads are those of the one that is timed.
+fn per_thread(summary: &Summary) -> Option<String> {
+    let threaded = |row: &Row| row.case.params.get(THREADS).is_some_and(|threads| *threads > 1);
+    let note = "threads=N: ns/op and calls/s are those of one thread while the others do the same";
+    summary.rows.iter().any(threaded).then(|| note.to_string())
+}
+
+/// `AMD EPYC, Linux 6.18, measured on CPU 1`
+fn title(host: &Host) -> String {
+    let kernel = host.system.iter().chain(&host.kernel).cloned().collect::<Vec<_>>().join(" ");
+    let cpu = host.measuring_cpu.map(|cpu| format!("measured on CPU {cpu}"));
+    let parts = [host.cpu.clone(), Some(kernel).filter(|k| !k.is_empty()), host.hypervisor.clone(), cpu];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn notes(summary: &Summary, environments: usize) -> Vec<String> {
+    let mut notes: Vec<String> = summary.warnings.iter().map(|w| format!("warning: {w}")).collect();
+    let mut by_text: IndexMap<Cow<str>, Vec<String>> = IndexMap::new();
+    for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
+        let detail = warnings::detail(warning);
+        let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
+        by_text.entry(warnings::text(warning)).or_default().push(format!(
+            "{}{place}{detail}",
+            row.case,
+            place = place(environments, row)
+        ));
+    }
+    notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names))));
+    notes.extend(per_thread(summary));
+    notes.extend(yardsticks(summary));
+    notes
+}
+
+/// ` in m32`, where the rows are of several environments.
+fn place(environments: usize, row: &Row) -> String {
+    if environments > 1 { format!(" in {}", row.case.environment) } else { String::new() }
+}
+
+/// The names that one warning concerns; of many the first few and how many more.
+fn some(names: &[String]) -> String {
+    const MOST: usize = 6;
+    let more = names.len().saturating_sub(MOST);
+    let shown = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+fn yardsticks(summary: &Summary) -> Option<String> {
+    let cost = |row: &Row| Some(format!("{} {} ns", row.case, nanoseconds(row.figure.as_ref().ok()?.median.0)));
+    let costs: Vec<String> = summary.baselines.iter().filter_map(cost).collect();
+    (!costs.is_empty()).then(|| format!("in the same rounds: {}; 'x call' is against call.direct", costs.join(", ")))
+}

@@ -1,0 +1,130 @@
+//! A column said once: what people read in it, and what programs read of it. A list of specifications makes the table for
+//! text, Markdown and pages, and the records for CSV; both are as wide as the list, in every row.
+
+use crate::report::table::cell::{Cell, Column};
+
+type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
+
+/// What one column has of each row `R`: a cell for people or none, and any number of fields for programs. Text that people
+/// read as one cell (`1.2 .. 1.4`) is several fields.
+pub struct Spec<'a, R> {
+    shown: Option<(Column, Of<'a, R, Cell>)>,
+    fields: Vec<(&'static str, Of<'a, R, String>)>,
+}
+
+impl<'a, R> Spec<'a, R> {
+    pub fn left(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
+        Spec { shown: Some((Column::left(title), Box::new(cell))), fields: Vec::new() }
+    }
+
+    pub fn right(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
+        Spec { shown: Some((Column::right(title), Box::new(cell))), fields: Vec::new() }
+    }
+
+    /// Nothing for people.
+    pub fn hidden() -> Spec<'a, R> {
+        Spec { shown: None, fields: Vec::new() }
+    }
+
+    /// The same, hidden from people unless `shows`.
+    pub fn shown_if(self, shows: bool) -> Spec<'a, R> {
+        Spec { shown: self.shown.filter(|_| shows), ..self }
+    }
+
+    /// The same, left out on narrow screens before those of a lower number.
+    pub fn expendable(self, order: u8) -> Spec<'a, R> {
+        self.column(|column| column.expendable(order))
+    }
+
+    /// The same, its cells broken over several lines where the screen is narrow.
+    pub fn wrapping(self) -> Spec<'a, R> {
+        self.column(Column::wrapping)
+    }
+
+    fn column(self, change: impl FnOnce(Column) -> Column) -> Spec<'a, R> {
+        Spec { shown: self.shown.map(|(column, cell)| (change(column), cell)), ..self }
+    }
+
+    /// A field of numbers, its unit in `name`; empty where it is unknown or no number.
+    pub fn number<T: Into<Option<f64>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
+        let text = |value: f64| value.is_finite().then(|| value.to_string());
+        self.field(name, move |row| value(row).into().and_then(text).unwrap_or_default())
+    }
+
+    /// A field of whole numbers, all digits of them; empty where it is unknown.
+    pub fn count<T: Into<Option<u64>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
+        self.field(name, move |row| value(row).into().map_or(String::new(), |count| count.to_string()))
+    }
+
+    /// A field of texts.
+    pub fn text<T: Into<Option<String>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
+        self.field(name, move |row| value(row).into().unwrap_or_default())
+    }
+
+    fn field(mut self, name: &'static str, value: impl Fn(&R) -> String + 'a) -> Spec<'a, R> {
+        self.fields.push((name, Box::new(value)));
+        self
+    }
+}
+
+/// The columns that people see.
+pub fn columns<R>(specs: &[Spec<'_, R>]) -> Vec<Column> {
+    specs.iter().filter_map(|spec| Some(spec.shown.as_ref()?.0.clone())).collect()
+}
+
+/// A row of as many cells.
+pub fn cells<R>(specs: &[Spec<'_, R>], row: &R) -> Vec<Cell> {
+    specs.iter().filter_map(|spec| Some(spec.shown.as_ref()?.1(row))).collect()
+}
+
+/// What programs read: names, and rows of as many values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Records {
+    names: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Records {
+    /// The fields of `rows`.
+    pub fn of<R>(specs: &[Spec<'_, R>], rows: &[R]) -> Records {
+        let fields: Vec<_> = specs.iter().flat_map(|spec| &spec.fields).collect();
+        let values = |row: &R| fields.iter().map(|(_, value)| value(row)).collect();
+        Records { names: fields.iter().map(|(name, _)| *name).collect(), rows: rows.iter().map(values).collect() }
+    }
+
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+}
+
+/// `depth=4 entries=0`: how parameters stand in one field.
+pub fn params<'p>(params: impl IntoIterator<Item = (&'p String, &'p u64)>) -> String {
+    params.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Table;
+
+    #[test]
+    fn one_list_makes_the_table_and_the_records() {
+        let specs = [
+            Spec::hidden().text("kind", |_: &f64| "cost".to_string()),
+            Spec::right("95% interval", |v: &f64| format!("{v} .. {}", v + 1.0).into())
+                .number("ci_low_ns", |v| *v)
+                .number("ci_high_ns", |v| Some(v + 1.0)),
+            Spec::left("note", |_| Cell::default()).shown_if(false).count("calls", |_| u64::MAX),
+        ];
+        let table = Table::of(&specs, &[1.5, f64::NAN]);
+        assert_eq!(table.columns().iter().map(|c| c.title.as_str()).collect::<Vec<_>>(), ["95% interval"]);
+        assert_eq!(table.rows()[0], [Cell::from("1.5 .. 2.5")]);
+        assert_eq!(table.records().names(), ["kind", "ci_low_ns", "ci_high_ns", "calls"]);
+        assert_eq!(table.records().rows()[0], ["cost", "1.5", "2.5", "18446744073709551615"]);
+        assert_eq!(table.records().rows()[1], ["cost", "", "", "18446744073709551615"]);
+    }
+}
