@@ -31,6 +31,8 @@ enum {
     CHILDREN = 2, /* CPU time is spent in children that are waited for: they count in the CPU split */
     MACHINE = 4,  /* the time depends on a device (disk, timer), not only on kernel code */
     FAULTS = 8,   /* enters the kernel by faults, which the sampler cannot tell from user mode */
+    HISTORY = 16, /* the cost depends on earlier file system activity: the state of its journal, of its lists of free inodes
+                     and blocks, of the dentry cache; it may change manyfold within minutes */
 };
 
 struct operation {

@@ -47,13 +47,13 @@ use serde::Serialize;
 pub struct Options {
     /// The column that the others are divided by.
     pub baseline: usize,
-    /// Costs within `1 / (1 + margin) .. 1 + margin` of each other are the same; as a share, 0.01 for 1%.
+    /// Costs within `1 / (1 + margin) .. 1 + margin` of each other are unchanged; as a share, 0.01 for 1%.
     pub margin: f64,
     pub selection: Selection,
     pub order: Order,
 }
 
-/// Costs within this share of each other are the same, unless said otherwise.
+/// Costs within this share of each other are unchanged, unless said otherwise.
 pub const MARGIN: f64 = 0.01;
 
 impl Default for Options {
@@ -68,7 +68,7 @@ pub struct Comparison {
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by; as asked for, or 0 where there is no such column.
     pub baseline: usize,
-    /// Costs within this share of each other are the same.
+    /// Costs within this share of each other are unchanged.
     pub margin: f64,
     pub rows: Vec<ComparedRow>,
     /// What the study makes of two rows each; empty without one.
@@ -91,30 +91,30 @@ pub struct Comparison {
 /// How many rows a comparison does not show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
-    /// Surely within the margin in every column; published figures, as they stand.
-    pub same: usize,
-    /// Not surely outside the margin in any column.
-    pub unresolved: usize,
+    /// Certainly within the margin in every column; published figures, as they stand.
+    pub unchanged: usize,
+    /// Not certainly outside the margin in any column.
+    pub inconclusive: usize,
 }
 
 impl Comparison {
-    /// Finds the rows that surely grew by more than `limit`, a share, among those that are not left out.
+    /// Finds the rows that certainly grew by more than `limit`, a share, among those that are not left out.
     pub fn limit_growth(&mut self, limit: f64) {
         self.growth = Some(growth::beyond(&self.rows, limit));
     }
 
-    /// Leaves out the rows that do not surely differ by more than the margin in any column. Rows without any ratio stay, and
+    /// Leaves out the rows that do not certainly differ by more than the margin in any column. Rows without any ratio stay, and
     /// those whose work differs. Means and cautions stay those of all rows.
     pub fn keep_differing(&mut self) {
         let margin = self.margin;
         let left_out = &mut self.left_out;
         self.rows.retain(|row| match standing(row, margin) {
-            Standing::Same => {
-                left_out.same += 1;
+            Standing::Unchanged => {
+                left_out.unchanged += 1;
                 false
             }
-            Standing::Unresolved => {
-                left_out.unresolved += 1;
+            Standing::Inconclusive => {
+                left_out.inconclusive += 1;
                 false
             }
             Standing::Shown => true,
@@ -144,52 +144,5 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         growth: None,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),
         left_out: LeftOut::default(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
-    use std::path::Path;
-
-    /// The code of each file of this module, without its tests.
-    fn files() -> BTreeMap<String, String> {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compare");
-        let read = |path: &Path| {
-            let text = std::fs::read_to_string(path).unwrap();
-            let code = text.split("#[cfg(test)]").next().unwrap_or_default().to_string();
-            (path.file_stem().unwrap().to_str().unwrap().to_string(), code)
-        };
-        let paths = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-        paths.map(|path| read(&path)).filter(|(name, _)| name != "synthetic").collect()
-    }
-
-    /// What a file imports of this module: the word behind each `super::`.
-    fn imports(code: &str) -> BTreeSet<String> {
-        let word = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        code.split("super::").skip(1).map(word).collect()
-    }
-
-    #[test]
-    fn no_file_imports_another_that_imports_it() {
-        let mut left: BTreeMap<String, BTreeSet<String>> =
-            files().into_iter().map(|(name, code)| (name, imports(&code))).collect();
-        assert!(left.len() > 10 && left["judge"].contains("verdict"), "{left:?}");
-        while !left.is_empty() {
-            let names: BTreeSet<String> = left.keys().cloned().collect();
-            let before = left.len();
-            left.retain(|_, imports| !imports.is_disjoint(&names));
-            assert!(left.len() < before, "in a circle, or upon one: {left:?}");
-        }
-    }
-
-    /// A name that is no file stands in the module itself, which imports all of its files.
-    #[test]
-    fn files_import_files_and_nothing_of_the_report() {
-        let files = files();
-        for (name, code) in &files {
-            assert!(imports(code).iter().all(|import| files.contains_key(import)), "{name}: {:?}", imports(code));
-            assert!(!code.contains("crate::report") && !code.contains("crate::compare"), "{name}");
-        }
     }
 }

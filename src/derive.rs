@@ -114,13 +114,12 @@ fn difference(a: &Entries, b: &Entries) -> Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::fixtures::{counted, run};
     use crate::model::{Block, Failure, FailureKind, Figure, Nanos};
-    use crate::summary::tests::{record_of, run};
 
     fn record(name: &str, outcome: Outcome, entries: &[(&str, f64)]) -> Record {
         let case = Case { name: Some(name.into()), ..Case::native("file.any") };
-        let entries = Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect());
-        Record { entries, ..record_of(case, outcome) }
+        counted(Record::new(case, outcome), entries)
     }
 
     fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
@@ -129,7 +128,7 @@ mod tests {
     }
 
     fn published(ns: f64) -> Outcome {
-        Outcome::Published(Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None })
+        Outcome::Published(Figure { time: Nanos(ns), ..Figure::default() })
     }
 
     fn rows(records: Vec<Record>) -> Vec<DerivedRow> {

@@ -19,7 +19,6 @@ mod tally;
 pub use imported::Malformed;
 
 use crate::model::{Profile, Run, Source, Tool};
-use crate::session::tool;
 use crate::store::Stored;
 use imported::Imported;
 
@@ -77,7 +76,7 @@ impl Importer {
             Read::Profile(read) => {
                 let mut profile = read(text)?;
                 let note = profile.source.map_or_else(String::new, |source| source.note);
-                profile.tool = Some(tool());
+                profile.tool = Some(Tool::default());
                 profile.source = Some(Source { title: format!("{}, from {from}", profile.tracer.kind), note });
                 Stored::Profile(Box::new(profile))
             }
@@ -88,18 +87,13 @@ impl Importer {
 fn run(imported: Imported, from: &str) -> Run {
     let compiler = imported.compiler.unwrap_or_else(|| format!("not stated by {}", imported.program));
     Run {
-        tool: Tool { compiler, ..tool() },
+        tool: Tool { compiler, ..Tool::default() },
         host: imported.host,
-        started_unix_s: 0,
-        seed: 0,
-        budget_s: 0.0,
-        precision_percent: 0.0,
-        elapsed_s: 0.0,
         complete: true,
         records: imported.records,
         warnings: imported.warnings,
         source: Some(Source { title: format!("{}, from {from}", imported.program), note: imported.note.into() }),
-        study: None,
+        ..Run::default()
     }
 }
 

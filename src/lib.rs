@@ -14,6 +14,7 @@
 //! - [`kernel`]: the only code that calls ptrace, perf, bpf and CPU affinity, or reads facts about the host
 //! - [`model`]: plain data that everything else uses
 //! - [`clean`]: pure: makes text from outside safe for output, one function per format
+//! - [`prose`]: pure: shortens lists of names and wraps text
 //! - [`store`]: result files and profiles, read and written
 //! - [`mod@import`]: pure: output of other programs, to a `Run` or a profile
 //! - [`stats`]: pure: medians, intervals, ratios
@@ -42,6 +43,7 @@ pub mod kernel;
 pub mod model;
 pub mod plan;
 pub mod proof;
+pub mod prose;
 pub mod report;
 pub mod runner;
 pub mod session;

@@ -10,7 +10,7 @@ use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS, Tool,
+    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
@@ -246,28 +246,15 @@ impl Session {
             ..self.host.clone()
         };
         Run {
-            tool: tool(),
             host,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
             seed: config.seed,
             budget_s: config.budget.as_secs_f64(),
             precision_percent: config.precision_percent,
-            elapsed_s: 0.0,
-            complete: false,
-            records: Vec::new(),
             warnings: self.workers.warnings(),
-            source: None,
             study: self.study.clone(),
+            ..Run::default()
         }
-    }
-}
-
-/// This program, as written to result files.
-pub fn tool() -> Tool {
-    Tool {
-        name: env!("CARGO_PKG_NAME").to_string(),
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        compiler: runner::COMPILER.to_string(),
     }
 }
 

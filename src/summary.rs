@@ -45,6 +45,13 @@ pub struct Row {
     pub warnings: Vec<Warning>,
 }
 
+impl Row {
+    /// Whether the cost depends on what was done to the file system before, so that no two runs need agree on it.
+    pub fn depends_on_history(&self) -> bool {
+        self.warnings.contains(&Warning::DependsOnHistory)
+    }
+}
+
 /// The cost of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RowCost {
@@ -152,7 +159,8 @@ fn measurement(record: &Record) -> Option<&Measurement> {
     }
 }
 
-/// The blocks to use: all, or the longer stretch if the kernel's state changed within the run; and that change.
+/// The blocks to use: all, or the longer stretch if the kernel's state changed within the run (of equally long ones the
+/// faster); and that change.
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
     let find = |operation: &str| run.records.iter().find(|r| r.case.is_plain(operation));
     let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
@@ -227,7 +235,7 @@ pub const CPU_SHARE: f64 = 0.95;
 const ENOUGH_CPU_NS: f64 = 100e6;
 
 fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
-    let mut doubts = Vec::new();
+    let mut doubts: Vec<Warning> = m.history.then_some(Warning::DependsOnHistory).into_iter().collect();
     match estimate.half_width_percent() {
         None if estimate.interval.is_none() => doubts.push(Warning::TooFewBlocks { blocks: estimate.blocks }),
         Some(reached_percent) if reached_percent > yardsticks.precision_percent => {
@@ -272,47 +280,13 @@ fn not_entered(record: &Record) -> Option<Warning> {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
-    use crate::model::{Block, CpuTime, FailureKind, Host, Tool};
+    use crate::model::fixtures::{counted, run, varying};
+    use crate::model::{CpuTime, FailureKind};
 
-    /// A record that was asked for, whose kernel entries are not known.
-    pub fn record_of(case: Case, outcome: Outcome) -> Record {
-        Record {
-            case,
-            role: Role::Asked,
-            outcome,
-            entries: None,
-            entries_status: EntriesStatus::Verified,
-            mode_samples: None,
-            warnings: vec![],
-        }
-    }
-
-    /// Twelve blocks of four batches, each of as many nanoseconds as `blocks` says.
-    pub fn record(operation: &str, role: Role, blocks: impl Fn(usize) -> u64) -> Record {
-        let block = |i| Block { launch: 0, slots: vec![vec![blocks(i); 4]] };
-        let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
-        let asked = record_of(Case::native(operation), Outcome::Measured(m));
-        Record { role, entries: Some(Entries::default()), ..asked }
-    }
-
-    /// A run of these records, with a target of 1%.
-    pub fn run(records: Vec<Record>) -> Run {
-        Run {
-            tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
-            host: Host::default(),
-            started_unix_s: 0,
-            seed: 1,
-            budget_s: 1.0,
-            precision_percent: 1.0,
-            elapsed_s: 1.0,
-            complete: true,
-            records,
-            warnings: vec![],
-            source: None,
-            study: None,
-        }
+    fn record(operation: &str, role: Role, ns: impl Fn(u64) -> u64) -> Record {
+        Record { role, ..counted(varying(operation, ns), &[]) }
     }
 
     #[test]
@@ -352,8 +326,17 @@ pub mod tests {
     }
 
     #[test]
+    fn what_depends_on_history_says_so() {
+        let mut removed = record("file.creat_unlink", Role::Asked, |_| 4400);
+        let Outcome::Measured(m) = &mut removed.outcome else { unreachable!() };
+        m.history = true;
+        let rows = summarize(&run(vec![removed, record("file.stat", Role::Asked, |_| 300)])).rows;
+        assert_eq!([rows[0].depends_on_history(), rows[1].depends_on_history()], [true, false]);
+    }
+
+    #[test]
     fn missing_knowledge_is_a_warning() {
-        let mut noisy = record("file.lstat", Role::Asked, |i| 100 + 10 * i as u64);
+        let mut noisy = record("file.lstat", Role::Asked, |i| 100 + 10 * i);
         noisy.entries_status = EntriesStatus::Unverified("ptrace was refused: EPERM".into());
         let mut failed = record("file.stat", Role::Asked, |_| 1);
         failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));

@@ -47,15 +47,11 @@ fn printed(place: &Place, arguments: &[&str]) -> String {
 fn record(operation: &str, params: &[(&str, u64)], ns: f64, entries: &[&str]) -> Record {
     let mut case = Case::native(operation);
     case.params = params.iter().map(|(name, value)| (name.to_string(), *value)).collect::<BTreeMap<_, _>>();
-    let figure = Figure { time: Nanos(ns), as_printed: format!("{ns} ns"), count: None, user_share: None };
+    let figure = Figure { time: Nanos(ns), as_printed: format!("{ns} ns"), ..Figure::default() };
     Record {
-        case,
-        role: Role::Asked,
-        outcome: Outcome::Published(figure),
         entries: Some(entries.iter().map(|name| (name.to_string(), 1.0)).collect()),
         entries_status: EntriesStatus::Verified,
-        mode_samples: None,
-        warnings: vec![],
+        ..Record::new(case, Outcome::Published(figure))
     }
 }
 
@@ -80,20 +76,8 @@ fn costs(factor: f64, title: &str) -> Run {
         r("process.fork_exec_dynamic", &[], 600_000.0, "execve"),
         record("mem.fault_anonymous", &[], 500.0 * factor, &[]),
     ];
-    Run {
-        tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "none".into() },
-        host: Host::default(),
-        started_unix_s: 0,
-        seed: 0,
-        budget_s: 0.0,
-        precision_percent: 0.0,
-        elapsed_s: 0.0,
-        complete: true,
-        records,
-        warnings: vec![],
-        source: Some(Source { title: title.into(), note: String::new() }),
-        study: None,
-    }
+    let source = Some(Source { title: title.into(), note: String::new() });
+    Run { complete: true, records, source, ..Run::default() }
 }
 
 /// A place with unit costs of here and there, the traced profile, and profiles to be written.

@@ -7,9 +7,11 @@ use common::{Place, json, skip, stderr};
 use nix::unistd::geteuid;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, Output};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use syscost::model::{Count, Expectation};
+use syscost::model::{Count, Expectation, Operation};
+use syscost::runner::{RunDirectory, read_catalogue};
 
 const AREAS: [&str; 14] =
     ["call", "id", "time", "file", "fd", "io", "dir", "mem", "process", "signal", "sync", "ipc", "socket", "event"];
@@ -120,6 +122,47 @@ fn ids_that_others_rely_on_exist() {
     for id in FIXED {
         assert_eq!(text(operation(id), "id"), id);
     }
+}
+
+/// What the probe leaves of its file of 64 sizes after as many iterations.
+fn file_after_64(id: &str) -> String {
+    let run = RunDirectory::create().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let mut probe = Command::new(run.probe());
+    let mut child = probe.current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(format!("op {id} size=2\n64 1\n").as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "{id}");
+    std::fs::read_to_string(place.path().join("file")).unwrap()
+}
+
+/// Variants of one answer are compared with each other: none may have its bytes in a nearer cache than the others.
+#[test]
+fn operations_that_read_or_write_a_file_go_through_it_alike() {
+    for id in ["io.read_file", "io.pread", "io.mmap_read"] {
+        assert_eq!(file_after_64(id).len(), 128, "{id}");
+    }
+    for id in ["io.write_file", "io.pwrite"] {
+        assert_eq!(file_after_64(id), "x".repeat(128), "{id}");
+    }
+    for operation in
+        CATALOGUE.iter().filter(|o| text(o, "area") == "io" && (o["family"] == "read" || o["family"] == "write"))
+    {
+        let what = text(operation, "what");
+        assert!(!what.contains(" of a file") || what.contains("the next `size` bytes"), "{operation}");
+    }
+}
+
+#[test]
+fn what_changes_names_or_waits_for_the_journal_depends_on_history() {
+    let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
+    let named = |o: &&Operation| o.traits.history;
+    let ids: BTreeSet<&str> = catalogue.iter().filter(named).map(|o| o.id.as_str()).collect();
+    let changes = |o: &&Operation| {
+        let calls = o.enters.0.iter().flat_map(|expected| &expected.names);
+        calls.into_iter().any(|name| ["unlink", "rmdir", "rename", "fsync", "fdatasync"].contains(&name.as_str()))
+    };
+    assert_eq!(ids, catalogue.iter().filter(changes).map(|o| o.id.as_str()).collect());
+    assert!(ids.contains("file.creat_unlink") && ids.contains("io.fsync"), "{ids:?}");
 }
 
 #[test]

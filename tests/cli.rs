@@ -1,22 +1,22 @@
 //! The command line as its users meet it: what is printed, in which format, and with which exit status.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt and schema/summary-2.json; read the
+//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt and the schemas of runs and lists; read the
 //! difference before it is kept. tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
 
 mod common;
 
-use common::{Place, json, skip, stderr, stdout};
+use clap::ValueEnum;
+use common::{Place, expect_file, json, root, skip, stderr, stdout, succeeded};
 use serde_json::Value;
-use snapbox::data::DataFormat;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use syscost::import::IMPORTERS;
+use syscost::report::EXPORTS;
+use syscost::runner::Environment;
+use syscost::trace::TracerKind;
 
 /// A run that was kept.
 fn kept() -> String {
@@ -25,17 +25,11 @@ fn kept() -> String {
 
 /// Standard output of a command that must succeed, on a screen of `width` columns.
 fn printed(width: &str, arguments: &[&str]) -> String {
-    let output = Place::new().command(arguments).env("COLUMNS", width).output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
-    stdout(&output)
-}
-
-fn expect_file(path: PathBuf, actual: &str) {
-    snapbox::assert_data_eq!(actual, snapbox::Data::read_from(&path, Some(DataFormat::Text)).raw());
+    succeeded(Place::new().command(arguments).env("COLUMNS", width))
 }
 
 fn expect_golden(name: &str, actual: &str) {
-    expect_file(root().join("tests/golden").join(name), actual);
+    expect_file(format!("tests/golden/{name}"), actual);
 }
 
 /// The names of the commands, from the first words of the indented lines of the overview.
@@ -52,7 +46,31 @@ fn help_of_each_command() {
     let commands = commands();
     assert!(commands.len() >= 6, "{commands:?}");
     for command in commands {
-        expect_golden(&format!("help-{command}.txt"), &printed("100", &[&command, "--help"]));
+        let help = printed("100", &[&command, "--help"]);
+        let kept = help.lines().filter(|line| !tabled().iter().any(|(_, name, _)| is_value(line, name)));
+        expect_golden(&format!("help-{command}.txt"), &kept.map(|line| format!("{line}\n")).collect::<String>());
+    }
+}
+
+/// What is in environments/ or in a table, as command, name and description: adding one changes no golden file.
+fn tabled() -> Vec<(&'static str, &'static str, String)> {
+    let environments =
+        Environment::names().into_iter().map(|name| ("run", name, Environment::find(name).unwrap().title));
+    let formats = EXPORTS.iter().map(|format| ("show", format.name, format.what.to_string()));
+    let tracers = TracerKind::value_variants().iter().map(|kind| ("trace", kind.name, kind.what.to_string()));
+    let imports = IMPORTERS.iter().map(|kind| ("import", kind.name, kind.what.to_string()));
+    environments.chain(formats).chain(tracers).chain(imports).collect()
+}
+
+fn is_value(line: &str, name: &str) -> bool {
+    line.trim_start().strip_prefix("- ").is_some_and(|rest| rest.starts_with(&format!("{name}:")))
+}
+
+#[test]
+fn help_lists_what_the_tables_have() {
+    for (command, name, what) in tabled() {
+        let help = printed("200", &[command, "--help"]);
+        assert!(help.lines().any(|line| is_value(line, name) && line.ends_with(&what)), "{name} in {command}: {help}");
     }
 }
 
@@ -183,10 +201,24 @@ fn every_command_can_be_quiet() {
 
 #[test]
 fn a_table_fits_its_screen() {
-    for width in [80, 120] {
+    for width in [40, 60, 80, 120] {
         let table = printed(&width.to_string(), &["show", &kept()]);
         assert!(table.lines().all(|line| line.chars().count() <= width), "{width}:\n{table}");
     }
+}
+
+/// The titles of a table's columns.
+fn titles(width: &str) -> String {
+    let table = printed(width, &["show", &kept()]);
+    table.lines().find(|line| line.starts_with("operation")).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `x call` and `±` never stand side by side: one would be read as the other.
+#[test]
+fn narrow_tables_keep_what_was_counted_longest() {
+    assert_eq!(titles("80"), "operation ns/op ± kernel entries x call");
+    assert_eq!(titles("60"), "operation ns/op ± kernel entries");
+    assert_eq!(titles("40"), "operation ns/op");
 }
 
 /// The words of a table's rows.
@@ -203,6 +235,39 @@ fn a_narrow_table_breaks_no_word() {
         let narrow = words(width, &kept());
         assert!(narrow.iter().all(|word| whole.contains(word)), "{width}: {narrow:?}");
     }
+}
+
+/// The kept run with what changes all results: a filter at every system call, and a warning of its own.
+fn taxed() -> Place {
+    let (place, mut run) =
+        (Place::new(), serde_json::from_str::<Value>(&std::fs::read_to_string(kept()).unwrap()).unwrap());
+    run["host"]["taxes"] = serde_json::json!([{"kind": "seccomp", "detail": "1 filter runs at every system call"}]);
+    run["warnings"] = serde_json::json!(["another run measured on this CPU"]);
+    run["records"][0]["samples"]["history"] = true.into();
+    std::fs::write(place.path().join("run.json"), run.to_string()).unwrap();
+    place
+}
+
+#[test]
+fn what_concerns_all_results_stands_before_them() {
+    let lines = "warning: tax on every system call: seccomp: 1 filter runs at every system call\n\
+                 warning: another run measured on this CPU\n\noperation";
+    let text = stdout(&taxed().run(&["show", "run.json"]));
+    assert!(text.contains(lines), "{text}");
+    let markdown = stdout(&taxed().run(&["show", "run.json", "--format", "markdown"]));
+    assert!(
+        markdown.contains(&lines.replace("warning: ", "- warning: ").replace("operation", "| operation")),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_row_that_depends_on_history_is_marked_and_explained() {
+    let text = stdout(&taxed().run(&["show", "run.json"]));
+    let row = text.lines().find(|line| line.starts_with("call.getpid")).unwrap();
+    assert!(row.contains(" ~104.3 "), "{row}");
+    assert!(text.contains("\n~: depends on what was done to the file system before (journal"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("~: ") && line.ends_with(": call.getpid")), "{text}");
 }
 
 #[test]
@@ -347,9 +412,9 @@ fn documents_are_valid_by_their_schemas() {
 
 #[test]
 fn schemas_are_those_that_are_kept() {
-    expect_file(root().join("schema/summary-2.json"), &printed("80", &["schema", "summary"]));
+    expect_file("schema/summary-2.json", &printed("80", &["schema", "summary"]));
     for kind in ["result", "list", "languages", "studies", "doctor"] {
-        expect_file(root().join(format!("schema/{kind}-1.json")), &printed("80", &["schema", kind]));
+        expect_file(format!("schema/{kind}-1.json"), &printed("80", &["schema", kind]));
     }
 }
 

@@ -1,29 +1,26 @@
 //! Perl's view of a run: what the data cannot tell apart, and what must hold of every matrix. Published figures in this
 //! view are in tests/published.rs.
 
+mod common;
 #[path = "cmpthese/data.rs"]
 mod data;
 #[path = "cmpthese/perl.rs"]
 mod perl;
 
+use common::Place;
 use data::{failed, matrix, measured, published, record, run, shown};
 use proptest::prelude::*;
-use std::process::{Command, Output};
 use syscost::model::*;
 use syscost::report::ViewKind;
-
-fn syscost(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_syscost")).args(args).output().unwrap()
-}
 
 #[test]
 fn what_does_not_go_together_is_refused_before_anything_is_read() {
     for (args, word) in [(["--format", "csv"], "--format"), (["--sort", "cost"], "--sort")] {
-        let output = syscost(&[&["show", "nothing.json", "--view", "cmpthese"], &args[..]].concat());
+        let output = Place::new().run(&[&["show", "nothing.json", "--view", "cmpthese"], &args[..]].concat());
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&output.stderr).contains(word));
     }
-    let output = syscost(&["run", "call.direct", "--cpu-seconds", "1", "--time", "1"]);
+    let output = Place::new().run(&["run", "call.direct", "--cpu-seconds", "1", "--time", "1"]);
     assert_eq!(output.status.code(), Some(2));
 }
 
@@ -63,7 +60,7 @@ fn any_figure() -> impl Strategy<Value = Outcome> {
     let time = prop_oneof![Just(0.0), Just(1e300), Just(f64::MAX), 1e-3..1e12f64];
     let count = proptest::option::of(prop_oneof![Just(1), Just(u64::MAX), 1..1_000_000u64]);
     (time, count, proptest::option::of(0.0..=1.0)).prop_map(|(ns, count, user_share)| {
-        Outcome::Published(Figure { time: Nanos(ns), as_printed: String::new(), count, user_share })
+        Outcome::Published(Figure { time: Nanos(ns), count, user_share, ..Figure::default() })
     })
 }
 

@@ -106,6 +106,33 @@ fn three_files_are_paged() {
 }
 
 #[test]
+fn tables_fit_narrow_screens() {
+    let place = place();
+    for width in [40, 60, 80] {
+        for files in [&["before.json", "after.json"][..], &["before.json", "after.json", "third.json"]] {
+            let text = printed(&place, &width.to_string(), files);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        }
+    }
+    let narrow = printed(&place, "40", &["before.json", "after.json"]);
+    assert!(narrow.contains("\noperation           ratio  verdict\n"), "{narrow}");
+}
+
+#[test]
+fn rows_that_depend_on_history_are_marked() {
+    let place = Place::new();
+    let (before, mut after) = before_and_after();
+    let lstat = |record: &&mut Value| record["operation"] == "file.lstat";
+    after["records"].as_array_mut().unwrap().iter_mut().find(lstat).unwrap()["samples"]["history"] = true.into();
+    write(&place.path(), "before.json", &before);
+    write(&place.path(), "after.json", &after);
+    let text = printed(&place, "120", &["before.json", "after.json"]);
+    let row = text.lines().find(|line| line.starts_with("file.lstat ")).unwrap();
+    assert!(row.contains(" 450.0  ~495.0  1.100 "), "{row}");
+    assert!(text.lines().any(|line| line.starts_with("~: depends on ") && line.ends_with(": file.lstat")), "{text}");
+}
+
+#[test]
 fn rows_are_chosen_and_sorted() {
     let text = printed(&place(), "80", &["before.json", "after.json", "--only", "file", "--sort", "ratio"]);
     let names = |text: &str| -> Vec<String> {
@@ -118,7 +145,7 @@ fn rows_are_chosen_and_sorted() {
 }
 
 #[test]
-fn a_threshold_leaves_out_what_does_not_surely_differ() {
+fn a_threshold_leaves_out_what_does_not_certainly_differ() {
     let shown = |threshold: &str| {
         printed(&place(), "80", &["before.json", "after.json", "--threshold", threshold, "--only", "file.*"])
     };
@@ -127,8 +154,8 @@ fn a_threshold_leaves_out_what_does_not_surely_differ() {
         assert!(five.contains(name) && ten.contains(name), "{name}: {five}{ten}");
     }
     assert!(!five.contains("file.stat ") && !ten.contains("file.lstat "), "{five}{ten}");
-    assert!(five.contains("left out, not surely over 5% apart: 0 the same, 2 unresolved"), "{five}");
-    assert!(ten.contains("left out, not surely over 10% apart: 1 the same, 1 unresolved"), "{ten}");
+    assert!(five.contains("left out, not certainly over 5% apart: 0 unchanged, 2 inconclusive"), "{five}");
+    assert!(ten.contains("left out, not certainly over 10% apart: 1 unchanged, 1 inconclusive"), "{ten}");
 }
 
 #[test]
@@ -159,9 +186,9 @@ fn a_markdown_page_says_whether_costs_grew() {
         stdout(&output(&place, "80", &["before.json", "after.json", "--fail-over", limit, "--format", "markdown"]))
     };
     let failed = page("10%");
-    assert!(failed.starts_with("- failed: 3 rows surely grew by more than 10% (--fail-over)\n"), "{failed}");
+    assert!(failed.starts_with("- failed: 3 rows certainly grew by more than 10% (--fail-over)\n"), "{failed}");
     assert!(failed.contains("- id.umask costs x1.456 (1.396 .. 1.518) in after, over --fail-over 10%\n"), "{failed}");
-    assert!(page("50%").starts_with("- passed: no row surely grew by more than 50% (--fail-over)\n\n- caution: "));
+    assert!(page("50%").starts_with("- passed: no row certainly grew by more than 50% (--fail-over)\n\n- caution: "));
 }
 
 fn articles(place: &Place) {

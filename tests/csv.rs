@@ -3,15 +3,14 @@
 
 mod common;
 
-use common::{Place, skip, stderr};
+use common::{Place, root, skip, stderr};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 fn path(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name).to_string_lossy().into_owned()
+    root().join(name).to_string_lossy().into_owned()
 }
 
 /// What FORMAT.md says of the columns under the heading `section`: name and type.
@@ -77,9 +76,7 @@ fn place() -> Place {
 }
 
 fn printed(place: &Place, arguments: &[&str]) -> String {
-    let output = place.run(&[arguments, &["--format", "csv"]].concat());
-    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-    String::from_utf8(output.stdout).unwrap()
+    place.printed(&[arguments, &["--format", "csv"]].concat())
 }
 
 /// Lines by the names of their columns.

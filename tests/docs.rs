@@ -5,17 +5,11 @@ mod common;
 #[path = "docs/worked.rs"]
 mod worked;
 
-use common::{Place, json, skip, stderr};
+use common::{Place, json, root, skip, stderr, stdout};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use syscost::runner::{Environment, Language};
-
-const BINARY: &str = env!("CARGO_BIN_EXE_syscost");
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
@@ -49,7 +43,7 @@ fn examples(page: &str) -> Vec<(String, i32)> {
 
 /// PATH with the program under test in front.
 fn path() -> std::ffi::OsString {
-    let own = Path::new(BINARY).parent().unwrap().to_path_buf();
+    let own = Path::new(env!("CARGO_BIN_EXE_syscost")).parent().unwrap().to_path_buf();
     let others = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others))).unwrap()
 }
@@ -59,7 +53,7 @@ fn path() -> std::ffi::OsString {
 fn examples_of_the_readme_run() {
     let directory = tempfile::tempdir().unwrap();
     for shipped in ["published", "studies"] {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(shipped);
+        let source = root().join(shipped);
         std::os::unix::fs::symlink(source, directory.path().join(shipped)).unwrap();
     }
     let examples = examples(&page("README.md"));
@@ -84,10 +78,7 @@ fn the_test_command_is_marked() {
 #[test]
 fn every_command_and_every_column_is_in_the_readme() {
     let readme = page("README.md");
-    let output = |args: &[&str]| {
-        let output = Command::new(BINARY).args(args).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let output = |args: &[&str]| stdout(&Place::new().run(args));
     let help = output(&["--help"]);
     let listed = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
     let entries = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
@@ -166,7 +157,7 @@ fn the_worked_examples_in_rust_compile() {
     };
     let page = page("CONTRIBUTING.md");
     let examples = blocks(&page, "rust");
-    assert!(examples.len() >= 8, "{examples:?}");
+    assert!(examples.len() >= 7, "{examples:?}");
     for example in examples {
         worked::apply(&folder, example);
     }

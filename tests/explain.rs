@@ -1,18 +1,14 @@
 //! `syscost explain` against the real kernel: what it says of operations whose answer is known, and that it has an answer
 //! for every operation there is. What this machine lacks is skipped, loudly.
 
-use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_syscost");
+use common::{Place, skip, stderr, stdout};
+use serde_json::Value;
+use std::process::Output;
 
 fn explain(args: &[&str]) -> Output {
-    Command::new(BINARY).arg("explain").args(args).env("COLUMNS", "80").output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    Place::new().command(&[&["explain"], args].concat()).env("COLUMNS", "80").output().unwrap()
 }
 
 /// The JSON document, or why there is none.
@@ -35,7 +31,7 @@ fn explained(operation: &str) -> Option<Value> {
     };
     let lacking = ["ENOSYS", "refused", "architecture", "system does not have it"];
     assert!(lacking.iter().any(|word| reason.contains(word)), "{operation}: {reason}");
-    println!("SKIPPED: {operation}: {}", reason.trim());
+    skip(operation, reason.trim());
     None
 }
 
@@ -62,7 +58,7 @@ fn getpid_is_a_system_call_in_libc() {
 fn clock_gettime_is_answered_by_the_vdso() {
     let Some(document) = explained("time.clock_gettime") else { return };
     if document["entries"] != serde_json::json!({}) {
-        return println!("SKIPPED: the vDSO cannot read this machine's clock source");
+        return skip("time.clock_gettime", "the vDSO cannot read this machine's clock source");
     }
     assert_eq!(document["verdict"]["answer"], "vdso");
     assert!(document["code"]["resolved"][0].as_str().unwrap().contains("__vdso_clock_gettime in [vdso]"));
@@ -86,7 +82,7 @@ fn other_gates_are_named() {
         assert_eq!(gates(&document), [("syscall", "run_inline_getpid")]);
     }
     match std::fs::read_to_string("/proc/self/maps").unwrap().contains("[vsyscall]") {
-        false => println!("SKIPPED: no [vsyscall] on this machine"),
+        false => skip("call.vsyscall_time", "no [vsyscall] on this machine"),
         true => {
             let Some(document) = explained("call.vsyscall_time") else { return };
             assert_eq!(document["verdict"]["answer"], "legacy_gate");
@@ -147,38 +143,19 @@ fn questions_that_cannot_be_answered_are_explained() {
 #[test]
 fn an_ordinary_user_can_explain() {
     if !nix::unistd::geteuid().is_root() {
-        return println!("SKIPPED: not root: every other test runs as an ordinary user already");
+        return skip("an_ordinary_user_can_explain", "not root: every other test runs as an ordinary user already");
     }
-    let directory = tempfile::tempdir_in("/tmp").unwrap();
-    let copy = directory.path().join("syscost");
-    std::fs::copy(BINARY, &copy).unwrap();
-    open_to_all(directory.path());
-    let temporary = directory.path().join("tmp");
-    std::fs::create_dir(&temporary).unwrap();
-    open_to_all(&temporary);
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
-    command.args(["explain", "call.getpid", "--time", "0.05"]).env("TMPDIR", &temporary).current_dir("/");
-    match command.output() {
-        Err(error) => println!("SKIPPED: setpriv: {error}"),
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{}", stderr(&output));
-            assert!(text.contains("`syscall` in getpid") || text.contains("no disassembly"), "{text}");
-        }
-    }
-}
-
-fn open_to_all(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o1777)).unwrap();
+    let place = Place::new();
+    let output = place.command_as_nobody(&["explain", "call.getpid", "--time", "0.05"]).output().unwrap();
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(text.contains("`syscall` in getpid") || text.contains("no disassembly"), "{text}");
 }
 
 /// Every operation either is explained or fails with a reason, in bounded time, and the machine is left clean.
 #[test]
 fn every_operation_has_an_answer() {
-    let list = Command::new(BINARY).args(["list", "--format", "csv"]).output().unwrap();
-    let list = String::from_utf8(list.stdout).unwrap();
+    let list = Place::new().printed(&["list", "--format", "csv"]);
     let ids: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
     assert!(ids.len() > 50, "{list}");
     for id in ids {

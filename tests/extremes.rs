@@ -36,7 +36,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     let figure = (fraction(), proptest::option::of(whole()), proptest::option::of(fraction()));
     let figure = figure.prop_map(|(ns, count, user_share)| {
         let user_share = user_share.filter(|share| *share <= 1.0);
-        Outcome::Published(Figure { time: Nanos(ns), as_printed: String::new(), count, user_share })
+        Outcome::Published(Figure { time: Nanos(ns), count, user_share, ..Figure::default() })
     });
     let slots = proptest::collection::vec(proptest::collection::vec(whole(), 0..3), 1..14);
     let cpu = (whole(), whole(), whole());
@@ -46,7 +46,17 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         let cpu = CpuTime { user_ns, system_ns, wall_ns };
         let iterations = iterations.max(1);
         let (minor_faults, major_faults) = (user_ns, system_ns);
-        Outcome::Measured(Measurement { iterations, blocks, cpu, preempted_ns, minor_faults, major_faults, switches })
+        let samples = Measurement {
+            iterations,
+            blocks,
+            cpu,
+            preempted_ns,
+            minor_faults,
+            major_faults,
+            switches,
+            history: switches,
+        };
+        Outcome::Measured(samples)
     });
     prop_oneof![1 => figure, 3 => measured]
 }
@@ -67,13 +77,10 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u64>)> {
 fn record(operation: &str, params: BTreeMap<String, u64>, outcome: Outcome, entered: f64) -> Record {
     let case = Case { params, ..Case::native(operation) };
     Record {
-        case,
-        role: Role::Asked,
-        outcome,
         entries: Some([("read".to_string(), entered)].into_iter().collect()),
         entries_status: EntriesStatus::Verified,
         mode_samples: Some(ModeSamples { user: 0, system: 1 << 40 }),
-        warnings: vec![],
+        ..Record::new(case, outcome)
     }
 }
 
@@ -92,7 +99,6 @@ fn run() -> impl Strategy<Value = Run> {
             }
         }
         Run {
-            tool: Tool { name: "syscost".into(), version: "0".into(), compiler: String::new() },
             host: Host { clock_cost_ns: Some(precision_percent), cpus: Some(u32::MAX), ..Host::default() },
             started_unix_s,
             seed: started_unix_s,
@@ -101,9 +107,7 @@ fn run() -> impl Strategy<Value = Run> {
             elapsed_s: budget_s,
             complete: true,
             records,
-            warnings: vec![],
-            source: None,
-            study: None,
+            ..Run::default()
         }
     })
 }

@@ -6,9 +6,8 @@
 
 mod common;
 
-use common::{Place, json, skip, stderr, stdout};
+use common::{Place, expect_file, json, root, skip, stderr, stdout};
 use serde_json::Value;
-use snapbox::data::DataFormat;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -16,23 +15,17 @@ use syscost::import::IMPORTERS;
 use syscost::model::{Outcome, Run};
 use syscost::store;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn folder() -> PathBuf {
     root().join("tests/formats")
 }
 
-fn expect_file(name: &str, actual: &str) {
-    snapbox::assert_data_eq!(actual, snapbox::Data::read_from(&folder().join(name), Some(DataFormat::Text)).raw());
+fn expect_golden(name: &str, actual: &str) {
+    expect_file(folder().join(name), actual);
 }
 
 fn export(file: &str, format: &str) -> String {
     let path = root().join(file);
-    let output = Place::new().run(&["show", path.to_str().unwrap(), "--format", format]);
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
-    stdout(&output)
+    Place::new().printed(&["show", path.to_str().unwrap(), "--format", format])
 }
 
 /// A run that was measured, and figures of an article of which one is missing.
@@ -42,10 +35,10 @@ const PUBLISHED: &str = "published/macosx-10.7.json";
 #[test]
 fn runs_are_exported() {
     for (format, ending) in [("openmetrics", "prom"), ("bencher", "json"), ("go-benchmark", "txt")] {
-        expect_file(&format!("export-{format}-measured.{ending}"), &export(MEASURED, format));
-        expect_file(&format!("export-{format}-published.{ending}"), &export(PUBLISHED, format));
+        expect_golden(&format!("export-{format}-measured.{ending}"), &export(MEASURED, format));
+        expect_golden(&format!("export-{format}-published.{ending}"), &export(PUBLISHED, format));
     }
-    expect_file("export-google-benchmark-published.json", &export(PUBLISHED, "google-benchmark"));
+    expect_golden("export-google-benchmark-published.json", &export(PUBLISHED, "google-benchmark"));
 }
 
 #[test]
@@ -169,7 +162,7 @@ fn outputs_are_imported() {
         let text = stdout(&import(kind, file));
         assert!(text.contains(&version), "{text}");
         let name = file.rsplit_once('.').unwrap().0;
-        expect_file(&format!("{name}.import.json"), &text.replace(&version, "\"version\": \"0\""));
+        expect_golden(&format!("{name}.import.json"), &text.replace(&version, "\"version\": \"0\""));
     }
     let mut benchmarks = IMPORTERS.iter().filter(|importer| !importer.is_trace());
     assert!(benchmarks.all(|kind| FIXTURES.iter().any(|(name, _)| *name == kind.name)));

@@ -3,27 +3,19 @@
 
 mod common;
 
-use common::{Place, json, skip, stderr, stdout};
+use common::{Place, json, root, skip, stderr, stdout};
 use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 use syscost::model::{Entries, Expectation};
 use toml::Table;
 
 /// One look is enough: what is tested here are entries and messages.
 const SHORT: [&str; 8] = ["run", "--format", "json", "--time", "0.3", "--precision", "100", "--quiet"];
-
-/// The call that comes once where a language has no getppid of its own (languages/*/examples.toml).
-const NEAREST: [(&str, &str, &str); 4] = [
-    ("bash", "umask 022", "umask"),
-    ("java", "Thread.yield()", "sched_yield"),
-    ("lua", "os.clock()", "clock_gettime"),
-    ("tcl", "pid", "getpid"),
-];
 
 /// What `list --languages` knows, by name.
 static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
@@ -37,7 +29,7 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 }
 
 fn toml(language: &str, file: &str) -> Table {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("languages").join(language).join(file);
+    let path = root().join("languages").join(language).join(file);
     fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
@@ -147,9 +139,9 @@ fn check_language(language: &str) {
     if !installed(language, language) || !countable(language) {
         return;
     }
-    let groups = groups(examples(language));
+    let examples = examples(language);
     let mut measured = BTreeMap::new();
-    for group in groups {
+    for group in groups(examples.clone()) {
         let records = run_examples(language, &group);
         assert_eq!(records.len(), group.len());
         for (example, record) in group.iter().zip(&records) {
@@ -158,139 +150,78 @@ fn check_language(language: &str) {
         }
     }
     assert!(measured.contains_key(""), "{language} has no example with an empty body");
-    expect_one_call(language, &measured);
+    assert!(examples.iter().any(makes_one_call), "{language} has no example of one line that makes one call");
 }
 
-/// The plainest system call of the language comes exactly once an iteration.
-fn expect_one_call(language: &str, measured: &BTreeMap<String, Entries>) {
-    let nearest = NEAREST.iter().find(|(name, _, _)| *name == language);
-    let (counted, call) = match nearest {
-        Some((_, body, call)) => (&measured[*body], *call),
-        None => {
-            let one = measured.iter().find(|(body, counted)| is_one_line(body) && counted.get("getppid") == 1.0);
-            (one.unwrap_or_else(|| panic!("{language}: no getppid in {measured:?}")).1, "getppid")
+/// Whether one line is declared to make one call, beside those that the runtime may add.
+fn makes_one_call(example: &Example) -> bool {
+    let counts = example.entries.split_whitespace().skip(1).step_by(2).filter(|count| *count != "x?");
+    !example.body.trim().contains('\n') && counts.collect::<Vec<_>>() == ["x1"]
+}
+
+/// Checks each of `languages`, as many at once as there are processors; `ONLY=perl` leaves out the others.
+fn check_each(languages: impl Iterator<Item = &'static str>, check: fn(&str)) {
+    let only = std::env::var("ONLY").ok();
+    let wanted: Vec<&str> = languages.filter(|name| only.as_ref().is_none_or(|only| only == name)).collect();
+    let (left, failed) = (Mutex::new(wanted.into_iter()), Mutex::new(Vec::new()));
+    let next = || left.lock().unwrap().next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(language) = next() {
+                    if std::panic::catch_unwind(|| check(language)).is_err() {
+                        failed.lock().unwrap().push(language);
+                    }
+                }
+            });
         }
-    };
-    assert_eq!(counted.get(call), 1.0, "{language}: {counted}");
+    });
+    assert_eq!(failed.into_inner().unwrap(), [""; 0], "these failed, see above");
 }
 
-fn is_one_line(body: &str) -> bool {
-    !body.trim().contains('\n')
+fn known() -> impl Iterator<Item = &'static str> {
+    KNOWN.keys().map(String::as_str)
 }
-
-macro_rules! languages {
-    ($($language:ident)*) => {
-        const TESTED: &[&str] = &[$(stringify!($language)),*];
-
-        mod examples_of {
-            $(#[test]
-            fn $language() {
-                super::check_language(stringify!($language));
-            })*
-        }
-    };
-}
-
-languages! { bash c cpp go java lua node perl php python ruby rust tcl }
 
 #[test]
-fn every_language_is_tested() {
-    let known: Vec<&str> = KNOWN.keys().map(String::as_str).collect();
-    assert_eq!(TESTED, known);
+fn every_language_keeps_its_examples() {
+    check_each(known(), check_language);
 }
 
-/// Snippets of one language that go wrong, each in its way. What is told of line 2 stands in line 2.
+#[test]
+fn what_is_in_the_folder_is_a_language() {
+    let entries = fs::read_dir(root().join("languages")).unwrap().map(|entry| entry.unwrap());
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(known().collect::<Vec<_>>(), names);
+}
+
+/// Snippets of one language that go wrong, each in its way: `[wrong]`. What is told of line 2 stands in line 2.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Wrong {
-    language: &'static str,
-    good: &'static str,
+    #[serde(skip)]
+    language: String,
+    good: String,
     /// Does not compile, and what the language says of it.
-    syntax: (&'static str, &'static str),
+    syntax: (String, String),
     /// Throws, and what the language says of it.
-    throws: (&'static str, &'static str),
+    throws: (String, String),
     /// Where the language says of an error at run time no line, as C does not.
+    #[serde(default)]
     lineless: bool,
-    exits: [&'static str; 2],
+    exits: [String; 2],
     /// Prints; reads standard input. Both are measured.
-    harmless: [&'static str; 2],
-    hangs: &'static str,
+    harmless: [String; 2],
+    hangs: String,
 }
-
-const WRONG: [Wrong; 7] = [
-    Wrong {
-        language: "perl",
-        good: "getppid",
-        syntax: ("my $x = 1;\n$x = = 2;", "syntax error"),
-        throws: ("1;\ndie 'no luck'", "no luck at "),
-        lineless: false,
-        exits: ["exit 0", "exit 3"],
-        harmless: ["print 'x'", "my $line = <STDIN>"],
-        hangs: "1 while 1",
-    },
-    Wrong {
-        language: "python",
-        good: "os.getppid()",
-        syntax: ("x = 1\nx = = 2", "SyntaxError: invalid syntax"),
-        throws: ("pass\nraise ValueError('no luck')", "ValueError: no luck"),
-        lineless: false,
-        exits: ["sys.exit(0)", "sys.exit(3)"],
-        harmless: ["print('x')", "sys.stdin.readline()"],
-        hangs: "while True: pass",
-    },
-    Wrong {
-        language: "c",
-        good: "getppid()",
-        syntax: ("int x = 1;\nnonesuch(x);", "error: implicit declaration of function"),
-        throws: ("char *none = NULL;\n*(volatile char *)none = 1;", "killed by SIGSEGV"),
-        lineless: true,
-        exits: ["exit(0);", "exit(3);"],
-        harmless: ["puts(\"x\")", "getchar()"],
-        hangs: "for (;;) {}",
-    },
-    Wrong {
-        language: "node",
-        good: "process.ppid",
-        syntax: ("1;\nlet a b;", "SyntaxError: Unexpected identifier"),
-        throws: ("1;\nthrow new Error('no luck')", "Error: no luck"),
-        lineless: false,
-        exits: ["process.exit(0)", "process.exit(3)"],
-        harmless: ["console.log('x')", "fs.readFileSync(0)"],
-        hangs: "for (;;) {}",
-    },
-    Wrong {
-        language: "ruby",
-        good: "Process.ppid",
-        syntax: ("x = 1\nx = = 2", "syntax error"),
-        throws: ("x = 1\nraise 'no luck'", "no luck"),
-        lineless: false,
-        exits: ["exit 0", "exit 3"],
-        harmless: ["puts 'x'", "$stdin.gets"],
-        hangs: "loop {}",
-    },
-    Wrong {
-        language: "go",
-        good: "os.Getppid()",
-        syntax: ("x := 1\nx = = 2", "syntax error"),
-        throws: ("x := 1\npanic(x)", "panic: 1"),
-        lineless: false,
-        exits: ["os.Exit(0)", "os.Exit(3)"],
-        harmless: ["os.Stdout.WriteString(\"x\")", "os.Stdin.Read(make([]byte, 1))"],
-        hangs: "for {}",
-    },
-    Wrong {
-        language: "java",
-        good: "Thread.yield()",
-        syntax: ("int x = 1;\nx = = 2;", "illegal start of expression"),
-        throws: ("int x = 1;\nif (x == 1) throw new RuntimeException(\"no luck\");", "no luck"),
-        lineless: false,
-        exits: ["System.exit(0)", "System.exit(3)"],
-        harmless: ["System.out.println()", "System.in.read()"],
-        hangs: "while (System.nanoTime() > 0) {}",
-    },
-];
 
 impl Wrong {
-    fn of(language: &str) -> &'static Wrong {
-        WRONG.iter().find(|wrong| wrong.language == language).unwrap()
+    /// `None` for a language that has none.
+    fn of(language: &str) -> Option<Wrong> {
+        let wrong = toml(language, "examples.toml").remove("wrong")?;
+        Some(Wrong { language: language.to_string(), ..wrong.try_into().unwrap() })
     }
 
     fn word(&self, body: &str) -> String {
@@ -309,12 +240,12 @@ fn expect_error(record: &Value, kind: &str, parts: &[&str]) {
 }
 
 fn check_wrong(language: &str) {
+    let Some(wrong) = Wrong::of(language) else { return };
     if !installed(&format!("wrong snippets in {language}"), language) {
         return;
     }
-    let wrong = Wrong::of(language);
-    let bodies = [wrong.syntax.0, wrong.throws.0, wrong.exits[0], wrong.exits[1]];
-    let bodies = [&[wrong.good], &bodies[..], &wrong.harmless].concat();
+    let Wrong { good, syntax, throws, exits, harmless, .. } = &wrong;
+    let bodies = [good, &syntax.0, &throws.0, &exits[0], &exits[1], &harmless[0], &harmless[1]];
     let words: Vec<String> = bodies.iter().map(|body| wrong.word(body)).collect();
     let place = Place::new();
     let output = run(&place, &words.iter().map(String::as_str).collect::<Vec<_>>());
@@ -322,8 +253,8 @@ fn check_wrong(language: &str) {
     let told: Vec<&str> = records.iter().map(|record| text(record, "operation")).collect();
     assert_eq!(told, bodies);
     let line = if wrong.lineless { "" } else { "line 2 of the body: " };
-    expect_error(&records[1], "failed", &["line 2 of the body: ", wrong.syntax.1]);
-    expect_error(&records[2], "crashed", &[line, wrong.throws.1]);
+    expect_error(&records[1], "failed", &["line 2 of the body: ", &syntax.1]);
+    expect_error(&records[2], "crashed", &[line, &throws.1]);
     expect_error(&records[3], "crashed", &["exit status 0"]);
     expect_error(&records[4], "crashed", &["exit status 3"]);
     for measured in [&records[0], &records[5], &records[6]] {
@@ -331,23 +262,15 @@ fn check_wrong(language: &str) {
     }
 }
 
-macro_rules! wrong {
-    ($($language:ident)*) => {
-        mod wrong_snippets_in {
-            $(#[test]
-            fn $language() {
-                super::check_wrong(stringify!($language));
-            })*
-        }
-    };
+#[test]
+fn wrong_snippets_are_rows() {
+    check_each(known(), check_wrong);
 }
-
-wrong! { perl python c node ruby go java }
 
 /// Two rows: a snippet that never ends, and an operation that is measured beside it.
 fn expect_timeout(wrong: &Wrong, more: &[&str]) {
     let place = Place::new();
-    let output = run(&place, &[&["--timeout", "1", &wrong.word(wrong.hangs), "id.getppid"], more].concat());
+    let output = run(&place, &[&["--timeout", "1", &wrong.word(&wrong.hangs), "id.getppid"], more].concat());
     let records = records(&place, &output, 3);
     expect_error(&records[0], "timeout", &["(--timeout allows more)"]);
     assert!(records[1]["median_ns"].is_f64(), "{:#}", records[1]);
@@ -355,8 +278,10 @@ fn expect_timeout(wrong: &Wrong, more: &[&str]) {
 
 #[test]
 fn a_snippet_that_hangs_is_a_row() {
-    for wrong in WRONG.iter().filter(|wrong| installed("a_snippet_that_hangs_is_a_row", wrong.language)) {
-        expect_timeout(wrong, &["--no-verify"]);
+    for wrong in
+        known().filter_map(Wrong::of).filter(|wrong| installed("a_snippet_that_hangs_is_a_row", &wrong.language))
+    {
+        expect_timeout(&wrong, &["--no-verify"]);
     }
 }
 
@@ -364,7 +289,7 @@ fn a_snippet_that_hangs_is_a_row() {
 fn a_snippet_that_hangs_while_its_entries_are_counted_is_a_row() {
     let test = "a_snippet_that_hangs_while_its_entries_are_counted_is_a_row";
     if installed(test, "perl") && countable(test) {
-        expect_timeout(Wrong::of("perl"), &[]);
+        expect_timeout(&Wrong::of("perl").unwrap(), &[]);
     }
 }
 
@@ -373,11 +298,11 @@ fn a_missing_interpreter_is_named_with_its_package() {
     let place = Place::new();
     let empty = place.path().join("empty");
     fs::create_dir(&empty).unwrap();
-    let words: Vec<String> = TESTED.iter().map(|language| format!("{language}:1")).collect();
+    let words: Vec<String> = known().map(|language| format!("{language}:1")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["id.getppid"]).collect();
     let output = command(&place, &[&SHORT[..], &words].concat()).env("PATH", &empty).output().unwrap();
     let records = records(&place, &output, 3);
-    for (language, record) in TESTED.iter().zip(&records) {
+    for (language, record) in known().zip(&records) {
         let toml = toml(language, "language.toml");
         let package = format!("(usual package: {})", toml["package"].as_str().unwrap());
         expect_error(record, "unsupported", &[toml["programs"][0].as_str().unwrap(), "not on PATH", &package]);
@@ -387,7 +312,7 @@ fn a_missing_interpreter_is_named_with_its_package() {
 
 #[test]
 fn an_unknown_language_is_told_which_there_are() {
-    let all = TESTED.join(", ");
+    let all = known().collect::<Vec<_>>().join(", ");
     for arguments in [&["run", "cobol:1"][..], &["run", "id.getppid", "--setup", "cobol:1"]] {
         let output = Place::new().run(arguments);
         assert_eq!(output.status.code(), Some(2));

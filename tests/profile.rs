@@ -5,12 +5,11 @@
 
 mod common;
 
-use common::{Place, stderr, stdout};
+use common::{Place, expect_file, root, stderr, stdout};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use serde_json::Value;
-use snapbox::data::DataFormat;
 use std::fs;
 use std::path::{Path, PathBuf};
 use syscost::import::Importer;
@@ -18,20 +17,12 @@ use syscost::model::*;
 use syscost::report::{AttributionDocument, ProfileDocument, json_schema};
 use syscost::store::{self, Stored};
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn fixture(name: &str) -> PathBuf {
     root().join("tests/profile").join(name)
 }
 
 fn text(name: &str) -> String {
     fs::read_to_string(fixture(name)).unwrap()
-}
-
-fn expect(path: PathBuf, actual: &str) {
-    snapbox::assert_data_eq!(actual, snapbox::Data::read_from(&path, Some(DataFormat::Text)).raw());
 }
 
 fn json(profile: &Profile) -> String {
@@ -52,11 +43,8 @@ fn read_bytes(bytes: &[u8]) -> Result<Profile, String> {
     })
 }
 
-/// Standard output of a command that must succeed, on a screen of 80 columns.
 fn printed(arguments: &[&str]) -> String {
-    let output = Place::new().command(arguments).env("COLUMNS", "80").output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
-    stdout(&output)
+    Place::new().printed(arguments)
 }
 
 fn valid(schema: &Value, text: &str) {
@@ -310,14 +298,14 @@ fn traced() -> String {
 #[test]
 fn a_traced_profile_is_shown_in_each_format() {
     let path = fixture("traced.json").to_string_lossy().into_owned();
-    expect(fixture("traced.json"), &json(&read_bytes(traced().as_bytes()).unwrap()));
+    expect_file(fixture("traced.json"), &json(&read_bytes(traced().as_bytes()).unwrap()));
     for by in ["call", "class", "process"] {
         let table = printed(&["show", &path, "--by", by]);
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-        expect(fixture(&format!("show-{by}.golden")), &table);
+        expect_file(fixture(&format!("show-{by}.golden")), &table);
     }
     for format in ["markdown", "csv", "json"] {
-        expect(fixture(&format!("show-{format}.golden")), &printed(&["show", &path, "--format", format]));
+        expect_file(fixture(&format!("show-{format}.golden")), &printed(&["show", &path, "--format", format]));
     }
     valid(&json_schema::<ProfileDocument>(), &printed(&["show", &path, "--format", "json"]));
 }
@@ -344,7 +332,7 @@ fn traces_of_other_programs_are_imported() {
         valid(&store::profile_schema(), &written);
         let by = if name.contains("table") { "call" } else { "process" };
         let table = stdout(&place.command(&["show", "p.json", "--by", by]).env("COLUMNS", "80").output().unwrap());
-        expect(fixture(&name.replace(".txt", ".golden")), &table);
+        expect_file(fixture(&name.replace(".txt", ".golden")), &table);
     }
 }
 
@@ -438,7 +426,7 @@ fn special_lines_of_logs_are_understood() {
 #[test]
 fn the_schemas_in_the_repository_are_those_of_the_types() {
     for (kind, name) in [("profile", "profile-1.json"), ("profile-summary", "profile-summary-2.json")] {
-        expect(root().join("schema").join(name), &printed(&["schema", kind]));
+        expect_file(format!("schema/{name}"), &printed(&["schema", kind]));
     }
 }
 

@@ -116,6 +116,24 @@ fn sizes_run() -> Value {
     run
 }
 
+/// `run` as large as real ones are: long names, high costs, warnings, and an environment of its own for some.
+fn large(mut run: Value) -> Value {
+    let names = ["time.clock_monotonic_coarse_raw", "dir.opendir_readdir_closedir", "process.vfork_exec_static"];
+    let records = run["records"].as_array().unwrap().clone();
+    let asked = records.iter().filter(|record| record["role"] == "asked" && !record["samples"].is_null());
+    let more = (0..60).zip(asked.cycle()).map(|(i, record)| {
+        let mut record = scaled(record, f64::from(1 + i));
+        record["operation"] = json!(format!("{}{i}", names[i as usize % 3]));
+        record["params"] = json!({"entries": 5000});
+        record["warnings"] = json!(if i % 7 == 0 { vec!["the file system may answer from a cache"] } else { vec![] });
+        record
+    });
+    let more: Vec<Value> = more.collect();
+    run["records"].as_array_mut().unwrap().extend(more);
+    run["host"]["taxes"] = json!([{"kind": "seccomp", "detail": "a filter runs at every system call"}]);
+    run
+}
+
 fn page(place: &Place, arguments: &[&str]) -> String {
     let all: Vec<&str> = ["report"].iter().chain(arguments).chain(&["-o", "-"]).copied().collect();
     let output = place.run(&all);
@@ -145,11 +163,12 @@ fn a_page_has_its_parts_in_order_and_asks_for_nothing() {
 fn answers_name_what_they_rest_on() {
     let place = Place::new();
     let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
-    let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
+    let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]).replace("<wbr>", "");
     for text in [
         "named after clock_gettime but makes no system call",
         "The slowest",
-        " slower (95% confidence), ",
+        " faster</b>, 0 unchanged, ",
+        " inconclusive (95% confidence)",
         "≠ other work",
         "call.getpid: ",
         "data-k=\"never",
@@ -176,12 +195,34 @@ fn cautions_stand_before_the_ratios_and_name_no_column_that_is_not_there() {
 }
 
 #[test]
+fn a_comparison_leads_with_its_verdict_and_warnings_stand_before_all_results() {
+    let place = Place::new();
+    let (one, two) = (save(&place, "one.json", &large(golden())), save(&place, "two.json", &large(other_run(1.5))));
+    let compared = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
+    let after = |html: &str, texts: &[&str]| {
+        let places: Vec<_> = texts.iter().map(|text| html.find(text).unwrap_or_else(|| panic!("{text}"))).collect();
+        assert!(places.is_sorted(), "{texts:?}: {places:?}");
+    };
+    let tax = "tax on every system call: seccomp: a filter runs at every system call";
+    let verdict = "<b>after</b>: <b class=\"bad\">";
+    after(&compared, &[&format!("{tax} (before, after)"), "Slower or faster than before?", verdict, "class=\"side\""]);
+    after(&compared, &["class=\"side\"", "before, the baseline", "A system call that does next to nothing"]);
+    assert!(!compared.contains("What does a system call cost here?"));
+    let single = page(&place, &[&one]);
+    after(&single, &[tax, "What does a system call cost here?", "ns</b>"]);
+    assert!(single.contains("the file system may answer from a cache") && !single.contains("<abbr"), "notes in words");
+    // Nothing to list, no card.
+    let only = page(&place, &[&one, "--only", "id.umask"]);
+    assert!(only.contains("The slowest") && !only.contains("No system calls at all"));
+}
+
+#[test]
 fn articles_are_compared_without_claims() {
     let place = Place::new();
     let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("published/perlio-2006.json");
     let published = published.to_str().unwrap();
     let html = page(&place, &[published, published, "--label", "a", "--label", "b"]);
-    assert!(html.contains("figures without samples: nothing is sure"));
+    assert!(html.contains("these results have no samples, so that no row is called slower or faster"));
     // The legend begins with a sign.
     let html = html.replace("<p class=\"rule\">▲", "");
     for sign in ["\">▲ ", "\">▼ ", "\">= ", "\">~ "] {
@@ -386,17 +427,17 @@ fn browse(kind: &str, runs: &[Value]) {
     command.env("SYSCOST_PLAYWRIGHT", playwright).env("SYSCOST_CHROMIUM", chromium).env("TMPDIR", place.tmp());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{kind}: {}\n{}", stdout(&output), stderr(&output));
-    assert!(stdout(&output).trim_end().ends_with("16 checks"), "{}", stdout(&output));
+    assert!(stdout(&output).trim_end().ends_with("20 checks"), "{}", stdout(&output));
 }
 
 #[test]
 fn one_file_in_a_browser() {
-    browse("one", &[golden()]);
+    browse("one", &[large(golden())]);
 }
 
 #[test]
 fn two_files_in_a_browser() {
-    browse("two", &[golden(), other_run(1.5)]);
+    browse("two", &[large(golden()), large(other_run(1.5))]);
 }
 
 #[test]

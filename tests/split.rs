@@ -1,5 +1,7 @@
 //! The sampler of user and system mode against the real kernel. What cannot be tested here is said on standard error.
 
+mod common;
+
 use std::time::Duration;
 use syscost::kernel::affinity::{Placement, Wanted};
 use syscost::model::Planned;
@@ -39,7 +41,7 @@ impl Machine {
         let passes = (0..3).filter_map(|_| self.split(id));
         let enough = passes.map(|m| (m.user as f64, m.system as f64)).find(|(user, system)| user + system >= 50.0);
         if enough.is_none() {
-            eprintln!("SKIPPED: {id}: the mode cannot be sampled here, or this machine is too busy");
+            common::skip(id, "the mode cannot be sampled here, or this machine is too busy");
         }
         enough.map(|(user, system)| user / (user + system))
     }

@@ -1,10 +1,12 @@
 //! Result files as their users meet them: what is written can be read, and what cannot be read is explained in a line.
 //!
-//! `UPDATE_SCHEMA=1 cargo test --test store` rewrites `schema/result-1.json` and the examples in `FORMAT.md`.
+//! `SNAPSHOTS=overwrite cargo test --test store` rewrites the examples in `FORMAT.md`; tests/cli.rs guards the schema.
 
+mod common;
 #[path = "store/data.rs"]
 mod data;
 
+use common::{overwriting, root};
 use data::{any_run, example, json, mutated, published};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,14 +19,6 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use syscost::model::Run;
 use syscost::store::{self, Problem};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn updating() -> bool {
-    std::env::var_os("UPDATE_SCHEMA").is_some()
-}
 
 /// Reads `bytes` as a file; a message of a failure is checked to be one printable line that names the file.
 fn read_bytes(bytes: &[u8]) -> Result<Run, String> {
@@ -279,17 +273,6 @@ fn places_that_cannot_be_written_are_explained() {
 }
 
 #[test]
-fn the_schema_in_the_repository_is_the_one_of_the_wire_types() {
-    let path = root().join("schema/result-1.json");
-    let generated = serde_json::to_string_pretty(&store::schema()).unwrap() + "\n";
-    if updating() {
-        fs::write(&path, &generated).unwrap();
-    }
-    let kept = fs::read_to_string(&path).unwrap();
-    assert!(kept == generated, "schema/result-1.json is old: run UPDATE_SCHEMA=1 cargo test --test store");
-}
-
-#[test]
 fn published_files_are_sound() {
     let files = if root().join("published").is_dir() { names_in(&root().join("published")) } else { vec![] };
     for file in files.iter().filter(|file| file.extension().is_some_and(|e| e == "json")) {
@@ -308,7 +291,7 @@ fn the_examples_in_format_md_are_what_the_store_writes() {
     let path = root().join("FORMAT.md");
     let mut page = fs::read_to_string(&path).unwrap();
     let examples = [example(), published()];
-    if updating() {
+    if overwriting() {
         let found: Vec<String> = blocks(&page).into_iter().map(str::to_string).collect();
         page = found.iter().zip(&examples).fold(page, |page, (old, run)| page.replacen(old.as_str(), &json(run), 1));
         fs::write(&path, &page).unwrap();

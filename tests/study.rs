@@ -1,7 +1,9 @@
 //! Studies as their authors and users meet them: mistakes are told with line, key and what is allowed; those that are part
 //! of the tool parse, name what exists, and hold where they can be run.
 
-use std::process::Command;
+mod common;
+
+use common::{Place, json, skip, stderr};
 use syscost::plan::{Choices, Study};
 use syscost::runner::{Environment, Fixture, Language, RunDirectory, read_catalogue};
 
@@ -115,19 +117,17 @@ fn parameters_environments_and_fixtures_multiply_cases() {
 }
 
 /// Runs a study for a moment; `None`, said loudly, where the program of one of its languages is missing.
-fn run(study: &str, more: &[&str]) -> Option<serde_json::Value> {
+fn run(place: &Place, study: &str, more: &[&str]) -> Option<serde_json::Value> {
     for language in Study::find(study).unwrap().languages() {
         if let Err(missing) = Language::find(language).unwrap().program() {
-            eprintln!("SKIPPED: {study}: {missing:#}");
+            skip(study, &format!("{missing:#}"));
             return None;
         }
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_syscost"));
-    let output =
-        command.args(["run", "--study", study, "--time", "0.5", "--format", "json"]).args(more).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{study}: {:?} {said}", output.status);
-    Some(serde_json::from_slice(&output.stdout).unwrap())
+    let arguments = ["run", "--study", study, "--time", "0.5", "--format", "json"];
+    let output = place.run(&[&arguments, more].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{study}: {:?} {}", output.status, stderr(&output));
+    Some(json(&output))
 }
 
 fn unmet(run: &serde_json::Value) -> Vec<String> {
@@ -140,7 +140,7 @@ fn unmet(run: &serde_json::Value) -> Vec<String> {
 #[test]
 fn clock_calls_and_locking_enter_the_kernel_as_they_expect() {
     for study in ["clock-calls", "locking"] {
-        let Some(run) = run(study, &["--env", "native"]) else { continue };
+        let Some(run) = run(&Place::new(), study, &["--env", "native"]) else { continue };
         assert_eq!(run["study"]["name"], study);
         if cfg!(target_arch = "x86_64") {
             assert_eq!(unmet(&run), [] as [String; 0], "{study}");
@@ -152,15 +152,12 @@ fn clock_calls_and_locking_enter_the_kernel_as_they_expect() {
 
 #[test]
 fn perl_ops_runs_on_its_fixture_and_shows_the_same_from_the_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("run.json");
-    let Some(run) = run("perl-ops", &["--out", file.to_str().unwrap()]) else { return };
+    let place = Place::new();
+    let Some(run) = run(&place, "perl-ops", &["--out", "run.json"]) else { return };
     let records = run["records"].as_array().unwrap();
     let names: Vec<&str> = records.iter().map(|r| r["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["eval", "open", "stat", "for/1", "ArrayRef", "time"]);
     assert!(records.iter().all(|r| r["median_ns"].as_f64().is_some()), "{records:#?}");
-    let shown =
-        Command::new(env!("CARGO_BIN_EXE_syscost")).args(["show", file.to_str().unwrap(), "--format", "json"]).output();
-    let shown: serde_json::Value = serde_json::from_slice(&shown.unwrap().stdout).unwrap();
+    let shown = json(&place.run(&["show", "run.json", "--format", "json"]));
     assert_eq!((&shown["study"], &shown["records"]), (&run["study"], &run["records"]));
 }

@@ -1,6 +1,9 @@
 //! The eBPF tracer against workloads whose system calls are known, and against strace. Where BPF cannot be had, each
 //! test says so and is skipped.
 
+mod common;
+
+use common::skip;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,13 +21,10 @@ fn workload() -> Option<&'static Path> {
     let built = BUILT.get_or_init(|| match bpf::available() {
         Ok(()) => Some(build()),
         Err(why) => {
-            eprintln!("SKIPPED: {why}");
+            skip("trace_bpf", &why.to_string());
             None
         }
     });
-    if built.is_none() {
-        eprintln!("SKIPPED: no eBPF here");
-    }
     built.as_deref()
 }
 
@@ -212,8 +212,7 @@ fn a_32_bit_program_has_plain_names_and_a_warning() {
     }
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-32");
     if !compile(&program, &["-m32"]) {
-        eprintln!("SKIPPED: cc -m32 does not work here");
-        return;
+        return skip("a_32_bit_program_has_plain_names_and_a_warning", "cc -m32 does not work here");
     }
     let collected = traced(&[program.to_str().unwrap(), "tree"], Detail::Times);
     assert_eq!(count(&collected, "getppid"), 20_000);
@@ -343,8 +342,7 @@ fn counts_are_those_of_strace() {
     ];
     for command in commands {
         let Some(theirs) = strace(command) else {
-            eprintln!("SKIPPED: no strace");
-            return;
+            return skip("counts_are_those_of_strace", "no strace");
         };
         let collected = traced(command, Detail::Times);
         let mut ours: BTreeMap<String, u64> = BTreeMap::new();

@@ -9,7 +9,7 @@ use syscost::fit::families;
 use syscost::import::Importer;
 use syscost::model::Run;
 use syscost::report::Portrait;
-use syscost::report::{self, ExportFormat, Format, Screen, Sort, ViewKind, html};
+use syscost::report::{self, Format, Screen, Sort, ViewKind, html};
 use syscost::store::{self, Stored};
 use syscost::summary::summarize;
 
@@ -62,10 +62,8 @@ fn shown(run: &Run) {
     let _ = report::write_json(&report::SummaryDocument::new(run, &summary), out);
     let _ = report::write_distributions(run, out);
     let _ = report::write_cmpthese(run, &summary, ViewKind::Cmpthese, out);
-    for format in
-        [ExportFormat::Openmetrics, ExportFormat::Bencher, ExportFormat::GoogleBenchmark, ExportFormat::GoBenchmark]
-    {
-        let _ = report::write_export(run, &summary, format, out);
+    for format in report::EXPORTS {
+        let _ = report::write_export(run, &summary, *format, out);
     }
     for family in families(run) {
         for page in report::pages(&report::parameter_table(&family), Some(80)) {

@@ -101,7 +101,8 @@ const struct operation dir_operations[] = {
     /* MACHINE: file systems that return a freed block to the device at once (ext4 with -o discard and without a
        journal) wait for it in rmdir(). */
     {.id = "dir.mkdir_rmdir", .what = "mkdir() and rmdir() of an empty directory (some file systems wait for the disk)",
-     .enters = "mkdir/mkdirat x1 rmdir/unlinkat x1", .systems = "posix", .flags = MACHINE, .run = run_mkdir_rmdir},
+     .enters = "mkdir/mkdirat x1 rmdir/unlinkat x1", .systems = "posix", .flags = MACHINE | HISTORY,
+     .run = run_mkdir_rmdir},
     {.id = "dir.chdir", .what = "chdir(\".\"): to the working directory itself", .enters = "chdir x1",
      .systems = "posix", .run = run_chdir},
     {.id = "dir.getcwd", .what = "getcwd() of the operation's own working directory", .enters = "getcwd x1",

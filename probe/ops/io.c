@@ -97,9 +97,16 @@ static void run_write_file(uint64_t n) {
     }
 }
 
-static void run_pread(uint64_t n) { LOOP(n) CHECK(pread(file, buffer, size, 0) == (ssize_t)size); }
+/* Where the next `size` bytes begin: by position or not, files are gone through alike, so that costs are of the same
+   bytes in the same caches. Each thread has a place of its own, or `shared` would measure the sharing of this number. */
+static inline off_t next_part(void) {
+    static _Thread_local unsigned part;
+    return (off_t)(part++ % TURNS * size);
+}
 
-static void run_pwrite(uint64_t n) { LOOP(n) CHECK(pwrite(file, buffer, size, 0) == (ssize_t)size); }
+static void run_pread(uint64_t n) { LOOP(n) CHECK(pread(file, buffer, size, next_part()) == (ssize_t)size); }
+
+static void run_pwrite(uint64_t n) { LOOP(n) CHECK(pwrite(file, buffer, size, next_part()) == (ssize_t)size); }
 
 /* ---- several buffers in one call ---- */
 
@@ -203,13 +210,13 @@ static void run_fdatasync(uint64_t n) {
 static const char *mapped;
 
 static void setup_mmap_read(void) {
-    setup_file();
-    mapped = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+    setup_file_of_turns();
+    mapped = mmap(NULL, size * TURNS, PROT_READ, MAP_SHARED, file, 0);
     CHECK(mapped != MAP_FAILED);
-    memcpy(buffer, mapped, size); /* takes the page faults */
+    for (int i = 0; i < TURNS; i++) memcpy(buffer, mapped + next_part(), size); /* takes the page faults */
 }
 
-static void run_mmap_read(uint64_t n) { LOOP(n) memcpy(buffer, mapped, size); }
+static void run_mmap_read(uint64_t n) { LOOP(n) memcpy(buffer, mapped + next_part(), size); }
 
 /* ---- streams, with buffer sizes set here, so that the number of system calls is known ---- */
 
@@ -268,11 +275,12 @@ const struct operation io_operations[] = {
     {.id = "io.write_file", .what = "write() over the next `size` bytes of a file in the page cache; lseek() to its "
      "start after every 64", .enters = "write x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
      .family = "write", .setup = setup_file_of_turns, .run = run_write_file},
-    {.id = "io.pread", .what = "pread() of the first `size` bytes of a file in the page cache", .enters = "pread64 x1",
-     .params = SIZE("4K"), .systems = "posix", .family = "read", .setup = setup_file, .run = run_pread},
-    {.id = "io.pwrite", .what = "pwrite() over the first `size` bytes of a file in the page cache",
-     .enters = "pwrite64 x1", .params = SIZE("4K"), .systems = "posix", .family = "write", .setup = setup_file,
-     .run = run_pwrite},
+    {.id = "io.pread", .what = "pread() of the next `size` bytes of a file in the page cache, from its start again "
+     "after every 64", .enters = "pread64 x1", .params = SIZE("4K"), .systems = "posix", .family = "read",
+     .setup = setup_file_of_turns, .run = run_pread},
+    {.id = "io.pwrite", .what = "pwrite() over the next `size` bytes of a file in the page cache, from its start again "
+     "after every 64", .enters = "pwrite64 x1", .params = SIZE("4K"), .systems = "posix", .family = "write",
+     .setup = setup_file_of_turns, .run = run_pwrite},
     {.id = "io.readv", .what = "readv() from /dev/zero into `iovcnt` buffers of `size` bytes each",
      .enters = "readv x1", .params = IOVEC, .systems = "posix", .family = "read", .setup = setup_readv,
      .run = run_readv},
@@ -290,13 +298,14 @@ const struct operation io_operations[] = {
      .params = SIZE("4K"), .systems = "linux", .family = "copy", .setup = LINUX_ONLY(setup_two_files),
      .run = LINUX_ONLY(run_copy_file_range)},
     {.id = "io.fsync", .what = "pwrite() over 4 KiB of a file, and fsync()", .enters = "pwrite64 x1 fsync x1",
-     .systems = "posix", .family = "fsync", .flags = MACHINE, .setup = setup_sync, .run = run_fsync},
+     .systems = "posix", .family = "fsync", .flags = MACHINE | HISTORY, .setup = setup_sync,
+     .run = run_fsync},
     {.id = "io.fdatasync", .what = "pwrite() over 4 KiB of a file, and fdatasync()",
-     .enters = "pwrite64 x1 fdatasync x1", .systems = "posix", .family = "fsync", .flags = MACHINE,
+     .enters = "pwrite64 x1 fdatasync x1", .systems = "posix", .family = "fsync", .flags = MACHINE | HISTORY,
      .setup = setup_sync, .run = run_fdatasync},
-    {.id = "io.mmap_read", .what = "memcpy() of `size` bytes out of a file mapping whose pages are present",
-     .enters = "", .params = SIZE("4K"), .systems = "posix", .family = "read", .setup = setup_mmap_read,
-     .run = run_mmap_read},
+    {.id = "io.mmap_read", .what = "memcpy() of the next `size` bytes of a file mapping whose pages are present, from its "
+     "start again after every 64", .enters = "", .params = SIZE("4K"), .systems = "posix", .family = "read",
+     .setup = setup_mmap_read, .run = run_mmap_read},
     {.id = "io.fgets", .what = "fgets() of a 64-byte line of a file in the page cache, by a buffer of 4 KiB; rewind() "
      "after every 1024", .enters = "read/readv x1/64 lseek/_llseek x1/1024", .systems = "posix", .setup = setup_fgets,
      .run = run_fgets},

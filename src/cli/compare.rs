@@ -37,7 +37,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
     only: Vec<String>,
     /// Show only rows that certainly differ by more than this, and count the others. With --history: hide smaller changes
-    /// [default: show all rows; differences under 1% are called the same].
+    /// [default: show all rows; differences under 1% are called unchanged].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
     /// Exit with status 1 and name the rows if a cost has certainly grown by more than this, i.e. if the whole confidence

@@ -3,7 +3,7 @@
 
 use crate::model::Operation;
 use crate::plan::Study;
-use crate::runner::{Environment, Language, RunDirectory, read_catalogue};
+use crate::runner::{Language, RunDirectory, read_catalogue};
 use clap::Command;
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
@@ -65,11 +65,6 @@ pub fn parameters() -> ArgValueCandidates {
         let unique: BTreeMap<&str, &str> = all.collect();
         unique.into_iter().map(|(name, what)| candidate(&format!("{name}="), what)).collect::<Vec<_>>()
     })
-}
-
-/// Environments that a build is known for.
-pub fn environments() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| Environment::names().into_iter().map(CompletionCandidate::new).collect::<Vec<_>>())
 }
 
 /// Studies, and files that may be some.

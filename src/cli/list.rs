@@ -6,9 +6,8 @@ use super::{complete, terminal};
 use crate::clean;
 use crate::model::{Operation, StudyView};
 use crate::plan::{Study, like};
-use crate::report::{
-    Cell, Document, Format, Screen, Spec, Style, Table, wrapped, write_json, write_lines, write_table,
-};
+use crate::prose::wrapped;
+use crate::report::{Cell, Document, Format, Screen, Spec, Style, Table, write_json, write_lines, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -83,16 +82,14 @@ fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -
     write_table(&table, Format::Text, Screen { width: None, ..screen }, out)
 }
 
-/// Indents a text below the id that it is about.
-const INDENT: &str = "    ";
-
 /// All there is to say about each operation; lines are broken between words only.
 fn write_long(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let width = screen.width.map_or(usize::MAX, usize::from).saturating_sub(INDENT.len());
+    let width = screen.width.map_or(usize::MAX, usize::from);
     for operation in operations {
         write_lines([&operation.id], out)?;
-        let lines = texts(operation).into_iter().flat_map(|text| wrapped(&text, width, "  "));
-        write_lines(lines.map(|line| format!("{INDENT}{line}")), out)?;
+        for text in texts(operation) {
+            write_lines(wrapped(&text, width, "    ", "      "), out)?;
+        }
         writeln!(out)?;
     }
     write_lines([count(operations)], out)

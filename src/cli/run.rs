@@ -12,6 +12,7 @@ use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surround
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session};
 use anyhow::{Result, anyhow};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, FromArgMatches};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -74,8 +75,8 @@ pub struct RunArgs {
     /// must belong to you or root and be writable by nobody else.
     #[arg(long)]
     trust_files: bool,
-    /// How to build the probe and C snippets: native, static, m32. One column each.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environment, add = complete::environments())]
+    /// How to build the probe and C snippets; one column each.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environments())]
     environments: Vec<String>,
     /// Seed for the random order of cases [default: from the clock; stored with the run].
     #[arg(long, value_name = "N")]
@@ -126,8 +127,13 @@ fn threads(text: &str) -> Result<Setting> {
     }
 }
 
-fn environment(name: &str) -> Result<String> {
-    Ok(Environment::find(name)?.name)
+/// What is in environments/ is what there is.
+fn environments() -> PossibleValuesParser {
+    let value = |name: &'static str| {
+        let title = Environment::find(name).map(|environment| environment.title);
+        PossibleValue::new(name).help(title.unwrap_or_default())
+    };
+    PossibleValuesParser::new(Environment::names().into_iter().map(value))
 }
 
 /// Texts by language; of several for one language, all in their order.

@@ -45,8 +45,6 @@ Examples:
   syscost show now.json --only 'file.*' --only id
   syscost show profile.json --by class";
 
-const TEXT: RunFormat = RunFormat::Ours(Format::Text);
-
 /// How a run is shown.
 #[derive(clap::Args)]
 pub struct View {
@@ -72,7 +70,12 @@ impl View {
         let of_study: Vec<ViewKind> = named.filter_map(|name| ViewKind::from_str(name, true).ok()).collect();
         match self.view {
             Some(view) => vec![view],
-            None if self.format == TEXT && self.sort == Sort::Asked && !of_study.is_empty() => of_study,
+            None if matches!(self.format, RunFormat::Ours(Format::Text))
+                && self.sort == Sort::Asked
+                && !of_study.is_empty() =>
+            {
+                of_study
+            }
             None => vec![ViewKind::Table],
         }
     }
@@ -90,7 +93,7 @@ impl View {
         if self.view.is_none_or(|view| view == ViewKind::Table) {
             return Ok(());
         }
-        if self.format != TEXT {
+        if !matches!(self.format, RunFormat::Ours(Format::Text)) {
             let advice = "omit --format, or use --view table";
             return usage(Err(anyhow!("views other than table are text only: {advice}")));
         }

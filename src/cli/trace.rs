@@ -119,7 +119,7 @@ impl TraceArgs {
         if self.seconds.is_some() && self.pid.is_none() {
             return Err(anyhow!("--for applies to a running process: it needs --pid"));
         }
-        let perf = self.tracer == Some(TracerKind::Perf);
+        let perf = self.tracer.is_some_and(|kind| kind.named_calls);
         if perf == self.calls.is_empty() {
             return Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls"));
         }

@@ -45,8 +45,9 @@ fn mean(rows: &[&ComparedRow], column: usize) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{column, entering, record};
+    use super::super::synthetic::column;
     use super::super::{Options, compare};
+    use crate::model::fixtures::{entering, record};
 
     #[test]
     fn means_leave_out_other_work_and_what_is_missing() {

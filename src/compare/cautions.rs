@@ -149,10 +149,11 @@ fn not_in_all(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{column, entering, record, run};
+    use super::super::synthetic::column;
     use super::super::{Options, compare};
     use super::*;
-    use crate::model::{Host, Run};
+    use crate::model::Run;
+    use crate::model::fixtures::{entering, record, run, varying};
     use crate::summary;
 
     fn found(runs: &[Run]) -> Vec<Caution> {
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn equal_hosts_need_no_caution() {
-        let of = || Run { host: Host::default(), ..run(vec![entering("id.umask", 100, &[("umask", 1.0)])]) };
+        let of = || run(vec![entering("id.umask", 100, &[("umask", 1.0)])]);
         assert_eq!(found(&[of(), of()]), []);
     }
 
@@ -172,11 +173,7 @@ mod tests {
         let of = |jump: u64| {
             let records = ["id.getppid", "call.spin"].map(|operation| {
                 let by = if operation == "id.getppid" { jump } else { 0 };
-                summary::tests::record(
-                    operation,
-                    crate::model::Role::Asked,
-                    move |i| if i < 7 { 100 } else { 100 + by },
-                )
+                varying(operation, |i| if i < 7 { 100 } else { 100 + by })
             });
             let warnings = vec!["the kernel's state changed during the run, somebody wrote".to_string()];
             Run { warnings, ..run(records.to_vec()) }

@@ -50,6 +50,8 @@ pub struct ColumnRow {
     pub launches: Option<Launches>,
     /// `None` where they are not known.
     pub entries: Option<Entries>,
+    /// Whether the cost depends on what was done to the file system before the run.
+    pub depends_on_history: bool,
 }
 
 impl Column {
@@ -123,6 +125,7 @@ fn condensed(record: &Record, shown: &Row, steady: &Range<usize>) -> ColumnRow {
         figure: shown.figure.clone(),
         launches,
         entries: record.entries.clone(),
+        depends_on_history: shown.depends_on_history(),
     }
 }
 

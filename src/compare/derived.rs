@@ -94,10 +94,10 @@ fn empty(derived: &DerivedRow, columns: usize) -> ComparedDerived {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{named, run};
     use super::super::{Options, Selection, StudyCases, compare};
     use super::*;
     use crate::model::Case;
+    use crate::model::fixtures::{named, run};
     use crate::plan::Pattern;
 
     fn study() -> StudyCases {

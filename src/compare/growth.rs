@@ -1,4 +1,4 @@
-//! Costs that surely grew by more than a limit.
+//! Costs that certainly grew by more than a limit.
 
 use super::row::{ComparedRow, Key};
 use schemars::JsonSchema;

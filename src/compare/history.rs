@@ -180,8 +180,8 @@ fn changed_set(old: &[String], new: &[String]) -> Option<SetChange> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{entering, published, record, run};
     use super::*;
+    use crate::model::fixtures::{entering, published, record, run};
     use crate::model::{Host, Run, Source};
 
     /// Runs a day apart, the newest first; from `at` on the kernel is another and file.stat costs 120.

@@ -47,7 +47,7 @@ struct Claim {
 impl Claim {
     fn of(found: &BetweenRuns, margin: f64) -> Claim {
         let (mark, p) = match found.log_ratio {
-            log if log.abs() <= margin.ln_1p() => (Mark::Same, found.p_same(margin)),
+            log if log.abs() <= margin.ln_1p() => (Mark::Unchanged, found.p_same(margin)),
             log if log < 0.0 => (Mark::Faster, found.p_differs(margin)),
             _ => (Mark::Slower, found.p_differs(margin)),
         };
@@ -79,7 +79,7 @@ fn between(cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
 
 fn unmarked(found: &BetweenRuns, relative: Option<f64>) -> Ratio {
     let (low, high) = found.low_high();
-    Ratio { ratio: found.ratio(), low, high, relative, mark: Mark::Unresolved }
+    Ratio { ratio: found.ratio(), low, high, relative, mark: Mark::Inconclusive }
 }
 
 /// The ratio of the reference call in each column; `None` where one of the two does not have it.
@@ -99,7 +99,7 @@ pub fn reference(columns: &[Column], baseline: usize, margin: f64) -> Vec<Verdic
         match (found, own.cost_ns(), base.cost_ns()) {
             (Some(found), ..) => {
                 let claim = Claim::of(&found, margin);
-                let mark = if claim.p <= LEVEL { claim.mark } else { Mark::Unresolved };
+                let mark = if claim.p <= LEVEL { claim.mark } else { Mark::Inconclusive };
                 Verdict::Ratio(Ratio { mark, ..unmarked(&found, None) })
             }
             (None, Some(own), Some(base)) => Verdict::OneFigure { ratio: own / base, relative: None },
@@ -113,8 +113,8 @@ pub fn reference(columns: &[Column], baseline: usize, margin: f64) -> Vec<Verdic
 /// What a row is where only differences are looked for; of several columns the last in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    Same,
-    Unresolved,
+    Unchanged,
+    Inconclusive,
     Shown,
 }
 
@@ -123,11 +123,11 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
     let of_verdict = |verdict: &Verdict| match verdict {
         Verdict::DifferentWork(_) => Some(Standing::Shown),
         Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => Some(Standing::Shown),
-        Verdict::OneFigure { .. } => Some(Standing::Same),
+        Verdict::OneFigure { .. } => Some(Standing::Unchanged),
         Verdict::Ratio(ratio) => Some(match ratio.mark {
             Mark::Faster | Mark::Slower => Standing::Shown,
-            Mark::Same => Standing::Same,
-            Mark::Unresolved => Standing::Unresolved,
+            Mark::Unchanged => Standing::Unchanged,
+            Mark::Inconclusive => Standing::Inconclusive,
         }),
         Verdict::Baseline | Verdict::Missing => None,
     };
@@ -136,9 +136,10 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{column, published, record};
+    use super::super::synthetic::column;
     use super::super::{Options, compare};
     use super::*;
+    use crate::model::fixtures::{published, record};
     use crate::model::{Failure, FailureKind, Outcome};
 
     fn marks(old: u64, new: u64, margin: f64) -> Option<Mark> {
@@ -150,10 +151,10 @@ mod tests {
     fn marks_say_no_more_than_is_known() {
         assert_eq!(marks(100_000, 110_000, 0.01), Some(Mark::Slower));
         assert_eq!(marks(110_000, 100_000, 0.01), Some(Mark::Faster));
-        assert_eq!(marks(100_000, 102_000, 0.01), Some(Mark::Unresolved));
-        assert_eq!(marks(100_000, 100_000, 0.01), Some(Mark::Unresolved), "two runs cannot show sameness within 1%");
-        assert_eq!(marks(100_000, 100_500, 0.05), Some(Mark::Same));
-        assert_eq!(marks(100_000, 110_000, 0.10), Some(Mark::Unresolved));
+        assert_eq!(marks(100_000, 102_000, 0.01), Some(Mark::Inconclusive));
+        assert_eq!(marks(100_000, 100_000, 0.01), Some(Mark::Inconclusive), "two runs cannot show sameness within 1%");
+        assert_eq!(marks(100_000, 100_500, 0.05), Some(Mark::Unchanged));
+        assert_eq!(marks(100_000, 110_000, 0.10), Some(Mark::Inconclusive));
     }
 
     #[test]
@@ -186,7 +187,7 @@ mod tests {
             let columns = [column("old", rows(count, 100_000)), column("new", rows(count, 108_000))];
             compare(&columns, &Options::default()).rows[0].verdicts[1].mark()
         };
-        assert_eq!((marked(1), marked(100)), (Some(Mark::Slower), Some(Mark::Unresolved)));
+        assert_eq!((marked(1), marked(100)), (Some(Mark::Slower), Some(Mark::Inconclusive)));
     }
 
     #[test]

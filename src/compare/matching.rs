@@ -110,8 +110,9 @@ fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{column, named, record};
+    use super::super::synthetic::column;
     use super::*;
+    use crate::model::fixtures::{named, record};
 
     fn names(rows: &[ComparedRow]) -> Vec<String> {
         let there =

@@ -70,13 +70,21 @@ pub struct Cell {
     pub figure: Result<RowCost, Failure>,
     /// `None` where they are not known.
     pub entries: Option<Entries>,
+    /// Whether the cost depends on what was done to the file system before the run.
+    #[serde(skip)]
+    pub depends_on_history: bool,
     #[serde(skip)]
     pub(super) launches: Option<Launches>,
 }
 
 impl Cell {
     pub(super) fn of(row: &ColumnRow) -> Box<Cell> {
-        Box::new(Cell { figure: row.figure.clone(), entries: row.entries.clone(), launches: row.launches.clone() })
+        Box::new(Cell {
+            figure: row.figure.clone(),
+            entries: row.entries.clone(),
+            depends_on_history: row.depends_on_history,
+            launches: row.launches.clone(),
+        })
     }
 
     /// Nanoseconds per iteration; `None` for failures, and for figures that are no costs.
@@ -86,6 +94,11 @@ impl Cell {
 }
 
 impl ComparedRow {
+    /// Whether no two runs need agree on the cost.
+    pub fn depends_on_history(&self) -> bool {
+        self.cells.iter().flatten().any(|cell| cell.depends_on_history)
+    }
+
     pub fn cost_ns(&self, column: usize) -> Option<f64> {
         self.cells.get(column)?.as_ref()?.cost_ns()
     }

@@ -99,9 +99,10 @@ pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{column, record, run};
+    use super::super::synthetic::column;
     use super::super::{Options, compare};
     use super::*;
+    use crate::model::fixtures::{record, run};
 
     fn labels(order: Order, selection: Selection) -> Vec<String> {
         let a = column("a", vec![record("id.umask", 300), record("file.lstat", 100), record("file.stat", 200)]);

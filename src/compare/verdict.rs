@@ -52,13 +52,13 @@ pub struct Ratio {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// Surely within the margin.
-    Same,
+    /// Certainly within the margin.
+    Unchanged,
     /// The runs cannot tell.
-    Unresolved,
-    /// Surely less, by more than the margin.
+    Inconclusive,
+    /// Certainly less, by more than the margin.
     Faster,
-    /// Surely more, by more than the margin.
+    /// Certainly more, by more than the margin.
     Slower,
 }
 

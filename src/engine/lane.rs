@@ -3,7 +3,7 @@
 use super::batch_size::{Shape, calibrate};
 use super::{Config, Launcher, Measured, Worker};
 use crate::model::{
-    Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, REFERENCE, Reply, Role, SPIN, Slot,
+    Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, REFERENCE, Reply, Role, SPIN, Slot, Traits,
 };
 use crate::stats::{self, Estimate};
 use std::ops::Range;
@@ -21,7 +21,8 @@ pub struct Lane {
 
 impl Lane {
     pub fn new(planned: Planned) -> Lane {
-        let measurement = Measurement { switches: planned.traits.switches, ..Measurement::default() };
+        let Traits { switches, history, .. } = planned.traits;
+        let measurement = Measurement { switches, history, ..Measurement::default() };
         Lane { planned, worker: None, facts: Facts::default(), shape: None, measurement, failure: None, precise: false }
     }
 

@@ -151,19 +151,18 @@ fn measured(m: &Measurement, steady: &Range<usize>) -> Option<(PointCost, Range<
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::{of, record};
     use super::*;
-    use crate::model::Case;
+    use crate::model::fixtures::{record, run};
 
     fn with(params: &[(&str, u64)]) -> Record {
-        let mut record = record("io.read", 1, Measurement::default());
+        let mut record = record("io.read", 1);
         record.case.params = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
         record
     }
 
     #[test]
     fn records_of_one_series_differ_in_one_parameter() {
-        let run = of(vec![
+        let run = run(vec![
             with(&[("a", 1), ("b", 1)]),
             with(&[("a", 2), ("b", 1)]),
             with(&[("a", 1), ("b", 2)]),

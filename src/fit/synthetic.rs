@@ -1,8 +1,6 @@
 //! Runs with known costs for the tests of this module: seeded noise, no clock.
 
-use crate::model::{Block, Case, Measurement, Outcome, Record, Run};
-use crate::summary::tests::record_of;
-pub use crate::summary::tests::run as of;
+use crate::model::{Block, Case, Measurement, Outcome, Record, Run, fixtures};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -26,17 +24,12 @@ pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     let mut records = Vec::new();
     for (operation, sizes, cost) in strategies {
         for size in *sizes {
-            records.push(record(operation, *size, measurement(cost(*size), blocks, noise.share, &mut rng)));
+            let params = [("size".to_string(), *size)].into();
+            let outcome = Outcome::Measured(measurement(cost(*size), blocks, noise.share, &mut rng));
+            records.push(Record::new(Case { params, ..Case::native(operation) }, outcome));
         }
     }
-    of(records)
-}
-
-/// A record of `operation` at this size.
-pub fn record(operation: &str, size: u64, measurement: Measurement) -> Record {
-    let mut case = Case::native(operation);
-    case.params.insert("size".into(), size);
-    record_of(case, Outcome::Measured(measurement))
+    fixtures::run(records)
 }
 
 /// Batches of a million iterations, so that rounding to whole nanoseconds does not show.

@@ -1,7 +1,7 @@
 //! What the readers of other programs' output share: records, numbers and errors.
 
 use crate::clean::excerpt;
-use crate::model::{Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record, Role};
+use crate::model::{Case, EntriesStatus, Failure, FailureKind, Figure, Host, Nanos, Outcome, Record};
 
 /// The results in a benchmark's output.
 #[derive(Default)]
@@ -53,13 +53,9 @@ impl Malformed {
 /// A record of a printed result. No program prints which system calls were made.
 pub fn record(case: Case, outcome: Outcome, warnings: Vec<String>) -> Record {
     Record {
-        case,
-        role: Role::Asked,
-        outcome,
-        entries: None,
         entries_status: EntriesStatus::Unverified("not stated by the source".into()),
-        mode_samples: None,
         warnings,
+        ..Record::new(case, outcome)
     }
 }
 

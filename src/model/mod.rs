@@ -5,6 +5,8 @@
 mod case;
 mod class;
 mod entries;
+#[cfg(test)]
+pub mod fixtures;
 mod host;
 mod operation;
 mod planned;

@@ -57,6 +57,8 @@ pub struct Traits {
     pub machine: bool,
     /// It enters the kernel by faults, which samples of the mode cannot tell from user mode.
     pub faults: bool,
+    /// The cost depends on what was done to the file system before.
+    pub history: bool,
 }
 
 /// How often a declared kernel entry is made per iteration.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// All records of one run, with what is needed to understand them. What is serialized is the head of printed documents,
 /// which add a summary; result files have types of their own in `store`.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Run {
     pub tool: Tool,
     pub host: Host,
@@ -43,7 +43,7 @@ pub struct Source {
     pub note: String,
 }
 
-/// What wrote a result file.
+/// What wrote a result file; by default this program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tool {
     pub name: String,
@@ -83,7 +83,7 @@ pub enum Outcome {
 }
 
 /// What is known of a case that somebody else measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// Time per operation.
     pub time: Nanos,
@@ -111,6 +111,8 @@ pub struct Measurement {
     pub major_faults: u64,
     /// Whether the operation itself blocks: its CPU time is then no measure of disturbance.
     pub switches: bool,
+    /// Whether the cost depends on what was done to the file system before: no two runs need agree on it.
+    pub history: bool,
 }
 
 /// A stretch of the run: the unit that intervals take as independent.
@@ -147,6 +149,31 @@ pub struct Failure {
     pub kind: FailureKind,
     /// One line, with the errno name where a call failed.
     pub message: String,
+}
+
+impl Default for Tool {
+    fn default() -> Tool {
+        Tool {
+            name: env!("CARGO_PKG_NAME").to_string(),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            compiler: env!("SYSCOST_COMPILER").to_string(),
+        }
+    }
+}
+
+impl Record {
+    /// A requested case and its outcome. Its kernel entries are not counted.
+    pub fn new(case: Case, outcome: Outcome) -> Record {
+        Record {
+            case,
+            role: Role::Asked,
+            outcome,
+            entries: None,
+            entries_status: EntriesStatus::Unverified("not counted".into()),
+            mode_samples: None,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// How documents write a `Result`: its fields, or `error` with why there are none.

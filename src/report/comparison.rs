@@ -1,10 +1,10 @@
 //! Runs side by side, and machines over time.
 
 pub mod cautions;
-mod conditions;
+pub mod conditions;
 mod csv;
 mod history;
-mod notes;
+pub mod notes;
 pub mod row;
 mod table;
 

@@ -17,44 +17,40 @@ use crate::summary::Summary;
 use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+pub use exported::ExportFormat;
 use exported::cases;
 use std::io::Write;
 use std::sync::LazyLock;
 
-/// For which program a run is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// OpenMetrics and Prometheus text, e.g. for node_exporter's textfile collector.
-    Openmetrics,
-    /// Bencher Metric Format, for `bencher run --adapter json`.
-    Bencher,
-    /// JSON as Google Benchmark prints it, for its compare.py.
-    GoogleBenchmark,
-    /// Go's benchmark lines, one a time block, for benchstat.
-    GoBenchmark,
-}
+/// The programs that a run is written for; the module of each describes it.
+pub const EXPORTS: &[ExportFormat] = &[
+    // In the order of the help text.
+    openmetrics::FORMAT,
+    bencher::FORMAT,
+    google_benchmark::FORMAT,
+    go_benchmark::FORMAT,
+];
 
 /// How a run is written: as tables and documents are, or for another program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum RunFormat {
     Ours(Format),
     Export(ExportFormat),
 }
 
-static ALL: LazyLock<Vec<RunFormat>> = LazyLock::new(|| {
-    let ours = Format::value_variants().iter().map(|format| RunFormat::Ours(*format));
-    ours.chain(ExportFormat::value_variants().iter().map(|format| RunFormat::Export(*format))).collect()
-});
-
 impl ValueEnum for RunFormat {
     fn value_variants<'a>() -> &'a [RunFormat] {
+        static ALL: LazyLock<Vec<RunFormat>> = LazyLock::new(|| {
+            let ours = Format::value_variants().iter().map(|format| RunFormat::Ours(*format));
+            ours.chain(EXPORTS.iter().map(|format| RunFormat::Export(*format))).collect()
+        });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             RunFormat::Ours(format) => format.to_possible_value(),
-            RunFormat::Export(format) => format.to_possible_value(),
+            RunFormat::Export(format) => Some(PossibleValue::new(format.name).help(format.what)),
         }
     }
 }
@@ -64,40 +60,30 @@ impl ValueEnum for RunFormat {
 /// # Errors
 /// When `out` cannot be written.
 pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
-    let cases = cases(run, summary);
-    match format {
-        ExportFormat::Openmetrics => openmetrics::write(run, &cases, out),
-        ExportFormat::Bencher => bencher::write(&cases, out),
-        ExportFormat::GoogleBenchmark => google_benchmark::write(run, &cases, out),
-        ExportFormat::GoBenchmark => go_benchmark::write(run, &cases, out),
-    }
+    (format.write)(run, &cases(run, summary), out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::exported::{Repetition, Taken, of_blocks, unique};
     use super::*;
-    use crate::model::{Block, Case, Figure, Nanos};
-    use crate::model::{Measurement, Outcome, Role};
+    use crate::model::fixtures::{counted, entering, run, varying};
+    use crate::model::{Block, Case, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
     use crate::summary::summarize;
-    use crate::summary::tests::{record, run};
 
     /// Figures, a failure, hostile and equal names: what every format must bear.
     pub fn example() -> Run {
-        let mut failed = record("file.stat", Role::Asked, |_| 1);
-        failed.outcome =
-            Outcome::Failed(crate::model::Failure::new(crate::model::FailureKind::Unsupported, "stat:\nENOSYS"));
-        let mut hostile = record("x", Role::Asked, |_| 7);
-        hostile.case = Case::snippet("c", "a \"b\" \\ {}\n/-4");
-        let mut published = record("id.umask", Role::Asked, |_| 1);
+        let failure = Failure::new(FailureKind::Unsupported, "stat:\nENOSYS");
+        let failed = Record::new(Case::native("file.stat"), Outcome::Failed(failure));
+        let hostile = Record { case: Case::snippet("c", "a \"b\" \\ {}\n/-4"), ..entering("x", 7, &[]) };
         let time = Nanos(463.7241363525391);
-        published.outcome =
-            Outcome::Published(Figure { time, as_printed: "31.12 s".into(), count: Some(1 << 26), user_share: None });
-        published.entries = Some([("umask".to_string(), 1.0)].into_iter().collect());
-        let mut m32 = record("file.lstat", Role::Asked, |i| 900 + i as u64);
+        let figure = Figure { time, as_printed: "31.12 s".into(), count: Some(1 << 26), user_share: None };
+        let published = Record::new(Case::native("id.umask"), Outcome::Published(figure));
+        let published = counted(published, &[("umask", 1.0)]);
+        let mut m32 = counted(varying("file.lstat", |i| 900 + i), &[]);
         m32.case.environment = "m32".into();
         m32.case.params.insert("depth".into(), 4);
-        let plain = record("file.lstat", Role::Asked, |i| 500 + i as u64);
+        let plain = counted(varying("file.lstat", |i| 500 + i), &[]);
         run(vec![plain.clone(), m32, plain, failed, hostile, published])
     }
 

@@ -8,6 +8,7 @@ mod answer;
 mod cells;
 mod charts;
 mod compared;
+mod controls;
 mod head;
 mod host;
 mod operations;
@@ -26,10 +27,9 @@ pub fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let mut html = Markup::new();
     head::open(&mut html, page);
     html.raw("<main id=\"main\">");
+    host::warnings(&mut html, page.files);
     answer::write(&mut html, page);
-    if page.comparison.is_some() {
-        compared::write(&mut html, page);
-    }
+    page.comparison.iter().for_each(|comparison| compared::write(&mut html, comparison));
     operations::write(&mut html, page);
     charts::write(&mut html, page);
     host::write(&mut html, page);

@@ -22,12 +22,12 @@ mod table;
 pub use attribution::{Top, write_attribution};
 pub use comparison::{growth_lines, write_comparison, write_comparison_csv, write_history, write_history_csv};
 pub use explain::{variant_table, variants_answer, write_explanation};
-pub use export::{ExportFormat, RunFormat, write_export};
+pub use export::{EXPORTS, ExportFormat, RunFormat, write_export};
 pub use fit::{pages, parameter_table, plot};
 pub use format::json::{
     AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
 };
-pub use format::{Format, Screen, wrapped, write_lines, write_notes, write_table};
+pub use format::{Format, Screen, write_lines, write_notes, write_table};
 pub use profile::{profile_table, write_profile};
 pub use run::{Portrait, Sort, ViewKind, figures, summary_table, write_bars, write_cmpthese, write_distributions};
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

@@ -5,11 +5,10 @@
 //! for one width, brings fonts, and escapes names by its own rules.
 
 mod distributions;
+mod dots;
 mod drawing;
 mod lines;
 mod marks;
-mod ratios;
-mod rows;
 
 pub use distributions::spark;
 
@@ -23,8 +22,8 @@ pub const STYLESHEET: &str = include_str!("svg/figure.css");
 
 fn draw(figure: &Figure) -> Drawing {
     match &figure.chart {
-        Chart::Bars(bars) => rows::draw(bars),
-        Chart::Ratios(ratios) => ratios::draw(ratios),
+        Chart::Bars(bars) => dots::costs(bars),
+        Chart::Ratios(ratios) => dots::ratios(ratios),
         Chart::Distributions(all) => distributions::draw(all),
         Chart::Lines(lines) => lines::draw(lines),
     }

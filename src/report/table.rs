@@ -12,6 +12,8 @@ pub use spec::{Records, Spec};
 pub struct Table {
     /// A line above; empty for none.
     pub title: String,
+    /// Lines between title and columns: what must be known before the results are read.
+    pub cautions: Vec<String>,
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
     records: Records,
@@ -37,6 +39,10 @@ impl Table {
 
     pub fn titled(self, title: impl Into<String>) -> Table {
         Table { title: title.into(), ..self }
+    }
+
+    pub fn cautioned(self, cautions: Vec<String>) -> Table {
+        Table { cautions, ..self }
     }
 
     pub fn noted(self, notes: Vec<String>) -> Table {
@@ -73,6 +79,7 @@ impl Table {
     pub fn select(&self, keep: &[usize]) -> Table {
         Table {
             title: self.title.clone(),
+            cautions: self.cautions.clone(),
             columns: keep.iter().map(|i| self.columns[*i].clone()).collect(),
             rows: self.rows.iter().map(|row| keep.iter().map(|i| row[*i].clone()).collect()).collect(),
             records: Records::default(),

@@ -50,7 +50,7 @@ fn parse_line(line: &str) -> Result<Operation> {
 /// The bits of `probe.h`.
 fn traits(flags: u32) -> Traits {
     let has = |bit: u32| flags & bit != 0;
-    Traits { switches: has(1), children: has(2), machine: has(4), faults: has(8) }
+    Traits { switches: has(1), children: has(2), machine: has(4), faults: has(8), history: has(16) }
 }
 
 /// `depth=1:path components`
@@ -72,7 +72,9 @@ mod tests {
         assert_eq!(operation.area(), "io");
         assert_eq!(operation.params, [Parameter { name: "size".into(), default: 4096, what: "bytes".into() }]);
         assert!(operation.traits.switches && operation.traits.machine && !operation.traits.children);
-        assert!(!operation.traits.faults && parse_line(&line.replace("\t5\t", "\t8\t")).unwrap().traits.faults);
+        assert!(!operation.traits.faults && !operation.traits.history);
+        let others = parse_line(&line.replace("\t5\t", "\t24\t")).unwrap().traits;
+        assert!(others.faults && others.history && !others.machine);
         assert_eq!((operation.limit, operation.family, operation.available), (Some(256), None, true));
         assert!(parse_line("id.getppid\tx").is_err());
     }

@@ -115,11 +115,6 @@ impl Language {
         let text = String::from_utf8_lossy(&text).into_owned();
         text.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).map(|line| line.trim().to_string())
     }
-
-    /// The examples that the tests run, as TOML.
-    pub fn examples(&self) -> Option<&'static str> {
-        LANGUAGES.get_file(format!("{}/examples.toml", self.name))?.contents_utf8()
-    }
 }
 
 /// The path of an executable found by PATH; a name with a slash is a path itself. Relative directories in PATH are ignored,
@@ -143,7 +138,6 @@ mod tests {
             }
             assert!(language.statement.contains("{{body}}"), "{}", language.name);
             regex_lite::Regex::new(&language.error).unwrap();
-            assert!(language.examples().is_some(), "{}: examples.toml", language.name);
         }
     }
 

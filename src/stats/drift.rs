@@ -1,6 +1,7 @@
 //! Changes of the kernel's state during a run: the reference call's cost moves, user-mode work's does not.
 
 use super::median;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// The reference must move by more than this share while the spin moves by less than half of it.
@@ -11,7 +12,8 @@ const SHORTEST: usize = 5;
 const SCATTER: f64 = 4.0;
 
 /// Finds the block at which the cost of a reference system call jumped while that of user-mode work did not, from the block
-/// medians of both. Returns the longer of the two stretches, for estimates, and the change as a share.
+/// medians of both. Returns the longer of the two stretches, for estimates, and the change as a share. Of two equally long
+/// ones it is the faster: what slows the kernel for a while, a tracer for example, is not part of its cost.
 pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f64)> {
     let length = reference.len().min(spin.len());
     let best =
@@ -24,7 +26,11 @@ pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f6
     if !(lasts && moved && stands_out(&reference[..length], at)) {
         return None;
     }
-    Some((if at * 2 >= length { 0..at } else { at..length }, share))
+    let before = match (2 * at).cmp(&length) {
+        Ordering::Equal => share > 0.0,
+        longer => longer.is_gt(),
+    };
+    Some((if before { 0..at } else { at..length }, share))
 }
 
 /// Whether the step at `at` is large against the median absolute deviation within both parts.
@@ -59,6 +65,14 @@ mod tests {
         let (longer, share) = state_change(&reference, &[80.0; 12]).unwrap();
         assert_eq!(longer, 5..12);
         assert!((share - 0.34).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_two_equally_long_states_the_faster_one_counts() {
+        let rising: Vec<f64> = (0..12).map(|i| if i < 6 { 100.0 } else { 134.0 }).collect();
+        let falling: Vec<f64> = rising.iter().rev().copied().collect();
+        let kept = |reference: &[f64]| state_change(reference, &[80.0; 12]).unwrap().0;
+        assert_eq!([kept(&rising), kept(&falling)], [0..6, 6..12]);
     }
 
     #[test]

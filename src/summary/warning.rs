@@ -24,6 +24,8 @@ pub enum Warning {
     FoldedBody,
     /// A snippet names this system call and makes none.
     NotEntered { name: String },
+    /// The cost depends on what was done to the file system before the run.
+    DependsOnHistory,
     /// The kernel entries are not proven, and why.
     Unverified { reason: String },
 }

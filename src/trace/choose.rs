@@ -2,6 +2,21 @@
 
 use super::tracer::{TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
+/// In the order in which they are tried; the module of each describes it.
+const KINDS: &[TracerKind] = &[super::bpf::KIND, super::ptrace::KIND, super::perf::KIND];
+
+impl ValueEnum for TracerKind {
+    fn value_variants<'a>() -> &'a [TracerKind] {
+        KINDS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name).help(self.what))
+    }
+}
 
 /// A tracer, and the line that introduces it.
 pub struct Chosen {
@@ -9,34 +24,20 @@ pub struct Chosen {
     pub line: String,
 }
 
-struct Row {
-    kind: TracerKind,
-    name: &'static str,
-    /// Whether it is tried if none was requested.
-    automatic: bool,
-    open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
-}
-
-/// In the order in which they are tried.
-const ROWS: &[Row] = &[
-    Row { kind: TracerKind::Bpf, name: "bpf", automatic: true, open: super::bpf::open },
-    Row { kind: TracerKind::Ptrace, name: "ptrace", automatic: true, open: super::ptrace::open },
-    Row { kind: TracerKind::Perf, name: "perf", automatic: false, open: super::perf::open },
-];
-
 /// Opens a tracer.
 ///
 /// # Errors
 /// Why the requested one, or any, is not available.
 pub fn choose(options: &TraceOptions) -> Result<Chosen> {
     let mut refused = Vec::new();
-    for row in ROWS.iter().filter(|row| options.tracer.map_or(row.automatic, |kind| kind == row.kind)) {
-        match (row.open)(options) {
+    let automatic = KINDS.iter().copied().filter(|kind| kind.automatic);
+    for kind in options.tracer.map_or_else(|| automatic.collect(), |kind| vec![kind]) {
+        match (kind.open)(options) {
             Ok(tracer) => {
                 let line = format!("tracer: {}{}", tracer.introduction(), because(&refused));
                 return Ok(Chosen { tracer, line });
             }
-            Err(error) => refused.push(format!("{}: {error:#}", row.name)),
+            Err(error) => refused.push(format!("{}: {error:#}", kind.name)),
         }
     }
     bail!("trace: no tracer is available: {}", refused.join("; "))

@@ -4,7 +4,7 @@
 //! takes milliseconds with hundreds of them. Calls of 32-bit programs have other tracepoints, which perf does not
 //! count. Called through `choose`.
 
-use super::{Collected, Root, TraceOptions, Tracer, Until};
+use super::{Collected, Root, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::clock::null_call_ns;
 use crate::kernel::perf::{Begin, Counter};
 use crate::kernel::process::adopt_orphans;
@@ -15,6 +15,14 @@ use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub const KIND: TracerKind = TracerKind {
+    name: "perf",
+    what: "Counters of the calls that --calls names. Counts alone",
+    automatic: false,
+    named_calls: true,
+    open,
+};
 
 /// How many calls can be counted at once.
 const MOST: usize = 20;
@@ -33,7 +41,7 @@ pub struct PerfTracer {
 ///
 /// # Errors
 /// Which call cannot be counted, and why.
-pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
+fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let mut names = options.calls.clone();
     names.sort();
     names.dedup();

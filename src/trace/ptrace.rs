@@ -17,16 +17,24 @@ mod stops;
 mod tally;
 mod tree;
 
-use super::{Detail, TraceOptions, Tracer};
+use super::{Detail, TraceOptions, Tracer, TracerKind};
 use crate::kernel::follow::Stops;
 use anyhow::Result;
 use stops::PtraceTracer;
+
+pub const KIND: TracerKind = TracerKind {
+    name: "ptrace",
+    what: "Each call stops twice: exact, unprivileged, slow. With --counts it stops once",
+    automatic: true,
+    named_calls: false,
+    open,
+};
 
 /// Opens and calibrates the tracer.
 ///
 /// # Errors
 /// If ptrace is refused.
-pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
+fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let filter = options.detail == Detail::Counts && options.held();
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;

@@ -10,7 +10,7 @@ use crate::kernel::host::facts;
 use crate::kernel::launch::{Launch, Started};
 use crate::kernel::tree::check_numbers;
 use crate::kernel::usage::{of_children, of_process};
-use crate::model::{Host, Profile, Usage};
+use crate::model::{Host, Profile, Tool, Usage};
 use anyhow::{Context, Result, anyhow};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -101,7 +101,7 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
     };
     let cpus = host.cpus.map(u64::from);
     Profile {
-        tool: Some(crate::session::tool()),
+        tool: Some(Tool::default()),
         host,
         started_unix_s,
         command,

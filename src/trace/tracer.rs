@@ -91,19 +91,22 @@ pub fn threads(pid: u32) -> Result<Vec<u32>> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// The tracers, as users name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum TracerKind {
-    /// The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON.
-    Bpf,
-    /// Each call stops twice: exact, unprivileged, slow. With --counts it stops once.
-    Ptrace,
-    /// Counters of the calls that --calls names. Counts alone.
-    Perf,
+/// A way to trace.
+#[derive(Clone, Copy, Debug)]
+pub struct TracerKind {
+    /// The value of `--tracer`.
+    pub name: &'static str,
+    /// The help text of that value.
+    pub what: &'static str,
+    /// Whether it is tried if none was requested.
+    pub automatic: bool,
+    /// Whether it counts only the calls that it is given.
+    pub named_calls: bool,
+    pub open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
 }
 
 /// What to trace, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TraceOptions {
     pub target: Target,
     /// `None` for the first tracer that is available.

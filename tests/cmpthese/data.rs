@@ -6,32 +6,11 @@ use syscost::summary::summarize;
 
 /// A run of these records that was given `budget_s`.
 pub fn run(budget_s: f64, records: Vec<Record>) -> Run {
-    Run {
-        tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
-        host: Host::default(),
-        started_unix_s: 0,
-        seed: 1,
-        budget_s,
-        precision_percent: 1.0,
-        elapsed_s: 1.0,
-        complete: true,
-        records,
-        warnings: vec![],
-        source: None,
-        study: None,
-    }
+    Run { budget_s, precision_percent: 1.0, complete: true, records, ..Run::default() }
 }
 
 pub fn record(name: &str, outcome: Outcome) -> Record {
-    Record {
-        case: Case { name: Some(name.to_string()), ..Case::native("x") },
-        role: Role::Asked,
-        outcome,
-        entries: None,
-        entries_status: EntriesStatus::Unverified("not counted".into()),
-        mode_samples: None,
-        warnings: vec![],
-    }
+    Record::new(Case { name: Some(name.to_string()), ..Case::native("x") }, outcome)
 }
 
 /// A case as Benchmark keeps it: user and system seconds, and iterations.
@@ -39,9 +18,9 @@ pub fn published(name: &str, user_s: f64, system_s: f64, count: u64) -> Record {
     let cpu_s = user_s + system_s;
     let figure = Figure {
         time: Nanos(cpu_s * 1e9 / count as f64),
-        as_printed: String::new(),
         count: Some(count),
         user_share: Some(if cpu_s > 0.0 { user_s / cpu_s } else { 1.0 }),
+        ..Figure::default()
     };
     record(name, Outcome::Published(figure))
 }

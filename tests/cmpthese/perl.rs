@@ -3,6 +3,7 @@
 //! Result objects are made as the NOTES of Benchmark's documentation describe them: real, user, system, two times of
 //! children, iterations.
 
+use super::common::skip;
 use super::data::{matrix, published, run, shown};
 use std::fmt::Write;
 use std::process::Command;
@@ -19,14 +20,14 @@ fn perl(script: &str) -> Option<String> {
         Ok(output) => {
             let error = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(error.contains("Can't locate Benchmark"), "{error}");
-            skip(&error)
+            missing(&error)
         }
-        Err(error) => skip(&error.to_string()),
+        Err(error) => missing(&error.to_string()),
     }
 }
 
-fn skip(reason: &str) -> Option<String> {
-    println!("SKIPPED: nothing was compared with Perl's own Benchmark: {}", reason.trim());
+fn missing(reason: &str) -> Option<String> {
+    skip("Perl's own Benchmark", reason.trim());
     None
 }
 

@@ -4,6 +4,7 @@
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
+use snapbox::data::DataFormat;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
@@ -21,6 +22,22 @@ const NOBODY: u32 = 65534;
 /// Says past the test harness, which hides what passing tests print, that `test` was not done; `.ci/run` counts these.
 pub fn skip(test: &str, reason: &str) {
     let _ = std::io::stderr().write_all(format!("\nSKIPPED: {test}: {reason}\n").as_bytes());
+}
+
+/// The repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Compares `actual` with the golden file at `path`, below the repository.
+pub fn expect_file(path: impl AsRef<Path>, actual: &str) {
+    let golden = snapbox::Data::read_from(&root().join(path), Some(DataFormat::Text)).raw();
+    snapbox::assert_data_eq!(actual, golden);
+}
+
+/// Whether golden files are rewritten, which `expect_file` does by itself.
+pub fn overwriting() -> bool {
+    std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite")
 }
 
 /// A directory of its own for one run of the program, which uses it as TMPDIR. Anybody may write into it, as into /tmp.
@@ -71,6 +88,11 @@ impl Place {
 
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
+    }
+
+    /// Standard output of a command that must succeed without a word on standard error, on a screen of 80 columns.
+    pub fn printed(&self, arguments: &[&str]) -> String {
+        succeeded(self.command(arguments).env("COLUMNS", "80"))
     }
 
     /// Starts the program in a process group of its own, as a shell starts a job.
@@ -202,6 +224,13 @@ pub fn wait_for<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> O
         }
         sleep(Duration::from_millis(1));
     }
+}
+
+/// Standard output of a command that must succeed without a word on standard error.
+pub fn succeeded(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {}", stderr(&output));
+    stdout(&output)
 }
 
 pub fn stdout(output: &Output) -> String {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { constants, inflateSync } from "node:zlib";
 
 const [page_path, shots, kind] = process.argv.slice(2);
 const { chromium } = createRequire(`${process.env.SYSCOST_PLAYWRIGHT}/`)("playwright-core");
@@ -38,6 +39,44 @@ const open = async (options) => {
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 const names = (page) =>
   page.locator(".sortable table").first().locator("tbody tr:visible th[scope=row]").allTextContents();
+
+// What of a page is wider than the room it has, in the browser: lists of what should not be, and how many tables there are
+// and scroll sideways.
+const measureLayout = () => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const name = (e) => `${e.tagName} ${e.className.baseVal ?? e.className}: ${e.textContent.trim().slice(0, 60)}`;
+  const wider = (e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth;
+  const right = (e) => e.getBoundingClientRect().right;
+  const boxes = all(".box:has(table)").filter((box) => box.checkVisibility());
+  const hint = (box) => getComputedStyle(box.querySelector("caption"), "::after").content.includes("sideways");
+  const words = all("tbody th").flatMap((th) => [...th.childNodes]).filter((node) => /^\w+\W?$/.test(node.data ?? ""));
+  const lines = (node) => {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return range.getClientRects().length;
+  };
+  const struck = (row) => [...row.querySelectorAll("text")].some((text) =>
+    [...row.querySelectorAll("line,path")].some((mark) => right(mark) > text.getBoundingClientRect().left));
+  return {
+    tables: boxes.length,
+    scrolling: boxes.filter(wider).length,
+    page: document.documentElement.scrollWidth > innerWidth ? [document.documentElement.scrollWidth] : [],
+    wider: all("body *").filter((e) => !(e instanceof SVGElement) && !e.matches(".box:has(table)") && wider(e)).map(name),
+    charts: all("figure .box").filter((box) => box.scrollWidth > box.clientWidth).map(name),
+    unreachable: all(".box").filter((box) => box.clientWidth > innerWidth || box.tabIndex !== 0).map(name),
+    unsaid: boxes.filter((box) => wider(box) !== hint(box)).map(name),
+    broken: words.filter((node) => lines(node) > 1).map((node) => node.data),
+    cut: all(".fig .names > svg[width='100%'] text").filter((text) => right(text) > right(text.closest(".names")) + 1).map(name),
+    struck: all(".fig .plot g").filter(struck).map(name),
+  };
+};
+
+// The drawing instructions of each page of a PDF, as text.
+const contents = (pdf) => {
+  const streams = pdf.toString("latin1").split("endstream").map((part) => part.split(/stream\r?\n/)[1] ?? "");
+  const inflate = (stream) => inflateSync(Buffer.from(stream, "latin1"), { finishFlush: constants.Z_SYNC_FLUSH }).toString("latin1");
+  return streams.filter((stream) => stream.startsWith("x")).map(inflate);
+};
 
 try {
   const { page, seen } = await open({ colorScheme: "light" });
@@ -157,20 +196,20 @@ try {
     assert.ok(box.width > 50 && box.height > 10);
   });
 
-  for (const width of [360, 768]) {
-    await check(`at ${width} px the page does not scroll sideways`, async () => {
-      const phone = await open({ viewport: { width, height: 740 } });
-      assert.ok(await phone.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-      // What is too wide scrolls in its own box, and that box is reached by keyboard.
-      const boxes = await phone.page.evaluate(() =>
-        [...document.querySelectorAll(".box")].every((box) => box.clientWidth <= innerWidth && box.tabIndex === 0));
-      assert.ok(boxes);
-      // Charts are as wide as the screen: only tables scroll.
-      const charts = await phone.page.evaluate(() =>
-        [...document.querySelectorAll("figure .box")].every((box) => box.scrollWidth <= box.clientWidth));
-      assert.ok(charts, "a chart is wider than the screen");
-      await phone.page.screenshot({ path: `${shots}/${kind}-${width}.png`, fullPage: true });
-      await phone.context.close();
+  for (const width of [360, 390, 800, 1280, 1600]) {
+    await check(`at ${width} px nothing is wider than its box, and no text is cut`, async () => {
+      const sized = await open({ viewport: { width, height: 900 } });
+      await sized.page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+      await sized.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      const found = await sized.page.evaluate(measureLayout);
+      assert.ok(found.tables > 1);
+      // Only tables scroll, each in a box that the keyboard reaches and that says so; on a wide screen not even those.
+      assert.deepEqual({ ...found, tables: 0, scrolling: 0 }, {
+        tables: 0, scrolling: 0, page: [], wider: [], charts: [], unreachable: [], unsaid: [], broken: [], cut: [], struck: [],
+      });
+      if (width >= 1280) assert.equal(found.scrolling, 0, "a table does not fit");
+      await sized.page.screenshot({ path: `${shots}/${kind}-${width}.png`, fullPage: true });
+      await sized.context.close();
     });
   }
 
@@ -182,6 +221,18 @@ try {
     assert.equal(await background(paper.page), light);
     assert.equal(await paper.page.locator("nav:visible, .controls:visible, #theme:visible").count(), 0);
     await paper.page.pdf({ path: `${shots}/${kind}.pdf` });
+    await paper.context.close();
+  });
+
+  await check("printed, each page of a table has its headings", async () => {
+    const paper = await open({ bypassCSP: true });
+    // A ground of its own for headings and for rows, which the content of each printed page then names.
+    await paper.page.addStyleTag({ content: ".sortable thead th{background:#010203!important}.sortable tbody th{background:#040506!important}" });
+    const pages = contents(await paper.page.pdf());
+    const fills = (...bytes) => (page) => page.includes(`${bytes.map((byte) => (byte / 255).toFixed(4).slice(1)).join(" ")} rg`);
+    const [headed, rows] = [fills(1, 2, 3), fills(4, 5, 6)];
+    assert.ok(pages.some(rows));
+    assert.equal(pages.filter((page) => rows(page) && !headed(page)).length, 0, "a page without headings");
     await paper.context.close();
   });
 

@@ -14,15 +14,7 @@ pub fn json(run: &Run) -> String {
 
 fn record(operation: &str, outcome: Outcome) -> Record {
     let entries_status = EntriesStatus::Unverified("ptrace: EPERM".into());
-    Record {
-        case: Case::native(operation),
-        role: Role::Asked,
-        outcome,
-        entries: None,
-        entries_status,
-        mode_samples: None,
-        warnings: vec![],
-    }
+    Record { entries_status, ..Record::new(Case::native(operation), outcome) }
 }
 
 fn measured() -> Record {
@@ -38,6 +30,7 @@ fn measured() -> Record {
         minor_faults: 2,
         major_faults: 0,
         switches: false,
+        history: false,
     };
     let mut record = record("file.lstat", Outcome::Measured(measurement));
     record.case.params.insert("depth".into(), 4);
@@ -69,9 +62,7 @@ pub fn example() -> Run {
         elapsed_s: 58.25,
         complete: true,
         records: vec![measured(), record("io.uring_nop", failed)],
-        warnings: vec![],
-        source: None,
-        study: None,
+        ..Run::default()
     }
 }
 
@@ -112,7 +103,10 @@ prop_compose! {
         preempted_ns in vec(any::<u64>(), 0..3), switches in any::<bool>()) -> Outcome {
         let blocks = blocks.into_iter().map(|(launch, slots)| Block { launch, slots }).collect();
         let cpu = CpuTime { user_ns, system_ns: 1, wall_ns: u64::MAX };
-        Outcome::Measured(Measurement { iterations, blocks, cpu, preempted_ns, minor_faults, major_faults: 3, switches })
+        let (major_faults, history) = (3, !switches);
+        Outcome::Measured(Measurement {
+            iterations, blocks, cpu, preempted_ns, minor_faults, major_faults, switches, history,
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 use super::tax::{kind, tax};
 use crate::kernel::Sources;
 use crate::model::Tax;
+use crate::prose::some;
 
 /// Where tracefs stands if anyone mounted it, and its old place within debugfs.
 const DIRECTORIES: &[&str] = &["sys/kernel/tracing", "sys/kernel/debug/tracing"];
@@ -45,7 +46,7 @@ fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
     let text = sources.text(&format!("{directory}/set_event")).unwrap_or_default();
     let (calls, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|event| at_every_call(event));
     let listed = |kind, events: Vec<&str>| {
-        (!events.is_empty()).then(|| tax(kind, format!("{} enabled{place}", shortened(&events))))
+        (!events.is_empty()).then(|| tax(kind, format!("{} enabled{place}", some(&events, SHOWN))))
     };
     [listed(kind::TRACEPOINTS, calls), listed(kind::OTHER_TRACEPOINTS, others)].into_iter().flatten().collect()
 }
@@ -59,15 +60,7 @@ fn probes(sources: &Sources) -> Option<Tax> {
     let text = sources.text("sys/kernel/debug/kprobes/list")?;
     let live = text.lines().filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"));
     let places: Vec<&str> = live.filter_map(|line| line.split_whitespace().nth(2)).collect();
-    (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", shortened(&places))))
-}
-
-fn shortened(names: &[&str]) -> String {
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
 }
 
 #[cfg(test)]

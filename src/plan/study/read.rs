@@ -190,11 +190,11 @@ impl Reader<'_> {
             Entries::All(text) => Ok(Expected { all: Some(self.expectation(line, text)?), ..Expected::default() }),
             Entries::By(texts) => {
                 let languages = Language::all().map_err(|e| self.source.error(line, format!("{e:#}")))?;
-                let mut allowed = Environment::names();
-                allowed.extend(languages.into_iter().map(|l| l.name));
+                let mut allowed: Vec<&str> = Environment::names();
+                allowed.extend(languages.iter().map(|language| language.name.as_str()));
                 let mut expected = Expected::default();
                 for (name, text) in texts {
-                    if !allowed.contains(name) {
+                    if !allowed.contains(&name.as_str()) {
                         return Err(self.source.unknown(line, "entries", name, &allowed));
                     }
                     expected.by.insert(name.clone(), self.expectation(line, text)?);

@@ -3,6 +3,7 @@
 
 use crate::attribute::change::{Change, ChangeLine, UnpricedCall, Wall};
 use crate::attribute::spread::Seconds;
+use crate::prose::some;
 use crate::report::attribution::notes::{line, range, seconds};
 use crate::report::numbers::thousands;
 
@@ -39,10 +40,8 @@ fn unpriced(all: &[UnpricedCall]) -> Option<String> {
         let time = call.on_cpu_s.map_or_else(String::new, |time| format!(", {} s", seconds(time)));
         format!("{} ({} calls{time})", call.call, thousands(call.calls as f64))
     };
-    let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
-    let more = all.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!all.is_empty()).then(|| format!("Left out, without a unit cost on both sides: {}{more}.", named.join(", ")))
+    let calls = some(&all.iter().map(one).collect::<Vec<_>>(), NAMED);
+    (!all.is_empty()).then(|| format!("Left out, without a unit cost on both sides: {calls}."))
 }
 
 /// A sentence for each family of calls and one for bare calls, where they matter, and a conclusion.

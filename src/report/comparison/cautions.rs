@@ -1,8 +1,9 @@
 //! The words for what makes a comparison unfair. The values are made in `compare`.
 
 use crate::compare::{Caution, Comparison, Moved};
+use crate::prose::some;
 use crate::report::comparison::conditions::{known, shortened};
-use crate::report::comparison::notes::some;
+use crate::report::comparison::notes::MOST_NAMES;
 use crate::summary::StateChange;
 use indexmap::IndexMap;
 
@@ -26,7 +27,7 @@ pub fn line(comparison: &Comparison, caution: &Caution) -> String {
             let copies: Vec<String> = copies.iter().map(|columns| labels(comparison, columns)).collect();
             format!("the same run, not another: {}", copies.join("; "))
         }
-        Caution::Incomplete { columns } => in_files("interrupted, so that figures rest on less", columns),
+        Caution::Incomplete { columns } => in_files("interrupted: results rest on fewer samples", columns),
         Caution::TaxesDiffer { kinds } => {
             let texts = kinds.iter().map(joined).enumerate().collect();
             format!("taxes on every system call differ: {}", by_file(texts))
@@ -39,14 +40,14 @@ pub fn line(comparison: &Comparison, caution: &Caution) -> String {
         }
         Caution::Mitigations { own } => {
             let texts = own.iter().map(|(column, own)| (*column, joined(own))).collect();
-            format!("mitigations, those that not all have: {}", by_file(texts))
+            format!("mitigations that differ: {}", by_file(texts))
         }
         Caution::EntriesUnknown { rows, columns } => entries_unknown(*rows, &labels(comparison, columns)),
-        Caution::Renamed { rows } => format!("kernel entries have other names, as many of each, in {}", count(*rows)),
-        Caution::OtherCode { titles } => format!("the code is not the same in all files: {}", some(titles)),
-        Caution::OneLaunch { columns } => in_files("one launch only, so that intervals rest on a guess", columns),
+        Caution::Renamed { rows } => format!("kernel entries have other names but the same counts in {}", count(*rows)),
+        Caution::OtherCode { titles } => format!("the code differs between the files: {}", some(titles, MOST_NAMES)),
+        Caution::OneLaunch { columns } => in_files("one launch only: the scatter between launches is assumed", columns),
         Caution::NotInAll { rows, of } => {
-            format!("not in all files, by operation or parameters: {rows} of {}", count(*of))
+            format!("not in every file, by operation or parameters: {rows} of {}", count(*of))
         }
         Caution::Unsought { records, most } => unsought(*records, *most),
     }
@@ -57,7 +58,7 @@ fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> S
         format!("{} (getppid {:+.0}%)", comparison.columns[*column].label, change.share * 100.0)
     };
     let files: Vec<String> = changes.iter().map(one).collect();
-    format!("the kernel's state changed during the run, of which the longer stretch counts: {}", some(&files))
+    format!("the kernel's state changed during the run, results are from one part of it: {}", some(&files, MOST_NAMES))
 }
 
 /// How to read the ratios where the reference call moved.
@@ -69,21 +70,21 @@ fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
     };
     let moved: Vec<String> = moved.iter().map(one).collect();
     format!(
-        "the reference call id.getppid itself costs {} against {}: entering the kernel costs something else there, \
-         whatever is called",
+        "the reference call id.getppid itself costs {} against {}: entering the kernel has a different cost \
+         there, whatever the call",
         moved.join("; "),
         comparison.columns[comparison.baseline].label
     )
 }
 
 fn entries_unknown(rows: usize, labels: &str) -> String {
-    format!("kernel entries are not known for {} ({labels}): that these do the same work is not proven", count(rows))
+    format!("kernel entries are unknown for {} ({labels}): nothing proves that they do the same work", count(rows))
 }
 
 fn unsought(records: usize, most: usize) -> String {
     format!(
-        "{}, each of a file whose parameters others do not have all, stand alone: a row to put them beside is not looked \
-         for among more than {most} of one name",
+        "{} with parameters that not every file names stand alone: more than {most} rows of one name are not searched \
+         for a match",
         count(records)
     )
 }
@@ -95,7 +96,7 @@ fn count(rows: usize) -> String {
 /// Names of the columns that a caution concerns.
 fn labels(comparison: &Comparison, columns: &[usize]) -> String {
     let labels: Vec<String> = columns.iter().map(|column| comparison.columns[*column].label.clone()).collect();
-    some(&labels)
+    some(&labels, MOST_NAMES)
 }
 
 /// `a, b`; `none` of nothing.
@@ -117,9 +118,9 @@ fn grouped(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::synthetic::{entering, named, published, record, run};
     use crate::compare::{Column, Options, compare};
-    use crate::model::{Host, Role, Run, Source, Tax};
+    use crate::model::fixtures::{entering, named, published, record, run, varying};
+    use crate::model::{Host, Run, Source, Tax};
 
     fn told(runs: &[(&str, Run)]) -> Vec<String> {
         let columns: Vec<Column> = runs.iter().map(|(label, run)| Column::new(label, run)).collect();
@@ -148,7 +149,7 @@ mod tests {
         let expected = [
             "taxes on every system call differ: none (a, b); audit rules (c)",
             "kernel: Linux 6.1 (a, b); Linux 6.18 (c)",
-            "mitigations, those that not all have: y: on (a); none (b, c)",
+            "mitigations that differ: y: on (a); none (b, c)",
         ];
         assert_eq!(told, expected);
     }
@@ -161,20 +162,18 @@ mod tests {
         };
         let told = told(&[("a", of(100)), ("b", Run { complete: false, ..of(150) })]);
         assert_eq!(told[0], "the same run, not another: a, b");
-        assert_eq!(told[1], "interrupted, so that figures rest on less: b");
+        assert_eq!(told[1], "interrupted: results rest on fewer samples: b");
         let moved = "the reference call id.getppid itself costs x1.500 (1.44 .. 1.56), work in user mode x1.00, in b";
         assert!(told[2].starts_with(moved) && told[2].ends_with(RELATIVE), "{told:?}");
-        assert!(told[3].starts_with("kernel entries are not known for 3 rows (a, b)"), "{told:?}");
+        assert!(told[3].starts_with("kernel entries are unknown for 3 rows (a, b)"), "{told:?}");
     }
 
     #[test]
     fn a_change_of_state_is_told_with_its_size() {
-        let of = |operation: &str, by: u64| {
-            crate::summary::tests::record(operation, Role::Asked, move |i| if i < 7 { 100 } else { 100 + by })
-        };
+        let of = |operation: &str, by: u64| varying(operation, |i| if i < 7 { 100 } else { 100 + by });
         let changed = run(vec![of("id.getppid", 80), of("call.spin", 0)]);
         let told = told(&[("a", counted(Host::default())), ("b", changed)]);
-        let line = "the kernel's state changed during the run, of which the longer stretch counts: b (getppid +80%)";
+        let line = "the kernel's state changed during the run, results are from one part of it: b (getppid +80%)";
         assert!(told.iter().any(|own| own == line), "{told:?}");
     }
 
@@ -186,7 +185,7 @@ mod tests {
             run(vec![entering("id.umask", 100, &[]), record])
         };
         let differing = told(&[("a", of("f();")), ("b", of("g();"))]);
-        assert!(differing.iter().any(|line| line == "the code is not the same in all files: work"), "{differing:?}");
+        assert!(differing.iter().any(|line| line == "the code differs between the files: work"), "{differing:?}");
         assert!(!told(&[("a", of("f();")), ("b", of("f();"))]).iter().any(|line| line.contains("code")));
     }
 
@@ -196,7 +195,7 @@ mod tests {
         let article = Run { source, ..run(vec![published("id.umask", 50.0), published("id.getuid", 50.0)]) };
         let told = told(&[("a", counted(Host { cpu: Some("EPYC".into()), ..Host::default() })), ("old", article)]);
         assert_eq!(told[0], "measured by: syscost 0 (a); others, as they published it (old)");
-        assert!(told[1].contains("not proven") && told[2].ends_with("parameters: 1 of 2 rows"), "{told:?}");
+        assert!(told[1].contains("nothing proves") && told[2].ends_with("parameters: 1 of 2 rows"), "{told:?}");
         assert_eq!(told.len(), 3);
     }
 }

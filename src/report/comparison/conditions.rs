@@ -2,6 +2,7 @@
 
 use crate::compare::Known;
 use crate::compare::history::{HostChange, SetChange};
+use crate::model::Tax;
 
 /// A fact in words; `unknown` where nothing is known, `none` where there is none.
 pub fn known(value: Option<&Known>) -> String {
@@ -15,6 +16,11 @@ pub fn known(value: Option<&Known>) -> String {
         Some(Known::Percent(percent)) => format!("{percent}%"),
         Some(Known::Published) => "others, as they published it".to_string(),
     }
+}
+
+/// `tax on every system call: seccomp: 1 filter runs at every system call`
+pub fn tax(tax: &Tax) -> String {
+    format!("tax on every system call: {}: {}", tax.kind, tax.detail)
 }
 
 /// Facts come from files, and a line must stay one.

@@ -85,7 +85,7 @@ fn ratio(change: &Change) -> Cell {
 
 fn what_changed(change: &Change) -> String {
     match change.host_changes.is_empty() {
-        true => "nothing that is known".to_string(),
+        true => "nothing known".to_string(),
         false => host_changes(change),
     }
 }

@@ -1,8 +1,14 @@
 //! The lines below the tables of a comparison: what the words mean, what was left out, why there are no ratios.
 
 use crate::compare::{Comparison, Grown, LeftOut, Verdict};
+use crate::prose::some;
 use crate::report::comparison::row::{Names, different_work, share};
+use crate::report::run::warnings;
+use crate::summary::Warning;
 use indexmap::IndexMap;
+
+/// Rows or files that a line names.
+pub const MOST_NAMES: usize = 6;
 
 /// What the words in the tables mean, what was left out, why there are no ratios.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
@@ -10,21 +16,32 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let margin = share(comparison.margin);
     let mut notes = Vec::new();
     let left_out = comparison.left_out;
-    if left_out.same + left_out.unresolved > 0 {
-        let LeftOut { same, unresolved } = left_out;
-        notes.push(format!("left out, not surely over {margin} apart: {same} the same, {unresolved} unresolved"));
+    if left_out.unchanged + left_out.inconclusive > 0 {
+        let LeftOut { unchanged, inconclusive } = left_out;
+        notes.push(format!(
+            "left out, not certainly over {margin} apart: {unchanged} unchanged, {inconclusive} inconclusive"
+        ));
     }
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
+    notes.extend(history(comparison, &names));
     let is_marked = |verdict: &Verdict| verdict.mark().is_some();
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
         let file = if comparison.columns.len() > 2 { "of a file " } else { "" };
         notes.push(format!(
-            "slower, faster: by more than {margin}, with 95% confidence for all rows {file}together; same: within {margin}; \
-             unresolved: the runs cannot tell; each interval is for its row alone"
+            "slower, faster: by more than {margin}, with 95% confidence for all rows {file}together; unchanged: within {margin}; \
+             inconclusive: the runs cannot tell; each interval is for its row alone"
         ));
     }
     notes
+}
+
+/// The rows whose ratios two runs need not agree on.
+fn history(comparison: &Comparison, names: &Names) -> Option<String> {
+    let rows = comparison.rows.iter().filter(|row| row.depends_on_history());
+    let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
+    let text = warnings::text(&Warning::DependsOnHistory);
+    (!rows.is_empty()).then(|| format!("~: {text}: {}", some(&rows, MOST_NAMES)))
 }
 
 /// `getpid: not the same operation: ...`, rows that say the same together.
@@ -37,10 +54,10 @@ fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
             }
         }
     }
-    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names))).collect()
+    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names, MOST_NAMES))).collect()
 }
 
-/// A line for each row that surely grew by more than the limit that was set.
+/// A line for each row that certainly grew by more than the limit that was set.
 pub fn growth_lines(comparison: &Comparison) -> Vec<String> {
     let Some(growth) = &comparison.growth else { return Vec::new() };
     let line = |grown: &Grown| {
@@ -65,12 +82,12 @@ pub fn growth(comparison: &Comparison) -> Vec<String> {
         1 => "failed: 1 row".to_string(),
         count => format!("failed: {count} rows"),
     };
-    let verdict = format!("{rows} surely grew by more than {} (--fail-over)", share(growth.limit));
+    let verdict = format!("{rows} certainly grew by more than {} (--fail-over)", share(growth.limit));
     let end = String::new();
     std::iter::once(verdict).chain(growth_lines(comparison)).chain([end]).collect()
 }
 
-/// `file.stat: no figure in a, b: EINVAL: ...`
+/// `file.stat: no result in a, b: EINVAL: ...`
 fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
     let mut by_text: IndexMap<(String, String), Vec<String>> = IndexMap::new();
     for row in &comparison.rows {
@@ -82,13 +99,7 @@ fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
         }
     }
     let lines = by_text.into_iter();
-    lines.map(|((row, failure), files)| format!("{row}: no figure in {}: {failure}", some(&files))).collect()
-}
-
-/// The first few names, and how many more.
-pub fn some(names: &[String]) -> String {
-    const MOST: usize = 6;
-    let more = names.len().saturating_sub(MOST);
-    let shown = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
+    lines
+        .map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", some(&files, MOST_NAMES)))
+        .collect()
 }

@@ -37,12 +37,16 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// The cost in `column`: scaled or in nanoseconds; a dash where it failed, nothing where the run does not have it.
+/// The cost in `column`: scaled or in nanoseconds, `~` before it where it depends on the file system's history; a dash where
+/// it failed, nothing where the run does not have it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
         Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
-        Some(compare::Cell { figure: Ok(figure), .. }) => time(figure.median.0, scale),
+        Some(compare::Cell { figure: Ok(figure), depends_on_history, .. }) => {
+            let cell = time(figure.median.0, scale);
+            if *depends_on_history { Cell { text: format!("~{}", cell.text), ..cell } } else { cell }
+        }
     }
 }
 
@@ -92,12 +96,14 @@ pub fn mark(verdict: &Verdict) -> Cell {
         Verdict::Baseline | Verdict::Missing => Cell::default(),
         Verdict::DifferentWork(_) => Cell::styled("other work", Style::Warning),
         Verdict::OneFigure { .. } => Cell::styled("one figure", Style::Faint),
-        Verdict::Ratio(ratio) => match ratio.mark {
-            Mark::Same => Cell::styled("same", Style::Faint),
-            Mark::Unresolved => Cell::styled("unresolved", Style::Faint),
-            Mark::Faster => Cell::styled("faster", Style::Good),
-            Mark::Slower => Cell::styled("slower", Style::Bad),
-        },
+        Verdict::Ratio(ratio) => Cell::styled(
+            word(verdict),
+            match ratio.mark {
+                Mark::Unchanged | Mark::Inconclusive => Style::Faint,
+                Mark::Faster => Style::Good,
+                Mark::Slower => Style::Bad,
+            },
+        ),
     }
 }
 
@@ -120,11 +126,11 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, value: None }
 }
 
-/// Ratio and mark only: `1.104 slower`, `~` before what is unresolved.
+/// Ratio and mark only: `1.104 slower`, `~` before what is inconclusive.
 pub fn short_verdict(verdict: &Verdict) -> Cell {
     let (ratio, mark) = (ratio(verdict).text, mark(verdict));
     let text = match verdict {
-        Verdict::Ratio(r) if r.mark == Mark::Unresolved => format!("~ {ratio}"),
+        Verdict::Ratio(r) if r.mark == Mark::Inconclusive => format!("~ {ratio}"),
         Verdict::Ratio(_) => format!("{ratio} {}", mark.text),
         Verdict::OneFigure { .. } => ratio,
         _ => mark.text,
@@ -145,8 +151,8 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Verdict::DifferentWork(_) => "different_work",
         Verdict::OneFigure { .. } => "one_figure",
         Verdict::Ratio(ratio) => match ratio.mark {
-            Mark::Same => "same",
-            Mark::Unresolved => "unresolved",
+            Mark::Unchanged => "unchanged",
+            Mark::Inconclusive => "inconclusive",
             Mark::Faster => "faster",
             Mark::Slower => "slower",
         },

@@ -129,8 +129,8 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let said = |line: &Line, cell: &dyn Fn(&Verdict) -> Cell| line.verdicts.get(other).map_or(Cell::default(), cell);
     let specs = [
         Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
-        cost_column(comparison, comparison.baseline),
-        cost_column(comparison, other),
+        cost_column(comparison, comparison.baseline).yielding(1),
+        cost_column(comparison, other).yielding(1),
         Spec::right("ratio", |line: &Line| said(line, &words::ratio)),
         Spec::right("95% interval", |line: &Line| said(line, &words::interval)).expendable(2),
         Spec::left("verdict", |line: &Line| said(line, &words::mark)),
@@ -141,7 +141,7 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     Table::of(&specs, lines).titled(unit(group))
 }
 
-/// Whether the reference call surely costs something else in `column` than in the baseline.
+/// Whether the reference call certainly costs something else in `column` than in the baseline.
 fn reference_moved(comparison: &Comparison, column: usize) -> bool {
     matches!(comparison.reference[column].mark(), Some(Mark::Faster | Mark::Slower))
 }
@@ -158,10 +158,9 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
     let short = comparison.columns.len() >= MANY;
     let cell = if short { words::short_verdict } else { words::verdict };
     let mut specs = vec![Spec::left("operation", |row: &ComparedRow| names.row(row).into())];
-    specs
-        .extend(others(comparison).map(|column| {
-            Spec::right(label(comparison, column), move |row: &ComparedRow| cell(&row.verdicts[column]))
-        }));
+    specs.extend(others(comparison).map(|column| {
+        Spec::right(label(comparison, column), move |row: &ComparedRow| cell(&row.verdicts[column])).wrapping()
+    }));
     let known = comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.low_high().is_some());
     let what = match (known, short) {
         (false, _) => "",
@@ -189,8 +188,9 @@ fn mean_table(comparison: &Comparison) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::synthetic::{column, record};
+    use crate::compare::synthetic::column;
     use crate::compare::{Column as Run, Options, compare};
+    use crate::model::fixtures::record;
     use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
     use crate::report::{write_comparison_csv, write_json};
     use proptest::collection::vec;
@@ -202,7 +202,7 @@ mod tests {
         let measured = (0..3u64, vec(block, 0..14)).prop_map(|(iterations, blocks)| {
             Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
         });
-        let figure = |ns| Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None };
+        let figure = |ns| Figure { time: Nanos(ns), ..Figure::default() };
         let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
         let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no\u{1b}[2J")));
         prop_oneof![4 => measured, 2 => published, 1 => failed]

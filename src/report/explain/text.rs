@@ -4,8 +4,9 @@
 
 use crate::clean::{markdown, markdown_line};
 use crate::explain::{Code, Cost, Explanation, Function, Instruction, Role};
+use crate::prose::wrapped;
 use crate::report::numbers::{nanoseconds, three_figures};
-use crate::report::{Format, Screen, wrapped, write_lines};
+use crate::report::{Format, Screen, write_lines};
 use anyhow::Result;
 use std::io::Write;
 
@@ -38,7 +39,7 @@ type Fact = (&'static str, String);
 
 fn write_text(explanation: &Explanation, facts: &[Fact], screen: Screen, out: &mut dyn Write) -> Result<()> {
     let subject = format!("{}: {}", heading(explanation), explanation.what);
-    let mut lines = wrapped(&subject, screen.width.map_or(usize::MAX, usize::from), "");
+    let mut lines = wrapped(&subject, screen.width.map_or(usize::MAX, usize::from), "", "");
     lines.push(String::new());
     lines.extend(facts.iter().flat_map(|(label, text)| fact(label, text, screen.width)));
     for function in explanation.code.iter().flat_map(|code| &code.functions) {
@@ -113,9 +114,8 @@ fn title(function: &Function) -> String {
 
 /// Continuation lines stand below the text.
 fn fact(label: &str, text: &str, width: Option<u16>) -> Vec<String> {
-    let width = width.map_or(usize::MAX, |width| usize::from(width).saturating_sub(LABEL).max(20));
-    let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    labels.zip(wrapped(text, width, "")).map(|(label, line)| format!("{label:LABEL$}{line}")).collect()
+    let width = width.map_or(usize::MAX, |width| usize::from(width).max(LABEL + 20));
+    wrapped(text, width, &format!("{label:LABEL$}"), &" ".repeat(LABEL))
 }
 
 /// One line each; `...` where code between was not executed.

@@ -2,12 +2,16 @@
 //! is one (<https://bencher.dev/docs/reference/bencher-metric-format>). `latency` is Bencher's own measure, in
 //! nanoseconds. The format has no place for failures: they are left out.
 
-use super::exported::{Exported, Taken, unique};
+use super::exported::{ExportFormat, Exported, Taken, unique};
 use crate::clean::cut;
+use crate::model::Run;
 use anyhow::Result;
 use indexmap::IndexMap;
 use serde::Serialize;
 use std::io::Write;
+
+pub const FORMAT: ExportFormat =
+    ExportFormat { name: "bencher", what: "Bencher Metric Format, for `bencher run --adapter json`", write };
 
 /// Characters that the name of a benchmark may have.
 const LONGEST_NAME: usize = 1024;
@@ -23,7 +27,7 @@ struct Metric {
     upper_value: Option<f64>,
 }
 
-pub fn write(cases: &[Exported], out: &mut dyn Write) -> Result<()> {
+fn write(_run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     let mut taken = Taken::default();
     let benchmarks = cases.iter().filter_map(|case| {
         let measures = measures(case)?;
@@ -52,21 +56,21 @@ fn measures(case: &Exported) -> Option<IndexMap<&'static str, Metric>> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::written;
-    use super::super::{ExportFormat, write_export};
-    use crate::model::Role;
+    use super::super::write_export;
+    use super::*;
+    use crate::model::fixtures::{record, run};
     use crate::summary::summarize;
-    use crate::summary::tests::{record, run};
 
     #[test]
     fn names_that_differ_only_at_their_end_are_two() {
         let named = |end: &str| {
-            let mut record = record("x", Role::Asked, |_| 1);
+            let mut record = record("x", 1);
             record.case.name = Some("x".repeat(2000) + end);
             record
         };
         let run = run(vec![named("a"), named("b")]);
         let mut out = Vec::new();
-        write_export(&run, &summarize(&run), ExportFormat::Bencher, &mut out).unwrap();
+        write_export(&run, &summarize(&run), FORMAT, &mut out).unwrap();
         let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
         let names: Vec<&String> = document.as_object().unwrap().keys().collect();
         assert!(names.len() == 2 && names.iter().all(|name| name.chars().count() <= 1024), "{names:?}");
@@ -74,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_run_in_benchers_format() {
-        let document: serde_json::Value = serde_json::from_str(&written(ExportFormat::Bencher)).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&written(FORMAT)).unwrap();
         let benchmarks = document.as_object().unwrap();
         assert_eq!(benchmarks.len(), 5, "all but the one that failed");
         let latency = &document["file.lstat depth=4 in m32"]["latency"];

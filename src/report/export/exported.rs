@@ -4,8 +4,19 @@ use crate::clean;
 use crate::model::{Measurement, Outcome, Record, Role, Run};
 use crate::stats;
 use crate::summary::{Row, Summary, steady_range};
+use anyhow::Result;
 use std::collections::HashMap;
+use std::io::Write;
 use std::ops::Range;
+
+/// A program's format.
+#[derive(Clone, Copy, Debug)]
+pub struct ExportFormat {
+    /// As the command line has it.
+    pub name: &'static str,
+    pub what: &'static str,
+    pub write: fn(&Run, &[Exported], &mut dyn Write) -> Result<()>,
+}
 
 /// A case as other programs are told of it.
 pub struct Exported<'a> {

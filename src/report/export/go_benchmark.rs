@@ -4,14 +4,17 @@
 //! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is told in a
 //! comment only: benchstat shows what differs in a `key: value` line in separate tables, and two kernels are to be compared.
 
-use super::exported::Exported;
+use super::exported::{ExportFormat, Exported};
 use crate::clean::{self, line};
 use crate::model::{Case, Run};
 use anyhow::Result;
 use std::collections::HashMap;
 use std::io::Write;
 
-pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
+pub const FORMAT: ExportFormat =
+    ExportFormat { name: "go-benchmark", what: "Go's benchmark lines, one a time block, for benchstat", write };
+
+fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     head(run, out)?;
     let mut taken = HashMap::new();
     for case in cases {
@@ -82,13 +85,13 @@ fn capital(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ExportFormat;
     use super::super::tests::written;
     use super::capital;
+    use super::*;
 
     #[test]
     fn a_run_as_go_prints_it() {
-        let text = written(ExportFormat::GoBenchmark);
+        let text = written(FORMAT);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[..3],

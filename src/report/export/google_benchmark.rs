@@ -4,12 +4,15 @@
 //! The format wants a CPU time beside the wall time. It is not measured by block, so it is the wall time multiplied by
 //! the share of it that the case had its CPU over the whole run; where that is not known, the wall time.
 
-use super::exported::{Exported, Repetition};
+use super::exported::{ExportFormat, Exported, Repetition};
 use crate::model::Run;
 use crate::report::numbers::iso_date;
 use anyhow::Result;
 use serde::Serialize;
 use std::io::Write;
+
+pub const FORMAT: ExportFormat =
+    ExportFormat { name: "google-benchmark", what: "JSON as Google Benchmark prints it, for its compare.py", write };
 
 #[derive(Serialize)]
 struct Document {
@@ -57,7 +60,7 @@ struct Entry {
     label: Option<String>,
 }
 
-pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
+fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     let benchmarks = cases.iter().enumerate().flat_map(|(i, case)| entries(i, case)).collect();
     serde_json::to_writer_pretty(&mut *out, &Document { context: context(run), benchmarks })?;
     Ok(writeln!(out)?)
@@ -120,12 +123,12 @@ fn median(index: usize, case: &Exported) -> Option<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ExportFormat;
     use super::super::tests::written;
+    use super::*;
 
     #[test]
     fn a_run_as_google_benchmark_prints_it() {
-        let document: serde_json::Value = serde_json::from_str(&written(ExportFormat::GoogleBenchmark)).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&written(FORMAT)).unwrap();
         let entries = document["benchmarks"].as_array().unwrap();
         assert_eq!(entries.len(), 4 * 13 + 1, "12 blocks and a median each, and one published figure");
         assert_eq!((entries[1]["real_time"].as_f64(), entries[1]["iterations"].as_u64()), (Some(501.0), Some(4)));

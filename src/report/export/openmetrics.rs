@@ -3,12 +3,15 @@
 //!
 //! OpenMetrics has no comments, so cases that failed have a gauge of their own.
 
-use super::exported::Exported;
+use super::exported::{ExportFormat, Exported};
 use crate::clean;
 use crate::model::Run;
 use crate::summary::RowCost;
 use anyhow::Result;
 use std::io::Write;
+
+pub const FORMAT: ExportFormat =
+    ExportFormat { name: "openmetrics", what: "OpenMetrics and Prometheus text, e.g. for node_exporter", write };
 
 /// A gauge: its name behind `syscost_`, whose end names the unit, and what it is.
 struct Family {
@@ -48,7 +51,7 @@ const STARTED: Family =
     Family { name: "run_start_time_seconds", unit: "seconds", help: "When the run began, since 1970-01-01 UTC." };
 const MACHINE: Family = Family { name: "run_host", unit: "", help: "1; the labels tell what was measured on." };
 
-pub fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
+fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     for (family, value) in SECONDS {
         let seconds = |case: &Exported| {
             Some((labels(case), value(case.row.figure.as_ref().ok()?).filter(|ns| ns.is_finite())? / 1e9))
@@ -118,12 +121,12 @@ fn braces(labels: &Labels) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ExportFormat;
     use super::super::tests::written;
+    use super::*;
 
     #[test]
     fn a_run_in_openmetrics() {
-        let text = written(ExportFormat::Openmetrics);
+        let text = written(FORMAT);
         let expected = [
             "# TYPE syscost_cost_seconds gauge",
             "# UNIT syscost_cost_seconds seconds",

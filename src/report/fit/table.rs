@@ -79,8 +79,9 @@ fn column_width(table: &Table, column: usize) -> usize {
 mod tests {
     use super::*;
     use crate::fit::families;
-    use crate::fit::synthetic::{self, Noise, of, record, run};
-    use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record, Run};
+    use crate::fit::synthetic::{self, Noise, run};
+    use crate::model::fixtures;
+    use crate::model::{Block, Case, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record, Run};
     use crate::report::{Format, Screen, SummaryDocument, plot, write_json, write_lines, write_table};
     use crate::summary::summarize;
     use proptest::collection::vec;
@@ -180,11 +181,12 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
         for (depth, size) in [(1, 1), (1, 2), (1, 4), (8, 1), (8, 2), (8, 4)] {
             let block = Block { launch: 0, slots: vec![vec![100 * depth + size]] };
             let measurement = Measurement { iterations: 1, blocks: vec![block], ..Measurement::default() };
-            let mut record = record("file.read", size, measurement);
+            let mut record = Record::new(Case::native("file.read"), Outcome::Measured(measurement));
+            record.case.params.insert("size".into(), size);
             record.case.params.insert("depth".into(), depth);
             records.push(record);
         }
-        let run = of(records);
+        let run = fixtures::run(records);
         let labels = |f: &Family| f.members.iter().map(|m| m.series.label()).collect::<Vec<_>>().join(", ");
         let all: Vec<(String, bool)> = families(&run).iter().map(|f| (labels(f), f.is_worth_a_table())).collect();
         let depths = "file.read size=1, file.read size=2, file.read size=4";
@@ -199,7 +201,7 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
             let blocks = blocks.into_iter().map(block).collect();
             Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
         });
-        let figure = |ns| Figure { time: Nanos(ns), as_printed: String::new(), count: None, user_share: None };
+        let figure = |ns| Figure { time: Nanos(ns), ..Figure::default() };
         let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
         let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no")));
         prop_oneof![4 => measured, 2 => published, 1 => failed]
@@ -213,12 +215,10 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
             parameter in "size|.{0,20}",
             width in 0..200u16,
         ) {
-            let record = |(operation, value, outcome): (String, u64, Outcome)| -> Record {
-                let mut record = record(&operation, value, Measurement::default());
-                record.case.params = [(parameter.clone(), value)].into();
-                Record { outcome, ..record }
+            let record = |(operation, value, outcome): (String, u64, Outcome)| {
+                Record::new(Case { params: [(parameter.clone(), value)].into(), ..Case::native(&operation) }, outcome)
             };
-            let run = of(cases.into_iter().map(record).collect());
+            let run = fixtures::run(cases.into_iter().map(record).collect());
             let text = shown(&run, Some(width));
             prop_assert!(!text.contains("NaN") && !text.contains('\u{1b}'), "{}", text);
             shown(&run, None);

@@ -9,6 +9,10 @@ pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
     if !table.title.is_empty() {
         writeln!(out, "{}\n", markdown_line(&table.title))?;
     }
+    if !table.cautions.is_empty() {
+        write_notes(&table.cautions, out)?;
+        writeln!(out)?;
+    }
     line(out, table.columns().iter().map(|c| markdown(&c.title)))?;
     line(out, table.columns().iter().map(|c| rule(c.align).to_string()))?;
     for row in table.rows() {

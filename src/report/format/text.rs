@@ -1,6 +1,7 @@
 //! Aligned columns that fit the screen: narrow screens lose the most expendable columns, then wrap the last ones.
 
 use crate::clean;
+use crate::prose::wrapped;
 use crate::report::format::screen::Screen;
 use crate::report::{Align, Style, Table};
 use anyhow::Result;
@@ -13,8 +14,10 @@ pub const LONGEST_NOTE: usize = 4000;
 
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let table = &fit(table, screen.width);
-    if !table.title.is_empty() {
-        write_note(&table.title, screen.width, out)?;
+    let title = Some(&table.title).filter(|title| !title.is_empty());
+    let head: Vec<String> = title.into_iter().chain(&table.cautions).cloned().collect();
+    if !head.is_empty() {
+        write_notes(&head, screen, out)?;
         writeln!(out)?;
     }
     if !table.rows().is_empty() {
@@ -42,61 +45,73 @@ pub fn write_lines(lines: impl IntoIterator<Item = impl AsRef<str>>, out: &mut d
     lines.into_iter().try_for_each(|line| Ok(writeln!(out, "{}", clean::line(line.as_ref()))?))
 }
 
-/// The table without the columns that must go for its rows to fit `width` unwrapped.
+/// The table without the columns that must go for its rows to fit `width`: first those whose absence leaves wrapping
+/// columns comfortably wide, then those whose absence leaves each column as wide as it must be.
 fn fit(table: &Table, width: Option<u16>) -> Table {
     let mut keep: Vec<usize> = (0..table.columns().len()).collect();
-    let Some(width) = width else { return table.select(&keep) };
-    while natural_width(table, &keep) > usize::from(width) {
-        let most = keep.iter().copied().max_by_key(|i| (table.columns()[*i].expendable, *i));
-        match most {
-            Some(i) if table.columns()[i].expendable > 0 => keep.retain(|k| *k != i),
-            _ => break,
-        }
+    let Some(width) = width.map(usize::from) else { return table.select(&keep) };
+    let columns = table.columns();
+    leave_out(&mut keep, 0, |keep| total(keep, |i| comfortable(table, i)) > width, |i| columns[i].expendable);
+    // Several columns that wrap are prose, which is worth more than the width of the screen.
+    if keep.iter().filter(|i| columns[**i].wraps).count() <= 1 {
+        leave_out(
+            &mut keep,
+            FEWEST_COLUMNS,
+            |keep| total(keep, |i| least(table, i)) > width,
+            |i| 1 + columns[i].yields,
+        );
     }
-    keep.truncate(unbroken(table, &keep, usize::from(width)));
     table.select(&keep)
 }
 
 /// Columns that a table has at least.
 const FEWEST_COLUMNS: usize = 2;
 
-/// A word of a wrapping column is not broken unless it is longer.
-const LONGEST_WORD: usize = 14;
-
-/// How many columns, from the left, leave room for whole words in the one that wraps; all where no number of them does.
-/// Several that wrap are prose, which is worth more than the width of the screen.
-fn unbroken(table: &Table, keep: &[usize], width: usize) -> usize {
-    if keep.iter().filter(|i| table.columns()[**i].wraps).count() != 1 {
-        return keep.len();
+/// Takes out of `keep` the column of the highest rank, the rightmost of several, while they are too wide; never one of rank 0,
+/// nor the first, which names the rows.
+fn leave_out(keep: &mut Vec<usize>, fewest: usize, is_too_wide: impl Fn(&[usize]) -> bool, rank: impl Fn(usize) -> u8) {
+    while keep.len() > fewest && is_too_wide(keep) {
+        let candidates = keep.iter().copied().skip(1).filter(|i| rank(*i) > 0);
+        let Some(last) = candidates.max_by_key(|i| (rank(*i), *i)) else { break };
+        keep.retain(|i| *i != last);
     }
-    let taken = |count: usize| {
-        let columns = keep[..count].iter();
-        columns
-            .map(|i| if table.columns()[*i].wraps { longest_word(table, *i) } else { widest(table, *i) } + 2)
-            .sum::<usize>()
-    };
-    (FEWEST_COLUMNS..=keep.len()).rev().find(|count| taken(*count) <= width + 2).unwrap_or(keep.len())
 }
 
-/// Characters of the longest word of a wrapping column, as far as words stay whole.
+/// Characters of these columns, two spaces between them.
+fn total(keep: &[usize], width: impl Fn(usize) -> usize) -> usize {
+    keep.iter().map(|i| width(*i) + 2).sum::<usize>().saturating_sub(2)
+}
+
+/// A wrapping column is not made narrower than this to keep an expendable one.
+const NARROWEST: usize = 18;
+
+fn comfortable(table: &Table, i: usize) -> usize {
+    if table.columns()[i].wraps { widest(table, i).min(NARROWEST) } else { widest(table, i) }
+}
+
+/// Words of the first column, which are names, are not broken unless they are longer; other wrapping columns have room for
+/// an entry and its count, such as `openat x1`.
+const LONGEST_NAME: usize = 30;
+const LEAST_WRAPPED: usize = 14;
+
+/// Characters that a column takes at least; one that does not wrap is as wide as its cells.
+fn least(table: &Table, i: usize) -> usize {
+    match (i, table.columns()[i].wraps) {
+        (0, _) => longest_word(table, i).min(LONGEST_NAME),
+        (_, true) => widest(table, i).min(LEAST_WRAPPED),
+        (_, false) => widest(table, i),
+    }
+}
+
 fn longest_word(table: &Table, i: usize) -> usize {
     let texts = table.rows().iter().map(|row| row[i].text.as_str()).chain([table.columns()[i].title.as_str()]);
-    texts.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0).min(LONGEST_WORD)
+    texts.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0)
 }
 
 /// Characters of the widest cell of a column.
 fn widest(table: &Table, i: usize) -> usize {
     let cells = table.rows().iter().map(|row| row[i].text.chars().count().min(LONGEST_CELL));
     cells.chain([table.columns()[i].title.chars().count()]).max().unwrap_or(0)
-}
-
-/// A wrapping column is not made narrower than this to keep an expendable one.
-const NARROWEST: usize = 18;
-
-/// Columns that the chosen cells take, two spaces between them, where wrapping ones are broken.
-fn natural_width(table: &Table, keep: &[usize]) -> usize {
-    let width = |i: usize| if table.columns()[i].wraps { widest(table, i).min(NARROWEST) } else { widest(table, i) };
-    keep.iter().map(|i| width(*i) + 2).sum::<usize>().saturating_sub(2)
 }
 
 fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
@@ -118,11 +133,13 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
     for row in table.rows() {
         drawn.add_row(row.iter().zip(table.columns()).map(|(c, column)| cell(&c.text, c.style, column.align)));
     }
-    let last = table.columns().len().saturating_sub(1);
+    let all: Vec<usize> = (0..table.columns().len()).collect();
+    let narrow = screen.width.is_some_and(|width| total(&all, |i| comfortable(table, i)) > usize::from(width));
     for (i, column) in drawn.column_iter_mut().enumerate() {
-        let padding = if i == last { 0 } else { 2 };
-        column.set_constraint(match table.columns()[i].wraps {
-            true => ColumnConstraint::LowerBoundary(Width::Fixed((longest_word(table, i) + padding) as u16)),
+        let padding = if i + 1 == all.len() { 0 } else { 2 };
+        // Names are broken only where nothing else can give way.
+        column.set_constraint(match table.columns()[i].wraps || (i == 0 && narrow) {
+            true => ColumnConstraint::LowerBoundary(Width::Fixed((least(table, i) + padding) as u16)),
             false => ColumnConstraint::ContentWidth,
         });
         column.set_padding((0, padding as u16));
@@ -153,32 +170,6 @@ fn shown(cell: &str) -> String {
 /// Wraps a note at words, its continuation lines indented by two.
 fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
     let note = clean::line(&clean::cut(note, LONGEST_NOTE));
-    let lines = wrapped(&note, usize::from(width.unwrap_or(u16::MAX)), "  ");
+    let lines = wrapped(&note, width.map_or(usize::MAX, usize::from), "", "  ");
     lines.iter().try_for_each(|line| Ok(writeln!(out, "{line}")?))
-}
-
-/// Lines of at most `width` characters, broken between words; those after the first begin with `indent`.
-pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ') {
-        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::replace(&mut line, format!("{indent}{word}")));
-        } else {
-            line = if line.is_empty() { word.to_string() } else { format!("{line} {word}") };
-        }
-    }
-    lines.push(line);
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_break_between_words_only() {
-        assert_eq!(wrapped("one two three", 8, "  "), ["one two", "  three"]);
-        assert_eq!(wrapped("clock_nanosleep_absolute x1", 10, "  "), ["clock_nanosleep_absolute", "  x1"]);
-    }
 }

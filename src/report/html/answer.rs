@@ -2,7 +2,7 @@
 
 use super::compared;
 use super::page::Page;
-use crate::model::StudyView;
+use crate::prose::some;
 use crate::report::figure::Kernel;
 use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
@@ -15,31 +15,35 @@ use crate::report::study;
 const NAME: usize = 80;
 const PARAGRAPH: usize = 4000;
 
+/// The question, and what answers it: of several files the verdict on each, of one file what is notable in it.
 pub fn write(html: &mut Markup, page: &Page) {
     let Some(detail) = page.main().and_then(|main| main.detail.as_ref()) else { return };
-    html.raw("<section id=\"answer\" aria-labelledby=\"answer-h\">");
-    match detail.summary.study.as_ref().filter(|study| !study.question.is_empty()) {
-        Some(study) => of_study(html, study),
-        None => {
-            html.raw("<h2 id=\"answer-h\">What does a system call cost here?</h2>");
-        }
+    let study = detail.summary.study.as_ref();
+    let question = study.map(|study| flat(&study.question)).filter(|question| !question.is_empty());
+    let asked = question.unwrap_or_else(|| match page.comparison {
+        Some(comparison) => format!("Slower or faster than {}?", compared::base_label(comparison)),
+        None => "What does a system call cost here?".to_string(),
+    });
+    html.raw("<section id=\"answer\" aria-labelledby=\"answer-h\"><h2 id=\"answer-h\">");
+    html.text(&cut(&asked, PARAGRAPH)).raw("</h2>");
+    page.comparison.iter().for_each(|comparison| compared::answer(html, comparison));
+    if let Some(answer) = study.map(|study| flat(&study.answer)).filter(|answer| !answer.is_empty()) {
+        html.raw("<p class=\"lead\">").text(&cut(&answer, PARAGRAPH)).raw("</p>");
     }
-    if detail.summary.study.as_ref().is_none_or(|study| study.answer.is_empty()) {
-        html.add(&in_short(detail));
+    if page.comparison.is_none() {
+        of_run(html, detail);
     }
-    if page.comparison.is_some() {
-        compared::answer(html, page);
-    }
-    derived(html, detail);
-    lists(html, page, detail);
     html.raw("</section>");
 }
 
-fn of_study(html: &mut Markup, study: &StudyView) {
-    html.raw("<h2 id=\"answer-h\">").text(&cut(&flat(&study.question), PARAGRAPH)).raw("</h2>");
-    if !study.answer.is_empty() {
-        html.raw("<p class=\"lead\">").text(&cut(&flat(&study.answer), PARAGRAPH)).raw("</p>");
+/// What is notable in one run; of the baseline of a comparison it stands with its table.
+pub fn of_run(html: &mut Markup, detail: &Detail) {
+    if detail.summary.study.as_ref().is_none_or(|study| study.answer.is_empty()) {
+        in_short(html, detail);
     }
+    derived(html, detail);
+    cards(html, detail);
+    failures(html, detail);
 }
 
 fn flat(text: &str) -> String {
@@ -47,13 +51,12 @@ fn flat(text: &str) -> String {
 }
 
 /// One sentence on the run: what entering the kernel costs, and how many do not.
-fn in_short(detail: &Detail) -> Markup {
+fn in_short(html: &mut Markup, detail: &Detail) {
     let summary = &detail.summary;
     let baseline = |operation: &str| {
         let row = summary.baselines.iter().find(|row| row.case.operation == operation)?;
         Some(row.figure.as_ref().ok()?.median.0)
     };
-    let mut html = Markup::new();
     html.raw("<p class=\"lead\">");
     if let Some(ns) = baseline(crate::model::REFERENCE) {
         html.raw("A system call that does next to nothing, getppid, takes <b>").text(&nanoseconds(ns)).raw(" ns</b>");
@@ -71,7 +74,6 @@ fn in_short(detail: &Detail) -> Markup {
         html.text(&format!("; of {unknown} it is not known"));
     }
     html.raw(".</p>");
-    html
 }
 
 /// What the study makes of two rows each.
@@ -93,20 +95,24 @@ fn derived(html: &mut Markup, detail: &Detail) {
     html.raw("</ul>");
 }
 
-fn lists(html: &mut Markup, page: &Page, detail: &Detail) {
-    if let (Some(_), Some(main)) = (page.comparison, page.main()) {
-        html.raw("<p class=\"of\">Of ").text(main.label()).raw(", with which the others are compared:</p>");
-    }
+fn cards(html: &mut Markup, detail: &Detail) {
     html.raw("<div class=\"cards\">");
-    card(html, "The slowest", "the highest cost per operation", &highlights::slowest(&detail.summary));
+    card(
+        html,
+        "The slowest",
+        "the highest cost per operation, without those whose cost depends on the file system's history",
+        &highlights::slowest(&detail.summary),
+    );
     let none = highlights::no_system_calls(&detail.summary);
     card(html, "No system calls at all", "system calls counted: none; the slowest of them", &none);
     card(html, "The most surprising", SURPRISES_RULE, &highlights::surprises(detail));
     html.raw("</div>");
-    failures(html, detail);
 }
 
 fn card(html: &mut Markup, heading: &'static str, rule: &'static str, items: &[Highlight]) {
+    if items.is_empty() {
+        return;
+    }
     html.raw("<section class=\"card\"><h3>").raw(heading).raw("</h3><ol>");
     for item in items {
         html.raw("<li><b>").text(&cut(&item.name, NAME)).raw("</b> <span class=\"v\">");
@@ -116,11 +122,7 @@ fn card(html: &mut Markup, heading: &'static str, rule: &'static str, items: &[H
         }
         html.raw("</li>");
     }
-    html.raw("</ol>");
-    if items.is_empty() {
-        html.raw("<p class=\"faint\">none</p>");
-    }
-    html.raw("<p class=\"rule\">Rule: ").raw(rule).raw(".</p></section>");
+    html.raw("</ol><p class=\"rule\">Rule: ").raw(rule).raw(".</p></section>");
 }
 
 /// Cases without a cost are part of the answer.
@@ -128,9 +130,6 @@ fn failures(html: &mut Markup, detail: &Detail) {
     let failed: Vec<String> =
         detail.summary.rows.iter().filter(|row| row.figure.is_err()).map(|row| cut(&name(row), NAME)).collect();
     if !failed.is_empty() {
-        let shown = failed.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
-        let more = failed.len().saturating_sub(8);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        html.raw("<p class=\"warn\">No cost for ").text(&shown).text(&more).raw(": the table says why.</p>");
+        html.raw("<p class=\"warn\">No cost for ").text(&some(&failed, 8)).raw(": the table says why.</p>");
     }
 }

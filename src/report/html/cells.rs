@@ -26,13 +26,8 @@ pub fn head<'a>(html: &mut Markup, columns: impl Iterator<Item = (&'a str, Align
     html.raw("</tr></thead><tbody>");
 }
 
-/// A cell of the body.
-pub fn cell(html: &mut Markup, content: &Cell, align: Align) {
-    column_cell(html, content, &Column { align, ..Column::left("") });
-}
-
 /// A cell of the body as its column wants it.
-pub fn column_cell(html: &mut Markup, cell: &Cell, column: &Column) {
+pub fn cell(html: &mut Markup, cell: &Cell, column: &Column) {
     html.raw("<td");
     classes(html, cell.style, column);
     if let Some(value) = cell.value.filter(|value| value.is_finite()) {
@@ -40,7 +35,13 @@ pub fn column_cell(html: &mut Markup, cell: &Cell, column: &Column) {
     }
     // What is divided by a cost of 0 is no number.
     let text = if cell.value.is_some_and(|value| !value.is_finite()) { "?" } else { &cell.text };
-    html.raw(">").text(&cut(text, MOST)).raw("</td>");
+    html.raw(">");
+    if column.align == Align::Left {
+        breakable(html, &cut(text, MOST))
+    } else {
+        _ = html.text(&cut(text, MOST))
+    }
+    html.raw("</td>");
 }
 
 /// Characters of a row's name.
@@ -48,7 +49,27 @@ const NAME: usize = 160;
 
 /// The cell that names its row.
 pub fn name(html: &mut Markup, name: &str) {
-    html.raw("<th scope=\"row\">").text(&cut(name, NAME)).raw("</th>");
+    html.raw("<th scope=\"row\">");
+    breakable(html, &cut(name, NAME));
+    html.raw("</th>");
+}
+
+/// Characters after which a word may be broken where it has no better place.
+const WORD: usize = 16;
+
+/// Text that may be broken behind the signs that join the words of a name, and within a word only if it is long. Numbers
+/// stay whole.
+fn breakable(html: &mut Markup, text: &str) {
+    let (mut word, mut last) = (0, ' ');
+    let ends = |c: char| {
+        word = if c == ' ' { 0 } else { word + 1 };
+        let ends = word == WORD || (word > 1 && last.is_alphabetic() && !c.is_alphanumeric());
+        (word, last) = (if ends { 0 } else { word }, c);
+        ends
+    };
+    for (i, part) in text.split_inclusive(ends).enumerate() {
+        html.raw(if i > 0 { "<wbr>" } else { "" }).text(part);
+    }
 }
 
 fn classes(html: &mut Markup, style: Style, column: &Column) {
@@ -79,20 +100,17 @@ pub fn compact(value: f64) -> String {
 /// The cells of a row, of which the first names it.
 pub fn row(html: &mut Markup, cells: &[Cell], columns: &[Column]) {
     for (i, (content, column)) in cells.iter().zip(columns).enumerate() {
-        if i == 0 { name(html, &content.text) } else { column_cell(html, content, column) }
+        if i == 0 { name(html, &content.text) } else { cell(html, content, column) }
     }
 }
 
 /// A whole table without anything to sort.
 pub fn plain(html: &mut Markup, table: &Table, caption: &str) {
     open(html, caption, "plain");
-    let align = |i: usize, column: &Column| if i == 0 { Align::Left } else { column.align };
-    head(html, table.columns().iter().enumerate().map(|(i, column)| (column.title.as_str(), align(i, column))));
-    for row in table.rows() {
+    head(html, table.columns().iter().map(|column| (column.title.as_str(), column.align)));
+    for cells in table.rows() {
         html.raw("<tr>");
-        for (i, (content, column)) in row.iter().zip(table.columns()).enumerate() {
-            if i == 0 { name(html, &content.text) } else { cell(html, content, column.align) }
-        }
+        row(html, cells, table.columns());
         html.raw("</tr>");
     }
     close(html);

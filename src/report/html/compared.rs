@@ -1,14 +1,14 @@
 //! Several files side by side: what differs in short, what makes it unfair, and every cost with its ratio.
 
 use super::cells;
-use super::page::Page;
+use super::controls;
 use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
 use crate::report::comparison::cautions;
 use crate::report::comparison::row::{self, Names, different_work, number};
 use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::three_figures;
 use crate::report::run::figures::other_columns;
-use crate::report::{Align, Style};
+use crate::report::{Align, Cell, Column, Spec, Style, Table};
 use indexmap::IndexSet;
 
 /// Files in the short answer, and rows on either side of it.
@@ -20,26 +20,12 @@ pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A sentence for each file: how it compares, and where it differs most.
-pub fn answer(html: &mut Markup, page: &Page) {
-    let Some(comparison) = page.comparison else { return };
-    let base = base_label(comparison);
-    let overall = comparison.areas.iter().find(|mean| mean.area.is_none());
+/// The verdict on each file: how many rows are slower or faster, on the whole by how much, and which the most.
+pub fn answer(html: &mut Markup, comparison: &Comparison) {
     html.raw("<ul class=\"lead\">");
     let others = other_columns(comparison);
     for column in others.iter().take(MOST_FILES) {
-        html.raw("<li>").raw("<b>").text(&comparison.columns[*column].label).raw("</b>: ");
-        let ratio = overall.and_then(|mean| Some((mean.ratios[*column]?, mean.rows)));
-        match ratio {
-            Some((ratio, rows)) => {
-                let text =
-                    format!("×{} the cost of {base}, the geometric mean over {}. ", number(ratio), count(rows, "row"));
-                html.text(&text);
-            }
-            None => {
-                html.text(&format!("no row can be compared with {base}. "));
-            }
-        }
+        html.raw("<li><b>").text(&comparison.columns[*column].label).raw("</b>: ");
         tally(html, comparison, *column);
         html.raw("</li>");
     }
@@ -50,34 +36,46 @@ pub fn answer(html: &mut Markup, page: &Page) {
     }
 }
 
-fn base_label(comparison: &Comparison) -> &str {
+pub fn base_label(comparison: &Comparison) -> &str {
     comparison.columns.get(comparison.baseline).map_or("", |column| &column.label)
 }
 
-/// How many rows are slower, faster, unchanged; and the most extreme of them.
 fn tally(html: &mut Markup, comparison: &Comparison, column: usize) {
-    let single = |row: &ComparedRow| matches!(row.verdicts[column], Verdict::OneFigure { .. });
-    if comparison.rows.iter().any(single) && comparison.rows.iter().all(|row| row.verdicts[column].mark().is_none()) {
-        html.raw("These are figures without samples: nothing is sure.");
-        return;
-    }
     let count = |holds: fn(&Verdict) -> bool| comparison.rows.iter().filter(|row| holds(&row.verdicts[column])).count();
-    html.text(&format!(
-        "{} slower (95% confidence), {} faster, {} unchanged, {} inconclusive",
+    let [slower, faster, unchanged, inconclusive] = [
         count(|verdict| verdict.mark() == Some(Mark::Slower)),
         count(|verdict| verdict.mark() == Some(Mark::Faster)),
-        count(|verdict| verdict.mark() == Some(Mark::Same)),
-        count(|verdict| verdict.mark() == Some(Mark::Unresolved)),
-    ));
+        count(|verdict| verdict.mark() == Some(Mark::Unchanged)),
+        count(|verdict| verdict.mark() == Some(Mark::Inconclusive)),
+    ];
+    if slower + faster + unchanged + inconclusive == 0 && count(|v| matches!(v, Verdict::OneFigure { .. })) > 0 {
+        html.raw("these results have no samples, so that no row is called slower or faster");
+    } else {
+        html.raw("<b class=\"bad\">").text(&format!("{slower} slower")).raw("</b>, <b class=\"good\">");
+        html.text(&format!("{faster} faster")).raw("</b>, ");
+        html.text(&format!("{unchanged} unchanged, {inconclusive} inconclusive (95% confidence)"));
+    }
     let other = count(|verdict| matches!(verdict, Verdict::DifferentWork(_)));
     if other > 0 {
         html.text(&format!("; {other} do other work there"));
     }
-    html.raw(".");
+    html.text(&format!(". {}.", mean(comparison, column)));
     for (mark, word) in [(Mark::Slower, "Slower"), (Mark::Faster, "Faster")] {
         if let Some(list) = most_extreme(comparison, column, mark) {
             html.text(&format!(" {word}: {list}."));
         }
+    }
+}
+
+/// `×1.004 the cost of before, as the geometric mean over 156 rows`
+fn mean(comparison: &Comparison, column: usize) -> String {
+    let base = base_label(comparison);
+    let overall = comparison.areas.iter().find(|mean| mean.area.is_none());
+    match overall.and_then(|mean| Some((mean.ratios[column]?, mean.rows))) {
+        Some((ratio, rows)) => {
+            format!("×{} the cost of {base}, as the geometric mean over {}", number(ratio), count(rows, "row"))
+        }
+        None => format!("No row can be compared with {base}"),
     }
 }
 
@@ -92,8 +90,7 @@ fn most_extreme(comparison: &Comparison, column: usize, mark: Mark) -> Option<St
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-pub fn write(html: &mut Markup, page: &Page) {
-    let Some(comparison) = page.comparison else { return };
+pub fn write(html: &mut Markup, comparison: &Comparison) {
     html.raw("<section id=\"compared\" aria-labelledby=\"compared-h\"><h2 id=\"compared-h\">Side by side</h2>");
     if !comparison.cautions.is_empty() {
         html.raw("<h3>Before you compare</h3>");
@@ -111,25 +108,21 @@ pub fn write(html: &mut Markup, page: &Page) {
 fn table(html: &mut Markup, comparison: &Comparison) {
     html.raw("<div class=\"sortable\">");
     let areas: IndexSet<&str> = comparison.rows.iter().map(|row| row.area.as_str()).collect();
-    super::operations::open_controls(html, areas.into_iter());
-    html.raw("<label>Show <select class=\"kind\"><option value=\"\">all</option><option value=\"slower\">slower");
-    html.raw("</option><option value=\"faster\">faster</option><option value=\"other\">other work</option>");
-    html.raw("</select></label>");
-    super::operations::close_controls(html);
+    let choices = [("slower", "slower"), ("faster", "faster"), ("other", "other work")];
+    controls::write(html, areas.into_iter(), &choices);
     cells::open(html, &format!("Costs in ns/op and ratios to {}", base_label(comparison)), "side");
-    let ratio = "ratio";
     let columns = comparison.columns.iter().enumerate().flat_map(|(i, column)| {
-        let second = (i != comparison.baseline).then_some((ratio, Align::Left));
+        let second = (i != comparison.baseline).then_some(("ratio", Align::Left));
         std::iter::once((column.label.as_str(), Align::Right)).chain(second)
     });
     cells::head(html, std::iter::once(("operation", Align::Left)).chain(columns));
-    let names = Names::of(comparison);
+    let (names, right) = (Names::of(comparison), Column::right(""));
     for row in &comparison.rows {
         html.raw("<tr").attribute("data-k", &kinds(row)).attribute("data-a", &cut(&row.area, 40)).raw(">");
         cells::name(html, &names.row(row));
         for column in 0..comparison.columns.len() {
             let scale = row::scale(comparison, row);
-            cells::cell(html, &row::cost(row, column, scale), Align::Right);
+            cells::cell(html, &row::cost(row, column, scale), &right);
             if column != comparison.baseline {
                 verdict(html, &row.verdicts[column]);
             }
@@ -165,8 +158,8 @@ fn verdict(html: &mut Markup, verdict: &Verdict) {
     let (sign, class) = match verdict.mark() {
         Some(Mark::Slower) => ("▲ ", "bad"),
         Some(Mark::Faster) => ("▼ ", "good"),
-        Some(Mark::Same) => ("= ", "faint"),
-        Some(Mark::Unresolved) => ("~ ", "faint"),
+        Some(Mark::Unchanged) => ("= ", "faint"),
+        Some(Mark::Inconclusive) => ("~ ", "faint"),
         None => ("", "faint"),
     };
     html.raw("<td").attribute("class", class).attribute("data-v", &cells::compact(ratio)).raw(">").raw(sign);
@@ -184,7 +177,7 @@ fn derived(html: &mut Markup, comparison: &Comparison) {
         html.raw("<tr>");
         cells::name(html, &names.derived(row));
         for column in 0..comparison.columns.len() {
-            cells::cell(html, &row::derived(row, column), Align::Right);
+            cells::cell(html, &row::derived(row, column), &Column::right(""));
             if column != comparison.baseline {
                 html.raw("<td></td>");
             }
@@ -196,9 +189,8 @@ fn derived(html: &mut Markup, comparison: &Comparison) {
 /// The signs, and how work differs where it does.
 fn explain(html: &mut Markup, comparison: &Comparison) {
     html.raw("<p class=\"rule\">▲ slower, ▼ faster, = unchanged within ");
-    html.text(&three_figures(comparison.margin * 100.0))
-        .raw("%, ~ inconclusive, no sign where there are no samples: with 95% confidence for all signs of a file ");
-    html.raw("together. Beside each ratio its own interval of 95%.</p>");
+    html.text(&three_figures(comparison.margin * 100.0)).raw("%, ~ inconclusive, no sign where there are no samples. ");
+    html.raw("All signs of a file together have 95% confidence; so has each interval beside its ratio.</p>");
     let names = Names::of(comparison);
     let mut differing: IndexSet<String> = IndexSet::new();
     for row in &comparison.rows {
@@ -221,25 +213,18 @@ fn explain(html: &mut Markup, comparison: &Comparison) {
 
 /// Geometric means by area.
 fn areas(html: &mut Markup, comparison: &Comparison) {
-    let others = other_columns(comparison);
+    let mut specs = vec![
+        Spec::left("area", |mean: &&AreaMean| Cell::from(mean.area.as_deref().unwrap_or("all"))),
+        Spec::right("rows", |mean: &&AreaMean| Cell::styled(mean.rows.to_string(), Style::Faint)),
+    ];
+    specs.extend(other_columns(comparison).into_iter().map(|column| {
+        let ratio = |ratio| Cell::number(format!("×{}", number(ratio)), ratio);
+        Spec::right(&comparison.columns[column].label, move |mean: &&AreaMean| {
+            mean.ratios[column].map_or(Cell::default(), ratio)
+        })
+    }));
+    let rows: Vec<&AreaMean> = comparison.areas.iter().collect();
     html.raw("<h3>By area</h3>");
-    cells::open(html, &format!("Geometric mean of the ratios to {}", base_label(comparison)), "plain");
-    let labels = others.iter().map(|column| (comparison.columns[*column].label.as_str(), Align::Right));
-    cells::head(html, [("area", Align::Left), ("rows", Align::Right)].into_iter().chain(labels));
-    for mean in &comparison.areas {
-        area_row(html, mean, &others);
-    }
-    cells::close(html);
-}
-
-fn area_row(html: &mut Markup, mean: &AreaMean, others: &[usize]) {
-    html.raw("<tr>");
-    cells::name(html, mean.area.as_deref().unwrap_or("all"));
-    cells::cell(html, &crate::report::Cell::styled(mean.rows.to_string(), Style::Faint), Align::Right);
-    for column in others {
-        let cell = mean.ratios[*column]
-            .map_or(crate::report::Cell::default(), |r| crate::report::Cell::number(format!("×{}", number(r)), r));
-        cells::cell(html, &cell, Align::Right);
-    }
-    html.raw("</tr>");
+    let caption = format!("Geometric mean of the ratios to {}", base_label(comparison));
+    cells::plain(html, &Table::of(&specs, &rows), &caption);
 }

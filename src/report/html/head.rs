@@ -1,6 +1,7 @@
 //! The frame of the page: policy, stylesheet, title, navigation, and the script at its end.
 
 use super::page::Page;
+use crate::prose::some;
 use crate::report::format::markup::{Markup, cut};
 use crate::report::{figure::palette, svg};
 use sha2::{Digest, Sha256};
@@ -48,12 +49,10 @@ fn title(page: &Page) -> String {
 }
 
 fn subtitle(page: &Page) -> String {
-    let labels: Vec<String> = page.files.iter().take(6).map(|file| file.label().to_string()).collect();
-    let more = page.files.len().saturating_sub(labels.len());
+    let labels: Vec<&str> = page.files.iter().map(|file| file.label()).collect();
     match (page.comparison, page.main()) {
         (None, Some(main)) => super::host::one_line(&main.column.info),
-        _ if more > 0 => format!("{} and {more} more", labels.join(", ")),
-        _ => labels.join(", "),
+        _ => some(&labels, 6),
     }
 }
 

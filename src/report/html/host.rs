@@ -1,13 +1,17 @@
-//! The machine of each file, how it was measured, and what was noticed.
+//! The machine of each file, how it was measured, and the warnings of each run.
 
 use super::cells;
 use super::page::Page;
 use crate::compare::ColumnInfo;
 use crate::model::Host;
+use crate::prose::some;
+use crate::report::comparison::conditions;
+use crate::report::comparison::notes::MOST_NAMES;
 use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::{date, three_figures};
 use crate::report::run::portrait::Portrait;
 use crate::report::{Cell, Spec, Table};
+use indexmap::IndexMap;
 
 /// `AMD EPYC, Linux 6.18, kvm`
 pub fn one_line(info: &ColumnInfo) -> String {
@@ -23,35 +27,50 @@ pub fn one_line(info: &ColumnInfo) -> String {
 pub fn write(html: &mut Markup, page: &Page) {
     html.raw("<section id=\"host\" aria-labelledby=\"host-h\"><h2 id=\"host-h\">");
     html.raw(if page.files.len() == 1 { "The machine" } else { "The machines" }).raw("</h2>");
-    warnings(html, page);
     let table = facts_table(page.files);
     cells::plain(html, &table, "What is known of each machine and run");
     cells::notes(html, table.notes.iter());
     html.raw("</section>");
 }
 
-/// What concerns whole runs, and what taxes every system call on a machine.
-fn warnings(html: &mut Markup, page: &Page) {
-    let mut lines: Vec<String> = Vec::new();
-    for file in page.files {
+/// Warnings that are shown at once.
+const MOST: usize = 6;
+
+/// What taxes every system call of a machine and what concerns whole runs: before the results, which it changes. What holds
+/// for several files is said once.
+pub fn warnings(html: &mut Markup, files: &[Portrait]) {
+    let mut labels: IndexMap<String, Vec<String>> = IndexMap::new();
+    for file in files {
         let info = &file.column.info;
-        let of = if page.files.len() == 1 { String::new() } else { format!("{}: ", info.label) };
+        let taxes = info.host.taxes.iter().map(conditions::tax);
         let incomplete = (!info.complete).then(|| "the run was interrupted: what is missing says so".to_string());
-        let taxes = info.host.taxes.iter().map(|tax| format!("tax on every system call: {}: {}", tax.kind, tax.detail));
-        let note = info.source.iter().map(|source| source.note.clone()).filter(|note| !note.is_empty());
-        let all = info.warnings.iter().map(ToString::to_string).chain(incomplete).chain(taxes).chain(note);
-        lines.extend(all.map(|line| format!("{of}{line}")));
+        for warning in taxes.chain(info.warnings.iter().map(ToString::to_string)).chain(incomplete) {
+            labels.entry(warning).or_default().push(info.label.clone());
+        }
     }
-    if !lines.is_empty() {
-        html.raw("<h3>Warnings</h3>");
-        cells::notes(html, lines.iter());
+    let line = |(text, labels): (String, Vec<String>)| match files.len() {
+        1 => text,
+        _ => format!("{text} ({})", some(&labels, MOST_NAMES)),
+    };
+    let lines: Vec<String> = labels.into_iter().map(line).collect();
+    if lines.is_empty() {
+        return;
     }
+    html.raw("<aside aria-label=\"Warnings\"><b class=\"warn\">Before you read the results</b>");
+    let (first, more) = lines.split_at(lines.len().min(MOST));
+    cells::notes(html, first.iter());
+    if !more.is_empty() {
+        html.raw("<details><summary>").text(&format!("{} more warnings", more.len())).raw("</summary>");
+        cells::notes(html, more.iter());
+        html.raw("</details>");
+    }
+    html.raw("</aside>");
 }
 
 type Fact = (&'static str, fn(&Portrait) -> Option<String>);
 
 /// What is told, in this order.
-const FACTS: [Fact; 30] = [
+const FACTS: [Fact; 31] = [
     ("measured by", |p| Some(measured_by(&p.column.info))),
     ("at", |p| Some(p.column.info.started_unix_s).filter(|s| *s > 0).map(|s| format!("{} UTC", date(s)))),
     ("took", |p| {
@@ -60,6 +79,7 @@ const FACTS: [Fact; 30] = [
     ("target precision", |p| {
         Some(format!("{}%", p.column.info.precision_percent)).filter(|_| p.column.info.source.is_none())
     }),
+    ("note", |p| Some(p.column.info.source.as_ref()?.note.clone()).filter(|note| !note.is_empty())),
     ("host", |p| host(p).name.clone()),
     ("kernel", |p| Some([host(p).system.clone()?, host(p).kernel.clone()?].join(" "))),
     ("kernel build", |p| host(p).kernel_version.clone()),

@@ -2,6 +2,7 @@
 //! doubtful; with controls that the script brings to life.
 
 use super::cells;
+use super::controls;
 use super::page::Page;
 use crate::compare::area;
 use crate::report::figure::{Distribution, Kernel};
@@ -12,17 +13,19 @@ use crate::report::run::detail::Detail;
 use crate::report::run::distribution::BINS_RULE;
 use crate::report::run::figures::{kernel, modes_in_words, name};
 use crate::report::run::portrait::Portrait;
-use crate::report::run::warnings;
 use crate::report::svg::spark;
-use crate::report::{Align, Table};
+use crate::report::{Align, Cell, Column, Table};
 use crate::stats::TWO_MODES_RULE;
-use crate::summary::{Row, Summary};
+use crate::summary::Row;
 use indexmap::IndexSet;
-use std::borrow::Cow;
 
 pub fn write(html: &mut Markup, page: &Page) {
     html.raw("<section id=\"operations\" aria-labelledby=\"operations-h\"><h2 id=\"operations-h\">Operations</h2>");
     let main = page.main();
+    if let (Some(main), Some(_)) = (main, page.comparison) {
+        html.raw("<h3>").text(main.label()).raw(", the baseline</h3>");
+        main.detail.iter().for_each(|detail| super::answer::of_run(html, detail));
+    }
     main.iter().for_each(|main| of_file(html, main, page.comparison.is_some()));
     let others = page.files.iter().filter(|file| main.is_none_or(|main| main.label() != file.label()));
     let (shown, left_out): (Vec<&Portrait>, Vec<&Portrait>) = others.partition(|file| file.detail.is_some());
@@ -49,41 +52,21 @@ fn of_file(html: &mut Markup, file: &Portrait, labelled: bool) {
         false => "Costs, all figures".to_string(),
     };
     html.raw("<div class=\"sortable\">");
-    controls(html, &detail.summary);
+    let areas: IndexSet<&str> = detail.summary.rows.iter().map(|row| area(&row.case)).collect();
+    controls::write(html, areas.into_iter(), KINDS);
     table(html, detail, &caption);
     html.raw("</div>");
     legend(html, detail);
 }
 
-/// What filters the rows; of no use without the script, which shows it.
-pub fn controls(html: &mut Markup, summary: &Summary) {
-    let areas: IndexSet<&str> = summary.rows.iter().map(|row| area(&row.case)).collect();
-    open_controls(html, areas.into_iter());
-    html.raw("<label>Show <select class=\"kind\"><option value=\"\">all</option>");
-    html.raw("<option value=\"never\">those that make no system call</option>");
-    html.raw(
-        "<option value=\"enters\">those that make some</option><option value=\"modes\">those with two modes</option>",
-    );
-    html.raw("<option value=\"noted\">those with notes</option><option value=\"failed\">those without a cost</option>");
-    html.raw("</select></label>");
-    close_controls(html);
-}
-
-/// The box for a text and the choice of an area.
-pub fn open_controls<'a>(html: &mut Markup, areas: impl Iterator<Item = &'a str>) {
-    html.raw(
-        "<div class=\"controls\" role=\"search\" hidden><label>Filter <input type=\"search\" autocomplete=\"off\" ",
-    );
-    html.raw("placeholder=\"name or kernel entry\"></label><label>Area <select class=\"area\"><option value=\"\">all</option>");
-    for area in areas {
-        html.raw("<option>").text(&cut(area, 40)).raw("</option>");
-    }
-    html.raw("</select></label>");
-}
-
-pub fn close_controls(html: &mut Markup) {
-    html.raw("<output class=\"count\" aria-live=\"polite\"></output></div>");
-}
+/// Marks of rows, and the choice of each.
+const KINDS: &[(&str, &str)] = &[
+    ("never", "those that make no system call"),
+    ("enters", "those that make some"),
+    ("modes", "those with two modes"),
+    ("noted", "those with notes"),
+    ("failed", "those without a cost"),
+];
 
 fn table(html: &mut Markup, detail: &Detail, caption: &str) {
     let summary = &detail.summary;
@@ -93,13 +76,12 @@ fn table(html: &mut Markup, detail: &Detail, caption: &str) {
     cells::open(html, caption, "ops");
     let titles = table.columns().iter().map(|column| (column.title.as_str(), column.align));
     cells::head(html, titles.chain([("samples", Align::Left), ("notes", Align::Left)]));
-    let texts = note_texts(summary);
     for (i, (line, cells)) in lines.iter().zip(table.rows()).enumerate() {
         let distribution = detail.distributions.get(i).and_then(Option::as_ref);
         open_row(html, line.row, distribution);
         cells::row(html, cells, table.columns());
         samples(html, distribution);
-        notes(html, line.row, &texts);
+        notes(html, line.row, distribution);
         html.raw("</tr>");
     }
     cells::close(html);
@@ -123,7 +105,6 @@ fn open_row(html: &mut Markup, row: Option<&Row>, distribution: Option<&Distribu
     html.raw(">");
 }
 
-/// The histogram; two modes are said in words.
 fn samples(html: &mut Markup, distribution: Option<&Distribution>) {
     let Some(one) = distribution else {
         html.raw("<td></td>");
@@ -131,45 +112,27 @@ fn samples(html: &mut Markup, distribution: Option<&Distribution>) {
     };
     let range = format!("{} samples, {} to {} ns", one.samples, nanoseconds(one.low), nanoseconds(one.high));
     html.raw("<td").attribute("data-v", &cells::compact(one.modes.map_or(0.0, |m| m.high / m.low)));
-    html.attribute("title", &range).raw(">").add(&spark(one, &range));
-    if let Some(words) = modes_in_words(one) {
-        html.raw("<small class=\"warn\">two modes ").text(&words).raw("</small>");
-    }
-    html.raw("</td>");
+    html.attribute("title", &range).raw(">").add(&spark(one, &range)).raw("</td>");
 }
 
-/// The different texts of all warnings, numbered by their place.
-fn note_texts(summary: &Summary) -> IndexSet<Cow<'_, str>> {
-    summary.rows.iter().flat_map(|row| row.warnings.iter().map(warnings::text)).collect()
+/// Characters of a note in the table; longer ones stand in full below it.
+const NOTE: usize = 48;
+
+/// What is doubtful about the row, and its two modes.
+fn notes(html: &mut Markup, row: Option<&Row>, distribution: Option<&Distribution>) {
+    let warnings = row.iter().flat_map(|row| &row.warnings).map(ToString::to_string);
+    let modes = distribution.and_then(modes_in_words).map(|words| format!("two modes: {words}"));
+    let notes: Vec<String> = warnings.chain(modes).map(|note| cut(&note, NOTE)).collect();
+    let value = if notes.is_empty() { f64::NAN } else { notes.len() as f64 };
+    cells::cell(html, &Cell::number(notes.join("; "), value), &Column::left("").wrapping());
 }
 
-/// The numbers of the row's warnings, with what differs from row to row.
-fn notes(html: &mut Markup, row: Option<&Row>, texts: &IndexSet<Cow<'_, str>>) {
-    let warnings = row.map_or(&[][..], |row| &row.warnings);
-    html.raw("<td class=\"nt\"").set("data-v", warnings.len()).raw(">");
-    for (i, warning) in warnings.iter().enumerate() {
-        let (text, detail) = (warnings::text(warning), warnings::detail(warning));
-        let number = texts.get_index_of(&text).map_or(0, |index| index + 1);
-        html.raw(if i > 0 { ", <abbr" } else { "<abbr" }).attribute("title", &cut(&text, 200)).raw(">");
-        html.text(&number.to_string()).raw("</abbr>");
-        if !detail.is_empty() {
-            html.raw(" (").text(&cut(&detail, 40)).raw(")");
-        }
-    }
-    html.raw("</td>");
-}
-
-/// What the numbers and the histograms mean.
+/// What the notes and the histograms mean.
 fn legend(html: &mut Markup, detail: &Detail) {
     let summary = &detail.summary;
-    let texts = note_texts(summary);
-    if !texts.is_empty() {
-        html.raw("<h3>Notes</h3><ol class=\"notes\">");
-        for text in texts {
-            html.element("li", &cut(&text, 1000));
-        }
-        html.raw("</ol>");
-    }
+    let all = summary.rows.iter().flat_map(|row| &row.warnings).map(ToString::to_string);
+    let long: IndexSet<String> = all.filter(|note| note.chars().count() > NOTE).collect();
+    cells::notes(html, long.iter());
     let yardsticks = summary.baselines.iter().filter_map(|row| {
         let figure = row.figure.as_ref().ok()?;
         Some(format!("{} {} ns", cut(&name(row), 80), nanoseconds(figure.median.0)))
@@ -178,7 +141,7 @@ fn legend(html: &mut Markup, detail: &Detail) {
     if !yardsticks.is_empty() {
         html.raw("<p class=\"rule\">In the same rounds: ").text(&yardsticks.join(", "));
         html.raw(
-            ". “net” is the cost less that of the empty loop, “x call” is in empty function calls (call.direct).</p>",
+            ". “net” is the cost minus that of the empty loop; “x call” is in empty function calls (call.direct).</p>",
         );
     }
     html.raw("<p class=\"rule\">").text(&format!("Samples: {BINS_RULE}. {}.", capital(TWO_MODES_RULE))).raw("</p>");

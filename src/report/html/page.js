@@ -68,6 +68,11 @@
     filterable(block, table);
   });
 
+  // A table that is wider than its box says so.
+  const boxes = new ResizeObserver((changed) =>
+    changed.forEach(({ target }) => target.classList.toggle("scrolls", target.scrollWidth > target.clientWidth)));
+  document.querySelectorAll(".box").forEach((box) => boxes.observe(box));
+
   // A page opened from a disk may not be allowed to remember.
   const remembered = (write) => {
     try {

@@ -65,7 +65,9 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .expendable(1)
             .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
             .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
+        // The two go before the kernel entries that stand between them, or one would be read as the other.
         Spec::right("±", |line: &Line| line.precision.clone())
+            .yielding(1)
             .number("half_width_percent", |line| line.half_width_percent),
         Spec::hidden()
             .number("ratio", |line: &Line| Some(line.ratio?.value))
@@ -96,6 +98,7 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .text("kernel_entries_by_call", |line| Some(line.counted()?.to_string()))
             .text("entries_status", |line| line.status().map(str::to_string)),
         Spec::right("x call", |line: &Line| line.figure().map_or(Cell::default(), times_cell))
+            .yielding(2)
             .number("times_empty_call", |line| line.figure()?.times_empty_call),
         Spec::hidden().text("error", |line: &Line| line.error.map(str::to_string)),
     ]
@@ -116,7 +119,7 @@ impl<'a> Line<'a> {
             half_width_percent: figure.and_then(RowCost::half_width_percent),
             error: row.figure.as_ref().err().map(|failure| failure.message.as_str()),
             name: Cell::from(row.case.to_string()),
-            cost: of_figure(row, |figure| time(Some(figure.median.0))),
+            cost: of_figure(row, |figure| cost_cell(row, figure)),
             interval: of_figure(row, interval_cell),
             precision: of_figure(row, precision_cell),
             entries: entries_cell(row),
@@ -177,6 +180,12 @@ fn of_figure(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
 
 fn time(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
+}
+
+/// A record's cost; with `~` before it if it depends on the file system's history.
+fn cost_cell(row: &Row, figure: &RowCost) -> Cell {
+    let doubt = if row.depends_on_history() { "~" } else { "" };
+    Cell::number(format!("{doubt}{}", nanoseconds(figure.median.0)), figure.median.0)
 }
 
 fn per_second(figure: &RowCost) -> f64 {

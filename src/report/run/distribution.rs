@@ -65,13 +65,13 @@ fn heights(sorted: &[f64], low: f64, high: f64) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::synthetic::record;
     use crate::model::Block;
+    use crate::model::fixtures::record;
 
     fn of(samples: Vec<u64>) -> Option<Distribution> {
         let blocks = vec![Block { launch: 0, slots: vec![samples] }];
         let m = Measurement { iterations: 1, blocks, ..Measurement::default() };
-        distribution(&record("io.read", 1, Measurement::default()), &m, &(0..usize::MAX))
+        distribution(&record("io.read", 1), &m, &(0..usize::MAX))
     }
 
     #[test]

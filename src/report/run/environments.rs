@@ -79,22 +79,15 @@ pub fn failures(rows: &[&Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Block, EntriesStatus, Failure, FailureKind, Measurement, Outcome, Record, Role};
+    use crate::model::fixtures::{entering, run};
+    use crate::model::{Failure, FailureKind, Outcome, Record};
     use crate::report::run::columns::lines;
-    use crate::summary::{summarize, tests::run};
+    use crate::summary::summarize;
 
     fn record(environment: &str, entries: &[(&str, f64)]) -> Record {
-        let block = |_| Block { launch: 0, slots: vec![vec![100]] };
-        let blocks = (0..12).map(block).collect();
-        Record {
-            case: Case { environment: environment.into(), ..Case::native("call.getpid") },
-            role: Role::Asked,
-            outcome: Outcome::Measured(Measurement { iterations: 1, blocks, ..Measurement::default() }),
-            entries: Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect()),
-            entries_status: EntriesStatus::Verified,
-            mode_samples: None,
-            warnings: vec![],
-        }
+        let mut record = entering("call.getpid", 100, entries);
+        record.case.environment = environment.into();
+        record
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>) -> String {
     bars.sort_by(|a, b| a.0.total_cmp(&b.0));
     match (bars.first(), bars.last()) {
         (Some((low, cheapest)), Some((high, dearest))) => format!(
-            "Bars on a logarithmic axis. {} operations, from {cheapest} at {} ns to {dearest} at {} ns. The same numbers \
+            "Dots with intervals on a logarithmic axis. {} operations, from {cheapest} at {} ns to {dearest} at {} ns. The same numbers \
              are in the table.",
             bars.len(),
             nanoseconds(*low),

@@ -58,9 +58,10 @@ fn entries_words(row: &Row) -> String {
     }
 }
 
-/// The first five of those that `pick` takes, by descending cost.
+/// The first five of those that `pick` takes, by descending cost; without those whose cost the next run may contradict.
 fn top(rows: &[Row], pick: impl Fn(&Row) -> Option<(f64, String)>) -> Vec<Highlight> {
-    let picked = rows.iter().filter_map(|row| pick(row).map(|(ns, why)| Highlight { name: name(row), ns, why }));
+    let steady = rows.iter().filter(|row| !row.depends_on_history());
+    let picked = steady.filter_map(|row| pick(row).map(|(ns, why)| Highlight { name: name(row), ns, why }));
     let mut picked: Vec<Highlight> = picked.collect();
     picked.sort_by(|a, b| b.ns.total_cmp(&a.ns));
     picked.truncate(MOST);
@@ -152,21 +153,18 @@ fn far_from_area(detail: &Detail) -> Vec<Highlight> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::synthetic::{of, record};
-    use crate::model::{Block, Measurement, Record};
+    use crate::model::fixtures::{counted, run};
+    use crate::model::{Block, Case, Measurement, Outcome, Record};
 
     /// A record of this cost, in nanoseconds, that makes these system calls.
     fn costing(operation: &str, ns: impl Fn(u64) -> u64, entries: &[(&str, f64)]) -> Record {
         let block = |i: u64| Block { launch: 0, slots: vec![(0..10).map(|j| ns(10 * i + j)).collect()] };
         let m = Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() };
-        let mut made = record(operation, 1, m);
-        made.case.params.clear();
-        made.entries = Some(entries.iter().map(|(name, count)| (name.to_string(), *count)).collect());
-        made
+        counted(Record::new(Case::native(operation), Outcome::Measured(m)), entries)
     }
 
     fn detail() -> Detail {
-        Detail::new(&of(vec![
+        Detail::new(&run(vec![
             costing("id.getppid", |_| 100, &[("getppid", 1.0)]),
             costing("call.getpid", |_| 2, &[]),
             costing("mem.fault", |_| 900, &[]),
@@ -193,6 +191,15 @@ mod tests {
     }
 
     #[test]
+    fn what_depends_on_history_is_not_ranked() {
+        let mut removed = costing("file.creat_unlink", |_| 98_000, &[("unlink", 1.0)]);
+        let Outcome::Measured(m) = &mut removed.outcome else { unreachable!() };
+        m.history = true;
+        let detail = Detail::new(&run(vec![removed, costing("file.stat", |_| 300, &[("newfstatat", 1.0)])]));
+        assert_eq!(names(&slowest(&detail.summary)), ["file.stat"]);
+    }
+
+    #[test]
     fn each_kind_of_surprise_is_listed_with_its_reason() {
         let surprises = surprises(&detail());
         assert_eq!(names(&surprises), ["call.getpid", "mem.fault", "ipc.pipe", "file.fsync"]);
@@ -211,7 +218,7 @@ mod tests {
     fn uncounted_operations_are_not_said_to_make_no_system_call() {
         let mut unknown = costing("call.getpid", |_| 2, &[]);
         unknown.entries = None;
-        let detail = Detail::new(&of(vec![unknown]));
+        let detail = Detail::new(&run(vec![unknown]));
         assert_eq!((never_enters(&detail.summary), surprises(&detail)), (0, vec![]));
     }
 }

@@ -1,15 +1,20 @@
 //! The table of a run.
 
 use crate::model::{Host, THREADS};
+use crate::prose::some;
+use crate::report::comparison::conditions;
 use crate::report::numbers::nanoseconds;
 use crate::report::run::columns;
 use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures};
 use crate::report::run::warnings;
 use crate::report::study;
 use crate::report::{Records, Table};
-use crate::summary::{Row, Summary};
+use crate::summary::{Row, Summary, Warning};
 use indexmap::IndexMap;
 use std::borrow::Cow;
+
+/// Rows that a note names.
+const MOST_NAMES: usize = 6;
 
 /// In which order rows stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -38,7 +43,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
         _ => (Table::of(&columns, &lines), vec![too_many(environments)]),
     };
     let notes = study::notes(summary).into_iter().chain(failures).chain(notes(summary, environments)).collect();
-    table.titled(study::title(summary, title(host))).noted(notes)
+    table.titled(study::title(summary, title(host))).cautioned(cautions(summary, host)).noted(notes)
 }
 
 fn too_many(environments: usize) -> String {
@@ -73,35 +78,41 @@ fn title(host: &Host) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// What concerns all results: what makes every system call slower, and what happened during the run.
+fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
+    let taxes = host.taxes.iter().map(conditions::tax);
+    taxes.chain(summary.warnings.iter().map(ToString::to_string)).map(|text| format!("warning: {text}")).collect()
+}
+
 fn notes(summary: &Summary, environments: usize) -> Vec<String> {
-    let mut notes: Vec<String> = summary.warnings.iter().map(|w| format!("warning: {w}")).collect();
+    let mut notes = Vec::new();
     let mut by_text: IndexMap<Cow<str>, Vec<String>> = IndexMap::new();
     for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
         let detail = warnings::detail(warning);
         let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
-        by_text.entry(warnings::text(warning)).or_default().push(format!(
+        by_text.entry(marked(warning)).or_default().push(format!(
             "{}{place}{detail}",
             row.case,
             place = place(environments, row)
         ));
     }
-    notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names))));
+    notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))));
     notes.extend(per_thread(summary));
     notes.extend(yardsticks(summary));
     notes
 }
 
+/// What the rows with this doubt have in common; begins with the mark of their cells, where they have one.
+fn marked(warning: &Warning) -> Cow<'_, str> {
+    match warning {
+        Warning::DependsOnHistory => Cow::Owned(format!("~: {}", warnings::text(warning))),
+        _ => warnings::text(warning),
+    }
+}
+
 /// ` in m32`, where the rows are of several environments.
 fn place(environments: usize, row: &Row) -> String {
     if environments > 1 { format!(" in {}", row.case.environment) } else { String::new() }
-}
-
-/// The names that one warning concerns; of many the first few and how many more.
-fn some(names: &[String]) -> String {
-    const MOST: usize = 6;
-    let more = names.len().saturating_sub(MOST);
-    let shown = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 fn yardsticks(summary: &Summary) -> Option<String> {

@@ -22,6 +22,10 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
         Warning::NotEntered { .. } => {
             "names a system call but never enters the kernel: answered in user space (vDSO, a cache), or dropped".into()
         }
+        Warning::DependsOnHistory => {
+            "depends on what was done to the file system before (journal, free lists, caches): no two runs need agree"
+                .into()
+        }
         Warning::Unverified { reason } => format!("kernel entries unverified: {reason}").into(),
     }
 }
@@ -68,7 +72,7 @@ impl fmt::Display for RunWarning {
             RunWarning::StateChanged(change) => write!(
                 f,
                 "the kernel's state changed during the run: getppid moved by {:+.0}% while user-mode work did not \
-                 (somebody else's tracing, perhaps); figures are from time blocks {} to {} of {}",
+                 (somebody else's tracing, perhaps); results are from time blocks {} to {} of {}",
                 change.share * 100.0,
                 change.kept.start + 1,
                 change.kept.end,
@@ -103,7 +107,7 @@ mod tests {
         assert!(
             change.to_string().ends_with(
                 "getppid moved by +80% while user-mode work did not (somebody else's \
-             tracing, perhaps); figures are from time blocks 1 to 7 of 12"
+             tracing, perhaps); results are from time blocks 1 to 7 of 12"
             ),
             "{change}"
         );

@@ -12,7 +12,7 @@ pub fn draw(all: &[Distribution]) -> Drawing {
     let mut drawing = Drawing { left: NAMED, height: ROW * all.len().max(1) as u32, ..Drawing::default() };
     for (i, one) in all.iter().enumerate() {
         let y = ROW * i as u32;
-        label(&mut drawing.labels, y + 16, &one.label, "h");
+        label(&mut drawing.labels, y + 16, &one.label, "");
         label(&mut drawing.labels, y + 32, &words(one), "m");
         histogram(&mut drawing.plot, one, y + 4);
     }

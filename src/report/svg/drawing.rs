@@ -8,10 +8,10 @@ pub const WIDTH: u32 = 860;
 pub const BEYOND: u32 = 70;
 
 /// Where plots with names before them begin.
-pub const NAMED: u32 = 220;
+pub const NAMED: u32 = 250;
 
-/// Characters of a label that have room before the plot.
-pub const LABEL: usize = 34;
+/// Columns of a label that have room before the plot; a character that is not ASCII may take two.
+const LABEL: usize = 32;
 
 /// What is drawn, in parts that stand side by side, all of one height.
 #[derive(Default)]
@@ -34,5 +34,11 @@ pub fn percent(share: f64) -> String {
 
 /// A label in the margin; what is too long for it is cut, and whole in a tooltip.
 pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
-    svg.raw("<text").attribute("class", class).set("y", y).raw(">").text(&cut(text, LABEL)).raw("</text>");
+    let mut columns = 0;
+    let fits = |c: &char| {
+        columns += if c.is_ascii() && !c.is_control() { 1 } else { 2 };
+        columns <= LABEL
+    };
+    let most = text.chars().take_while(fits).count();
+    svg.raw("<text").attribute("class", class).set("y", y).raw(">").text(&cut(text, most)).raw("</text>");
 }

@@ -43,7 +43,7 @@ pub fn draw(lines: &Lines) -> Drawing {
     let mut drawing = Drawing { left: LEFT, ..Drawing::default() };
     let drawn = &lines.series[..lines.series.len().min(SERIES)];
     let names: Vec<String> = drawn.iter().map(|line| line.label.clone()).collect();
-    let top = legend(&mut drawing.legend, 0, &names, 0) + 8;
+    let top = legend(&mut drawing.legend, &names) + 8;
     let plane = Plane::of(lines, top);
     axes(&mut drawing.plot, lines, &plane);
     for at in lines.crossovers.iter().filter(|at| at.is_finite()) {
@@ -106,7 +106,7 @@ fn series(svg: &mut Markup, index: usize, line: &Line, plane: &Plane) {
         if let Some((low, high)) = place.low_high {
             segment(svg, &format!("line {}", class(index)), (place.value, low), (place.value, high), plane);
         }
-        mark(svg, index, plane.x(place.value), plane.y(place.ns), false);
+        mark(svg, index, plane.x(place.value), plane.y(place.ns), "");
         svg.raw("</g>");
     }
 }

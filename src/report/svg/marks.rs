@@ -17,6 +17,9 @@ const SHAPES: [&str; SERIES] = [
     "M-4.5-1.5h3v-3h3v3h3v3h-3v3h-3v-3h-3z",
 ];
 
+/// Characters of a name in a legend: a narrow screen has room for no more.
+const LEGEND: usize = 48;
+
 const CLASSES: [&str; SERIES] = ["s1", "s2", "s3", "s4", "s5"];
 
 /// The class of a series.
@@ -24,28 +27,28 @@ pub fn class(series: usize) -> &'static str {
     CLASSES[series % SERIES]
 }
 
-/// The mark of a series at a share of the width; hollow where it is not to be trusted.
-pub fn mark(svg: &mut Markup, series: usize, share: f64, y: f64, hollow: bool) {
-    svg.raw("<svg overflow=\"visible\"").set("x", percent(share)).set("y", short(y)).raw(">");
-    shape(svg, series, hollow);
-    svg.raw("</svg>");
+/// The mark of a series at a share of the width; `look` is more of its class.
+pub fn mark(svg: &mut Markup, series: usize, share: f64, y: f64, look: &str) {
+    svg.raw("<svg overflow=\"visible\"").set("x", percent(share)).set("y", short(y)).raw("><path");
+    svg.set("class", format!("{}{look}", class(series))).set("d", SHAPES[series % SERIES]).raw("/></svg>");
 }
 
-fn shape(svg: &mut Markup, series: usize, hollow: bool) {
-    let path = SHAPES[series % SERIES];
-    svg.raw("<path").set("class", format!("{}{}", class(series), if hollow { " hollow" } else { "" }));
-    svg.set("d", path).raw("/>");
-}
-
-/// A line for each name, with its mark before it; returns the height that they take.
-pub fn legend(svg: &mut Markup, top: u32, names: &[String], first: usize) -> u32 {
-    for (i, name) in names.iter().enumerate() {
-        let y = top + LINE * i as u32;
-        svg.raw("<svg overflow=\"visible\" x=\"6\"").set("y", y + 8).raw(">");
-        shape(svg, first + i, false);
-        svg.raw("</svg><text x=\"18\"").set("y", y + 12).raw(">").text(&cut(name, 100)).raw("</text>");
+/// A line for each name of a series, with its mark before it; returns the height that they take.
+pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
+    for (i, name) in names.iter().take(SERIES).enumerate() {
+        let y = LINE * i as u32;
+        svg.raw("<svg overflow=\"visible\" x=\"6\">");
+        mark(svg, i, 0.0, f64::from(y + 8), "");
+        svg.raw("</svg><text x=\"18\"").set("y", y + 12).raw(">").text(&cut(name, LEGEND)).raw("</text>");
     }
-    LINE * names.len() as u32
+    LINE * names.len().min(SERIES) as u32
+}
+
+/// A line of words below the legend of `names`; returns its height.
+pub fn note(svg: &mut Markup, names: &[String], words: &str) -> u32 {
+    svg.raw("<text class=\"m\"").set("y", LINE * names.len().min(SERIES) as u32 + 13).raw(">").text(words);
+    svg.raw("</text>");
+    LINE
 }
 
 /// Into a plot: lines from `top` to `bottom` at the ticks of `axis`, with their values above, and below where that is far away.

@@ -95,9 +95,29 @@ fn places_are_shares_of_the_axis() {
     let bars = Bars { series: vec!["a".into()], groups: vec![Group { name: "file".into(), rows }] };
     let chart = Chart::Bars(bars);
     let svg = inline(&Figure { title: "t".into(), description: "d".into(), chart }, "f");
-    let widths: Vec<&str> =
-        svg.as_str().split("height=\"11\" width=\"").skip(1).filter_map(|s| s.split('"').next()).collect();
-    assert_eq!(widths, ["33.33%", "100%", "0.2%"]);
+    let svg = svg.as_str();
+    let places: Vec<f64> =
+        svg.split("visible\" x=\"").skip(1).filter_map(|s| s.split('%').next()?.parse().ok()).collect();
+    let [ten, thousand, one] = places[..] else { panic!("{places:?}") };
+    assert!(one > 0.0 && thousand < 100.0 && ((ten - one) * 3.0 - (thousand - one)).abs() < 0.1, "{places:?}");
+    assert!(!svg.contains("<rect") && svg.contains("class=\"s1\"") && svg.contains("class=\"s1 hollow\""));
+}
+
+#[test]
+fn values_stand_behind_intervals_and_the_first_file_is_in_the_legend() {
+    let bar =
+        |low_high| Bar { label: "a".into(), ns: Some(10.0), low_high, kernel: Kernel::Enters, others: vec![None] };
+    let rows = vec![bar(Some((5.0, 500.0))), bar(None)];
+    let series = vec!["before".to_string(), "after".to_string()];
+    let chart = Chart::Bars(Bars { series, groups: vec![Group { name: "file".into(), rows }] });
+    let svg = inline(&Figure { title: "t".into(), description: "d".into(), chart }, "f");
+    let svg = svg.as_str();
+    let after = |text: &str, from: &str| -> f64 {
+        let rest = &svg[svg.find(from).unwrap()..];
+        rest[rest.find(text).unwrap() + text.len()..].split('%').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(after(" x2=\"", "class=\"line s1\""), after("<text class=\"m\" x=\"", "class=\"line s1\""));
+    assert!(svg.contains(">before</text>") && svg.contains(">after</text>"));
 }
 
 #[test]

@@ -13,22 +13,30 @@ pub struct Column {
     pub align: Align,
     /// A column that may be left out where the screen is narrow; the highest number goes first, 0 never.
     pub expendable: u8,
+    /// Which columns are left out where columns cannot be narrower: the highest number goes first, of equal ones the
+    /// rightmost.
+    pub yields: u8,
     /// Whether its cells may be broken over several lines.
     pub wraps: bool,
 }
 
 impl Column {
     pub fn left(title: &str) -> Column {
-        Column { title: title.to_string(), align: Align::Left, expendable: 0, wraps: false }
+        Column { title: title.to_string(), align: Align::Left, expendable: 0, yields: 0, wraps: false }
     }
 
     pub fn right(title: &str) -> Column {
-        Column { title: title.to_string(), align: Align::Right, expendable: 0, wraps: false }
+        Column { title: title.to_string(), align: Align::Right, expendable: 0, yields: 0, wraps: false }
     }
 
     /// The same column, left out on narrow screens before those of a lower number.
     pub fn expendable(self, order: u8) -> Column {
         Column { expendable: order, ..self }
+    }
+
+    /// The same column, left out before those of a lower number where columns cannot be narrower.
+    pub fn yielding(self, order: u8) -> Column {
+        Column { yields: order, ..self }
     }
 
     /// The same column, its cells broken over several lines where the screen is narrow.

@@ -36,6 +36,11 @@ impl<'a, R> Spec<'a, R> {
         self.column(|column| column.expendable(order))
     }
 
+    /// The same, left out before those of a lower number where columns cannot be narrower.
+    pub fn yielding(self, order: u8) -> Spec<'a, R> {
+        self.column(|column| column.yielding(order))
+    }
+
     /// The same, its cells broken over several lines where the screen is narrow.
     pub fn wrapping(self) -> Spec<'a, R> {
         self.column(Column::wrapping)

@@ -10,7 +10,7 @@ use crate::store::rules::Checked;
 same_fields!(model::Tool, Tool: name, version, compiler);
 same_fields!(model::Source, Source: title, note);
 same_fields!(model::ModeSamples, ModeSamples: user, system);
-same_fields!(model::Measurement, Samples: iterations, cpu, preempted_ns, minor_faults, major_faults, switches; each blocks);
+same_fields!(model::Measurement, Samples: iterations, cpu, preempted_ns, minor_faults, major_faults, switches, history; each blocks);
 same_fields!(model::Block, Block: launch, slots);
 same_fields!(model::CpuTime, CpuTime: user_ns, system_ns, wall_ns);
 same_fields!(model::Failure, Failure: kind, message);

@@ -200,6 +200,9 @@ struct Samples {
     major_faults: u64,
     /// Whether the operation itself blocks: its CPU time is then no measure of disturbance.
     switches: bool,
+    /// Whether the cost depends on what was done to the file system before, so that no two runs need agree on it.
+    #[serde(default)]
+    history: bool,
 }
 
 /// A stretch of the run: the unit that intervals take as independent.

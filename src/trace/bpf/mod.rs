@@ -6,7 +6,7 @@ mod decode;
 mod names;
 mod totals;
 
-use super::{Collected, Detail, Root, TraceOptions, Tracer, Until};
+use super::{Collected, Detail, Root, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, Calibration, Config, Programs};
 use crate::kernel::pidfd;
@@ -18,6 +18,14 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
+
+pub const KIND: TracerKind = TracerKind {
+    name: "bpf",
+    what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",
+    automatic: true,
+    named_calls: false,
+    open,
+};
 
 const UNATTACHED: &str = "the tracer is not attached";
 /// How often to check for the end of a tree whose first process has ended: nothing signals the end of the rest.

@@ -1,0 +1,55 @@
+//! Runs and records of known costs, for the tests of every module.
+
+use super::{Block, Case, EntriesStatus, Figure, Measurement, Nanos, Outcome, Record, Run, Tool};
+
+/// A complete run of these records, with a target of 1%.
+pub fn run(records: Vec<Record>) -> Run {
+    Run {
+        tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
+        seed: 1,
+        budget_s: 1.0,
+        precision_percent: 1.0,
+        elapsed_s: 1.0,
+        complete: true,
+        records,
+        ..Run::default()
+    }
+}
+
+/// Three launches of four blocks, each of four batches of one iteration that took `ns(block)` nanoseconds.
+pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
+    let block = |i: u64| Block { launch: i as u32 / 4, slots: vec![vec![ns(i); 4]] };
+    Outcome::Measured(Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() })
+}
+
+/// An operation that costs `ns` in every batch; its kernel entries are not known.
+pub fn record(operation: &str, ns: u64) -> Record {
+    varying(operation, |_| ns)
+}
+
+/// An operation that costs `ns(block)`.
+pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
+    Record::new(Case::native(operation), measured(ns))
+}
+
+/// An operation under a study's name.
+pub fn named(name: &str, operation: &str, ns: u64) -> Record {
+    let record = record(operation, ns);
+    Record { case: Case { name: Some(name.to_string()), ..record.case }, ..record }
+}
+
+/// An operation with known kernel entries.
+pub fn entering(operation: &str, ns: u64, entries: &[(&str, f64)]) -> Record {
+    counted(record(operation, ns), entries)
+}
+
+/// The record with these kernel entries, and no others.
+pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
+    let entries = entries.iter().map(|(name, count)| (name.to_string(), *count)).collect();
+    Record { entries: Some(entries), entries_status: EntriesStatus::Verified, ..record }
+}
+
+/// A time that an article gives.
+pub fn published(operation: &str, ns: f64) -> Record {
+    Record::new(Case::native(operation), Outcome::Published(Figure { time: Nanos(ns), ..Figure::default() }))
+}

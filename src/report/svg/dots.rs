@@ -1,0 +1,165 @@
+//! Rows of dots with their intervals on a logarithmic axis: costs, and ratios to the first file. No bars: on such an axis
+//! their lengths, which depend on where it begins, would say nothing.
+
+use super::drawing::{Drawing, NAMED, label, percent};
+use super::marks::{LINE, class, duration, grid, legend, mark, note, number, times};
+use crate::report::figure::axis::LogAxis;
+use crate::report::figure::palette::SERIES;
+use crate::report::figure::{Bar, Bars, Group, Kernel, RatioRow, Ratios};
+use crate::report::format::markup::{Markup, short};
+use crate::report::numbers::nanoseconds;
+
+/// Pixels of a heading, of a row with one dot, and of each further dot below it.
+const HEADING: u32 = 24;
+const ROW: u32 = 17;
+const FURTHER: u32 = 8;
+/// An axis of ratios shows at least this much on both sides of 1.
+const LEAST: f64 = 1.1;
+
+/// A dot at a value, with the ends of its interval; hollow where its legend says what that means.
+struct Dot {
+    value: f64,
+    low_high: Option<(f64, f64)>,
+    look: &'static str,
+}
+
+struct Row<'a> {
+    label: &'a str,
+    /// One for each series.
+    dots: Vec<Option<Dot>>,
+    /// What stands behind the dots, and what a tooltip says.
+    value: Option<String>,
+    words: String,
+}
+
+/// Rows, and how many pixels of the drawing the legend takes.
+struct Plot<'a> {
+    groups: Vec<(&'a str, Vec<Row<'a>>)>,
+    row: u32,
+    top: u32,
+}
+
+pub fn costs(bars: &Bars) -> Drawing {
+    let mut drawing = Drawing { left: NAMED, ..Drawing::default() };
+    // One file needs no name.
+    let named = if bars.series.len() > 1 { &bars.series[..] } else { &[] };
+    let top = legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(bars));
+    let plot = Plot::of(&bars.groups, cost_row, bars.series.len(), top);
+    let axis = LogAxis::holding(plot.values()).with_margin();
+    grid(&mut drawing.plot, &axis, 0.09, (plot.top, plot.bottom()), duration);
+    plot.drawn(drawing, &axis)
+}
+
+pub fn ratios(ratios: &Ratios) -> Drawing {
+    let mut drawing = Drawing { left: NAMED, ..Drawing::default() };
+    let words = "filled: slower or faster; hollow: unchanged or inconclusive";
+    let top = legend(&mut drawing.legend, &ratios.series) + note(&mut drawing.legend, &ratios.series, words);
+    let plot = Plot::of(&ratios.groups, ratio_row, ratios.series.len(), top);
+    let axis = LogAxis::holding(plot.values()).around_one(LEAST).with_margin();
+    grid(&mut drawing.plot, &axis, 0.1, (plot.top, plot.bottom()), times);
+    let x = percent(axis.share(1.0));
+    let one = drawing.plot.raw("<line class=\"one\"").set("x1", &x).set("x2", &x);
+    one.set("y1", plot.top).set("y2", plot.bottom()).raw("/>");
+    plot.drawn(drawing, &axis)
+}
+
+/// What dots look like, for the kinds that are there.
+fn kinds(bars: &Bars) -> String {
+    let all = [
+        (Kernel::Enters, "filled: makes system calls"),
+        (Kernel::Never, "hollow: makes none"),
+        (Kernel::Unknown, "dashed: not counted"),
+    ];
+    let has = |kind| bars.groups.iter().flat_map(|group| &group.rows).any(|bar| bar.kernel == kind);
+    all.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words).collect::<Vec<_>>().join("; ")
+}
+
+fn cost_row(bar: &Bar) -> Row<'_> {
+    let (look, kernel) = match bar.kernel {
+        Kernel::Enters => ("", ""),
+        Kernel::Never => (" hollow", ", no system call"),
+        Kernel::Unknown => (" hollow dashed", ", system calls not counted"),
+    };
+    let first = bar.ns.map(|value| Dot { value, low_high: bar.low_high, look });
+    let others = bar.others.iter().map(|ns| ns.map(|value| Dot { value, low_high: None, look: "" }));
+    let cost = bar.ns.map_or("no cost".to_string(), |ns| format!("{} ns", nanoseconds(ns)));
+    let interval = bar.low_high.map(|(low, high)| format!(" ({} .. {})", nanoseconds(low), nanoseconds(high)));
+    Row {
+        label: &bar.label,
+        dots: std::iter::once(first).chain(others).collect(),
+        value: Some(bar.ns.map_or("no cost".to_string(), nanoseconds)),
+        words: format!("{}: {cost}{}{kernel}", bar.label, interval.unwrap_or_default()),
+    }
+}
+
+fn ratio_row(row: &RatioRow) -> Row<'_> {
+    let look = |decided| if decided { "" } else { " hollow" };
+    let dot =
+        |dot: &crate::report::figure::Dot| Dot { value: dot.ratio, low_high: dot.low_high, look: look(dot.decided) };
+    let words = row.dots.iter().flatten().map(|dot| {
+        let interval = dot.low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
+        format!("{}{}", times(dot.ratio), interval.unwrap_or_default())
+    });
+    Row {
+        label: &row.label,
+        dots: row.dots.iter().map(|one| one.as_ref().map(dot)).collect(),
+        value: None,
+        words: format!("{}: {}", row.label, words.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+impl<'a> Plot<'a> {
+    fn of<T>(groups: &'a [Group<T>], row: fn(&'a T) -> Row<'a>, series: usize, legend: u32) -> Plot<'a> {
+        let groups = groups.iter().map(|group| (group.name.as_str(), group.rows.iter().map(row).collect()));
+        let further = series.clamp(1, SERIES) as u32 - 1;
+        Plot { groups: groups.collect(), row: ROW + FURTHER * further, top: legend + LINE }
+    }
+
+    fn bottom(&self) -> u32 {
+        self.top + self.groups.iter().map(|(_, rows)| HEADING + self.row * rows.len() as u32).sum::<u32>()
+    }
+
+    /// All that the axis must hold.
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let dots = self.groups.iter().flat_map(|(_, rows)| rows).flat_map(|row| row.dots.iter().take(SERIES).flatten());
+        dots.flat_map(|dot| [Some(dot.value), dot.low_high.map(|e| e.0), dot.low_high.map(|e| e.1)]).flatten()
+    }
+
+    fn drawn(&self, mut drawing: Drawing, axis: &LogAxis) -> Drawing {
+        let mut y = self.top;
+        for (name, rows) in &self.groups {
+            label(&mut drawing.labels, y + HEADING - 7, name, "h");
+            y += HEADING;
+            for row in rows {
+                label(&mut drawing.labels, y + self.row / 2 + 4, row.label, "m");
+                self.row(&mut drawing.plot, row, y, axis);
+                y += self.row;
+            }
+        }
+        Drawing { height: y + LINE, ..drawing }
+    }
+
+    /// Each dot on its interval, one below the other, and the value behind them all.
+    fn row(&self, svg: &mut Markup, row: &Row, top: u32, axis: &LogAxis) {
+        let count = row.dots.len().clamp(1, SERIES) as f64;
+        let mut end = 0.0;
+        svg.raw("<g>").element("title", &row.words);
+        for (i, dot) in row.dots.iter().take(SERIES).enumerate() {
+            let Some(dot) = dot else { continue };
+            let y = f64::from(top) + f64::from(self.row) * (i as f64 + 1.0) / (count + 1.0);
+            let (low, high) = dot.low_high.unwrap_or((dot.value, dot.value));
+            if high > low {
+                svg.raw("<line").set("class", format!("line {}", class(i)));
+                svg.set("x1", percent(axis.share(low))).set("x2", percent(axis.share(high)));
+                svg.set("y1", short(y)).set("y2", short(y)).raw("/>");
+            }
+            mark(svg, i, axis.share(dot.value), y, dot.look);
+            end = axis.share(dot.value.max(high)).max(end);
+        }
+        if let Some(value) = &row.value {
+            svg.raw("<text class=\"m\"").set("x", percent(end)).raw(" dx=\"9\"").set("y", top + self.row / 2 + 4);
+            svg.raw(">").text(value).raw("</text>");
+        }
+        svg.raw("</g>");
+    }
+}
