@@ -68,6 +68,15 @@ mod tests {
     }
 
     #[test]
+    fn a_jump_is_large_against_the_scatter_of_both_states() {
+        let state =
+            |centre: f64, scatter: f64| (0..8).map(move |i| centre + if i % 2 == 0 { scatter } else { -scatter });
+        let jump = |scatter| state(100.0, scatter).chain(state(134.0, scatter)).collect::<Vec<f64>>();
+        assert!(state_change(&jump(3.0), &[80.0; 16]).is_some());
+        assert_eq!(state_change(&jump(12.0), &[80.0; 16]), None);
+    }
+
+    #[test]
     fn of_two_equally_long_states_the_faster_one_counts() {
         let rising: Vec<f64> = (0..12).map(|i| if i < 6 { 100.0 } else { 134.0 }).collect();
         let falling: Vec<f64> = rising.iter().rev().copied().collect();

@@ -93,6 +93,16 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_is_widened_to_its_estimate_and_given_in_percent() {
+        let interval = Interval { low: 90.0, high: 110.0, level: 0.96 };
+        assert_eq!(interval.holding(100.0), interval);
+        assert_eq!(interval.holding(80.0), Interval { low: 80.0, ..interval });
+        assert_eq!(interval.holding(120.0), Interval { high: 120.0, ..interval });
+        assert_eq!(interval.half_width_percent(Nanos(200.0)), Some(5.0));
+        assert_eq!(interval.half_width_percent(Nanos(0.0)), None);
+    }
+
+    #[test]
     fn interval_is_of_order_statistics() {
         let mut medians: Vec<f64> = (1..=10).rev().map(f64::from).collect();
         let interval = block_interval(&mut medians).unwrap();
