@@ -49,7 +49,7 @@ fn a_question_that_makes_no_sense_is_a_usage_error() {
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
     let output = place.run(&["trace", "--tracer", "perf", "--calls", &many.join(","), "true"]);
-    assert!(stderr(&output).contains("21 calls are named, at most 20"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("21 calls are named, but at most 20"), "{}", stderr(&output));
     let output = place.run(&["trace", "-p", "2147483646"]);
     assert_eq!((output.status.code(), stderr(&output).contains("no process 2147483646")), (Some(1), true));
 }
