@@ -1,80 +1,89 @@
 //! Profile x unit costs = seconds explained, here and elsewhere, with a range, and what is left unexplained. Pure.
 //!
-//! Not here: measuring (`session`), tracing (`trace`), and how it is shown (`report`). `cli::attribute` calls it.
+//! Not here: measuring (`session`), tracing (`trace`), and all words and tables (`report`). `cli::attribute` calls it.
 //!
-//! Three questions, a file each: `here`, where the workload's time went; `change`, what it would be with the unit costs of
-//! another run; `advice`, what could be saved. The rule of errors stands in `spread`, the table of what prices which call
-//! in `units`.
+//! Three questions, a file each: `breakdown`, where the workload's time went; `change`, what the time would be with the unit
+//! costs of another run; `advice`, what could be saved. `spread` holds the error model, `units` the table of which operation
+//! prices which call.
 
 pub mod advice;
+pub mod breakdown;
 pub mod change;
 pub mod costs;
-pub mod here;
 pub mod spread;
 pub mod units;
 
 use crate::model::{By, Profile};
 use advice::Advice;
+use breakdown::Breakdown;
 use change::Change;
 use costs::Costs;
-use here::Here;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All that can be said of a profile with the unit costs at hand.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Attribution {
-    pub here: Here,
-    /// One for each set of unit costs that was to be compared with.
+    pub here: Breakdown,
+    /// One for each set of unit costs to compare with.
     pub versus: Vec<Change>,
+    /// The greatest saving first.
     pub advice: Vec<Advice>,
-    /// What is missing or doubtful, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<AttributionWarning>,
 }
 
-/// Attributes `profile`, its rows told apart `by` call or class. `costs` are unit costs of the machine that it is from,
-/// `versus` those of others.
+/// What is missing or doubtful.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AttributionWarning {
+    /// Without unit costs, bare crossings, page faults and savings have no price. A run of these operations over these
+    /// parameters (as `--param` takes them) measures what this profile needs.
+    NoUnitCosts { operations: Vec<&'static str>, parameters: Vec<&'static str> },
+    /// These unit costs have no null call, so bare crossings have no price.
+    NoNullCall { costs: String },
+    /// The profile was cut short: its counts are lower bounds.
+    IncompleteProfile,
+    /// These unit costs have no intervals, so ranges contain the model's error alone.
+    NoIntervals { costs: String },
+    /// More threads were in the kernel at once than these unit costs were measured with; `peak` is `None` where the profile
+    /// does not say how many.
+    Concurrency { peak: Option<u64>, costs: String, measured_with: u64 },
+    /// What the profile itself says, in its words.
+    Recorded { text: String },
+}
+
+/// Attributes `profile`, with a row for each call or for each class, as `by` says. `costs` are unit costs of the machine that
+/// the profile is from, `versus` those of others; without `costs` nothing can be compared.
 pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs], by: By) -> Attribution {
     Attribution {
-        here: here::here(profile, costs, by),
-        versus: versus.iter().map(|there| change::change(profile, costs, there)).collect(),
-        advice: costs.map_or_else(Vec::new, |costs| advice::advice(profile, costs)),
+        here: breakdown::break_down(profile, costs, by),
+        versus: costs.map_or_else(Vec::new, |own| versus.iter().map(|o| change::change(profile, own, o)).collect()),
+        advice: costs.map_or_else(Vec::new, |own| advice::advice(profile, own)),
         warnings: warnings(profile, costs, versus),
     }
 }
 
-fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<String> {
+fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<AttributionWarning> {
     let mut warnings = Vec::new();
     match costs {
-        None => warnings.push(format!(
-            "no unit costs of this machine: bare crossings, page faults and savings are not priced; make them by '{}' \
-             and say --costs costs.json",
-            wanted_run(profile)
-        )),
-        Some(costs) if costs.null_call().is_none() => warnings.push(format!(
-            "{}: has no null call, so bare crossings are not priced: measure id.getppid too",
-            costs.label
-        )),
+        None => warnings.push(no_unit_costs(profile)),
+        Some(own) if own.null_call().is_none() => {
+            warnings.push(AttributionWarning::NoNullCall { costs: own.label.clone() });
+        }
         Some(_) => {}
     }
-    if !profile.complete {
-        warnings.push("the profile is incomplete: all counts are lower bounds".to_string());
-    }
-    let published = costs.into_iter().chain(versus).filter(|costs| !costs.has_intervals);
-    warnings.extend(published.map(|costs| {
-        format!(
-            "{}: figures without intervals, so ranges hold the model's error alone, and bare crossings have none",
-            costs.label
-        )
-    }));
-    warnings.extend(costs.into_iter().chain(versus).filter_map(|costs| concurrency(profile, costs)));
-    warnings.extend(profile.warnings.iter().cloned());
+    warnings.extend((!profile.complete).then_some(AttributionWarning::IncompleteProfile));
+    let all = || costs.into_iter().chain(versus);
+    let inexact = all().filter(|costs| !costs.has_intervals);
+    warnings.extend(inexact.map(|costs| AttributionWarning::NoIntervals { costs: costs.label.clone() }));
+    warnings.extend(all().filter_map(|costs| concurrency(profile, costs)));
+    warnings.extend(profile.warnings.iter().cloned().map(|text| AttributionWarning::Recorded { text }));
     warnings.dedup();
     warnings
 }
 
-/// The command that measures what prices this profile's dearest calls, over the parameters that its classes have.
-fn wanted_run(profile: &Profile) -> String {
+/// What to measure for this profile's most expensive calls, over the parameters that their classes have.
+fn no_unit_costs(profile: &Profile) -> AttributionWarning {
     let mut operations = vec!["id.getppid", "mem.fault_anonymous"];
     let mut parameters = Vec::new();
     for total in profile.totals(By::Class) {
@@ -82,33 +91,24 @@ fn wanted_run(profile: &Profile) -> String {
         let new = [unit.operations[0]].into_iter().chain(unit.less.iter().copied());
         let new: Vec<&str> = new.filter(|operation| !operations.contains(operation)).collect();
         operations.extend(new);
-        let values = unit.per.measured_at().filter(|values| !parameters.contains(values));
-        parameters.extend(values);
-        if operations.len() >= MOST_WANTED {
+        parameters.extend(unit.per.measured_at().filter(|values| !parameters.contains(values)));
+        if operations.len() >= MOST_OPERATIONS {
             break;
         }
     }
-    let parameters: String = parameters.iter().map(|values| format!(" --param {values}")).collect();
-    format!("syscost run {}{parameters} --out costs.json", operations.join(" "))
+    AttributionWarning::NoUnitCosts { operations, parameters }
 }
 
-/// Operations that a command for unit costs names: those of the dearest calls.
-const MOST_WANTED: usize = 12;
+/// Operations that a run for unit costs is asked for.
+const MOST_OPERATIONS: usize = 12;
 
-/// Says so where more threads were inside the kernel at once than the unit costs were measured with.
-pub fn concurrency(profile: &Profile, costs: &Costs) -> Option<String> {
-    let covered = costs.threads;
-    let unit = if covered == 1 { "one thread".to_string() } else { format!("up to {covered} threads") };
-    let cover = format!("the unit costs ({}) are of {unit}", costs.label);
-    let advice = "calls that contend for a lock or an object cost more than they say";
+/// Calls that contend for a lock or an object cost more than unit costs that were measured with fewer threads.
+fn concurrency(profile: &Profile, costs: &Costs) -> Option<AttributionWarning> {
     let usage = &profile.usage;
-    match (usage.peak_concurrency, usage.processes, usage.threads) {
-        (Some(peak), ..) if peak > covered => {
-            Some(format!("up to {peak} threads were in the kernel at once, {cover}: {advice}"))
-        }
-        (None, processes, threads) if processes.unwrap_or(1).saturating_add(threads.unwrap_or(0)) > covered => {
-            Some(format!("several processes or threads ran, how many of them at once is not known; {cover}: {advice}"))
-        }
-        _ => None,
-    }
+    let threads = usage.processes.unwrap_or(1).saturating_add(usage.threads.unwrap_or(0));
+    (usage.peak_concurrency.unwrap_or(threads) > costs.threads).then(|| AttributionWarning::Concurrency {
+        peak: usage.peak_concurrency,
+        costs: costs.label.clone(),
+        measured_with: costs.threads,
+    })
 }

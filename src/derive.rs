@@ -1,16 +1,16 @@
-//! Rows that a study makes of two others: a difference or a ratio, taken round by round, so that what disturbed both
+//! Rows that a study derives from two others: a difference or a ratio, paired round by round, so that what disturbed both
 //! cancels. Pure; called by `summary`.
 
 use crate::model::{
     Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale, StudyView,
 };
-use crate::stats;
+use crate::stats::{self, Ranged};
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// A derived row in figures, for one environment and one set of parameters.
+/// A derived row, for one environment and one set of parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DerivedRow {
     pub name: String,
@@ -19,34 +19,14 @@ pub struct DerivedRow {
     pub of: [String; 2],
     pub environment: String,
     pub params: BTreeMap<String, u64>,
-    /// The value, or why there is none.
-    #[serde(flatten, with = "OrError::<Value, String>")]
-    pub value: Result<Value, String>,
-    /// The first's kernel entries minus the second's, by name, those that differ; `None` where either is not known, and
-    /// for ratios.
+    /// Nanoseconds per iteration for a difference, a plain number for a ratio; or why there is none.
+    #[serde(flatten, with = "OrError::<Ranged, String>")]
+    pub value: Result<Ranged, String>,
+    /// The first's kernel entries minus the second's, by name, where they differ; `None` if either is not known, and for
+    /// ratios.
     pub entries: Option<Entries>,
-    /// How it is shown beside nanoseconds; `None` for ratios.
+    /// The scale to show it in besides nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
-}
-
-/// Nanoseconds per iteration for a difference, a plain number for a ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Value {
-    pub value: f64,
-    /// The interval of at least 95%; `None` with too few time blocks, and for published figures.
-    #[serde(rename = "interval", serialize_with = "ends")]
-    #[schemars(with = "Option<Ends>")]
-    pub low_high: Option<(f64, f64)>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Ends {
-    low: f64,
-    high: f64,
-}
-
-fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
-    low_high.map(|(low, high)| Ends { low, high }).serialize(serializer)
 }
 
 /// The derived rows of a run, from the time blocks in `range`.
@@ -66,11 +46,11 @@ pub fn derive(run: &Run, range: &Range<usize>) -> Vec<DerivedRow> {
     rows.take(MOST_ROWS).map(|(derived, pair)| row(study, derived, pair, range)).collect()
 }
 
-/// Rows that are derived, the first ones. A study has some dozens; in a file that somebody made up, each name may stand for
-/// all records, so that the rows would grow with the square of its size.
+/// Only this many rows are derived. A study has some dozens, but in a hostile file each name could match all records, so
+/// that the rows would grow with the square of its size.
 pub const MOST_ROWS: usize = 10_000;
 
-/// What is equal of two cases that differ in nothing but what they do, and the name that one goes by.
+/// What two cases to derive from have in common, and the label of one of them.
 fn beside<'a>(label: &'a str, case: &'a Case) -> (&'a str, &'a str, &'a BTreeMap<String, u64>) {
     (label, &case.environment, &case.params)
 }
@@ -92,7 +72,7 @@ fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record), range: 
     }
 }
 
-fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>) -> Result<Value, String> {
+fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>) -> Result<Ranged, String> {
     let nothing = || "the two have no round in common".to_string();
     match (&a.outcome, &b.outcome) {
         (Outcome::Failed(_), _) => Err(format!("{} failed", a.case)),
@@ -106,16 +86,16 @@ fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>)
                 Combination::Difference => a.time.0 - b.time.0,
                 Combination::Ratio => a.time.0 / b.time.0,
             };
-            Some(Value { value, low_high: None }).filter(|v| v.value.is_finite()).ok_or_else(nothing)
+            Some(Ranged { value, low_high: None }).filter(|v| v.value.is_finite()).ok_or_else(nothing)
         }
         _ => Err("one is measured, the other is published".to_string()),
     }
 }
 
-fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Value> {
+fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Ranged> {
     match combination {
-        Combination::Difference => stats::paired_difference(a, b).map(|d| Value { value: d.ns, low_high: d.low_high }),
-        Combination::Ratio => stats::paired_ratio(a, b).map(|r| Value { value: r.ratio, low_high: r.low_high }),
+        Combination::Difference => stats::paired_difference(a, b),
+        Combination::Ratio => stats::paired_ratio(a, b),
     }
 }
 
@@ -183,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn published_figures_have_no_interval() {
+    fn published_results_have_no_interval() {
         let rows = rows(vec![record("a", published(51.18), &[]), record("b", published(31.12), &[])]);
         let difference = rows[0].value.clone().unwrap();
         assert!((difference.value - 20.06).abs() < 1e-9);
@@ -191,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_said_and_a_missing_case_makes_no_row() {
+    fn a_failure_is_reported_and_a_missing_case_makes_no_row() {
         let failed = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
         let rows_of = rows(vec![record("a", measured(|_| 1), &[]), record("b", failed, &[])]);
         assert_eq!(rows_of[0].value, Err("b failed".to_string()));

@@ -1,20 +1,20 @@
 //! Cost as a function of a parameter: a line for each strategy, and where one strategy overtakes another.
 //!
-//! Pure, from a `Run` alone. It decides nothing about how figures look, and it predicts nothing outside the measured
-//! values. Called by `report`.
+//! Pure, from a `Run` alone. It decides nothing about presentation, and it predicts nothing outside the measured values.
+//! Called by `report`.
 
+mod cost_model;
 mod crossover;
 mod l1;
-mod line;
 mod misfit;
 mod series;
 #[cfg(test)]
 pub mod synthetic;
 
-pub use crossover::{Comparison, Crossing, MOST_COMPARED, Verdict};
-pub use line::{Coefficient, Line, Worst};
+pub use cost_model::{Coefficient, CostModel, FitWarning, NoModel, Worst};
+pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair};
 pub use misfit::Misfit;
-pub use series::{Cost, Point, Series};
+pub use series::{Point, PointCost, Series};
 
 use crate::model::{OrError, Run};
 use indexmap::IndexMap;
@@ -30,7 +30,8 @@ pub struct Family<'a> {
     #[serde(rename = "strategies")]
     pub members: Vec<Member<'a>>,
     /// Pairs of members, by index.
-    pub comparisons: Vec<Comparison>,
+    #[serde(rename = "comparisons")]
+    pub pairs: Vec<Pair>,
 }
 
 /// One strategy and its cost model.
@@ -38,19 +39,19 @@ pub struct Family<'a> {
 pub struct Member<'a> {
     #[serde(flatten)]
     pub series: Series<'a>,
-    /// The model, or in words why there is none.
-    #[serde(flatten, with = "OrError::<Line, String>")]
-    pub line: Result<Line, String>,
+    /// The model, or why there is none.
+    #[serde(flatten, with = "OrError::<CostModel, NoModel>")]
+    pub model: Result<CostModel, NoModel>,
 }
 
 impl Family<'_> {
-    /// Whether any strategy has enough values for a table by parameter to say more than the ordinary one.
+    /// Whether any strategy has enough values for a table by parameter to say more than the run's table.
     pub fn is_worth_a_table(&self) -> bool {
         self.members.iter().any(|member| member.series.points.len() >= 3)
     }
 }
 
-/// The families of a run, in its order; two varying parameters make two.
+/// The families of a run, in its order: one for each parameter that varies.
 pub fn families(run: &Run) -> Vec<Family<'_>> {
     let mut by_parameter: IndexMap<String, Vec<Series>> = IndexMap::new();
     for series in series::series(run) {
@@ -60,7 +61,7 @@ pub fn families(run: &Run) -> Vec<Family<'_>> {
 }
 
 fn family(parameter: String, series: Vec<Series<'_>>) -> Family<'_> {
-    let comparisons = crossover::compare(&series);
-    let members = series.into_iter().map(|series| Member { line: line::fit(&series.points), series });
-    Family { parameter, members: members.collect(), comparisons }
+    let pairs = crossover::compare(&series);
+    let members = series.into_iter().map(|series| Member { model: cost_model::fit(&series.points), series });
+    Family { parameter, members: members.collect(), pairs }
 }

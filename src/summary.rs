@@ -5,18 +5,18 @@ mod warning;
 
 pub use warning::{RunWarning, StateChange, Warning};
 
-use crate::derive::{DerivedRow, MOST_ROWS, Value, derive};
+use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
     self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use crate::stats::{self, Estimate, Interval, UserShare};
+use crate::stats::{self, Estimate, Interval, Ranged, UserShare};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A run in figures.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// What was asked for, in the order of the run.
@@ -24,7 +24,7 @@ pub struct Summary {
     pub rows: Vec<Row>,
     /// What every run measures, whether it was asked for or not.
     pub baselines: Vec<Row>,
-    /// What the study makes of two rows each.
+    /// What the study derives from pairs of rows.
     pub derived: Vec<DerivedRow>,
     /// The study that the run was for.
     pub study: Option<StudyView>,
@@ -32,13 +32,13 @@ pub struct Summary {
     pub warnings: Vec<RunWarning>,
 }
 
-/// One record in figures.
+/// The result of one record.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     #[serde(flatten)]
     pub case: Case,
-    #[serde(flatten, with = "OrError::<Figure, Failure>")]
-    pub figure: Result<Figure, Failure>,
+    #[serde(flatten, with = "OrError::<RowCost, Failure>")]
+    pub figure: Result<RowCost, Failure>,
     pub entries: Option<Entries>,
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
@@ -54,16 +54,16 @@ impl Row {
 
 /// The cost of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Figure {
+pub struct RowCost {
     #[serde(rename = "median_ns")]
     pub median: Nanos,
-    /// The smallest sample; `None` for a published figure.
+    /// The smallest sample; `None` for a published result.
     #[serde(rename = "best_ns")]
     pub best: Option<Nanos>,
-    /// Interval of the median; `None` with too few time blocks, and for a published figure.
+    /// Interval of the median; `None` with too few time blocks, and for a published result.
     #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
-    /// Batches that the figure rests on; 0 for a published one.
+    /// Batches used; 0 for a published result.
     pub samples: usize,
     /// Median minus that of the empty loop; `None` without one. Never clamped.
     #[serde(rename = "net_ns")]
@@ -74,10 +74,10 @@ pub struct Figure {
     pub user_share: Option<UserShare>,
 }
 
-impl Figure {
+impl RowCost {
     /// The median and its interval, in nanoseconds.
-    pub fn value(&self) -> Value {
-        Value { value: self.median.0, low_high: self.interval.map(|i| (i.low, i.high)) }
+    pub fn value(&self) -> Ranged {
+        Ranged { value: self.median.0, low_high: self.interval.map(|i| (i.low, i.high)) }
     }
 
     /// Half the interval's width in percent of the median.
@@ -86,7 +86,7 @@ impl Figure {
     }
 }
 
-/// Sums a run up.
+/// Summarizes a run.
 pub fn summarize(run: &Run) -> Summary {
     let (range, change) = steady_range(run);
     let derived = derive(run, &range);
@@ -103,11 +103,11 @@ pub fn summarize(run: &Run) -> Summary {
     }
 }
 
-/// What rows are read against, by language and environment.
+/// Baselines of rows, by language and environment.
 struct Yardsticks {
     /// The empty loop of a language (none for the native probe) in an environment.
     empty_loops: BTreeMap<(Option<String>, String), Estimate>,
-    /// The empty function call by environment.
+    /// The empty function call of each environment.
     empty_calls: BTreeMap<String, Estimate>,
     precision_percent: f64,
     /// The blocks that estimates use.
@@ -142,12 +142,12 @@ fn is_empty_loop(case: &Case) -> bool {
     case.is_plain(EMPTY_LOOP) || (case.language.is_some() && case.operation.is_empty())
 }
 
-/// Whether every run measures it, be it asked for or not.
+/// Whether every run measures it, asked for or not.
 fn is_baseline(case: &Case) -> bool {
     is_empty_loop(case) || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
 }
 
-/// Other people's figures were not measured in the same rounds: nothing is read against them.
+/// Published results were not measured in the same rounds, so they are no baselines.
 fn is_published(record: &Record) -> bool {
     matches!(record.outcome, Outcome::Published(_))
 }
@@ -159,8 +159,8 @@ fn measurement(record: &Record) -> Option<&Measurement> {
     }
 }
 
-/// All blocks, or the longer stretch where the kernel's state changed within the run (of equally long ones the faster);
-/// and the change.
+/// The blocks to use: all, or the longer stretch if the kernel's state changed within the run (of equally long ones the
+/// faster); and that change.
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
     let find = |operation: &str| run.records.iter().find(|r| r.case.is_plain(operation));
     let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
@@ -194,15 +194,16 @@ fn figure(
     m: &Measurement,
     yardsticks: &Yardsticks,
     warnings: &mut Vec<Warning>,
-) -> Result<Figure, Failure> {
+) -> Result<RowCost, Failure> {
     let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
     let Some(estimate) = steady else {
-        let text = "every batch was preempted: another process wants this CPU (try --cpu, or a longer --time)";
+        let text = "every batch was preempted by another process (try --cpu, or a longer --time)";
         return Err(Failure::new(crate::model::FailureKind::Failed, text));
     };
     warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks));
-    warnings.extend(yardsticks.empty_loop(&record.case).and_then(|empty| too_cheap(&record.case, &estimate, empty)));
-    Ok(Figure {
+    warnings
+        .extend(yardsticks.empty_loop(&record.case).and_then(|empty| below_empty_loop(&record.case, &estimate, empty)));
+    Ok(RowCost {
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
@@ -213,9 +214,9 @@ fn figure(
     })
 }
 
-/// What somebody printed, read against the baselines as far as they are known.
-fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> Figure {
-    Figure {
+/// A published result, relative to the baselines as far as they are known.
+fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
+    RowCost {
         median: published.time,
         best: None,
         interval: None,
@@ -226,11 +227,11 @@ fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsti
     }
 }
 
-/// The share of batches that may be left out without a word.
+/// The share of batches that may be left out without a warning.
 const PREEMPTED: f64 = 0.05;
-/// The share of the wall time below which the worker did not have its CPU.
+/// A worker on CPU for a smaller share of the wall time lost its CPU.
 pub const CPU_SHARE: f64 = 0.95;
-/// CPU time below which accounting by ticks says nothing about shares.
+/// With less CPU time, accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
 fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
@@ -249,9 +250,8 @@ fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yar
     doubts
 }
 
-/// The share of the wall time that the worker had its CPU, where that is too little. What languages report of their CPU
-/// time lags behind by a tick, most of a short request: nothing can be told from it. No CPU time at all means that the
-/// system does not account for it: something did run.
+/// The share of the wall time that the worker was on CPU, if that is too little. The CPU time that languages report lags by a
+/// tick, most of a short request, so it is ignored. No CPU time at all means that the system does not account for it.
 fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
     let wall = m.cpu.wall_ns as f64;
     let cpu = m.cpu.user_ns as f64 + m.cpu.system_ns as f64;
@@ -259,9 +259,9 @@ fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
     (!language && !m.switches && wall > ENOUGH_CPU_NS && cpu > 0.0 && share < CPU_SHARE).then_some(share)
 }
 
-/// Where the net cost is under three standard errors of the empty loop: the body was perhaps not even run. The empty loop
-/// itself is not in question.
-fn too_cheap(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warning> {
+/// A net cost under three standard errors of the empty loop: perhaps the body did not run at all. The empty loop itself is
+/// exempt.
+fn below_empty_loop(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warning> {
     let interval = empty.interval?;
     let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
     if is_empty_loop(case) || (estimate.median - empty.median).0 >= 3.0 * standard_error {
@@ -270,7 +270,7 @@ fn too_cheap(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warni
     Some(if case.language.is_some() { Warning::FoldedBody } else { Warning::BelowResolution })
 }
 
-/// A snippet that names a system call and enters the kernel not even once.
+/// A snippet that names a system call and never enters the kernel.
 fn not_entered(record: &Record) -> Option<Warning> {
     record.case.language.as_ref()?;
     record.entries.as_ref().filter(|entries| entries.total() == 0.0)?;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_cpu_is_told_only_where_the_accounting_tells_of_any() {
+    fn a_lost_cpu_is_reported_only_with_cpu_accounting() {
         let with = |user_ns, system_ns| {
             let cpu = CpuTime { user_ns, system_ns, wall_ns: 1_000_000_000 };
             lost_cpu(&Measurement { cpu, ..Measurement::default() }, false)
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_read_against_the_baselines() {
+    fn rows_are_relative_to_the_baselines() {
         let summary = summarize(&run(vec![
             record("file.lstat", Role::Asked, |_| 500),
             record("call.empty_loop", Role::Baseline, |_| 1),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_said() {
+    fn missing_knowledge_is_a_warning() {
         let mut noisy = record("file.lstat", Role::Asked, |i| 100 + 10 * i);
         noisy.entries_status = EntriesStatus::Unverified("ptrace was refused: EPERM".into());
         let mut failed = record("file.stat", Role::Asked, |_| 1);

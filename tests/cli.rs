@@ -1,7 +1,7 @@
 //! The command line as its users meet it: what is printed, in which format, and with which exit status.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt; read the
-//! difference before it is kept. tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
+//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt; read the difference before it is kept.
+//! tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
 
 mod common;
 
@@ -598,7 +598,7 @@ fn flags_in_manual_pages_exist() {
 /// All text of the sources below `directory`.
 fn sources(directory: &Path) -> String {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let files = entries.filter(|path| path.file_name().unwrap() != "facts.rs");
+    let files = entries.filter(|path| path.file_name().unwrap() != "sections.rs");
     files
         .map(|path| if path.is_dir() { sources(&path) } else { fs::read_to_string(path).unwrap_or_default() })
         .collect()

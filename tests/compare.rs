@@ -1,6 +1,6 @@
 //! `syscost compare` as its users meet it: golden output in each format, verdicts, exit status, errors, hostile files.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test compare` rewrites tests/golden/compare-*.txt and the schemas of the documents;
+//! `SNAPSHOTS=overwrite cargo test --test compare` rewrites tests/golden/compare-*.txt;
 //! read the difference before it is kept.
 
 mod common;

@@ -1,7 +1,7 @@
 //! Profiles as their users meet them: files written, by hand or by the store, read, shown, and imported from other
 //! tracers; what cannot be read is explained in a line.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test profile` rewrites tests/profile/*.golden and schema/profile*.json.
+//! `SNAPSHOTS=overwrite cargo test --test profile` rewrites tests/profile/*.golden.
 
 mod common;
 

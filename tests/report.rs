@@ -165,7 +165,7 @@ fn answers_name_what_they_rest_on() {
     let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
     let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]).replace("<wbr>", "");
     for text in [
-        "named after clock_gettime, and makes no system call",
+        "named after clock_gettime but makes no system call",
         "The slowest",
         " faster</b>, 0 unchanged, ",
         " inconclusive (95% confidence)",
@@ -237,6 +237,17 @@ fn costs_over_a_parameter_have_model_and_crossover() {
     let html = page(&place, &[&sizes]);
     assert!(html.contains("io.map overtakes io.read at size 4"), "crossover");
     assert!(html.contains("per unit of size") && html.contains("class=\"x\"") && html.contains("class=\"fit s1\""));
+}
+
+#[test]
+fn a_line_through_three_values_is_warned_about() {
+    let place = Place::new();
+    let mut run = sizes_run();
+    run["records"].as_array_mut().unwrap().retain(|r| !matches!(r["params"]["size"].as_u64(), Some(64 | 4096)));
+    let html = page(&place, &[&save(&place, "three.json", &run)]);
+    assert!(html.contains("warning: io.read: a line through 3 values passes through two of them"), "{html}");
+    let five = page(&place, &[&save(&place, "five.json", &sizes_run())]);
+    assert!(!five.contains("a line through"), "{five}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Result files as their users meet them: what is written can be read, and what cannot be read is explained in a line.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test store` rewrites the examples in `FORMAT.md`; tests/cli.rs guards the schema.
+//! `SNAPSHOTS=overwrite cargo test --test store` rewrites the examples in `FORMAT.md`.
 
 mod common;
 #[path = "store/data.rs"]

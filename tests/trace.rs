@@ -58,7 +58,7 @@ fn calls_have_classes_and_errors() {
         let matching = classes.iter().filter(|class| class[key] == value && class["size"] != 512);
         matching.map(|class| class["calls"].as_u64().unwrap()).sum()
     };
-    let kinds = ["pipe", "device", "no fd"].map(|kind| of("read", "descriptor", kind.into()));
+    let kinds = ["pipe", "device", "none"].map(|kind| of("read", "descriptor", kind.into()));
     assert_eq!(kinds, [10, 10, 7], "{document:#}");
     assert_eq!(of("access", "depth", 3.into()), 5, "{document:#}");
     assert_eq!(call(&document, "read")["errors"]["EBADF"], 7);

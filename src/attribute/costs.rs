@@ -1,32 +1,34 @@
-//! Unit costs out of a run: what one call of a class costs there. Pure.
+//! Unit costs from a run: what one call of a class costs there. Pure.
 
-use super::spread::{PER_DOUBLING, Z};
-use super::units::{NULL_CALLS, Per, UNITS, Unit, unit_of};
-use crate::model::{Class, Nanos, Run, Size};
+use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
+use super::units::{NULL_CALLS, UNITS, Unit, unit_of};
+use crate::model::{Class, Nanos, Run};
 use crate::summary::{Row, summarize};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The operations of a run that were measured in one environment.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    /// Where they are from, in a few words: kernel and environment, or the article.
+    /// Where they are from: host, kernel and environment, or the title of the article.
     pub label: String,
     /// By operation, in the order of the run.
-    points: HashMap<String, Vec<Point>>,
-    /// The cost over each parameter that prices classes, by operation and parameter: made once, as a profile may have as many
-    /// classes as a run has points.
-    lines: HashMap<(&'static str, &'static str), Vec<(u64, Cost)>>,
-    /// In how many threads at once the operations were measured.
+    points: HashMap<String, Vec<MeasuredOperation>>,
+    /// Ascending costs over each parameter that prices classes, by operation and parameter. Made once, because a profile may
+    /// have as many classes as a run has records.
+    lines: HashMap<(&'static str, &'static str), Vec<(u64, UnitCost)>>,
+    /// How many threads ran each operation at once.
     pub threads: u64,
-    /// Whether any cost has an interval: published figures have none.
+    /// Whether any cost has an interval: published results have none.
     pub has_intervals: bool,
 }
 
 /// An operation at one set of parameters.
 #[derive(Clone, Debug, PartialEq)]
-struct Point {
+struct MeasuredOperation {
     params: BTreeMap<String, u64>,
-    cost: Cost,
+    cost: UnitCost,
     /// System calls per iteration, if they were counted.
     entries: Option<f64>,
     /// False where it is known that the kernel was not entered.
@@ -35,57 +37,100 @@ struct Point {
 
 /// What one call costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
+pub struct UnitCost {
+    /// Nanoseconds.
     pub ns: f64,
-    /// Standard deviation of its logarithm, from the interval; 0 of a published figure, which has none.
+    /// Standard deviation of its logarithm, from the interval; 0 for a published result, which has none.
     pub log_sd: f64,
+}
+
+impl UnitCost {
+    /// The cost of this many calls, if the logarithm of a call's true cost over the unit cost has the standard deviation
+    /// `model_sd`.
+    pub fn times(self, calls: u64, model_sd: f64) -> Seconds {
+        Seconds::within(calls as f64 * self.ns / 1e9, model_sd.hypot(self.log_sd))
+    }
 }
 
 /// The unit cost of a call, and what it was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
-    pub cost: Cost,
-    /// What the class lies beyond the measured parameters, as a standard deviation of the logarithm.
+    pub cost: UnitCost,
+    /// Error from the distance of the class to the measured parameters, as a standard deviation of the logarithm.
     pub beyond: f64,
-    /// In words: `io.read_file size=4K`, `nearest io.read_zero size=1`.
-    pub from: String,
+    pub basis: Basis,
 }
 
-/// The parameter of operations that were measured in several threads at once.
+impl Price {
+    /// The cost of this many calls, with the model's error.
+    pub fn times(&self, calls: u64) -> Seconds {
+        self.cost.times(calls, MODEL_SD.hypot(self.beyond))
+    }
+}
+
+/// What a price was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Basis {
+    pub operation: String,
+    /// `None` where the operation has one cost.
+    pub at: Option<Place>,
+    /// Operations whose cost was subtracted.
+    pub less: &'static [&'static str],
+}
+
+/// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
+/// taken, and the value itself where it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Place {
+    pub parameter: &'static str,
+    pub value: u64,
+    pub low: u64,
+    pub high: u64,
+}
+
+/// The run has no unit costs of the wanted environment or, if none was named, several environments but not `native`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoCosts {
+    pub wanted: Option<String>,
+    /// The environments of the run.
+    pub present: Vec<String>,
+}
+
+/// The parameter of operations that run in several threads at once.
 const THREADS: &str = "threads";
 
-impl Point {
+impl MeasuredOperation {
     fn threads(&self) -> u64 {
         self.params.get(THREADS).copied().unwrap_or(1)
     }
 }
 
 impl Costs {
-    /// The unit costs of `environment`; without one those of `native`, or of the only one there is.
+    /// The unit costs of `environment`; by default `native`, or the only one there is.
     ///
     /// # Errors
-    /// Where the run has no such environment, or several and none is `native`.
-    pub fn of(run: &Run, environment: Option<&str>) -> Result<Costs, String> {
+    /// When the run has no such environment, or several of which none is `native`.
+    pub fn of(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
         let environment = choose(run, environment)?;
         let summary = summarize(run);
         let rows = summary.rows.iter().chain(&summary.baselines);
         let own = rows.filter(|row| row.case.language.is_none() && row.case.environment == environment);
-        let mut points: HashMap<String, Vec<Point>> = HashMap::new();
+        let mut points: HashMap<String, Vec<MeasuredOperation>> = HashMap::new();
         let mut seen = HashSet::new();
         for (operation, point) in own.filter_map(|row| Some((&row.case.operation, point(row)?))) {
             if seen.insert((operation, point.params.clone())) {
                 points.entry(operation.clone()).or_default().push(point);
             }
         }
-        let threads = points.values().flatten().map(Point::threads).min().unwrap_or(1);
-        // Of operations in one thread and in several the former are taken: they are what one call costs.
+        let threads = points.values().flatten().map(MeasuredOperation::threads).min().unwrap_or(1);
+        // Operations in one thread are preferred to those in several: they are what one call costs.
         points.values_mut().for_each(|points| points.retain(|point| point.threads() == threads));
         let has_intervals = points.values().flatten().any(|point| point.cost.log_sd > 0.0);
         let lines = lines(&points);
         Ok(Costs { label: label(run, &environment), points, lines, threads, has_intervals })
     }
 
-    /// The bare crossing of the boundary, and which call measured it.
+    /// The bare crossing of the user-kernel boundary, and which call measured it.
     pub fn null_call(&self) -> Option<Price> {
         NULL_CALLS.iter().find_map(|operation| self.price_of(operation))
     }
@@ -100,7 +145,7 @@ impl Costs {
         operations.iter().find_map(|operation| self.price_of(operation))
     }
 
-    /// The unit cost of a call of a class; `None` where no operation of the run is like it.
+    /// The unit cost of a call of a class; `None` where no operation of the run resembles it.
     pub fn price(&self, call: &str, class: &Class) -> Option<Price> {
         let unit = unit_of(call, class)?;
         unit.operations.iter().find_map(|operation| self.by(unit, operation, class))
@@ -113,23 +158,22 @@ impl Costs {
     }
 
     /// The cost of an operation that does not enter the kernel, such as a clock read by the vDSO; `None` where it does.
-    pub fn user_mode(&self, operation: &str) -> Option<Cost> {
+    pub fn user_mode(&self, operation: &str) -> Option<UnitCost> {
         self.points_of(operation).iter().find(|point| !point.enters).map(|point| point.cost)
     }
 
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
-        let price = self.at(operation, unit.per.of(class).filter(|_| unit.per != Per::Flat))?;
-        let less: Vec<Price> = unit.less.iter().filter_map(|operation| self.price_of(operation)).collect();
-        let off = less.iter().map(|price| price.cost.ns).sum::<f64>() + self.other_crossings_ns(unit, operation);
-        // A difference of nothing means that the run cannot tell; the whole is then the nearest there is.
+        let price = self.at(operation, unit.per.of(class))?;
+        let less: f64 = unit.less.iter().filter_map(|operation| Some(self.price_of(operation)?.cost.ns)).sum();
+        let off = less + self.other_crossings_ns(unit, operation);
+        // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
         let ns = if off < price.cost.ns { price.cost.ns - off } else { price.cost.ns };
-        let from =
-            if unit.less.is_empty() { price.from } else { format!("{} less {}", price.from, unit.less.join(", ")) };
-        Some(Price { cost: Cost { ns: ns / unit.count, ..price.cost }, from, ..price })
+        let basis = Basis { less: unit.less, ..price.basis };
+        Some(Price { cost: UnitCost { ns: ns / unit.count, ..price.cost }, basis, ..price })
     }
 
-    /// The bare crossings of those calls of an iteration that are other calls than the unit's: a program that is traced makes
-    /// them too, and they are counted there. `less` has taken off those of its own operations.
+    /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
+    /// are counted there. Those of the operations in `less` are already subtracted.
     fn other_crossings_ns(&self, unit: &Unit, operation: &str) -> f64 {
         let entries = |name: &str| self.points_of(name).first()?.entries;
         let less: Option<f64> = unit.less.iter().map(|name| entries(name)).sum();
@@ -138,27 +182,33 @@ impl Costs {
     }
 
     /// The cost of `operation` where one parameter has this value, along a line between logarithms.
-    fn at(&self, operation: &str, parameter: Option<(&str, u64)>) -> Option<Price> {
+    fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
         let first = self.points_of(operation).iter().find(|point| point.enters)?;
         let line = parameter.and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
-        match line {
-            None => Some(Price { cost: first.cost, beyond: 0.0, from: operation.to_string() }),
-            Some((name, value, line)) => Some(on_line(operation, name, line, value)),
-        }
+        let operation = operation.to_string();
+        Some(match line {
+            None => Price { cost: first.cost, beyond: 0.0, basis: Basis { operation, at: None, less: &[] } },
+            Some((parameter, value, line)) => {
+                let (cost, beyond, (value, low, high)) = on_line(line, value);
+                let at = Some(Place { parameter, value, low, high });
+                Price { cost, beyond, basis: Basis { operation, at, less: &[] } }
+            }
+        })
     }
 
-    fn points_of(&self, operation: &str) -> &[Point] {
+    fn points_of(&self, operation: &str) -> &[MeasuredOperation] {
         self.points.get(operation).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The costs over their parameter of all operations that price by one, none of them empty.
-fn lines(points: &HashMap<String, Vec<Point>>) -> HashMap<(&'static str, &'static str), Vec<(u64, Cost)>> {
+/// The costs over its parameter of each operation that is priced by one; none of them is empty.
+fn lines(
+    points: &HashMap<String, Vec<MeasuredOperation>>,
+) -> HashMap<(&'static str, &'static str), Vec<(u64, UnitCost)>> {
     let mut lines = HashMap::new();
     for (unit, name) in UNITS.iter().filter_map(|unit| Some((unit, unit.per.parameter()?))) {
         for operation in unit.operations {
-            let entering = points.get(*operation).into_iter().flatten().filter(|point| point.enters);
-            let line = series(&entering.collect::<Vec<_>>(), name);
+            let line = series(points.get(*operation).map_or(&[], Vec::as_slice), name);
             if !line.is_empty() {
                 lines.insert((*operation, name), line);
             }
@@ -167,11 +217,11 @@ fn lines(points: &HashMap<String, Vec<Point>>) -> HashMap<(&'static str, &'stati
     lines
 }
 
-/// The points that differ in `name` alone, ascending: of the sets of other parameters the one with most points, of equal
-/// ones the smallest.
-fn series(points: &[&Point], name: &str) -> Vec<(u64, Cost)> {
-    let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, Cost>> = BTreeMap::new();
-    for point in points {
+/// The points that enter the kernel and differ in `name` alone, ascending. Among the sets of other parameters, the one with
+/// most points is taken; of equal ones the smallest.
+fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, UnitCost)> {
+    let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, UnitCost>> = BTreeMap::new();
+    for point in points.iter().filter(|point| point.enters) {
         let Some(value) = point.params.get(name) else { continue };
         let others = point.params.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.as_str(), *v)).collect();
         sets.entry(others).or_default().insert(*value, point.cost);
@@ -181,39 +231,33 @@ fn series(points: &[&Point], name: &str) -> Vec<(u64, Cost)> {
     best.into_iter().collect()
 }
 
-/// The cost at `value` on the line through ascending points; beyond their ends that of the end, and less certain.
-fn on_line(operation: &str, name: &str, line: &[(u64, Cost)], value: u64) -> Price {
+/// The cost at `value` on the line through ascending points, its error as a standard deviation of the logarithm, and the
+/// value with the measured values around it. Beyond these it is the cost at the nearest one, with an error that grows with
+/// the distance.
+fn on_line(line: &[(u64, UnitCost)], value: u64) -> (UnitCost, f64, (u64, u64, u64)) {
     let x = |value: u64| (value.max(1) as f64).ln();
     let (first, last) = (line[0], line[line.len() - 1]);
-    if let Some(end) =
-        [first, last].into_iter().find(|end| (end.0 == first.0 && value <= end.0) || value >= last.0 && end.0 == last.0)
-    {
-        let doublings = (x(value) - x(end.0)).abs() / std::f64::consts::LN_2;
-        let nearest = if doublings > 0.0 { "nearest " } else { "" };
-        return Price {
-            cost: end.1,
-            beyond: PER_DOUBLING * doublings,
-            from: format!("{nearest}{operation} {name}={}", Size(end.0)),
-        };
+    let end = if value <= first.0 { Some(first) } else { Some(last).filter(|last| value >= last.0) };
+    if let Some((at, cost)) = end {
+        let doublings = (x(value) - x(at)).abs() / std::f64::consts::LN_2;
+        return (cost, PER_DOUBLING * doublings, (if doublings > 0.0 { value } else { at }, at, at));
     }
     let above = line.partition_point(|point| point.0 <= value).min(line.len() - 1);
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
     let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
     let ns = (low.ns.ln() + share * (high.ns.ln() - low.ns.ln())).exp();
-    let between = if share > 0.0 { format!(" ({name}={} to {})", Size(a), Size(b)) } else { String::new() };
-    let from = format!("{operation} {name}={}{between}", Size(value));
-    Price { cost: Cost { ns, log_sd: low.log_sd.max(high.log_sd) }, beyond: 0.0, from }
+    (UnitCost { ns, log_sd: low.log_sd.max(high.log_sd) }, 0.0, (value, a, if share > 0.0 { b } else { a }))
 }
 
 /// A row as a point; `None` where it has no cost.
-fn point(row: &Row) -> Option<Point> {
+fn point(row: &Row) -> Option<MeasuredOperation> {
     let figure = row.figure.as_ref().ok()?;
     let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
     let half = figure.interval.map_or(0.0, |interval| (interval.high - interval.low).abs() / 2.0);
     let entries = row.entries.as_ref().map(|entries| entries.total());
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault(&row.case.operation);
-    let cost = Cost { ns, log_sd: half / Z / ns };
-    Some(Point { params: row.case.effective_params(), cost, entries, enters })
+    let cost = UnitCost { ns, log_sd: half / Z / ns };
+    Some(MeasuredOperation { params: row.case.effective_params(), cost, entries, enters })
 }
 
 /// Faults enter the kernel without a system call.
@@ -221,18 +265,17 @@ fn is_fault(operation: &str) -> bool {
     operation.starts_with("mem.fault_")
 }
 
-fn choose(run: &Run, wanted: Option<&str>) -> Result<String, String> {
+fn choose(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
     let mut all: Vec<&str> = run.records.iter().map(|record| record.case.environment.as_str()).collect();
     all.sort_unstable();
     all.dedup();
-    let named = all.join(", ");
-    match (wanted, all.as_slice()) {
-        (Some(name), _) if all.contains(&name) => Ok(name.to_string()),
-        (Some(name), _) => Err(format!("it has no environment '{name}', only {named}: name one of these behind the @")),
-        (None, [only]) => Ok(only.to_string()),
-        (None, _) if all.contains(&"native") => Ok("native".to_string()),
-        (None, []) => Err("it has no records: measure operations first, by 'syscost run --all --out FILE'".to_string()),
-        (None, _) => Err(format!("it has the environments {named}: choose one as FILE@ENVIRONMENT")),
+    let default = if let [only] = all[..] { only } else { "native" };
+    let name = wanted.unwrap_or(default);
+    match all.contains(&name) {
+        true => Ok(name.to_string()),
+        false => {
+            Err(NoCosts { wanted: wanted.map(str::to_string), present: all.into_iter().map(str::to_string).collect() })
+        }
     }
 }
 
@@ -272,14 +315,15 @@ mod tests {
         for (size, ns) in [(1, 100.0), (8, 100.0), (64, 100.0), (512, 800.0), (4096, 6400.0), (0, 100.0)] {
             assert!((at(size).cost.ns / ns - 1.0).abs() < 1e-6, "{size}: {:?}", at(size));
         }
-        assert_eq!(at(512).from, "io.read_zero size=512 (size=64 to 4K)");
-        assert_eq!(at(4096).from, "io.read_zero size=4K");
+        let place = |value, low, high| Some(Place { parameter: "size", value, low, high });
+        assert_eq!(at(512).basis.at, place(512, 64, 4096));
+        assert_eq!([at(4096).basis.at, at(64).basis.at], [place(4096, 4096, 4096), place(64, 64, 64)]);
     }
 
     #[test]
-    fn beyond_the_ends_the_nearest_is_taken_and_said_to_be_less_certain() {
+    fn beyond_the_measured_values_the_nearest_is_taken_with_a_larger_error() {
         let beyond = costs().price("read", &of_size(16384)).unwrap();
-        assert_eq!(beyond.from, "nearest io.read_zero size=4K");
+        assert_eq!(beyond.basis.at, Some(Place { parameter: "size", value: 16384, low: 4096, high: 4096 }));
         assert!((beyond.cost.ns - 6400.0).abs() < 1e-6 && (beyond.beyond - 2.0 * PER_DOUBLING).abs() < 1e-6);
     }
 
@@ -295,8 +339,10 @@ mod tests {
         let mut run = run(&[("io.read_zero", &[1, 2], &|_| 100.0)], 12, Noise::NONE);
         run.records[0].case.environment = "m32".into();
         run.records[1].case.environment = "gvisor".into();
-        assert!(Costs::of(&run, None).unwrap_err().contains("gvisor, m32: choose one as FILE@ENVIRONMENT"));
-        assert!(Costs::of(&run, Some("static")).unwrap_err().contains("no environment 'static', only gvisor, m32"));
+        let present = vec!["gvisor".to_string(), "m32".to_string()];
+        assert_eq!(Costs::of(&run, None).unwrap_err(), NoCosts { wanted: None, present: present.clone() });
+        let missing = NoCosts { wanted: Some("static".into()), present };
+        assert_eq!(Costs::of(&run, Some("static")).unwrap_err(), missing);
         assert!(Costs::of(&run, Some("m32")).is_ok());
     }
 }

@@ -1,11 +1,11 @@
-//! Seconds with a range, and how errors combine. Pure; all of `attribute` speaks in these.
+//! Seconds with a range, and how errors combine. Pure; used by all of `attribute`.
 //!
-//! The rule, in one place: a unit cost is measured on one object, alone, with a warm cache; the call in a program is not.
-//! Twice or half of it is a normal error, so 95% of the logarithms lie within ln 2: a standard deviation of ln 2 / 1.96
-//! for each call name. Classes of one call share that error, different calls err independently: the errors of a total
-//! are added as squares, so a total is known better than its parts. What a class lies outside the measured parameters adds
+//! The error model: a unit cost is measured on one object, alone, with a warm cache; the call in a program is not. Half or
+//! twice the unit cost is a normal error, so 95% of the logarithms lie within ln 2: a standard deviation of ln 2 / 1.96 for
+//! each call name. Classes of one call share that error, and different calls have independent errors. Independent errors of
+//! a total are added as squares, so a total is known better than its parts. A class outside the measured parameters adds
 //! `PER_DOUBLING` for each doubling. The interval of the unit cost itself is added as a square too. The bare crossing has
-//! no such error: a null call is nothing but that.
+//! no model error, because a null call does nothing else.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,17 +14,16 @@ use std::collections::BTreeMap;
 /// Standard deviation of the logarithm of a call's true cost over its unit cost: a factor of 2 at 95%.
 pub const MODEL_SD: f64 = std::f64::consts::LN_2 / Z;
 
-/// The same, for each doubling of a parameter beyond the measured values.
+/// Added to that standard deviation for each doubling of a parameter beyond the measured values.
 pub const PER_DOUBLING: f64 = 0.05;
 
-/// A range is no wider than this either way, as a logarithm: an interval that says nothing must not become infinite.
+/// The widest range to either side, as a logarithm: a range without information must stay finite.
 const WIDEST: f64 = 100.0;
 
-/// 95% of a normal distribution lie within so many standard deviations.
+/// 95% of a normal distribution lies within this many standard deviations.
 pub const Z: f64 = 1.96;
 
-/// A time in seconds with the range that holds it at about 95%. `low` and `high` are the value itself where it is known
-/// exactly.
+/// A time in seconds with its range of about 95%. `low` and `high` equal `value` where the time is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Seconds {
     pub value: f64,
@@ -33,11 +32,13 @@ pub struct Seconds {
 }
 
 impl Seconds {
+    /// A time without error.
     pub fn exactly(value: f64) -> Seconds {
         Seconds { value, low: value, high: value }
     }
 
-    pub fn between(value: f64, a: f64, b: f64) -> Seconds {
+    /// A value with the ends of its range, in either order.
+    fn between(value: f64, a: f64, b: f64) -> Seconds {
         Seconds { value, low: a.min(b).min(value), high: a.max(b).max(value) }
     }
 
@@ -47,27 +48,29 @@ impl Seconds {
         Seconds::between(value, value / factor, value * factor)
     }
 
-    pub fn times(self, factor: f64) -> Seconds {
-        Seconds::between(self.value * factor, self.low * factor, self.high * factor)
+    /// The time with another, independent error of this many seconds.
+    pub fn widened(self, error: f64) -> Seconds {
+        let width = |end: f64| (end - self.value).hypot(error);
+        Seconds { value: self.value, low: self.value - width(self.low), high: self.value + width(self.high) }
     }
 
-    /// The sum where the errors are independent.
-    pub fn plus(self, other: Seconds) -> Seconds {
-        sum([self, other].into_iter())
+    /// Value and range cut off at `most` seconds.
+    pub fn at_most(self, most: f64) -> Seconds {
+        Seconds { value: self.value.min(most), low: self.low.min(most), high: self.high.min(most) }
     }
 
-    /// The rest of something known exactly.
-    pub fn taken_from(self, whole: f64) -> Seconds {
+    /// This time subtracted from `whole` seconds, which are exact.
+    pub fn subtracted_from(self, whole: f64) -> Seconds {
         Seconds::between(whole - self.value, whole - self.high, whole - self.low)
     }
 
-    /// Whether the range has a width.
+    /// Whether the range has no width.
     pub fn is_exact(self) -> bool {
         self.low == self.high
     }
 }
 
-/// The sum of times with independent errors: distances to the ends are added as squares.
+/// The sum of times with independent errors: the distances to the ends of the ranges are added as squares.
 pub fn sum(parts: impl Iterator<Item = Seconds>) -> Seconds {
     let (mut value, mut below, mut above) = (0.0, 0.0, 0.0);
     for part in parts {
@@ -78,7 +81,7 @@ pub fn sum(parts: impl Iterator<Item = Seconds>) -> Seconds {
     Seconds { value, low: value - below.sqrt(), high: value + above.sqrt() }
 }
 
-/// The sum of times whose errors are common to all of one call and independent between calls.
+/// The sum of times by call name: errors are shared within a call and independent between calls.
 pub fn sum_by_call<'a>(parts: impl Iterator<Item = (&'a str, Seconds)>) -> Seconds {
     let mut calls: BTreeMap<&str, Seconds> = BTreeMap::new();
     for (call, part) in parts {
@@ -106,7 +109,7 @@ mod tests {
         let names = ["a", "b", "c", "d"];
         let many = sum_by_call(names.iter().map(|name| (*name, part)));
         let one = sum_by_call(names.iter().map(|_| ("a", part)));
-        assert!((many.high - 6.0).abs() < 1e-9, "four errors of 1 as squares are 2: {many:?}");
-        assert!((one.high - 8.0).abs() < 1e-9, "classes of one call err together: {one:?}");
+        assert!((many.high - 6.0).abs() < 1e-9, "four independent errors of 1 add up to 2: {many:?}");
+        assert!((one.high - 8.0).abs() < 1e-9, "classes of one call share their error: {one:?}");
     }
 }

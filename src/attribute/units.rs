@@ -1,16 +1,16 @@
-//! Which operation prices which call: one table, read from above, the first match counts. Pure data.
+//! Which operation prices which call: one table, where the first match counts. Pure data.
 //!
-//! An operation rarely is the call and nothing else. `less` names operations whose cost is taken off, `calls` says how
-//! many calls of that kind one iteration makes. What remains of the difference between a call in a program and its
-//! operation is the model's error, see `spread`.
+//! An operation is rarely one call and nothing else. `less` names operations whose cost is subtracted, `count` is the number
+//! of calls of that kind that one iteration makes. What still differs between a call in a program and its operation is the
+//! model's error, see `spread`.
 
 use crate::model::{Class, DescriptorKind};
 use DescriptorKind::{Device, Event, Pipe, Socket, Terminal};
 
-/// What of a class is a parameter of the operation.
+/// The part of a class that is a parameter of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
-    /// Nothing: one cost.
+    /// None: the operation has one cost.
     Flat,
     /// Bytes: `size`.
     Size,
@@ -21,7 +21,7 @@ pub enum Per {
 }
 
 impl Per {
-    /// The operation's parameter; `None` where one cost is all.
+    /// The operation's parameter; `None` for `Flat`.
     pub fn parameter(self) -> Option<&'static str> {
         match self {
             Per::Flat => None,
@@ -42,7 +42,7 @@ impl Per {
         self.parameter().zip(value)
     }
 
-    /// Values between which most classes lie, as `--param` takes them; `None` where one cost is all.
+    /// Values that span most classes, as `--param` takes them; `None` for `Flat`.
     pub fn measured_at(self) -> Option<&'static str> {
         match self {
             Per::Flat => None,
@@ -53,13 +53,13 @@ impl Per {
     }
 }
 
-/// The classes that a row of the table is for.
+/// The classes that a row of the table applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     Any,
     /// One of these kinds of descriptor.
     On(&'static [DescriptorKind]),
-    /// The path is empty: the call is about a descriptor.
+    /// The path is empty: the call acts on a descriptor.
     NoPath,
     /// This futex operation.
     Operation(&'static str),
@@ -81,10 +81,11 @@ impl When {
 pub struct Unit {
     pub calls: &'static [&'static str],
     pub when: When,
-    /// The first of them that the run has.
+    /// The first that the run has prices the call.
     pub operations: &'static [&'static str],
+    /// Operations whose cost is subtracted.
     pub less: &'static [&'static str],
-    /// Calls of this kind that one iteration makes.
+    /// Calls of this kind per iteration.
     pub count: f64,
     pub per: Per,
 }
@@ -107,7 +108,7 @@ impl Unit {
     }
 }
 
-/// Reading and writing messages: both ends in one process, nobody is switched to.
+/// Reads and writes of messages, with both ends in one process: no context switch.
 const MESSAGE: &[&str] = &["socket.send_recv"];
 const MESSAGES: When = When::On(&[Socket, Pipe, Terminal, Event]);
 const READS: &[&str] = &["read", "pread64", "readv", "preadv", "preadv2"];
@@ -115,7 +116,7 @@ const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
 pub const STATS: &[&str] = &["stat", "lstat", "newfstatat", "stat64", "lstat64", "fstatat64", "oldstat", "oldlstat"];
 const FORKS: &[&str] = &["fork", "clone", "clone3"];
 
-/// Calls by what prices them.
+/// What prices each call.
 pub const UNITS: &[Unit] = &[
     unit(READS, &["io.read_zero"], Per::Size).when(When::On(&[Device])),
     unit(READS, MESSAGE, Per::Flat).when(MESSAGES).count(2.0),
@@ -217,17 +218,17 @@ pub const UNITS: &[Unit] = &[
     ),
 ];
 
-/// Calls that make and end processes and threads: a line of their own in every account.
+/// Calls that create and end processes and threads: listed separately.
 pub const CREATION: &[&str] =
     &["fork", "vfork", "clone", "clone3", "execve", "execveat", "exit", "exit_group", "wait4", "waitid", "waitpid"];
 
-/// Calls that answer nearly at once: the bare crossing, by the first of them that a run has.
+/// Calls that do almost nothing in the kernel; the first that a run has is the cost of a bare crossing.
 pub const NULL_CALLS: &[&str] = &["id.getppid", "id.umask", "id.getuid", "call.syscall_getpid"];
 
-/// The faults that a fresh program has most of; the first that a run has prices them.
+/// The most common faults of a program that starts; the first that a run has prices all faults.
 pub const FAULTS: &[&str] = &["mem.fault_anonymous", "mem.fault_file", "mem.fault_cow"];
 
-/// Families that the words of a verdict name together.
+/// Calls that conclusions name together.
 pub const FAMILIES: &[(&str, &[&str])] = &[
     (
         "the stat family",
@@ -237,12 +238,12 @@ pub const FAMILIES: &[(&str, &[&str])] = &[
     ("open and close", &["open", "openat", "openat2", "creat", "close"]),
 ];
 
-/// The call's name without the gate it came by: `getpid` of `getpid(i386)`.
+/// The call's name without the ABI that it was made through: `getpid` for `getpid(i386)`.
 pub fn bare_name(call: &str) -> &str {
     call.split('(').next().unwrap_or(call)
 }
 
-/// What prices `call` of `class`; `None` where no operation is like it.
+/// What prices `call` of `class`; `None` where no operation resembles it.
 pub fn unit_of(call: &str, class: &Class) -> Option<&'static Unit> {
     let name = bare_name(call);
     UNITS.iter().find(|unit| unit.calls.contains(&name) && unit.when.holds(class))

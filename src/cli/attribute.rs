@@ -1,10 +1,10 @@
-//! `syscost attribute`: a profile and unit costs to seconds explained, here and elsewhere.
+//! `syscost attribute`: turns a profile and unit costs into seconds explained, here and elsewhere.
 
 use super::error::usage;
 use super::exit::Exit;
 use super::terminal;
 use crate::attribute::attribute;
-use crate::attribute::costs::Costs;
+use crate::attribute::costs::{Costs, NoCosts};
 use crate::model::{By, Run};
 use crate::report::{Format, Top, write_attribution};
 use crate::store::{self, Stored};
@@ -15,22 +15,27 @@ use std::path::{Path, PathBuf};
 
 /// How many seconds of a traced workload its system calls explain, here and with the unit costs of another run.
 ///
-/// The profile's own times say where the time went; unit costs divide them into bare crossings of the boundary, work, page
-/// faults and the rest. With --versus: what would change with the unit costs of another machine, kernel, environment or
-/// article, bare crossings and work each by its own ratio. A profile without times is priced by its counts. Ranges: half or
-/// twice the work is a normal error for each call, independent between calls.
+/// A profile says how often each call was made and how long it took. Unit costs, measured by `syscost run`, split that time
+/// into bare user-kernel crossings, work inside the kernel, page faults and the rest. All times are in seconds; CPU time of
+/// several threads adds up, so it can exceed wall time. A profile without times is priced as calls x unit cost.
+///
+/// --versus predicts the change with the unit costs of another machine, kernel, environment or article. Crossings and work
+/// each change by their own ratio: a machine where a crossing takes 300 ns instead of 100 ns adds 0.2 s to a million calls.
+///
+/// Ranges hold about 95% of cases. A call in a program may cost half or twice what its operation costs alone, independently of
+/// other calls, so totals have narrower ranges than their parts.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AttributeArgs {
-    /// A profile of `syscost trace -o` or `syscost import`, or one written by hand; - for standard input.
+    /// A profile from `syscost trace -o` or `syscost import`, or one written by hand; - for standard input.
     profile: PathBuf,
-    /// Unit costs of the machine that the profile is from: a result file of `syscost run --out`.
+    /// Unit costs of the machine that the profile is from: a result file from `syscost run --out`.
     #[arg(long, value_name = "FILE[@ENV]")]
     costs: Option<String>,
-    /// Unit costs to compare with: a result file of another machine or of an article; may be given several times.
+    /// Unit costs to compare with: a result file from another machine or of an article; may be given several times.
     #[arg(long, value_name = "FILE[@ENV]", num_args = 1..)]
     versus: Vec<String>,
-    /// The rows.
+    /// What each row of the first table is.
     #[arg(long, value_enum, default_value = "call")]
     by: Rows,
     /// Output format.
@@ -41,12 +46,12 @@ pub struct AttributeArgs {
     top: Option<usize>,
 }
 
-/// What rows are told apart by.
+/// What each row is.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Rows {
-    /// One row a system call.
+    /// A system call.
     Call,
-    /// One row a system call and class: size, kind of descriptor, depth of path.
+    /// A system call with the size, kind of descriptor or path depth of its arguments.
     Class,
 }
 
@@ -58,15 +63,16 @@ Examples:
   syscost attribute studies/mercurial.profile.json --costs published/linux-2.6.32.json \\
       --versus published/macosx-10.7.json
 
-FILE@ENV takes the unit costs of one environment of a run (native without it).
-Unit costs: syscost run --all --out here.json, or the operations that the warning without --costs names.";
+FILE@ENV takes the unit costs of one environment of a run (default: native).
+To get unit costs: syscost run --all --out here.json, or measure only the operations
+that this command names when --costs is missing.";
 
 pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
     let profile = store::read_profile(&args.profile)?;
     let own = args.costs.as_deref().map(|name| costs("--costs", name)).transpose()?;
     let versus = args.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<Costs>>>()?;
     if own.is_none() && !versus.is_empty() {
-        let advice = "a ratio needs both sides: say --costs with a run of the machine that the profile is from";
+        let advice = "a ratio needs both sides: pass --costs with a run from the machine that the profile is from";
         return usage(Err(anyhow!("--versus without --costs: {advice}")));
     }
     let by = match args.by {
@@ -83,7 +89,19 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
 fn costs(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;
-    usage(Costs::of(&run, environment).map_err(|why| anyhow!("{flag} {path}: {why}", path = path.display())))
+    usage(Costs::of(&run, environment).map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))))
+}
+
+/// What to do where a run has no unit costs.
+fn no_costs(why: &NoCosts) -> String {
+    let present = why.present.join(", ");
+    match &why.wanted {
+        _ if present.is_empty() => {
+            "it has no records: measure operations first, with 'syscost run --all --out FILE'".to_string()
+        }
+        Some(wanted) => format!("it has no environment '{wanted}', only {present}: name one of these after the @"),
+        None => format!("it has the environments {present}: choose one as FILE@ENVIRONMENT"),
+    }
 }
 
 /// `FILE@ENV`, unless a file of the whole name exists.
@@ -94,12 +112,12 @@ fn split(name: &str) -> (&Path, Option<&str>) {
     }
 }
 
-/// A result file; a profile given in its place is told apart, as the two are easily swapped.
+/// A result file. A profile in its place gets an error of its own, because the two are easily swapped.
 fn result_file(flag: &str, path: &Path) -> Result<Run> {
     match store::read_any(path)? {
         Stored::Run(run) => Ok(*run),
         Stored::Profile(_) => {
-            let advice = "it takes a result file of 'syscost run --out'; the profile stands alone, without a flag";
+            let advice = "it takes a result file from 'syscost run --out'; the profile is given without a flag";
             usage(Err(anyhow!("{flag} {}: is a profile, which has no unit costs: {advice}", path.display())))
         }
     }

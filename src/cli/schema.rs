@@ -58,6 +58,8 @@ mod tests {
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
     use crate::store;
     use serde_json::Value;
+    use snapbox::Data;
+    use snapbox::data::DataFormat;
 
     fn of(kind: SchemaKind) -> Value {
         match kind {
@@ -75,7 +77,7 @@ mod tests {
         }
     }
 
-    /// `SNAPSHOTS=overwrite cargo test --lib schemas` rewrites them.
+    /// `SNAPSHOTS=overwrite cargo test --lib schema` rewrites them.
     #[test]
     fn schemas_are_those_of_the_types() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema");
@@ -84,11 +86,8 @@ mod tests {
             let schema = of(*kind);
             let (_, version) = schema["properties"]["schema"]["const"].as_str().unwrap().split_once('/').unwrap();
             let name = format!("{}-{version}.json", kind.to_possible_value().unwrap().get_name());
-            let text = format!("{schema:#}\n");
-            if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite") {
-                std::fs::write(folder.join(&name), &text).unwrap();
-            }
-            assert_eq!(std::fs::read_to_string(folder.join(&name)).unwrap_or_default(), text, "{name}");
+            let kept = Data::read_from(&folder.join(&name), Some(DataFormat::Text)).raw();
+            snapbox::assert_data_eq!(format!("{schema:#}\n"), kept);
             names.push(name);
         }
         names.sort();

@@ -3,7 +3,7 @@
 use crate::derive::DerivedRow;
 use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
 use crate::stats::{self, Launches};
-use crate::summary::{self, Figure, Row, RunWarning, Summary};
+use crate::summary::{self, Row, RowCost, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ pub struct ColumnRow {
     pub case: Case,
     /// Whether it was asked for; otherwise it is one of those that every run measures.
     pub asked: bool,
-    pub figure: Result<Figure, Failure>,
+    pub figure: Result<RowCost, Failure>,
     /// `None` for failures and published figures, and where no sample is above 0.
     pub launches: Option<Launches>,
     /// `None` where they are not known.

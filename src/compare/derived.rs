@@ -2,8 +2,9 @@
 
 use super::column::Column;
 use super::select::Selection;
-use crate::derive::{DerivedRow, Value};
+use crate::derive::DerivedRow;
 use crate::model::{Combination, Derived, OrError, Scale, StudyView};
+use crate::stats::Ranged;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -23,13 +24,13 @@ pub struct ComparedDerived {
     pub scale: Option<Scale>,
     /// The value in each column or why there is none; `None` where the run lacks one of the two rows.
     #[serde(serialize_with = "each_or_error")]
-    #[schemars(with = "Vec<Option<OrError<Value, String>>>")]
-    pub values: Vec<Option<Result<Value, String>>>,
+    #[schemars(with = "Vec<Option<OrError<Ranged, String>>>")]
+    pub values: Vec<Option<Result<Ranged, String>>>,
 }
 
-fn each_or_error<S: Serializer>(values: &[Option<Result<Value, String>>], serializer: S) -> Result<S::Ok, S::Error> {
+fn each_or_error<S: Serializer>(values: &[Option<Result<Ranged, String>>], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Each<'a>(#[serde(with = "OrError::<Value, String>")] &'a Result<Value, String>);
+    struct Each<'a>(#[serde(with = "OrError::<Ranged, String>")] &'a Result<Ranged, String>);
     serializer.collect_seq(values.iter().map(|value| value.as_ref().map(Each)))
 }
 
@@ -63,7 +64,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
                 of: derived.of.clone(),
                 environment: record.case.environment.clone(),
                 params: record.case.params.clone(),
-                value: Ok(Value { value: figure.median.0, low_high: interval }),
+                value: Ok(Ranged { value: figure.median.0, low_high: interval }),
                 entries: None,
                 scale: study.scale(&derived.of[0]).cloned(),
             };
@@ -122,7 +123,7 @@ mod tests {
         ];
         let selection = Selection { study: Some(study), only };
         let rows = compare(&columns, &Options { selection, ..Options::default() }).derived;
-        let value = |value: &Option<Result<Value, String>>| Some(value.as_ref()?.as_ref().ok()?.value);
+        let value = |value: &Option<Result<Ranged, String>>| Some(value.as_ref()?.as_ref().ok()?.value);
         rows.into_iter().map(|row| (row.name, row.values.iter().map(value).collect())).collect()
     }
 

@@ -4,7 +4,7 @@ use super::column::ColumnRow;
 use super::verdict::Verdict;
 use crate::model::{Case, Entries, Failure, OrError, Size};
 use crate::stats::Launches;
-use crate::summary::Figure;
+use crate::summary::RowCost;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,8 +66,8 @@ pub struct ComparedRow {
 /// What one run says of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
-    #[serde(flatten, with = "OrError::<Figure, Failure>")]
-    pub figure: Result<Figure, Failure>,
+    #[serde(flatten, with = "OrError::<RowCost, Failure>")]
+    pub figure: Result<RowCost, Failure>,
     /// `None` where they are not known.
     pub entries: Option<Entries>,
     /// Whether the cost depends on what was done to the file system before the run.

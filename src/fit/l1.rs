@@ -1,21 +1,22 @@
-//! The regression itself: a line through points by least absolute relative residuals. It knows nothing of costs.
+//! The regression: a line through points by least absolute relative residuals. It knows nothing about costs.
 
 /// y = fixed + per_unit * x
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Straight {
+pub struct StraightLine {
     pub fixed: f64,
     pub per_unit: f64,
 }
 
-impl Straight {
+impl StraightLine {
+    /// The line's y at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.fixed + self.per_unit * x
     }
 }
 
-/// Times that weights are renewed from the line found before.
+/// How often the weights are updated from the line found before.
 const REWEIGHTED: usize = 3;
-/// A sum of relative residuals that is one of rounding only.
+/// A sum of relative residuals this small is due to rounding.
 const ROUNDING: f64 = 1e-9;
 
 /// The line that minimises the sum of |y - line(x)| / line(x); `None` with fewer than two different x. Every y must be
@@ -23,20 +24,20 @@ const ROUNDING: f64 = 1e-9;
 ///
 /// Least absolute residuals (Koenker and Bassett, Regression Quantiles, Econometrica 46, 1978), weighted so that
 /// residuals are relative: the scatter of a cost grows with the cost, so a nanosecond at 1 MiB must not weigh as much as
-/// one at a single byte. Weights start from 1/y and are renewed from the line itself (Carroll and Ruppert, Transformation
+/// one at a single byte. Weights start at 1/y and are then updated from the line itself (Carroll and Ruppert, Transformation
 /// and Weighting in Regression, 1988, chapter 2): with 1/y alone, high points would weigh less than low ones.
 ///
-/// It assumes a scatter in proportion to the cost, with a median of 0. It stands a minority of costs that are far
-/// too high: the usual weakness of this estimator, a wild point far out in x, is bounded here, because after weighting no
-/// point can be far out. Of a cost far too low at the largest x it cannot know that not the others are wrong; timings do
-/// not err in that direction. Rejected: Theil-Sen and repeated medians, whose slopes and intercepts weigh all pairs alike, so that with sizes in
-/// geometric steps most pairs say nothing but noise about the slope; least squares, which one wild point carries away.
-pub fn regress(points: &[(f64, f64)]) -> Option<Straight> {
+/// Assumes scatter in proportion to the cost, with a median of 0. It tolerates a minority of costs that are far too high: the
+/// usual weakness of this estimator, an outlier far out in x, is bounded here, because weighting leaves no point far out. A
+/// cost far too low at the largest x would mislead it, but timings do not err in that direction. Rejected: Theil-Sen and
+/// repeated medians, which weigh all pairs alike, so that with sizes in geometric steps most pairs add only noise to the
+/// slope; least squares, which a single outlier can spoil.
+pub fn regress(points: &[(f64, f64)]) -> Option<StraightLine> {
     let mut weights: Vec<f64> = points.iter().map(|(_, y)| 1.0 / y).collect();
     let mut line = weighted(points, &weights)?;
     for _ in 0..REWEIGHTED {
         for (weight, (x, y)) in weights.iter_mut().zip(points) {
-            // A line that does not fit may run below 0, where a weight would have no meaning.
+            // A line that does not fit may fall below 0, where a weight is meaningless.
             *weight = 1.0 / line.at(*x).max(y / 10.0);
         }
         line = weighted(points, &weights)?;
@@ -44,18 +45,15 @@ pub fn regress(points: &[(f64, f64)]) -> Option<Straight> {
     Some(line)
 }
 
-/// The best line passes through two of the points. The best one through some point passes through another, through which
-/// there may be a better one still: going on from point to point until none is better ends at the best of all, as the
-/// loss is convex (G. O. Wesolowsky, A New Descent Algorithm for the Least Absolute Value Regression Problem, 1981).
-/// Where more than two points lie on one line, a better one may go through any of them. Looking at the best line through
-/// each point would take time with the square of their number.
-fn weighted(points: &[(f64, f64)], weights: &[f64]) -> Option<Straight> {
-    let loss = |line: &Straight| -> f64 {
-        points.iter().zip(weights).map(|((x, y), weight)| weight * (y - line.at(*x)).abs()).sum()
-    };
+/// The best line passes through two of the points. The best line through one point passes through a second, and the best line
+/// through that one may be better still: the loss is convex, so moving from point to point until nothing improves ends at the
+/// best line of all (G. O. Wesolowsky, A New Descent Algorithm for the Least Absolute Value Regression Problem, 1981). Where
+/// more than two points lie on one line, a better line may pass through any of them. Trying the best line through every point
+/// would take quadratic time.
+fn weighted(points: &[(f64, f64)], weights: &[f64]) -> Option<StraightLine> {
     let best_through = |pivot: usize| {
         let (line, next) = through(pivot, points, weights)?;
-        Some((loss(&line), line, next)).filter(|(loss, ..)| loss.is_finite())
+        Some((loss(&line, points, weights), line, next)).filter(|(loss, ..)| loss.is_finite())
     };
     let mut best = (0..points.len()).find_map(best_through)?;
     for _ in 0..points.len() {
@@ -74,16 +72,21 @@ fn weighted(points: &[(f64, f64)], weights: &[f64]) -> Option<Straight> {
     Some(best.1)
 }
 
+/// The sum of weighted absolute residuals.
+fn loss(line: &StraightLine, points: &[(f64, f64)], weights: &[f64]) -> f64 {
+    points.iter().zip(weights).map(|((x, y), weight)| weight * (y - line.at(*x)).abs()).sum()
+}
+
 /// The best line through a point, and another point that it passes through.
-fn through(pivot: usize, points: &[(f64, f64)], weights: &[f64]) -> Option<(Straight, usize)> {
+fn through(pivot: usize, points: &[(f64, f64)], weights: &[f64]) -> Option<(StraightLine, usize)> {
     let (x0, y0) = points[pivot];
     let others = points.iter().zip(weights).enumerate().filter(|(_, ((x, _), _))| *x != x0);
     let slopes = others.map(|(i, ((x, y), weight))| ((y - y0) / (x - x0), weight * (x - x0).abs(), i));
     let (per_unit, next) = weighted_median(slopes.collect())?;
-    Some((Straight { fixed: y0 - per_unit * x0, per_unit }, next))
+    Some((StraightLine { fixed: y0 - per_unit * x0, per_unit }, next))
 }
 
-/// The value at which half of the weight is reached, and what it is of.
+/// The value at which half of the weight is reached, and its index.
 fn weighted_median(mut values: Vec<(f64, f64, usize)>) -> Option<(f64, usize)> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let half = values.iter().map(|(_, weight, _)| weight).sum::<f64>() / 2.0;
@@ -106,11 +109,11 @@ mod tests {
     fn a_line_is_found_exactly() {
         let line = regress(&points(|x| 150.0 + 0.03 * x)).unwrap();
         assert!((line.fixed - 150.0).abs() < 1e-6 && (line.per_unit - 0.03).abs() < 1e-9, "{line:?}");
-        assert_eq!(regress(&points(|_| 7.0)).unwrap(), Straight { fixed: 7.0, per_unit: 0.0 });
+        assert_eq!(regress(&points(|_| 7.0)).unwrap(), StraightLine { fixed: 7.0, per_unit: 0.0 });
     }
 
     #[test]
-    fn one_dear_point_anywhere_changes_nothing() {
+    fn one_outlier_anywhere_changes_nothing() {
         for wild in 0..9 {
             let mut points = points(|x| 150.0 + 0.03 * x);
             points[wild].1 *= 10.0;
@@ -130,10 +133,6 @@ mod tests {
     fn least_loss(points: &[(f64, f64)], weights: &[f64]) -> f64 {
         let lines = (0..points.len()).filter_map(|pivot| Some(through(pivot, points, weights)?.0));
         lines.map(|line| loss(&line, points, weights)).fold(f64::INFINITY, f64::min)
-    }
-
-    fn loss(line: &Straight, points: &[(f64, f64)], weights: &[f64]) -> f64 {
-        points.iter().zip(weights).map(|((x, y), weight)| weight * (y - line.at(*x)).abs()).sum()
     }
 
     proptest::proptest! {

@@ -1,22 +1,22 @@
-//! Where a line is no good model, and what the costs do instead. It warns; it does not mend.
+//! Where a line does not fit, and what the costs do instead.
 
-use super::l1::{Straight, regress};
-use super::series::Cost;
+use super::l1::{StraightLine, regress};
+use super::series::PointCost;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What stands against a line.
+/// How costs deviate from a line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Misfit {
     /// The cost per unit changes between two neighbouring values.
     Step {
-        /// The values that it lies between.
+        /// The values around the step.
         between: (u64, u64),
         /// Nanoseconds per unit below and above.
         per_unit: (f64, f64),
     },
-    /// A single value is off, with others on the line on both sides.
+    /// A single value is off the line, and the values on both sides are on it.
     Alone {
         value: u64,
         /// Its cost divided by the line's.
@@ -24,97 +24,81 @@ pub enum Misfit {
     },
 }
 
-/// A point as misfits see it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observed {
-    pub value: u64,
-    pub ns: f64,
-    low: f64,
-    high: f64,
+/// A value of the parameter and its cost.
+pub type Known<'a> = (u64, &'a PointCost);
+
+/// |cost / line - 1|, or relative to the cost where the line is not above 0.
+pub fn residual((value, cost): Known, line: &StraightLine) -> f64 {
+    let expected = line.at(value as f64);
+    let scale = if expected > 0.0 { expected } else { cost.ns };
+    (cost.ns - expected).abs() / scale
 }
 
-impl Observed {
-    pub fn new(value: u64, cost: &Cost) -> Observed {
-        let (low, high) = cost.interval.map_or((cost.ns, cost.ns), |i| (i.low, i.high));
-        Observed { value, ns: cost.ns, low, high }
-    }
-
-    /// |cost / line - 1|; where the line is not above 0, relative to the cost.
-    pub fn residual(&self, line: &Straight) -> f64 {
-        let expected = line.at(self.value as f64);
-        let scale = if expected > 0.0 { expected } else { self.ns };
-        (self.ns - expected).abs() / scale
-    }
-
-    /// Whether the line is off by more than `share`, and outside the point's own interval.
-    fn is_off(&self, line: &Straight, share: f64) -> bool {
-        let expected = line.at(self.value as f64);
-        self.residual(line) > share && !(self.low..=self.high).contains(&expected)
-    }
-
-    fn point(&self) -> (f64, f64) {
-        (self.value as f64, self.ns)
-    }
+/// Whether the line is off by more than `share`, and outside the point's own interval.
+fn is_off((value, cost): Known, line: &StraightLine, share: f64) -> bool {
+    let (low, high) = cost.interval.map_or((cost.ns, cost.ns), |i| (i.low, i.high));
+    residual((value, cost), line) > share && !(low..=high).contains(&line.at(value as f64))
 }
 
-/// A line that is off by more than this deserves a warning.
+/// A line that is off by more than this share gets a warning.
 const OFF: f64 = 0.10;
-/// A line that is off by no more than this explains its points, where the place of a step is sought.
+/// A line that is off by no more than this explains its points in the search for a step.
 const EXPLAINED: f64 = 0.05;
 
-/// The misfit of `line` to the points, which ascend; `None` where it fits.
-pub fn find(points: &[Observed], line: &Straight) -> Option<Misfit> {
-    let off: Vec<usize> = (0..points.len()).filter(|i| points[*i].is_off(line, OFF)).collect();
+/// The misfit of `line` to the points, which must ascend; `None` if it fits.
+pub fn find(points: &[Known], line: &StraightLine) -> Option<Misfit> {
+    let off: Vec<usize> = (0..points.len()).filter(|i| is_off(points[*i], line, OFF)).collect();
     match off[..] {
         [] => None,
-        [i] if points.len() > 3 && i > 0 && i + 1 < points.len() => Some(alone(&points[i], line)),
+        [i] if points.len() > 3 && i > 0 && i + 1 < points.len() => {
+            let (value, cost) = points[i];
+            Some(Misfit::Alone { value, times: cost.ns / line.at(value as f64) })
+        }
         _ => step(points),
     }
 }
 
-fn alone(point: &Observed, line: &Straight) -> Misfit {
-    Misfit::Alone { value: point.value, times: point.ns / line.at(point.value as f64) }
-}
-
-/// The step stands where the longest run of points ends that one line explains, from the left or from the right.
-fn step(points: &[Observed]) -> Option<Misfit> {
-    let reversed: Vec<Observed> = points.iter().rev().copied().collect();
+/// The step is where the longest run of points that one line explains ends, from the left or from the right.
+fn step(points: &[Known]) -> Option<Misfit> {
+    let reversed: Vec<Known> = points.iter().rev().copied().collect();
     let (from_left, left) = longest(points)?;
     let (from_right, right) = longest(&reversed)?;
     let at = if from_left >= from_right { from_left } else { points.len() - from_right };
-    let (below, above) = (points.get(at.checked_sub(1)?)?, points.get(at)?);
-    let across = slope(below, above);
+    let ((low, below), (high, above)) = (points.get(at.checked_sub(1)?)?, points.get(at)?);
+    let across = (above.ns - below.ns) / (*high as f64 - *low as f64);
     let per_unit = if from_left >= from_right { (left.per_unit, across) } else { (across, right.per_unit) };
-    Some(Misfit::Step { between: (below.value, above.value), per_unit })
+    Some(Misfit::Step { between: (*low, *high), per_unit })
 }
 
-/// How many points from the start on one line explains, at least two, and that line. Sought by halving: what explains
-/// more points explains fewer.
-fn longest(points: &[Observed]) -> Option<(usize, Straight)> {
-    let line = |count: usize| regress(&points.get(..count)?.iter().map(Observed::point).collect::<Vec<_>>());
+/// How many points from the start one line explains, at least two, and that line. A binary search: what explains more points
+/// also explains fewer.
+fn longest(points: &[Known]) -> Option<(usize, StraightLine)> {
+    let line = |count: usize| regress(&coordinates(points.get(..count)?));
     let explains =
-        |count: &usize| line(*count).is_some_and(|l| !points[..*count].iter().any(|p| p.is_off(&l, EXPLAINED)));
+        |count: &usize| line(*count).is_some_and(|l| !points[..*count].iter().any(|p| is_off(*p, &l, EXPLAINED)));
     let counts: Vec<usize> = (3..points.len()).collect();
     let count = 2 + counts.partition_point(explains);
     Some((count, line(count)?))
 }
 
-fn slope(a: &Observed, b: &Observed) -> f64 {
-    (b.ns - a.ns) / (b.value as f64 - a.value as f64)
+/// Values and costs as x and y.
+pub fn coordinates(points: &[Known]) -> Vec<(f64, f64)> {
+    points.iter().map(|(value, cost)| (*value as f64, cost.ns)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Interval;
 
-    fn observed(cost: impl Fn(f64) -> f64) -> Vec<Observed> {
-        let at = |value: u64| (value, cost(value as f64));
-        let exact = |(value, ns)| Observed { value, ns, low: ns, high: ns };
-        (0..11).map(|i| exact(at(4u64.pow(i)))).collect()
+    fn observed(cost: impl Fn(f64) -> f64) -> Vec<(u64, PointCost)> {
+        let exact = |value: u64| PointCost { ns: cost(value as f64), interval: None, block_ns: vec![] };
+        (0..11).map(|i| 4u64.pow(i)).map(|value| (value, exact(value))).collect()
     }
 
-    fn misfit(points: &[Observed]) -> Option<Misfit> {
-        find(points, &regress(&points.iter().map(Observed::point).collect::<Vec<_>>()).unwrap())
+    fn misfit(points: &[(u64, PointCost)]) -> Option<Misfit> {
+        let points: Vec<Known> = points.iter().map(|(value, cost)| (*value, cost)).collect();
+        find(&points, &regress(&coordinates(&points)).unwrap())
     }
 
     #[test]
@@ -138,11 +122,9 @@ mod tests {
     fn what_an_interval_explains_is_no_misfit() {
         let mut points = observed(|x| 150.0 + 0.03 * x);
         assert_eq!(misfit(&points), None);
-        points[5].ns *= 1.3;
-        (points[5].low, points[5].high) = (points[5].ns, points[5].ns);
+        points[5].1.ns *= 1.3;
         assert!(misfit(&points).is_some());
-        points[5].low = 100.0;
-        points[5].high = 300.0;
+        points[5].1.interval = Some(Interval { low: 100.0, high: 300.0, level: 0.95 });
         assert_eq!(misfit(&points), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Which records of a run show the same thing at several values of one parameter. It fits nothing.
+//! Groups the records of a run that differ in one parameter only. It fits nothing.
 
 use crate::model::{Case, Measurement, Outcome, Record, Role, Run};
 use crate::stats::{self, Interval};
@@ -28,29 +28,29 @@ pub struct Point<'a> {
     pub value: u64,
     /// `None` where the case failed or its cost is not above 0.
     #[serde(flatten)]
-    pub cost: Option<Cost>,
-    /// The raw times, where they are known.
+    pub cost: Option<PointCost>,
+    /// The raw times; `None` for published results.
     #[serde(skip)]
     pub measurement: Option<&'a Measurement>,
-    /// The time blocks that all figures are from.
+    /// The time blocks that the cost is from.
     #[serde(skip)]
     pub blocks: Range<usize>,
 }
 
 /// A cost in nanoseconds per operation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Cost {
+pub struct PointCost {
     pub ns: f64,
-    /// `None` with fewer than 10 time blocks, and for a published figure.
+    /// `None` with fewer than 10 time blocks, and for a published result.
     #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
-    /// The median of each time block; NaN for a block without samples. Empty for a published figure.
+    /// The median of each time block; NaN for a block without samples. Empty for a published result.
     #[serde(skip)]
     pub block_ns: Vec<f64>,
 }
 
 impl Series<'_> {
-    /// How tables and messages name the strategy: what the case says, and where it differs from the native probe.
+    /// The strategy's name in tables and messages: the case, with language and environment unless native.
     pub fn label(&self) -> String {
         let language = self.case.language.as_deref();
         let environment = Some(self.case.environment.as_str()).filter(|e| *e != "native");
@@ -71,9 +71,9 @@ struct Key<'a> {
     others: u128,
 }
 
-/// Sets of parameters as sums of hashes: leaving out one takes one subtraction, where a copy of the others for each
-/// parameter would grow with the square of their number. Two sets that differ have one sum by a chance of 2^-128, and no
-/// file can aim at it: the keys are the process's own.
+/// Sets of parameters as sums of hashes: leaving one out is one subtraction, while copying the others for each parameter
+/// would take quadratic space. Two different sets have the same sum with probability 2^-128, and no file can provoke that,
+/// because the hash keys are random.
 struct Sets([RandomState; 2]);
 
 impl Sets {
@@ -87,7 +87,7 @@ impl Sets {
     }
 }
 
-/// The series of two values or more among what was asked for. A record stands in one series for each of its parameters.
+/// The series of two or more values among the cases asked for. A record is in one series for each of its parameters.
 pub fn series(run: &Run) -> Vec<Series<'_>> {
     let (range, _) = steady_range(run);
     let sets = Sets([RandomState::new(), RandomState::new()]);
@@ -114,7 +114,7 @@ fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)>
     })
 }
 
-/// Of several records with one value the first stands.
+/// Of several records with the same value, the first is used.
 fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, range: &Range<usize>) -> Option<Series<'a>> {
     group.sort_by_key(|(value, _)| *value);
     group.dedup_by_key(|(value, _)| *value);
@@ -129,7 +129,9 @@ fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, range: &Range<usi
 fn point<'a>(value: u64, record: &'a Record, steady: &Range<usize>) -> Point<'a> {
     let (cost, measurement, blocks) = match &record.outcome {
         Outcome::Failed(_) => (None, None, 0..0),
-        Outcome::Published(figure) => (Some(Cost { ns: figure.time.0, interval: None, block_ns: vec![] }), None, 0..0),
+        Outcome::Published(figure) => {
+            (Some(PointCost { ns: figure.time.0, interval: None, block_ns: vec![] }), None, 0..0)
+        }
         Outcome::Measured(m) => {
             let (cost, blocks) = measured(m, steady).unzip();
             (cost, Some(m), blocks.unwrap_or_default())
@@ -138,13 +140,13 @@ fn point<'a>(value: u64, record: &'a Record, steady: &Range<usize>) -> Point<'a>
     Point { value, cost: cost.filter(|c| c.ns > 0.0 && c.ns.is_finite()), measurement, blocks }
 }
 
-/// From the steady blocks, or from all of them where those hold no sample: as in the ordinary table.
-fn measured(m: &Measurement, steady: &Range<usize>) -> Option<(Cost, Range<usize>)> {
+/// From the steady blocks, or from all blocks if those have no sample, as in the run's table.
+fn measured(m: &Measurement, steady: &Range<usize>) -> Option<(PointCost, Range<usize>)> {
     let count = m.blocks.len();
     let clipped = steady.start.min(count)..steady.end.min(count);
     let (estimate, blocks) = [clipped, 0..count].into_iter().find_map(|b| Some((stats::estimate(m, b.clone())?, b)))?;
     let block_ns = stats::block_medians(m).get(blocks.clone())?.to_vec();
-    Some((Cost { ns: estimate.median.0, interval: estimate.interval, block_ns }, blocks))
+    Some((PointCost { ns: estimate.median.0, interval: estimate.interval, block_ns }, blocks))
 }
 
 #[cfg(test)]
@@ -182,6 +184,6 @@ mod tests {
             case.params.get_key_value(key.parameter).is_some_and(|(own, _)| std::ptr::eq(own.as_str(), key.parameter))
         }));
         let sums: std::collections::HashSet<u128> = keys.iter().map(|(key, _)| key.others).collect();
-        assert_eq!(sums.len(), 5000, "each leaves out another one");
+        assert_eq!(sums.len(), 5000, "each key leaves out a different one");
     }
 }

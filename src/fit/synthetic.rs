@@ -1,11 +1,10 @@
 //! Runs with known costs for the tests of this module: seeded noise, no clock.
 
-use super::series::{Series, series};
 use crate::model::{Block, Case, Measurement, Outcome, Record, Run, fixtures};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Noise of every batch, as a share of its cost, half as much again common to all batches of a block and case.
+/// Noise of every batch as a share of its cost, plus half as much common to all batches of a block and case.
 #[derive(Clone, Copy, Debug)]
 pub struct Noise {
     pub seed: u64,
@@ -43,8 +42,4 @@ fn measurement(cost: f64, blocks: usize, share: f64, rng: &mut ChaCha8Rng) -> Me
         Block { launch: 0, slots: (0..5).map(batch).collect() }
     };
     Measurement { iterations: ITERATIONS, blocks: (0..blocks).map(&mut block).collect(), ..Measurement::default() }
-}
-
-pub fn series_of(run: &Run) -> Vec<Series<'_>> {
-    series(run)
 }

@@ -4,5 +4,6 @@ mod csv;
 mod notes;
 mod table;
 mod verdict;
+mod warnings;
 
 pub use table::{Top, write_attribution};

@@ -1,9 +1,10 @@
 //! What a study adds to a table: its title, question and answer, the column of scaled costs, and the cells of derived rows.
 
-use crate::derive::{DerivedRow, Value};
+use crate::derive::DerivedRow;
 use crate::model::{Case, Combination, Scale};
 use crate::report::numbers::{nanoseconds, percent, thousands, three_figures};
 use crate::report::{Cell, Style};
+use crate::stats::Ranged;
 use crate::summary::Summary;
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ impl<'a> Scaled<'a> {
     }
 
     /// `time` on the scale of its row, if both are known.
-    pub fn cell(&self, scale: Option<&Scale>, time: Option<Value>) -> Cell {
+    pub fn cell(&self, scale: Option<&Scale>, time: Option<Ranged>) -> Cell {
         let Some((scale, time)) = scale.zip(time) else { return Cell::default() };
         let time = scale.time(time.value);
         match self.common {
@@ -86,7 +87,7 @@ fn number(row: &DerivedRow, value: f64) -> String {
 
 /// The value; a dash where there is none.
 pub fn derived_value(row: &DerivedRow) -> Cell {
-    let Ok(Value { value, .. }) = row.value else { return Cell::styled("-", Style::Faint) };
+    let Ok(Ranged { value, .. }) = row.value else { return Cell::styled("-", Style::Faint) };
     let unit = if row.combination == Combination::Ratio { "x " } else { "" };
     Cell::number(format!("{unit}{}", number(row, value)), value)
 }

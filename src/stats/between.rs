@@ -1,27 +1,27 @@
-//! Ratios of one case in two runs, which have no rounds in common. Called by `compare`; within one run `ratio` is better.
+//! Ratios of one case in two runs, which have no rounds in common. Called by `compare`; within one run, `paired` is better.
 //!
-//! Two things part runs that no number of batches averages away. The memory layout of each launch moves a cost, so the
-//! unit of scatter is the launch, of which a run has three or more. And what moves between runs (frequency, neighbours,
-//! page placement, the kernel's own state) is the same for all launches of a run: nothing within the run tells of it.
+//! Two effects differ between runs, and no number of batches averages them out. The memory layout of each launch shifts a
+//! cost, so the unit of scatter is the launch, of which a run has three or more. And what changes between runs (frequency,
+//! neighbours, page placement, the kernel's own state) is the same for all launches of a run, so no run shows it.
 
 use super::{median, student};
 use crate::model::{Block, Measurement};
 use std::ops::Range;
 
-/// Standard deviation, on the log scale, of what moves a whole run: 1.5%. It is an assumption, from repeated runs on a
+/// Standard deviation, on the log scale, of what shifts a whole run: 1.5%. It is an assumption, based on repeated runs on a
 /// shared machine, where the medians of one operation scatter by 0.8 to 2.7% over runs, layout included (`bench/repeat`);
-/// `bench/compare` shows how often intervals made with it miss. Differences of under 5% between two runs are thus never
-/// called certain: one would have to repeat the runs.
+/// `bench/compare` shows how often intervals made with it miss. Differences under 5% between two runs are thus never
+/// significant: that takes repeated runs.
 pub const BETWEEN_RUNS: f64 = 0.015;
 
-/// Standard deviation of launches where a run has one launch only, which tells nothing; taken as if two had shown it.
+/// Standard deviation of launches, assumed where a run has only one; with the degrees of freedom of two.
 const ONE_LAUNCH: f64 = 0.02;
 
-/// Variance of the median of several launches, in units of that of their mean: at most this, for normal ones
+/// Variance of the median of several launches over that of their mean: at most this, for normal launches
 /// (Kendall and Stuart, The Advanced Theory of Statistics, 14.12).
 const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
-/// A case's cost in one run: what a ratio between runs is made of.
+/// A case's cost in one run, for ratios between runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launches {
     /// Median over all batches, in nanoseconds per iteration.
@@ -30,7 +30,7 @@ pub struct Launches {
     pub medians_ns: Vec<f64>,
 }
 
-/// ln of new / old, its standard error, and the degrees of freedom that this is known with.
+/// ln of new / old, its standard error, and the degrees of freedom of that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BetweenRuns {
     pub log_ratio: f64,
@@ -38,7 +38,7 @@ pub struct BetweenRuns {
     pub degrees: f64,
 }
 
-/// The launches in the time blocks in `range`; `None` where they hold no sample above 0.
+/// The launches in the time blocks in `range`; `None` if those have no sample above 0.
 pub fn launches(m: &Measurement, range: Range<usize>) -> Option<Launches> {
     let blocks = m.blocks.get(range.start.min(m.blocks.len())..range.end.min(m.blocks.len()))?;
     let n = m.iterations as f64;
@@ -52,11 +52,11 @@ pub fn launches(m: &Measurement, range: Range<usize>) -> Option<Launches> {
     Some(Launches { median_ns, medians_ns })
 }
 
-/// new / old. `None` where either has no cost above 0.
+/// new / old; `None` if either has no cost above 0.
 ///
-/// The estimate is the ratio of the two medians, as they stand in tables. Assumes that the logarithms of launch medians
-/// are normal, and adds [`BETWEEN_RUNS`] for each run; the degrees of freedom are those of Welch and Satterthwaite, with
-/// the assumed part known for certain.
+/// The estimate is the ratio of the two medians, as shown in tables. Assumes that the logarithms of launch medians are
+/// normal, and adds [`BETWEEN_RUNS`] for each run; the degrees of freedom are those of Welch and Satterthwaite, with the
+/// assumed part taken as exact.
 pub fn between_runs(new: &Launches, old: &Launches) -> Option<BetweenRuns> {
     let log_ratio = (new.median_ns / old.median_ns).ln();
     let parts = [scatter(new)?, scatter(old)?];
@@ -84,6 +84,7 @@ fn scatter(side: &Launches) -> Option<(f64, f64)> {
 }
 
 impl BetweenRuns {
+    /// new / old.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }
@@ -94,13 +95,13 @@ impl BetweenRuns {
         ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())
     }
 
-    /// How likely a ratio this far outside `1 / (1 + margin) .. 1 + margin` is, were the truth at its border; two-sided,
-    /// so that it is under 5% where the interval lies wholly outside.
+    /// The probability of a ratio this far outside `1 / (1 + margin) .. 1 + margin` if the truth is at its border; two-sided,
+    /// so that it is under 5% if the interval lies wholly outside.
     pub fn p_differs(&self, margin: f64) -> f64 {
         self.two_sided(self.log_ratio.abs() - margin.ln_1p())
     }
 
-    /// How likely a ratio this far inside is, were the truth at the border; under 5% where the interval lies wholly inside.
+    /// The probability of a ratio this far inside if the truth is at the border; under 5% if the interval lies wholly inside.
     pub fn p_same(&self, margin: f64) -> f64 {
         self.two_sided(margin.ln_1p() - self.log_ratio.abs())
     }
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_are_told_by_their_number() {
+    fn launches_are_told_apart_by_their_number() {
         let block = |launch, ns| Block { launch, slots: vec![vec![ns, ns], vec![]] };
         let blocks = vec![block(0, 200), block(0, 220), block(1, 240), block(1, 240), block(2, 0)];
         let m = Measurement { iterations: 2, blocks, ..Measurement::default() };

@@ -1,35 +1,35 @@
-//! Where a series of figures changed for good: E-divisive with a permutation test (D. S. Matteson and N. A. James, A
+//! Where a series of results changed for good: E-divisive with a permutation test (D. S. Matteson and N. A. James, A
 //! Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data, 2014). Called by `compare::history`.
 //!
-//! This one, and not PELT (R. Killick and others, 2012), because it assumes no distribution, needs no penalty that somebody
-//! must choose, and says how likely each change is chance; a series of benchmarks has few points with heavy tails.
+//! Chosen over PELT (R. Killick and others, 2012) because it assumes no distribution, needs no penalty to be chosen, and says
+//! how likely each change is due to chance; a series of benchmarks has few points with heavy tails.
 //! D. Daly and others (The Use of Change Point Detection to Identify Software Performance Regressions in a Continuous
-//! Integration System, 2020) use it for the same purpose. One thing differs from the paper: each part is tested by
-//! permuting that part alone, which finds the same and costs less.
+//! Integration System, 2020) use it for the same purpose. Unlike the paper, each part is tested by permuting that part
+//! alone, which finds the same changes in less time.
 //!
-//! The statistic takes time with the square of the points, and each change a thousand of them. A long series is therefore
-//! read through a window: a change is looked for among so many points at once, and time grows with the length. What is lost
-//! are changes that are smaller than the scatter, which only hundreds of points on either side could tell.
+//! The statistic takes quadratic time, and testing a change takes a thousand of them. A long series is therefore searched in
+//! windows of a fixed size, in linear time. This misses changes smaller than the scatter, which would take hundreds of points
+//! on either side to detect.
 //!
-//! Assumes that figures between two changes are exchangeable. A slow trend comes out as one or more steps.
+//! Assumes that results between two changes are exchangeable. A slow trend appears as one or more steps.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// With fewer points no arrangement is rare enough to be called a change.
+/// With fewer points no arrangement is rare enough to be a change.
 pub const FEWEST_RUNS: usize = 10;
 
-/// Points that a change is looked for among.
+/// Points that are searched for changes at once.
 const WINDOW: usize = 64;
-/// A state must hold for so many points: one outlier, or two, are no change.
+/// A state must last this many points: one or two outliers are no change.
 const SHORTEST: usize = 3;
 /// Permutations that a change is tested with.
 const PERMUTATIONS: u32 = 999;
-/// The share of permutations that may look as changed as the series does; of several windows each has its part of it, but
-/// none less than one permutation.
+/// The share of permutations that may look as changed as the series does; divided among the windows, with at least one
+/// permutation each.
 const LEVEL: f64 = 0.01;
-/// The permutations of a series are always the same ones: two readings of the same files agree.
+/// The permutations of a series are always the same, so reading the same files twice gives the same result.
 const SEED: u64 = 1;
 
 /// The indices at which a new state begins, ascending; none of fewer than [`FEWEST_RUNS`] points, or if one is not finite.
@@ -48,14 +48,14 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
             found.extend(within.iter().map(|at| start + at));
             return found;
         }
-        // What is near the end is seen better by the next window, which begins with the last state that is sure.
-        let sure = within.iter().take_while(|at| **at <= WINDOW / 4 * 3);
-        found.extend(sure.clone().map(|at| start + at));
-        start += sure.last().copied().unwrap_or(WINDOW / 2);
+        // The next window sees changes near the end better; it begins with the last state that is certain.
+        let certain = within.iter().take_while(|at| **at <= WINDOW / 4 * 3);
+        found.extend(certain.clone().map(|at| start + at));
+        start += certain.last().copied().unwrap_or(WINDOW / 2);
     }
 }
 
-/// Permutations of a window that may look as changed as it does, where a series has so many points.
+/// Permutations of a window that may look as changed as it does, in a series of this many points.
 fn allowed(points: usize) -> u32 {
     let windows = 1 + points.saturating_sub(WINDOW).div_ceil(WINDOW / 2);
     let share = LEVEL / windows as f64;
@@ -76,7 +76,7 @@ fn changes(points: &[f64], allowed: u32, random: &mut ChaCha8Rng) -> Vec<usize> 
     found
 }
 
-/// The likeliest place of a change, if it is none of chance.
+/// The most likely place of a change, unless it is due to chance.
 fn change(part: &[f64], allowed: u32, random: &mut ChaCha8Rng) -> Option<usize> {
     let (at, divergence) = best_split(part)?;
     if divergence <= 0.0 {
@@ -86,7 +86,7 @@ fn change(part: &[f64], allowed: u32, random: &mut ChaCha8Rng) -> Option<usize> 
     let mut as_changed = 0;
     for _ in 0..PERMUTATIONS {
         shuffled.shuffle(random);
-        // Sums in another order differ in their last digits: what is equal counts as equal.
+        // Sums in another order differ in their last digits and must still count as equal.
         as_changed += u32::from(best_split(&shuffled).is_some_and(|(_, other)| other >= divergence * (1.0 - 1e-9)));
         if as_changed > allowed {
             return None;
@@ -95,13 +95,13 @@ fn change(part: &[f64], allowed: u32, random: &mut ChaCha8Rng) -> Option<usize> 
     Some(at)
 }
 
-/// The split that parts the points before it most from those behind, up to any later end; and by how much: the scaled
-/// energy distance of the paper's equations 5 and 7, with exponent 1. Of equal ones the last.
+/// The split with the largest distance between the points before it and those behind it, up to any later end, and that
+/// distance: the scaled energy distance of the paper's equations 5 and 7, with exponent 1. The last of equal ones.
 fn best_split(part: &[f64]) -> Option<(usize, f64)> {
     let length = part.len();
     let last = length.checked_sub(SHORTEST)?;
     let from_start = from_start(part);
-    // Divisions would be most of the time that this takes.
+    // Divisions would take most of the time.
     let part_of: Vec<f64> = (0..=length).map(|count| 1.0 / count as f64).collect();
     // At `end`: the sum of the distances over all pairs in `at..end`.
     let mut within = vec![0.0; length + 1];
@@ -134,7 +134,7 @@ fn from_start(points: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// Makes sums over all pairs in `first + 1..end` those of `first..end`.
+/// Extends the sums over all pairs in `first + 1..end` to those in `first..end`.
 fn add_point(points: &[f64], first: usize, sums: &mut [f64]) {
     let mut of_first = 0.0;
     for (point, sum) in points[first + 1..].iter().zip(&mut sums[first + 2..]) {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use rand::RngExt;
 
-    /// Points about a level, scattered by up to `scatter` to either side.
+    /// Points around each level, scattered by up to `scatter` to either side.
     fn states(levels: &[(usize, f64)], scatter: f64, seed: u64) -> Vec<f64> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let all = levels.iter().flat_map(|(count, level)| std::iter::repeat_n(*level, *count));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_change_is_left_in_peace() {
+    fn what_did_not_change_is_no_change() {
         let wrong = (0..100).filter(|seed| !change_points(&states(&[(20, 4.6)], 0.05, *seed)).is_empty()).count();
         assert!(wrong <= 4, "{wrong} of 100");
         assert_eq!(change_points(&[1.0; 30]), Vec::<usize>::new());

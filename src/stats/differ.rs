@@ -1,24 +1,24 @@
-//! Whether two cases of one run differ at all, and whether so many pairs may be asked at once.
+//! Whether two cases of one run differ at all, also when many pairs are tested at once.
 //!
 //! Not how much they differ: that is `paired_ratio`. The matrix of `report::cmpthese` calls it.
 
 use super::interval::FEWEST_BLOCKS;
 use super::median;
-use super::ratio::log_ratios;
+use super::paired::log_ratios;
 use crate::model::Measurement;
 
 /// The probability that the blocks lean to one side as much as they do if the two cases cost the same: the sign test
 /// over the block medians of the paired log-ratio. `None` with fewer than 10 common blocks.
 ///
-/// Assumes that blocks are independent, and nothing of their distribution. It is the other side of `paired_ratio`'s
-/// interval: that interval, at confidence 1 - p, just leaves 1 out.
+/// Assumes that blocks are independent, and nothing about their distribution. It is the dual of `paired_ratio`'s interval:
+/// at confidence 1 - p, that interval just excludes 1.
 pub fn paired_p_value(a: &Measurement, b: &Measurement) -> Option<f64> {
     let medians: Vec<f64> = log_ratios(a, b).into_iter().filter_map(median).collect();
     (medians.len() >= FEWEST_BLOCKS).then(|| sign_test(&medians))
 }
 
-/// The two-sided sign test of a median of 0. A value of exactly 0 speaks against either side, as an interval that ends
-/// there holds it.
+/// The two-sided sign test of a median of 0. A value of exactly 0 counts against either side, because an interval that ends
+/// at 0 includes it.
 fn sign_test(values: &[f64]) -> f64 {
     let above = values.iter().filter(|v| **v > 0.0).count();
     let below = values.iter().filter(|v| **v < 0.0).count();
@@ -45,7 +45,7 @@ fn two_sided(count: usize, minority: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Which of these tests hold when all are asked together: Holm's step-down method (S. Holm, A Simple Sequentially
+/// Which of these tests hold when all are done together: Holm's step-down method (S. Holm, A Simple Sequentially
 /// Rejective Multiple Test Procedure, 1979). The chance of even one wrong yes is at most `level`, however the tests depend
 /// on each other.
 pub fn holm(p_values: &[f64], level: f64) -> Vec<bool> {
@@ -94,9 +94,9 @@ mod tests {
         let (long, short) = (of(&blocks), of(&blocks[..9]));
         assert_eq!(paired_p_value(&long, &short), None);
         assert_eq!(paired_p_value(&long, &long), Some(1.0));
-        let dearer: Vec<Vec<u64>> = blocks.iter().map(|b| vec![b[0] + 1]).collect();
-        assert_eq!(paired_p_value(&of(&dearer), &long), Some(least_p_value(12)));
-        assert!(paired_ratio(&of(&dearer), &long).unwrap().low_high.unwrap().0 > 1.0);
+        let slower: Vec<Vec<u64>> = blocks.iter().map(|b| vec![b[0] + 1]).collect();
+        assert_eq!(paired_p_value(&of(&slower), &long), Some(least_p_value(12)));
+        assert!(paired_ratio(&of(&slower), &long).unwrap().low_high.unwrap().0 > 1.0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Changes of the kernel's own state during a run: the reference call moves, user-mode work does not.
+//! Changes of the kernel's state during a run: the reference call's cost moves, user-mode work's does not.
 
 use super::median;
 use std::cmp::Ordering;
@@ -6,14 +6,14 @@ use std::ops::Range;
 
 /// The reference must move by more than this share while the spin moves by less than half of it.
 const MOVED: f64 = 0.03;
-/// A state must last longer than the blocks of one launch (4), because the memory layout of a launch moves costs too.
+/// A state must last longer than the blocks of one launch (4), because the memory layout of a launch shifts costs too.
 const SHORTEST: usize = 5;
-/// And the jump must stand out from how blocks scatter within both states.
+/// The jump must be this many times the scatter of blocks within both states.
 const SCATTER: f64 = 4.0;
 
-/// Finds the block at which the cost of a reference system call jumped while user-mode work stayed, from the block
-/// medians of both. Returns the longer of the two stretches, which estimates should use, and the change as a share. Of two
-/// equally long ones that is the faster: what slows the kernel for a while, a tracer for example, is not part of its cost.
+/// Finds the block at which the cost of a reference system call jumped while that of user-mode work did not, from the block
+/// medians of both. Returns the longer of the two stretches, for estimates, and the change as a share. Of two equally long
+/// ones it is the faster: what slows the kernel for a while, a tracer for example, is not part of its cost.
 pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f64)> {
     let length = reference.len().min(spin.len());
     let best =
@@ -46,7 +46,7 @@ fn middle(values: &[f64]) -> Option<f64> {
     median(values.iter().copied().filter(|v| v.is_finite()).collect())
 }
 
-/// How well a split explains the series: the smaller the absolute deviations within both parts, the better.
+/// How well a split explains the series: minus the absolute deviations within both parts.
 fn separation(series: &[f64], at: usize) -> f64 {
     let deviations = |part: &[f64]| {
         let centre = middle(part).unwrap_or(0.0);

@@ -4,7 +4,7 @@ use crate::model::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A confidence interval and the level it really has.
+/// A confidence interval and its exact level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     pub low: f64,
@@ -14,19 +14,19 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Widened to hold `value`: where blocks differ in size, the median of all batches can lie outside the interval of
+    /// Widened to include `value`: with blocks of different sizes, the median of all batches can lie outside the interval of
     /// block medians, and an interval that misses its own estimate would claim too much.
     pub fn holding(self, value: f64) -> Interval {
         Interval { low: self.low.min(value), high: self.high.max(value), ..self }
     }
 
-    /// Half its width in percent of `middle`; `None` of nothing.
+    /// Half its width in percent of `middle`; `None` if that is no cost.
     pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
         middle.is_cost().then(|| 50.0 * (self.high - self.low) / middle.0)
     }
 }
 
-/// Fewer blocks give no interval that deserves the name.
+/// Fewer blocks give no useful interval.
 pub const FEWEST_BLOCKS: usize = 10;
 const LEVEL: f64 = 0.95;
 

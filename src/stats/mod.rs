@@ -1,30 +1,28 @@
-//! Statistics: pure functions that say what they assume. Called by the engine (to know when to stop) and by analysis.
+//! Statistics: pure functions that state their assumptions. Called by the engine, to know when to stop, and by analysis.
 
 mod between;
 mod change_points;
 mod differ;
-mod difference;
 mod drift;
 mod interval;
 mod modes;
-mod ratio;
+mod paired;
 mod student;
 mod two_modes;
 
 pub use between::{BETWEEN_RUNS, BetweenRuns, Launches, between_runs, launches};
 pub use change_points::{FEWEST_RUNS, change_points};
 pub use differ::{holm, least_p_value, paired_p_value};
-pub use difference::{Difference, paired_difference};
 pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, block_interval};
 pub use modes::{UserShare, user_share};
-pub use ratio::{Ratio, log_ratios, paired_ratio};
+pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use crate::model::{Measurement, Nanos};
 use std::ops::Range;
 
-/// What the samples of a case say of its cost, in nanoseconds per iteration.
+/// The cost of a case by its samples, in nanoseconds per iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Median over all batches.
@@ -71,12 +69,12 @@ pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
     measurement.blocks.iter().map(|b| median(samples(b)).unwrap_or(f64::NAN)).collect()
 }
 
-/// The median; `None` of nothing.
+/// The median; `None` without values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     median_of(&mut values)
 }
 
-/// The same in place. It selects and does not sort: with thousands of samples a case that is most of what analysis costs.
+/// The same in place. Selects instead of sorting, which would be most of the time of an analysis.
 fn median_of(values: &mut [f64]) -> Option<f64> {
     let (length, middle) = (values.len(), values.len() / 2);
     if values.is_empty() {

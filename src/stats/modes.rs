@@ -1,5 +1,4 @@
-//! User mode's share of the CPU time: from samples of the mode, or, where there is no sampler, from the kernel's
-//! accounting.
+//! User mode's share of the CPU time: from samples of the mode or, without a sampler, from the kernel's accounting.
 
 use crate::model::{Measurement, ModeSamples};
 use schemars::JsonSchema;
@@ -14,21 +13,21 @@ pub struct UserShare {
     pub standard_error: f64,
 }
 
-/// Samples below which nothing is said.
+/// Fewer samples give no share.
 const LEAST_SAMPLES: f64 = 50.0;
 
 /// Kernels account CPU time by ticks, at least 100 a second; a finer accounting only makes the error smaller.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Linux counts all time before a process's first tick as user time (cputime_adjust() in kernel/sched/cputime.c), so a
-/// share by accounting is too high by up to one tick a process; above this much of doubt it is not shown. Even then ticks
-/// put too much to user mode: those that come while the kernel returns, with interrupts off, are taken in user mode.
+/// share by accounting is too high by up to one tick per process; above this bias it is not shown. Ticks overstate user mode
+/// even then: those that arrive with interrupts off are taken on return to user mode.
 const MOST_BIAS: f64 = 0.1;
 
-/// User mode's share by `samples`; by the kernel's accounting where nothing was sampled and each launch had a tenth of a
-/// second of CPU time or more. `None` under 50 samples or under that time: a wrong share is worse than none.
+/// User mode's share by `samples`, or by the kernel's accounting where nothing was sampled and each launch had at least a
+/// tenth of a second of CPU time. `None` with fewer than 50 samples or less time: a wrong share is worse than none.
 ///
-/// Assumes samples that do not depend on each other.
+/// Assumes independent samples.
 pub fn user_share(samples: Option<ModeSamples>, measurement: &Measurement) -> Option<UserShare> {
     match samples {
         Some(samples) => by_samples(samples),

@@ -1,8 +1,8 @@
 //! Student's t distribution: probabilities and quantiles. Called by `between`.
 //!
-//! Ours, because all crates that have it bring linear algebra or a whole library of distributions along.
+//! Implemented here because all crates that have it depend on linear algebra or a whole library of distributions.
 
-/// P(T > t) for `degrees` of freedom, which need not be whole.
+/// P(T > t) for `degrees` of freedom, which need not be an integer.
 ///
 /// By the regularised incomplete beta function: for t >= 0 it is I(v / (v + t^2); v/2, 1/2) / 2
 /// (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1).
@@ -13,7 +13,7 @@ pub fn upper_tail(t: f64, degrees: f64) -> f64 {
     0.5 * incomplete_beta(degrees / (degrees + t * t), degrees / 2.0, 0.5)
 }
 
-/// The t that `tail` of the probability lies above, for a tail of under a half. By bisection, to 10 digits.
+/// The t with an upper tail of probability `tail`, which must be under 0.5. By bisection, to 10 digits.
 pub fn quantile(tail: f64, degrees: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while upper_tail(high, degrees) > tail && high < 1e12 {
@@ -32,7 +32,7 @@ pub fn quantile(tail: f64, degrees: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// I(x; a, b) by its continued fraction, on the side where that converges quickly (the same, 26.5.8).
+/// I(x; a, b) by its continued fraction, on the side where it converges quickly (ibid., 26.5.8).
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -44,7 +44,7 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     front.exp() / (a * continued_fraction(x, a, b))
 }
 
-/// 1 + d1/(1 + d2/(1 + ...)), evaluated forwards (Lentz 1976); terms until they no longer count.
+/// 1 + d1/(1 + d2/(1 + ...)), evaluated forwards (Lentz 1976) until terms no longer matter.
 fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let (mut value, mut c, mut d) = (1.0, 1.0, 0.0);
@@ -68,7 +68,7 @@ fn nonzero(value: f64, tiny: f64) -> f64 {
     if value.abs() < tiny { tiny } else { value }
 }
 
-/// ln of the gamma function for x > 0: Stirling's series, after stepping up to where it is exact to 14 digits.
+/// ln of the gamma function for x > 0: Stirling's series, after shifting x to where it is exact to 14 digits.
 fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut steps) = (x, 0.0);
     while x < 12.0 {

@@ -1,18 +1,18 @@
-//! Whether samples gather around two values instead of one: a batch then costs one or the other, and a single figure
+//! Whether samples cluster around two values instead of one: a batch then costs one or the other, and a single number
 //! hides that.
 //!
-//! A rule in place of a test of significance: with hundreds of samples that depend on each other, tests of unimodality
-//! (Hartigan's dip, for one) call differences significant that nobody would see in a picture. The rule asks for what an
-//! eye asks for: two heaps and little between them.
+//! A rule instead of a significance test: with hundreds of dependent samples, tests of unimodality (such as Hartigan's dip)
+//! call differences significant that nobody would see in a plot. The rule looks for what is visible: two clusters with little
+//! between them.
 
-/// Two values that samples gather around.
+/// Two values that samples cluster around.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoModes {
-    /// Median of the cheaper heap, in the unit of the samples.
+    /// Median of the faster cluster, in the unit of the samples.
     pub low: f64,
-    /// Median of the dearer one.
+    /// Median of the slower one.
     pub high: f64,
-    /// The share of the samples that are in the dearer one, from 0 to 1.
+    /// The share of the samples that are in the slower one, from 0 to 1.
     pub share_high: f64,
 }
 
@@ -28,7 +28,7 @@ const LEAST: usize = 40;
 const LEAST_SHARE: f64 = 0.10;
 const LEAST_RATIO: f64 = 1.03;
 
-/// The two modes of `sorted`, ascending; `None` where the rule finds one heap, or under 40 samples.
+/// The two modes of `sorted`, which must ascend; `None` where the rule finds one cluster, or with fewer than 40 samples.
 pub fn two_modes(sorted: &[f64]) -> Option<TwoModes> {
     let outer = sorted.len() / 100;
     let kept = sorted.get(outer..sorted.len() - outer).filter(|kept| kept.len() >= LEAST && kept[0] > 0.0)?;
@@ -38,7 +38,7 @@ pub fn two_modes(sorted: &[f64]) -> Option<TwoModes> {
     }
     let (left, right) = logs.split_at(best_split(&logs)?);
     let (low, high) = (middle(left)?, middle(right)?);
-    let found = high - low >= LEAST_RATIO.ln() && are_heaps(left, right, low, high);
+    let found = high - low >= LEAST_RATIO.ln() && are_clusters(left, right, low, high);
     found.then(|| TwoModes { low: low.exp(), high: high.exp(), share_high: right.len() as f64 / logs.len() as f64 })
 }
 
@@ -47,7 +47,7 @@ fn middle(sorted: &[f64]) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// Where to cut so that the variance within both parts is least (Otsu's criterion, over sorted values).
+/// The split with the least variance within both parts (Otsu's criterion, over sorted values).
 fn best_split(logs: &[f64]) -> Option<usize> {
     let least = (logs.len() as f64 * LEAST_SHARE).ceil() as usize;
     let total: f64 = logs.iter().sum();
@@ -58,7 +58,7 @@ fn best_split(logs: &[f64]) -> Option<usize> {
         let count = i + 1;
         let (a, b) = (left / count as f64, (total - left) / (logs.len() - count) as f64);
         let between = count as f64 * (logs.len() - count) as f64 * (b - a) * (b - a);
-        // Equal values are not torn apart.
+        // Equal values stay together.
         if count >= least && logs[count] > *log && best.is_none_or(|(_, most)| between > most) {
             best = Some((count, between));
         }
@@ -66,7 +66,7 @@ fn best_split(logs: &[f64]) -> Option<usize> {
     best.map(|(count, _)| count)
 }
 
-fn are_heaps(left: &[f64], right: &[f64], low: f64, high: f64) -> bool {
+fn are_clusters(left: &[f64], right: &[f64], low: f64, high: f64) -> bool {
     let gap = high - low;
     let near = |part: &[f64], middle: f64| part.iter().filter(|v| (*v - middle).abs() <= gap / 6.0).count();
     let dense = |part: &[f64], middle: f64| 3 * near(part, middle) >= 2 * part.len();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn two_heaps_are_found_with_their_places_and_shares() {
+    fn two_clusters_are_found_with_their_places_and_shares() {
         let all = samples(1, 600, |normal, uniform| if uniform < 0.3 { 115.0 } else { 100.0 } + normal);
         let found = two_modes(&all).unwrap();
         assert!((found.low - 100.0).abs() < 0.5 && (found.high - 115.0).abs() < 0.5, "{found:?}");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn one_heap_is_not_two_whatever_its_shape() {
+    fn one_cluster_is_not_two_whatever_its_shape() {
         for seed in 0..50 {
             let shapes: [fn(f64, f64) -> f64; 5] = [
                 |normal, _| 100.0 + 5.0 * normal,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn few_equal_or_senseless_samples_are_no_modes() {
+    fn few_equal_or_invalid_samples_have_no_modes() {
         assert_eq!(two_modes(&[]), None);
         assert_eq!(two_modes(&[1.0, 2.0]), None);
         assert_eq!(two_modes(&[5.0; 100]), None);

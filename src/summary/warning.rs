@@ -8,7 +8,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {
-    /// What the file says, in its words.
+    /// A warning in the file, in its words.
     Recorded { text: String },
     /// Too few time blocks for an interval.
     TooFewBlocks { blocks: usize },
@@ -18,7 +18,7 @@ pub enum Warning {
     Preempted { share: f64 },
     /// The share of the wall time that the worker was on a CPU.
     LostCpu { share: f64 },
-    /// The net cost cannot be told from the empty loop.
+    /// The cost does not differ significantly from the empty loop's.
     BelowResolution,
     /// A snippet costs no more than the empty loop: its body may not have run.
     FoldedBody,
@@ -34,23 +34,24 @@ pub enum Warning {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunWarning {
-    /// What the file says, in its words.
+    /// A warning in the file, in its words.
     Recorded {
         text: String,
     },
     StateChanged(StateChange),
-    /// The study makes as many derived rows as are made at most: there may be more.
+    /// The study's derived rows reached this limit: there may be more.
     ManyDerived {
         most: usize,
     },
 }
 
-/// Within the run the reference call moved and work in user mode did not: something taxed the kernel for a while.
+/// Within the run the cost of the reference call changed and that of user-mode work did not: something slowed the kernel down
+/// for a while.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StateChange {
-    /// By how much the reference call moved, as a share: 0.2 for 20% more.
+    /// The change of the reference call as a share: 0.2 for 20% more.
     pub share: f64,
-    /// The time blocks that figures are from, counted from 0.
+    /// The time blocks that results are from, counted from 0.
     pub kept: Range<usize>,
     /// All time blocks of the run.
     pub blocks: usize,

@@ -1,14 +1,15 @@
-//! An attribution as one list of all figures, for programs that read CSV: one line a figure with its section.
+//! An attribution as one list for programs that read CSV: a line for each number, with its section.
 
 use crate::attribute::Attribution;
-use crate::attribute::here::Part;
+use crate::attribute::breakdown::Part;
 use crate::attribute::spread::Seconds;
+use crate::report::attribution::{notes, warnings};
 use crate::report::profile::class;
 use crate::report::table::spec::{Records, Spec};
 
-/// One figure, its section, and what it is compared with.
+/// One number, its section, and what it is compared with.
 #[derive(Clone, Default)]
-struct Line<'a> {
+struct CsvLine<'a> {
     section: &'static str,
     versus: &'a str,
     name: &'a str,
@@ -16,33 +17,33 @@ struct Line<'a> {
     figure: &'static str,
     calls: Option<u64>,
     time: Option<Seconds>,
-    note: &'a str,
+    note: String,
 }
 
-/// All figures of `found`.
+/// All numbers of `found`.
 pub fn records(found: &Attribution) -> Records {
     let lines = [calls(found), account(found), changes(found), totals(found), advice(found)].concat();
     Records::of(&columns(), &lines)
 }
 
-fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
+fn columns<'a>() -> Vec<Spec<'static, CsvLine<'a>>> {
     vec![
         Spec::hidden()
-            .text("section", |line: &Line| line.section.to_string())
+            .text("section", |line: &CsvLine| line.section.to_string())
             .text("versus", |line| line.versus.to_string())
             .text("name", |line| line.name.to_string())
             .text("class", |line| line.class.clone())
             .text("figure", |line| line.figure.to_string()),
         Spec::hidden()
-            .count("calls", |line: &Line| line.calls)
+            .count("calls", |line: &CsvLine| line.calls)
             .number("time_s", |line| Some(line.time?.value))
             .number("low_s", |line| Some(line.time?.low))
             .number("high_s", |line| Some(line.time?.high)),
-        Spec::hidden().text("note", |line: &Line| line.note.to_string()),
+        Spec::hidden().text("note", |line: &CsvLine| line.note.clone()),
     ]
 }
 
-fn calls(found: &Attribution) -> Vec<Line<'_>> {
+fn calls(found: &Attribution) -> Vec<CsvLine<'_>> {
     let lines = found.here.rows.iter().flat_map(|row| {
         let figures = [
             ("on_cpu", row.on_cpu_s.map(Seconds::exactly)),
@@ -51,32 +52,32 @@ fn calls(found: &Attribution) -> Vec<Line<'_>> {
             ("work", row.work),
             ("by_unit_cost", row.priced),
         ];
-        let line = Line {
+        let line = CsvLine {
             section: "calls",
             name: &row.call,
             class: class::class(&row.class),
             calls: Some(row.calls),
-            ..Line::default()
+            ..CsvLine::default()
         };
         let known = figures.into_iter().filter(|(_, time)| time.is_some());
-        known.map(move |(figure, time)| Line { figure, time, ..line.clone() })
+        known.map(move |(figure, time)| CsvLine { figure, time, ..line.clone() })
     });
     lines.collect()
 }
 
-fn account(found: &Attribution) -> Vec<Line<'_>> {
-    fn line<'a>(section: &'static str, part: &'a Part) -> Line<'a> {
-        let (time, note) = (Some(part.seconds), part.note.as_str());
-        Line { section, name: part.what, figure: "time", time, note, ..Line::default() }
+fn account(found: &Attribution) -> Vec<CsvLine<'_>> {
+    fn line<'a>(section: &'static str, part: &'a Part) -> CsvLine<'a> {
+        let (name, note) = notes::part(&part.kind);
+        CsvLine { section, name, figure: "time", time: Some(part.seconds), note, ..CsvLine::default() }
     }
     let account = &found.here.account;
     let parts = account.parts.iter().map(|part| line("account", part));
     parts.chain(account.beside.iter().map(|part| line("beside_account", part))).collect()
 }
 
-fn changes(found: &Attribution) -> Vec<Line<'_>> {
+fn changes(found: &Attribution) -> Vec<CsvLine<'_>> {
     let rows = found.versus.iter().flat_map(|change| change.rows.iter().map(move |row| (&change.there, row)));
-    rows.map(|(versus, row)| Line {
+    rows.map(|(versus, row)| CsvLine {
         section: "versus",
         versus,
         name: &row.call,
@@ -84,37 +85,34 @@ fn changes(found: &Attribution) -> Vec<Line<'_>> {
         figure: "change",
         calls: Some(row.calls),
         time: Some(row.change),
-        note: &row.from,
+        note: notes::basis(&row.basis),
     })
     .collect()
 }
 
-fn totals(found: &Attribution) -> Vec<Line<'_>> {
+fn totals(found: &Attribution) -> Vec<CsvLine<'_>> {
     let lines = found.versus.iter().flat_map(|change| {
         let beside = change.crossings.iter().map(|line| ("beside_versus", line));
-        let all = change.lines.iter().chain(&change.total).map(|line| ("versus_total", line));
+        let all = change.lines.iter().chain([&change.total]).map(|line| ("versus_total", line));
         all.chain(beside).map(move |(section, line)| (section, &change.there, line))
     });
     lines
         .map(|(section, versus, line)| {
-            let (time, note) = (Some(line.change), line.note.as_str());
-            Line { section, versus, name: &line.what, figure: "change", time, note, ..Line::default() }
+            let (name, note) = notes::line(line);
+            CsvLine { section, versus, name, figure: "change", time: Some(line.change), note, ..CsvLine::default() }
         })
         .collect()
 }
 
-fn advice(found: &Attribution) -> Vec<Line<'_>> {
-    let lines = found.advice.iter().map(|advice| {
-        let (calls, time) = (Some(advice.calls), Some(advice.saved));
-        Line {
-            section: "advice",
-            name: advice.rule,
-            figure: "saved",
-            calls,
-            time,
-            note: &advice.what,
-            ..Line::default()
-        }
+fn advice(found: &Attribution) -> Vec<CsvLine<'_>> {
+    let lines = found.advice.iter().map(|advice| CsvLine {
+        section: "advice",
+        name: advice.rule.name(),
+        figure: "saved",
+        calls: Some(advice.calls),
+        time: Some(advice.saved),
+        note: warnings::advice(advice).0,
+        ..CsvLine::default()
     });
     lines.collect()
 }

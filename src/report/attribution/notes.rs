@@ -1,12 +1,14 @@
-//! Seconds with their range in words, and the conclusions below a comparison. The tables of attributions call it.
+//! The values of an attribution in words: seconds with their range, and what each part and line is. All formats of attributions
+//! call it.
 
-use crate::attribute::change::{Change, Unpriced};
+use crate::attribute::breakdown::{AccountNote, PartKind};
+use crate::attribute::change::{ChangeLine, LineKind};
+use crate::attribute::costs::{Basis, Place};
 use crate::attribute::spread::Seconds;
-use crate::prose::some;
-use crate::report::attribution::verdict::verdict;
+use crate::model::Size;
 use crate::report::numbers::thousands;
 
-/// Seconds with so many decimals that tenths of milliseconds show only where they matter: `4.55`, `0.0312`.
+/// Seconds with enough decimals to show tenths of milliseconds where they matter: `4.55`, `0.0312`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
         // Thirty thousand years: its digits would fill the screen.
@@ -23,40 +25,82 @@ pub fn range(time: Seconds) -> String {
     if low == high { String::new() } else { format!("{low} to {high}") }
 }
 
-/// Calls without unit cost that are named.
-const NAMED: usize = 8;
-
-const BRACKETS: &str =
-    "Crossings are calls x cost of a null call; other: of calls without a unit cost. In brackets: beside the total.";
-
-/// What stands below a comparison: wall time, what is kept out, the conclusions.
-pub fn notes(change: &Change) -> Vec<String> {
-    let mut notes = Vec::new();
-    notes.extend(change.crossings.as_ref().map(|_| BRACKETS.to_string()));
-    notes.extend(change.wall.map(|wall| {
-        format!(
-            "Wall time: {} s here as traced, {} s there ({}), if waiting stays as it is.",
-            seconds(wall.here_s),
-            seconds(wall.there_s.value),
-            range(wall.there_s)
-        )
-    }));
-    let blocked = change.blocked_s.filter(|blocked| *blocked > 0.0);
-    notes.extend(blocked.map(|s| format!("Blocked in calls: {} s, not predicted.", seconds(s))));
-    notes.extend(unpriced(change));
-    notes.extend(verdict(change));
-    notes
+/// `io.read_file size=4K`, `nearest io.read_zero size=1`, `file.open_close depth=2 (depth=1 to 8) less fd.close`.
+pub fn basis(basis: &Basis) -> String {
+    let mut text = basis.operation.clone();
+    if let Some(Place { parameter, value, low, high }) = basis.at {
+        let [first, last] = [low, high].map(Size);
+        text = match low == high {
+            true if value != low => format!("nearest {text} {parameter}={first}"),
+            true => format!("{text} {parameter}={first}"),
+            false => format!("{text} {parameter}={} ({parameter}={first} to {last})", Size(value)),
+        };
+    }
+    if basis.less.is_empty() { text } else { format!("{text} less {}", basis.less.join(", ")) }
 }
 
-/// `Without a unit cost, kept out: keyctl (12 calls, 0.0031 s), ...`
-fn unpriced(change: &Change) -> Option<String> {
-    let all = &change.unpriced;
-    let one = |Unpriced { call, calls, on_cpu_s }: &Unpriced| {
-        let time = on_cpu_s.map_or_else(String::new, |time| format!(", {} s", seconds(time)));
-        format!("{call} ({} calls{time})", thousands(*calls as f64))
+/// What a part of the account is called, and how it is known.
+pub fn part(kind: &PartKind) -> (&'static str, String) {
+    let (name, note) = match kind {
+        PartKind::Faults { count, each_ns, basis } => {
+            let from = self::basis(basis);
+            let note = format!("{count} x {each_ns:.0} ns ({from}), at most the system time left over by calls");
+            return ("page faults", note);
+        }
+        PartKind::Priced { calls } => {
+            return ("calls with a unit cost", format!("calls x unit cost, for the {calls} calls that have one"));
+        }
+        PartKind::AllCrossings { calls } => {
+            return ("bare crossings of all calls", format!("{calls} calls x cost of a null call"));
+        }
+        PartKind::UserMode => ("user mode", "by the kernel's accounting"),
+        PartKind::Crossings => ("bare crossings", "calls x cost of a null call, at most their measured time"),
+        PartKind::Work => ("work in calls", "measured CPU time minus the crossings"),
+        PartKind::Creation => ("process creation", "the same of fork, clone, execve, exit and wait"),
+        PartKind::Tracer => ("tracer", "calls x what it adds to a null call"),
+        PartKind::UnexplainedSystem => (
+            "unexplained system time",
+            "interrupts, scheduling, entry and exit outside the tracer's hooks, faults that cost more than their unit cost",
+        ),
+        PartKind::Idle => ("idle", "CPU time that the workload left unused"),
+        PartKind::Blocked => ("blocked", "threads waiting in calls, which takes no CPU time"),
     };
-    let calls = some(&all.iter().map(one).collect::<Vec<_>>(), NAMED);
-    (!all.is_empty()).then(|| format!("Without a unit cost on both sides, kept out: {calls}."))
+    (name, note.to_string())
+}
+
+/// A note below the account.
+pub fn account_note(note: &AccountNote) -> String {
+    match note {
+        AccountNote::ExceedsAccounting => {
+            "The calls' time exceeds the kernel's accounting of system time: part of each \
+                                           crossing is user mode, and the accounting may be by ticks."
+                .to_string()
+        }
+        AccountNote::NoWhole => "User or system time is not known, so the parts do not add up to a whole.".to_string(),
+        AccountNote::CountsOnly => {
+            "The profile has counts but no CPU time, so times are calls x unit cost.".to_string()
+        }
+        AccountNote::TracerAdded { calls, each_ns } => format!(
+            "The tracer added about {:.3} s ({calls} calls x {each_ns:.0} ns), which wall and system time include.",
+            *calls as f64 * each_ns / 1e9
+        ),
+    }
+}
+
+/// What a line of a comparison is called, and how it is known.
+pub fn line(line: &ChangeLine) -> (&'static str, String) {
+    match &line.kind {
+        LineKind::Calls => ("calls", "class by class, as listed".to_string()),
+        LineKind::Creation => ("process creation", "fork, clone, execve, exit, wait".to_string()),
+        LineKind::Faults { count, basis } => ("page faults", format!("{count} faults, by {}", self::basis(basis))),
+        LineKind::OtherCrossings(c) | LineKind::AllCrossings(c) => {
+            let all = matches!(line.kind, LineKind::AllCrossings(_));
+            let note = format!("{} calls x {:.1} ns here, {:.1} ns there", c.calls, c.here_ns, c.there_ns);
+            (if all { "all crossings" } else { "other crossings" }, note)
+        }
+        LineKind::Family { name } => (name, String::new()),
+        LineKind::Total => ("total", String::new()),
+    }
 }
 
 #[cfg(test)]
@@ -68,5 +112,15 @@ mod tests {
         assert_eq!(range(Seconds::exactly(3.0)), "");
         assert_eq!(range(Seconds { value: 4.552, low: 2.276, high: 9.104 }), "2.28 to 9.10");
         assert_eq!([4.552, 0.03125, 0.0, 12345.0].map(seconds), ["4.55", "0.0312", "0.00", "12,345"]);
+    }
+
+    #[test]
+    fn a_basis_names_operation_parameter_and_what_is_subtracted() {
+        let of = |at, less| basis(&Basis { operation: "io.read_zero".into(), at, less });
+        assert_eq!(of(None, &["fd.close", "fd.lseek"]), "io.read_zero less fd.close, fd.lseek");
+        let at = |value, low, high| of(Some(Place { parameter: "size", value, low, high }), &[]);
+        assert_eq!(at(4096, 4096, 4096), "io.read_zero size=4K");
+        assert_eq!(at(0, 1, 1), "nearest io.read_zero size=1");
+        assert_eq!(at(512, 64, 4096), "io.read_zero size=512 (size=64 to 4K)");
     }
 }

@@ -1,13 +1,14 @@
 //! An attribution as tables: where the time went, the account, what other unit costs would change, advice. `cli::attribute`
-//! calls it by `write_attribution`.
+//! calls `write_attribution`.
 
 use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
-use crate::attribute::change::{Change, ChangeRow, Line};
-use crate::attribute::here::{Account, Here, Part, Row};
+use crate::attribute::breakdown::{Account, Breakdown, CallRow, Part};
+use crate::attribute::change::{Change, ChangeLine, ChangeRow};
 use crate::attribute::spread::Seconds;
 use crate::model::{By, Profile};
-use crate::report::attribution::notes::{range, seconds};
+use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
+use crate::report::attribution::{verdict, warnings};
 use crate::report::numbers::{percent, significant, thousands};
 use crate::report::profile::class;
 use crate::report::{AttributionDocument, Cell, Format, Screen, Spec, Table, write_json, write_table};
@@ -21,7 +22,7 @@ pub struct Top {
     pub changes: usize,
 }
 
-/// Writes an attribution. Text and Markdown have a table for each question, CSV one table of all figures, JSON is the
+/// Writes an attribution. Text and Markdown have a table for each question, CSV has one table of all numbers, JSON is the
 /// analysis itself.
 ///
 /// # Errors
@@ -55,13 +56,13 @@ fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table
         tables.push(advice(&found.advice));
     }
     if let Some(last) = tables.last_mut() {
-        last.notes.extend(found.warnings.iter().map(|warning| format!("Warning: {warning}.")));
+        last.notes.extend(found.warnings.iter().map(|w| format!("Warning: {}.", warnings::warning(w))));
     }
     tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
     tables.iter().map(Table::without_empty).collect()
 }
 
-fn calls(profile: &Profile, here: &Here, by: By, most: usize) -> Table {
+fn calls(profile: &Profile, here: &Breakdown, by: By, most: usize) -> Table {
     let name = crate::report::profile::notes::title(profile);
     let costs = here.costs.as_ref().map_or_else(|| "no unit costs".to_string(), |label| format!("unit costs: {label}"));
     let title = if name.is_empty() { format!("Here ({costs})") } else { format!("{name} ({costs})") };
@@ -79,25 +80,25 @@ fn calls(profile: &Profile, here: &Here, by: By, most: usize) -> Table {
     Table::of(&call_columns(here.measured, by), shown).titled(title).noted(notes)
 }
 
-fn call_columns(measured: bool, by: By) -> Vec<Spec<'static, Row>> {
+fn call_columns(measured: bool, by: By) -> Vec<Spec<'static, CallRow>> {
     let mut columns = vec![
-        Spec::left("call", |row: &Row| row.call.as_str().into()),
-        Spec::left("class", |row: &Row| class::class(&row.class).into()).shown_if(by == By::Class),
-        Spec::right("calls", |row: &Row| Cell::number(thousands(row.calls as f64), row.calls as f64)),
+        Spec::left("call", |row: &CallRow| row.call.as_str().into()),
+        Spec::left("class", |row: &CallRow| class::class(&row.class).into()).shown_if(by == By::Class),
+        Spec::right("calls", |row: &CallRow| Cell::number(thousands(row.calls as f64), row.calls as f64)),
     ];
     columns.extend(match measured {
         true => vec![
-            Spec::right("on CPU s", |row: &Row| plain(row.on_cpu_s)),
-            Spec::right("% wall", |row: &Row| row.wall_share.map_or(Cell::default(), share)),
-            Spec::right("crossing s", |row: &Row| middle(row.crossing)),
-            Spec::right("work s", |row: &Row| middle(row.work)),
-            Spec::right("blocked s", |row: &Row| plain(row.blocked_s)),
+            Spec::right("on CPU s", |row: &CallRow| plain(row.on_cpu_s)),
+            Spec::right("% wall", |row: &CallRow| row.wall_share.map_or(Cell::default(), share)),
+            Spec::right("crossing s", |row: &CallRow| middle(row.crossing)),
+            Spec::right("work s", |row: &CallRow| middle(row.work)),
+            Spec::right("blocked s", |row: &CallRow| plain(row.blocked_s)),
         ],
         false => vec![
-            Spec::right("by unit cost s", |row: &Row| middle(row.priced)),
-            Spec::right("range", |row: &Row| row.priced.map_or(Cell::default(), |s| range(s).into())),
-            Spec::right("crossing s", |row: &Row| middle(row.crossing)),
-            Spec::right("elapsed s", |row: &Row| plain(row.elapsed_s)),
+            Spec::right("by unit cost s", |row: &CallRow| middle(row.priced)),
+            Spec::right("range", |row: &CallRow| row.priced.map_or(Cell::default(), |s| range(s).into())),
+            Spec::right("crossing s", |row: &CallRow| middle(row.crossing)),
+            Spec::right("elapsed s", |row: &CallRow| plain(row.elapsed_s)),
         ],
     });
     columns
@@ -125,46 +126,47 @@ fn account(account: &Account) -> Table {
         _ => "What is known of the time".to_string(),
     };
     let whole = account.whole.filter(|whole| *whole > 0.0);
-    let sum = |whole: &f64| AccountLine {
-        what: "sum",
+    let sum = |_| AccountLine {
+        name: "sum",
         time: Seconds::exactly(account.parts.iter().map(|part| part.seconds.value).sum()),
-        whole: Some(*whole).filter(|whole| *whole > 0.0),
+        whole,
         note: String::new(),
     };
-    let (parts, beside) = (account.parts.iter(), account.beside.iter());
-    let mut lines: Vec<AccountLine> = parts.map(|part| AccountLine::of(part, whole)).collect();
+    let mut lines: Vec<AccountLine> = account.parts.iter().map(|part| AccountLine::of(part, whole)).collect();
     let sum_at = account.whole.map(|_| lines.len());
-    lines.extend(account.whole.iter().map(sum));
-    lines.extend(
-        beside.map(|part| if whole.is_some() { AccountLine::beside(part) } else { AccountLine::of(part, whole) }),
-    );
+    lines.extend(account.whole.map(sum));
+    lines.extend(account.beside.iter().map(|part| AccountLine::beside(part, whole)));
     let columns = [
-        Spec::left("part", |line: &AccountLine| line.what.into()),
+        Spec::left("part", |line: &AccountLine| line.name.into()),
         Spec::right("s", |line: &AccountLine| Cell::number(seconds(line.time.value), line.time.value)),
         Spec::right("range", |line: &AccountLine| range(line.time).into()),
         Spec::right("%", AccountLine::percent),
         Spec::left("how it is known", |line: &AccountLine| line.note.as_str().into()).wrapping(),
     ];
     let table = Table::of(&columns, &lines).with_headings(|row| Some(row) == sum_at);
-    table.titled(title).noted(account.notes.clone())
+    table.titled(title).noted(account.notes.iter().map(account_note).collect())
 }
 
 /// A line of the account.
 struct AccountLine {
-    what: &'static str,
+    name: &'static str,
     time: Seconds,
-    /// What it is a share of; `None` where it is of nothing.
+    /// What it is a share of; `None` for a part of nothing.
     whole: Option<f64>,
     note: String,
 }
 
 impl AccountLine {
     fn of(part: &Part, whole: Option<f64>) -> AccountLine {
-        AccountLine { what: part.what, time: part.seconds, whole, note: part.note.clone() }
+        let (name, note) = notes::part(&part.kind);
+        AccountLine { name, time: part.seconds, whole, note }
     }
 
-    fn beside(part: &Part) -> AccountLine {
-        AccountLine { note: format!("not in the sum: {}", part.note), ..AccountLine::of(part, None) }
+    /// A part that does not belong to the sum, if there is one.
+    fn beside(part: &Part, whole: Option<f64>) -> AccountLine {
+        let line = AccountLine::of(part, None);
+        let prefix = if whole.is_some() { "not in the sum: " } else { "" };
+        AccountLine { note: format!("{prefix}{}", line.note), ..line }
     }
 
     fn percent(&self) -> Cell {
@@ -185,7 +187,7 @@ fn changes(change: &Change, most: usize) -> Table {
         Spec::right("ratio", |row: &ChangeRow| Cell::number(significant(row.ratio), row.ratio)),
         Spec::right("change s", |row: &ChangeRow| signed(row.change.value)),
         Spec::right("range", |row: &ChangeRow| range(row.change).into()),
-        Spec::left("by", |row: &ChangeRow| row.from.as_str().into()).wrapping().expendable(1),
+        Spec::left("by", |row: &ChangeRow| basis(&row.basis).into()).wrapping().expendable(1),
     ];
     let mut notes = vec![];
     if change.rows.len() > most {
@@ -202,21 +204,24 @@ fn signed(value: f64) -> Cell {
 }
 
 fn lines(change: &Change) -> Table {
-    let (lines, total) = (change.lines.iter(), change.total.iter());
-    let beside = change.crossings.iter().map(|line| (format!("({})", line.what), line));
-    let summed: Vec<(String, &Line)> = lines.chain(total).map(|line| (line.what.clone(), line)).collect();
-    let total_at = change.lines.len()..summed.len();
-    let all: Vec<(String, &Line)> = summed.into_iter().chain(beside).collect();
+    let named = |line| {
+        let (name, note) = notes::line(line);
+        (name.to_string(), note, line)
+    };
+    let mut lines: Vec<(String, String, &ChangeLine)> = change.lines.iter().chain([&change.total]).map(named).collect();
+    let total_at = lines.len() - 1;
+    lines.extend(change.crossings.iter().map(named).map(|(name, note, line)| (format!("({name})"), note, line)));
+    let number = |value: f64| Cell::number(seconds(value), value);
     let columns = [
-        Spec::left("line", |(what, _): &(String, &Line)| what.as_str().into()),
-        Spec::right("here s", |(_, line): &(String, &Line)| Cell::number(seconds(line.here_s), line.here_s)),
-        Spec::right("there s", |(_, line): &(String, &Line)| Cell::number(seconds(line.there_s()), line.there_s())),
-        Spec::right("change s", |(_, line): &(String, &Line)| signed(line.change.value)),
-        Spec::right("range", |(_, line): &(String, &Line)| range(line.change).into()),
-        Spec::left("how", |(_, line): &(String, &Line)| line.note.as_str().into()).wrapping().expendable(1),
+        Spec::left("line", |(name, ..): &(String, String, &ChangeLine)| name.as_str().into()),
+        Spec::right("here s", move |(.., line): &(String, String, &ChangeLine)| number(line.here_s)),
+        Spec::right("there s", move |(.., line): &(String, String, &ChangeLine)| number(line.there_s())),
+        Spec::right("change s", |(.., line): &(String, String, &ChangeLine)| signed(line.change.value)),
+        Spec::right("range", |(.., line): &(String, String, &ChangeLine)| range(line.change).into()),
+        Spec::left("how", |(_, note, _): &(String, String, &ChangeLine)| note.as_str().into()).wrapping().expendable(1),
     ];
-    let table = Table::of(&columns, &all).with_headings(|row| total_at.contains(&row));
-    table.noted(crate::report::attribution::notes::notes(change))
+    let table = Table::of(&columns, &lines).with_headings(|row| row == total_at);
+    table.noted(verdict::notes(change))
 }
 
 fn advice(advice: &[Advice]) -> Table {
@@ -226,8 +231,8 @@ fn advice(advice: &[Advice]) -> Table {
         Spec::right("range", |advice: &Advice| range(advice.saved).into()),
         Spec::right("calls", |advice: &Advice| Cell::number(thousands(advice.calls as f64), advice.calls as f64)),
         Spec::right("took s", move |advice: &Advice| advice.measured_s.map_or(Cell::default(), number)),
-        Spec::left("what", |advice: &Advice| advice.what.as_str().into()).wrapping(),
-        Spec::left("by unit costs", |advice: &Advice| advice.from.as_str().into()).wrapping().expendable(1),
+        Spec::left("what", |advice: &Advice| warnings::advice(advice).0.into()).wrapping(),
+        Spec::left("by unit costs", |advice: &Advice| warnings::advice(advice).1.into()).wrapping().expendable(1),
     ];
     Table::of(&columns, advice).titled("What could be saved")
 }

@@ -2,11 +2,11 @@
 //! files, so that programs need not know their names.
 
 use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, Verdict};
-use crate::derive::Value;
 use crate::model::{Combination, Entries};
 use crate::report::comparison::row::word;
 use crate::report::table::spec::{Records, Spec, params};
-use crate::summary::Figure;
+use crate::stats::Ranged;
+use crate::summary::RowCost;
 use anyhow::Result;
 use std::io::Write;
 
@@ -29,9 +29,9 @@ struct Line<'a> {
     environment: &'a str,
     params: String,
     file: &'a str,
-    time: Option<Value>,
+    time: Option<Ranged>,
     entries: Option<&'a Entries>,
-    ratio: Option<Value>,
+    ratio: Option<Ranged>,
     verdict: Option<&'a Verdict>,
     error: Option<&'a str>,
 }
@@ -85,9 +85,9 @@ impl<'a> Line<'a> {
             environment: &row.key.environment,
             params: params(&row.key.params),
             file,
-            time: figure.and_then(|figure| figure.as_ref().ok()).map(Figure::value),
+            time: figure.and_then(|figure| figure.as_ref().ok()).map(RowCost::value),
             entries: cell.and_then(|cell| cell.entries.as_ref()),
-            ratio: verdict.ratio().map(|value| Value { value, low_high: verdict.low_high() }),
+            ratio: verdict.ratio().map(|value| Ranged { value, low_high: verdict.low_high() }),
             verdict: Some(verdict),
             error: figure.and_then(|figure| figure.as_ref().err()).map(|failure| failure.message.as_str()),
         }
@@ -110,7 +110,7 @@ impl<'a> Line<'a> {
     }
 
     fn of_mean(mean: &'a AreaMean, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
-        let ratio = Some(Value { value: mean.ratios[index]?, low_high: None });
+        let ratio = Some(Ranged { value: mean.ratios[index]?, low_high: None });
         Some(Line { kind: "mean", area: mean.area.as_deref().unwrap_or("all"), file, ratio, ..Line::default() })
     }
 

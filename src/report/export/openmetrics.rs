@@ -6,7 +6,7 @@
 use super::exported::{ExportFormat, Exported};
 use crate::clean;
 use crate::model::Run;
-use crate::summary::Figure;
+use crate::summary::RowCost;
 use anyhow::Result;
 use std::io::Write;
 
@@ -21,7 +21,7 @@ struct Family {
 }
 
 type Labels<'a> = Vec<(&'static str, String)>;
-type Value = fn(&Figure) -> Option<f64>;
+type Value = fn(&RowCost) -> Option<f64>;
 
 const SECONDS: [(Family, Value); 5] = [
     (Family { name: "cost_seconds", unit: "seconds", help: "Median time of one iteration." }, |f| Some(f.median.0)),

@@ -1,6 +1,6 @@
 //! The figure of costs over a parameter.
 
-use crate::fit::{Family, Member, Verdict};
+use crate::fit::{Family, Member, Overtaking};
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Chart, Figure, Line, Lines, Place};
 
@@ -25,9 +25,9 @@ pub fn over_parameter(family: &Family) -> Figure {
 
 /// What was measured of `family`, and what was fitted.
 pub fn lines(family: &Family) -> Lines {
-    let crossovers = family.comparisons.iter().flat_map(|c| match &c.verdict {
-        Verdict::Crossings(crossings) => crossings.iter().map(|crossing| crossing.at).collect(),
-        Verdict::Cheaper(_) | Verdict::Unresolved => Vec::new(),
+    let crossovers = family.pairs.iter().flat_map(|pair| match &pair.overtaking {
+        Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| crossing.at).collect(),
+        Overtaking::AlwaysFaster(_) | Overtaking::Unresolved => Vec::new(),
     });
     Lines {
         parameter: family.parameter.clone(),
@@ -41,6 +41,6 @@ fn line(member: &Member) -> Line {
         let cost = point.cost.as_ref()?;
         Some(Place { value: point.value as f64, ns: cost.ns, low_high: cost.interval.map(|i| (i.low, i.high)) })
     });
-    let model = member.line.as_ref().ok().map(|line| (line.fixed.ns, line.per_unit.ns));
+    let model = member.model.as_ref().ok().map(|line| (line.fixed.ns, line.per_unit.ns));
     Line { label: member.series.label(), points: points.collect(), model }
 }

@@ -1,24 +1,33 @@
-//! Cost models and crossovers in words: the same under a table and in the JSON document.
+//! Cost models and crossovers in words for the notes below a table.
 
-use crate::fit::{Coefficient, Comparison, Crossing, Family, Line, Member, Misfit, Verdict};
+use crate::fit::{Coefficient, CostModel, Crossing, Family, FitWarning, Member, Misfit, NoModel, Overtaking, Pair};
 use crate::model::Size;
 use crate::report::numbers::{nanoseconds, significant, size};
 
 /// `io.read_zero: fixed 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032); residual 2%`
 pub fn model(member: &Member, parameter: &str) -> String {
     let label = member.series.label();
-    match &member.line {
-        Err(reason) => format!("{label}: no cost model: {reason}"),
+    match &member.model {
+        Err(why) => format!("{label}: no cost model: {}", no_model(why)),
         Ok(line) => format!(
             "{label}: fixed {} + {} per unit of {parameter}{}{}; residual {}, largest {} at {}",
             coefficient(&line.fixed, nanoseconds),
             number(&line.per_unit, significant),
             range(&line.per_unit, significant),
-            if may_be_none(&line.per_unit) { ", which may be none" } else { "" },
+            if includes_zero(&line.per_unit) { ", not significantly different from 0" } else { "" },
             percent(line.residual),
             percent(line.worst.residual),
             Size(line.worst.value)
         ),
+    }
+}
+
+/// Why there is no cost model.
+pub fn no_model(why: &NoModel) -> String {
+    match why {
+        NoModel::TooFewValues { values } => format!("a line needs 3 values with a cost, and {values} have one"),
+        NoModel::TooManyValues { values, most } => format!("{values} values are more than the {most} that are fitted"),
+        NoModel::TooClose => "the values are too close to each other for a line".to_string(),
     }
 }
 
@@ -34,8 +43,8 @@ fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
     c.interval.map_or(String::new(), |i| format!(" ({} .. {})", text(i.low), text(i.high)))
 }
 
-/// Whether the interval holds 0.
-fn may_be_none(c: &Coefficient) -> bool {
+/// Whether the interval includes 0.
+fn includes_zero(c: &Coefficient) -> bool {
     c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
 }
 
@@ -44,23 +53,31 @@ fn percent(share: f64) -> String {
     if value < 9.95 { format!("{value:.1}%") } else { format!("{value:.0}%") }
 }
 
-/// Why a line is no good model; `None` where it fits.
-pub fn warning(line: &Line, parameter: &str) -> Option<String> {
-    let what = match line.misfit? {
-        Misfit::Step { between: (low, high), per_unit: (below, above) } => {
-            let verb = if above > below { "rises" } else { "falls" };
-            let (below, above) = (significant(below), significant(above));
-            let guess = if parameter == "size" && verb == "rises" { guess(low, high) } else { "" };
-            format!("cost per unit {verb} from {below} to {above} ns at {}..{}{guess}", Size(low), Size(high))
-        }
-        Misfit::Alone { value, times } => {
-            format!("the cost at {} alone is {} times what the line says", Size(value), significant(times))
-        }
-    };
-    Some(format!("the line does not fit: {what}"))
+/// Why the line may be a bad model; empty if nothing is wrong with it.
+pub fn warnings(line: &CostModel, parameter: &str) -> Vec<String> {
+    line.warnings.iter().map(|warning| self::warning(warning, parameter)).collect()
 }
 
-/// Caches of less than 16K are not made any more, and pages are of 4K or more.
+fn warning(warning: &FitWarning, parameter: &str) -> String {
+    match warning {
+        FitWarning::FewValues { values } => format!(
+            "a line through {values} values passes through two of them, so its residual says little; measure more values"
+        ),
+        FitWarning::Misfit(Misfit::Step { between: (low, high), per_unit: (below, above) }) => {
+            let verb = if above > below { "rises" } else { "falls" };
+            let guess = if parameter == "size" && verb == "rises" { guess(*low, *high) } else { "" };
+            let (below, above) = (significant(*below), significant(*above));
+            let at = format!("{}..{}", Size(*low), Size(*high));
+            format!("the line does not fit: cost per unit {verb} from {below} to {above} ns at {at}{guess}")
+        }
+        FitWarning::Misfit(Misfit::Alone { value, times }) => {
+            let (value, times) = (Size(*value), significant(*times));
+            format!("the line does not fit: the cost at {value} alone is {times} times what the line says")
+        }
+    }
+}
+
+/// Caches are at least 16K, and pages at least 4K.
 fn guess(low: u64, high: u64) -> &'static str {
     match (low, high) {
         (_, 16_385..) => ": a cache size?",
@@ -69,34 +86,36 @@ fn guess(low: u64, high: u64) -> &'static str {
     }
 }
 
-/// Pairs that do not cross are told one by one up to this many.
+/// Pairs that do not cross are listed up to this many.
 const MOST_PAIRS: usize = 3;
 
 /// Which strategy overtakes which, and where.
 pub fn crossovers(family: &Family) -> Vec<String> {
-    let crosses = |c: &&Comparison| matches!(c.verdict, Verdict::Crossings(_));
-    let (crossing, still): (Vec<&Comparison>, Vec<&Comparison>) = family.comparisons.iter().partition(crosses);
-    let mut lines: Vec<String> = crossing.into_iter().flat_map(|c| comparison(family, c)).collect();
-    if still.len() > MOST_PAIRS {
-        lines.push(format!("the other {} pairs do not cross within the values measured", still.len()));
+    let crosses = |pair: &&Pair| matches!(pair.overtaking, Overtaking::Crossings(_));
+    let (crossing, others): (Vec<&Pair>, Vec<&Pair>) = family.pairs.iter().partition(crosses);
+    let mut lines: Vec<String> = crossing.into_iter().flat_map(|c| of_pair(family, c)).collect();
+    if others.len() > MOST_PAIRS {
+        lines.push(format!("the other {} pairs do not cross within the measured values", others.len()));
     } else {
-        lines.extend(still.into_iter().flat_map(|c| comparison(family, c)));
+        lines.extend(others.into_iter().flat_map(|c| of_pair(family, c)));
     }
     let left_out = family.members.len().saturating_sub(crate::fit::MOST_COMPARED);
-    lines.extend((left_out > 0).then(|| format!("the last {left_out} were not looked at for crossovers")));
+    lines.extend((left_out > 0).then(|| format!("the last {left_out} were not compared for crossovers")));
     lines
 }
 
-fn comparison(family: &Family, c: &Comparison) -> Vec<String> {
+fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
     let within = format!("{} {}..{}", family.parameter, Size(c.within.0), Size(c.within.1));
     let label = |i: usize| label(family, i);
-    match &c.verdict {
-        Verdict::Crossings(crossings) => crossings.iter().map(|crossing| overtaking(family, crossing)).collect(),
-        Verdict::Cheaper(i) => {
+    match &c.overtaking {
+        Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| overtaking(family, crossing)).collect(),
+        Overtaking::AlwaysFaster(i) => {
             let other = label(if *i == c.a { c.b } else { c.a });
             vec![format!("{other} does not overtake {} within {within}", label(*i))]
         }
-        Verdict::Unresolved => vec![format!("{} and {} cannot be told apart within {within}", label(c.a), label(c.b))],
+        Overtaking::Unresolved => {
+            vec![format!("{} and {} do not differ significantly within {within}", label(c.a), label(c.b))]
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use crate::fit::{Family, Member};
 use crate::model::Size;
-use crate::report::fit::notes::{crossovers, model, warning};
+use crate::report::fit::notes::{crossovers, model, warnings};
 use crate::report::numbers::nanoseconds;
 use crate::report::{Cell, Spec, Style, Table};
 use std::collections::BTreeSet;
 
-/// Strategies that have a column: where each has values of its own, cells grow with the square of the strategies.
+/// Strategies that get a column: if each has its own values, the number of cells grows with the square of the strategies.
 const MOST_COLUMNS: usize = 50;
 
 /// The table of `family`.
@@ -22,7 +22,7 @@ pub fn parameter_table(family: &Family) -> Table {
     Table::of(&specs, &values).titled(format!("by {}, ns/op", family.parameter)).noted(notes(family))
 }
 
-/// Empty where it was not measured, a dash where it has no cost.
+/// Empty if not measured, a dash if it has no cost.
 fn cost(member: &Member, value: u64) -> Cell {
     let points = &member.series.points;
     let Ok(index) = points.binary_search_by_key(&value, |point| point.value) else { return Cell::default() };
@@ -36,9 +36,9 @@ fn notes(family: &Family) -> Vec<String> {
     let parameter = &family.parameter;
     let models = family.members.iter().filter(|member| member.series.points.len() >= 3);
     let of_one = |member: &Member| {
-        let warning = member.line.as_ref().ok().and_then(|line| warning(line, parameter));
-        let warning = warning.map(|text| format!("warning: {}: {text}", member.series.label()));
-        std::iter::once(model(member, parameter)).chain(warning).collect::<Vec<_>>()
+        let warnings = member.model.as_ref().map_or(vec![], |line| warnings(line, parameter));
+        let warnings = warnings.into_iter().map(|text| format!("warning: {}: {text}", member.series.label()));
+        std::iter::once(model(member, parameter)).chain(warnings).collect::<Vec<_>>()
     };
     let mut notes: Vec<String> = models.flat_map(of_one).collect();
     notes.extend(crossovers(family));
@@ -47,7 +47,7 @@ fn notes(family: &Family) -> Vec<String> {
     notes
 }
 
-/// The table in parts that are no wider than `width`, each with the first column; the notes below the last.
+/// The table in parts no wider than `width` columns, each with the first column; the notes are below the last.
 pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     let limit = width.map_or(usize::MAX, usize::from);
     let first = column_width(table, 0);
@@ -153,6 +153,19 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
         let warning = "warning: io.read: the line does not fit: cost per unit rises from 0.0312 to 0.156 ns at 256K..1M: \
                        a cache size?";
         assert!(text.contains(warning), "{text}");
+    }
+
+    #[test]
+    fn three_values_are_warned_about_in_text_and_markdown() {
+        let run = run(&[("io.read", &[1, 64, 4096], &|x| 128.0 + x as f64)], 12, Noise::NONE);
+        let warning =
+            "warning: io.read: a line through 3 values passes through two of them, so its residual says little";
+        assert!(shown(&run, None).contains(warning), "{}", shown(&run, None));
+        let (mut out, screen) = (Vec::new(), Screen { width: None, colour: false });
+        write_table(&parameter_table(&families(&run)[0]), Format::Markdown, screen, &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains(warning));
+        let four = synthetic::run(&[("io.read", &[1, 64, 512, 4096], &|x| 128.0 + x as f64)], 12, Noise::NONE);
+        assert!(!shown(&four, None).contains("warning"), "{}", shown(&four, None));
     }
 
     #[test]

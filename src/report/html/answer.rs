@@ -101,7 +101,7 @@ fn cards(html: &mut Markup, detail: &Detail) {
         html,
         "The slowest",
         "the highest cost per operation, without those whose cost depends on the file system's history",
-        &highlights::dearest(&detail.summary),
+        &highlights::slowest(&detail.summary),
     );
     let none = highlights::no_system_calls(&detail.summary);
     card(html, "No system calls at all", "system calls counted: none; the slowest of them", &none);

@@ -1,13 +1,13 @@
 //! The columns of a run: one list for text, Markdown, pages and CSV. A new column is one entry in `columns`.
 
-use crate::derive::{DerivedRow, Value};
+use crate::derive::DerivedRow;
 use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale};
 use crate::report::numbers::{entries, nanoseconds, percent, rate, three_figures};
 use crate::report::study::{self, Scaled};
 use crate::report::table::spec::{Spec, params};
 use crate::report::{Cell, Style};
-use crate::stats::UserShare;
-use crate::summary::{Figure, Row, Summary};
+use crate::stats::{Ranged, UserShare};
+use crate::summary::{Row, RowCost, Summary};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ pub struct Line<'a> {
     pub params: &'a BTreeMap<String, u64>,
     pub scale: Option<&'a Scale>,
     /// The cost, or a difference of costs, in nanoseconds.
-    pub time: Option<Value>,
-    ratio: Option<Value>,
+    pub time: Option<Ranged>,
+    ratio: Option<Ranged>,
     half_width_percent: Option<f64>,
     error: Option<&'a str>,
     pub name: Cell,
@@ -114,9 +114,9 @@ impl<'a> Line<'a> {
             environment: &row.case.environment,
             params: &row.case.params,
             scale: summary.study.as_ref().and_then(|study| study.scale(row.case.label())),
-            time: figure.map(Figure::value),
+            time: figure.map(RowCost::value),
             ratio: None,
-            half_width_percent: figure.and_then(Figure::half_width_percent),
+            half_width_percent: figure.and_then(RowCost::half_width_percent),
             error: row.figure.as_ref().err().map(|failure| failure.message.as_str()),
             name: Cell::from(row.case.to_string()),
             cost: of_figure(row, |figure| cost_cell(row, figure)),
@@ -147,11 +147,11 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn figure(&self) -> Option<&'a Figure> {
+    fn figure(&self) -> Option<&'a RowCost> {
         self.row?.figure.as_ref().ok()
     }
 
-    fn of_figure(&self, cell: impl Fn(&Figure) -> Cell) -> Cell {
+    fn of_figure(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
         self.row.map_or(Cell::default(), |row| of_figure(row, cell))
     }
 
@@ -174,7 +174,7 @@ impl<'a> Line<'a> {
 }
 
 /// A cell of a record's figure; a dash where it failed.
-fn of_figure(row: &Row, cell: impl Fn(&Figure) -> Cell) -> Cell {
+fn of_figure(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     row.figure.as_ref().map_or(Cell::styled("-", Style::Faint), cell)
 }
 
@@ -183,22 +183,22 @@ fn time(ns: Option<f64>) -> Cell {
 }
 
 /// A record's cost; with `~` before it if it depends on the file system's history.
-fn cost_cell(row: &Row, figure: &Figure) -> Cell {
+fn cost_cell(row: &Row, figure: &RowCost) -> Cell {
     let doubt = if row.depends_on_history() { "~" } else { "" };
     Cell::number(format!("{doubt}{}", nanoseconds(figure.median.0)), figure.median.0)
 }
 
-fn per_second(figure: &Figure) -> f64 {
+fn per_second(figure: &RowCost) -> f64 {
     1e9 / figure.median.0
 }
 
-fn interval_cell(figure: &Figure) -> Cell {
+fn interval_cell(figure: &RowCost) -> Cell {
     let text = figure.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
     Cell::from(text.unwrap_or_default())
 }
 
 /// Half the interval's width; `?` where there is no interval.
-fn precision_cell(figure: &Figure) -> Cell {
+fn precision_cell(figure: &RowCost) -> Cell {
     figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
 }
 
@@ -223,6 +223,6 @@ fn entries_cell(row: &Row) -> Cell {
     }
 }
 
-fn times_cell(figure: &Figure) -> Cell {
+fn times_cell(figure: &RowCost) -> Cell {
     figure.times_empty_call.map_or(Cell::default(), |times| Cell::number(three_figures(times), times))
 }

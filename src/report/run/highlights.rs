@@ -1,5 +1,5 @@
-//! What a reader is told first about a run: the dearest, those that are no system calls, and the surprises, each by a rule
-//! that is stated beside it. Pure; called by `html`.
+//! What the page shows first of a run: the slowest operations, those without system calls, and the surprises, each by a rule
+//! that is shown beside it. Pure; called by `html`.
 
 use crate::compare::area;
 use crate::model::REFERENCE;
@@ -13,38 +13,39 @@ use std::collections::HashMap;
 /// Items of a list.
 const MOST: usize = 5;
 
-/// Items of one kind of surprise before another kind has its turn.
+/// Items of one kind of surprise before the next kind.
 const TURN: usize = 2;
 
-/// Cost per kernel entry over its area's median that is a surprise.
+/// An operation whose cost per kernel entry exceeds its area's median by this factor is a surprise.
 const FAR: f64 = 10.0;
 
 /// One item of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Highlight {
     pub name: String,
+    /// The cost in nanoseconds.
     pub ns: f64,
-    /// Why it is there; empty where the list's heading says so.
+    /// Why it is listed; empty where the list's heading says so.
     pub why: String,
 }
 
 /// The rule of the surprises, for the page.
-pub const SURPRISES_RULE: &str = "in turn, the slowest of each kind first: bears the name of a system call and makes \
-                                  none; makes no system call and yet costs more than the reference system call \
-                                  id.getppid (a page fault, another trap, or work in user mode); has two modes; costs over ten times the median of its area \
-                                  per kernel entry";
+pub const SURPRISES_RULE: &str = "in turn, the slowest of each kind first: is named after a system call but makes \
+                                  none; makes no system call but costs more than the reference system call \
+                                  id.getppid (a page fault, another trap, or work in user mode); has two modes; costs \
+                                  over ten times the median of its area per kernel entry";
 
-/// The five of the highest cost.
-pub fn dearest(summary: &Summary) -> Vec<Highlight> {
+/// The five slowest.
+pub fn slowest(summary: &Summary) -> Vec<Highlight> {
     top(&summary.rows, |row| cost(row).map(|ns| (ns, entries_words(row))))
 }
 
-/// Up to five that make no system call, the dearest first.
+/// Up to five that make no system call, the slowest first.
 pub fn no_system_calls(summary: &Summary) -> Vec<Highlight> {
     top(&summary.rows, |row| cost(row).filter(|_| kernel(row) == Kernel::Never).map(|ns| (ns, String::new())))
 }
 
-/// How many make no system call.
+/// How many operations with a cost make no system call.
 pub fn never_enters(summary: &Summary) -> usize {
     summary.rows.iter().filter(|row| cost(row).is_some() && kernel(row) == Kernel::Never).count()
 }
@@ -69,7 +70,7 @@ fn top(rows: &[Row], pick: impl Fn(&Row) -> Option<(f64, String)>) -> Vec<Highli
 
 /// Up to five surprises, by the rule above.
 pub fn surprises(detail: &Detail) -> Vec<Highlight> {
-    let kinds = [named_after_a_call(detail), dearer_than_entering(detail), two_modes(detail), far_from_area(detail)];
+    let kinds = [named_after_a_call(detail), slower_than_entering(detail), two_modes(detail), far_from_area(detail)];
     let longest = kinds.iter().map(Vec::len).max().unwrap_or(0);
     let mut chosen: Vec<Highlight> = Vec::new();
     for start in (0..longest).step_by(TURN) {
@@ -83,7 +84,7 @@ pub fn surprises(detail: &Detail) -> Vec<Highlight> {
     chosen
 }
 
-/// `getpid` of `call.getpid`: the name of a system call among the words of the operation or snippet.
+/// The name of a system call in the operation or snippet: `getpid` for `call.getpid`.
 fn system_call_name(row: &Row) -> Option<&str> {
     let text = row.case.operation.as_str();
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -94,18 +95,18 @@ fn named_after_a_call(detail: &Detail) -> Vec<Highlight> {
     top(&detail.summary.rows, |row| {
         let ns = cost(row).filter(|_| kernel(row) == Kernel::Never)?;
         let call = system_call_name(row)?;
-        Some((ns, format!("named after {call}, and makes no system call: answered in user space")))
+        Some((ns, format!("named after {call} but makes no system call: answered in user space")))
     })
 }
 
-fn dearer_than_entering(detail: &Detail) -> Vec<Highlight> {
+fn slower_than_entering(detail: &Detail) -> Vec<Highlight> {
     let all = detail.summary.rows.iter().chain(&detail.summary.baselines);
     let reference = all.filter(|row| row.case.operation == REFERENCE && row.case.language.is_none()).find_map(cost);
     let Some(reference) = reference else { return Vec::new() };
     top(&detail.summary.rows, |row| {
         let ns = cost(row).filter(|ns| kernel(row) == Kernel::Never && *ns > reference)?;
         let times = three_figures(ns / reference);
-        Some((ns, format!("no system call, and {times} times the cost of getppid")))
+        Some((ns, format!("no system call, but {times} times the cost of getppid")))
     })
 }
 
@@ -140,8 +141,11 @@ fn far_from_area(detail: &Detail) -> Vec<Highlight> {
         .collect();
     top(rows, |row| {
         let (each, usual) = (per_entry(row)?, *medians.get(area(&row.case))?);
-        let words =
-            format!("{} ns per kernel entry, where its area has a median of {}", nanoseconds(each), nanoseconds(usual));
+        let words = format!(
+            "{} ns per kernel entry, against a median of {} ns in its area",
+            nanoseconds(each),
+            nanoseconds(usual)
+        );
         (each > FAR * usual).then_some((cost(row)?, words))
     })
 }
@@ -177,11 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn lists_hold_the_dearest_of_their_kind() {
+    fn lists_hold_the_slowest_of_their_kind() {
         let detail = detail();
-        let dearest = dearest(&detail.summary);
-        assert_eq!(names(&dearest), ["file.fsync", "ipc.pipe", "mem.fault", "file.lstat", "file.stat"]);
-        assert_eq!((dearest[0].ns, dearest[0].why.as_str()), (50_000.0, "fsync x1"));
+        let slowest = slowest(&detail.summary);
+        assert_eq!(names(&slowest), ["file.fsync", "ipc.pipe", "mem.fault", "file.lstat", "file.stat"]);
+        assert_eq!((slowest[0].ns, slowest[0].why.as_str()), (50_000.0, "fsync x1"));
         assert_eq!(names(&no_system_calls(&detail.summary)), ["mem.fault", "call.getpid", "call.direct"]);
         assert_eq!(never_enters(&detail.summary), 3);
     }
@@ -192,16 +196,16 @@ mod tests {
         let Outcome::Measured(m) = &mut removed.outcome else { unreachable!() };
         m.history = true;
         let detail = Detail::new(&run(vec![removed, costing("file.stat", |_| 300, &[("newfstatat", 1.0)])]));
-        assert_eq!(names(&dearest(&detail.summary)), ["file.stat"]);
+        assert_eq!(names(&slowest(&detail.summary)), ["file.stat"]);
     }
 
     #[test]
-    fn each_kind_of_surprise_has_its_turn_and_says_why() {
+    fn each_kind_of_surprise_is_listed_with_its_reason() {
         let surprises = surprises(&detail());
         assert_eq!(names(&surprises), ["call.getpid", "mem.fault", "ipc.pipe", "file.fsync"]);
         let starts = [
             "named after getpid",
-            "no system call, and 9.00 times",
+            "no system call, but 9.00 times",
             "two modes: 4,000 ns",
             "50,000 ns per kernel entry",
         ];
@@ -211,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_counted_is_not_said_to_make_none() {
+    fn uncounted_operations_are_not_said_to_make_no_system_call() {
         let mut unknown = costing("call.getpid", |_| 2, &[]);
         unknown.entries = None;
         let detail = Detail::new(&run(vec![unknown]));

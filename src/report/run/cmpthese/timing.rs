@@ -1,7 +1,7 @@
 //! One case in Benchmark's terms: iterations, CPU seconds and what follows from them.
 
 use crate::model::{Measurement, Outcome, Record};
-use crate::summary::Figure;
+use crate::summary::RowCost;
 
 /// What a line and a row of the matrix show of a case.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Timing<'a> {
 pub(super) const NO_TIME_S: f64 = 1e-15;
 
 impl<'a> Timing<'a> {
-    pub fn of(name: String, figure: &Figure, record: &'a Record) -> Timing<'a> {
+    pub fn of(name: String, figure: &RowCost, record: &'a Record) -> Timing<'a> {
         let (count, measurement) = match &record.outcome {
             Outcome::Measured(m) => (Some(m.iterations.saturating_mul(m.samples().count() as u64)), Some(m)),
             Outcome::Published(published) => (published.count, None),
