@@ -1,4 +1,4 @@
-//! Every figure as a file: well-formed, with a title and a description, whatever names and numbers are in it.
+//! Every figure as a file is well-formed, with a title and a description, whatever its names and numbers.
 
 use super::*;
 use crate::report::figure::*;
@@ -49,7 +49,7 @@ fn figures() -> Vec<Figure> {
         .collect()
 }
 
-/// Checks that each element that is opened is closed, in order; enough of XML for what is written here.
+/// Checks that every element is closed, in order; enough XML for what is written here.
 fn assert_well_formed(svg: &str) {
     let mut open: Vec<&str> = Vec::new();
     for part in svg.split('<').skip(1) {
