@@ -5,13 +5,13 @@
 //! come from batches and are converted as follows:
 //!
 //! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is
-//!   that   of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. For a
-//!   case that   blocks, the median includes the time that it waited, and so does CPU.
+//!   that of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. For a
+//!   case that blocks, the median includes the time that it waited, and so does CPU.
 //! - A published value: `n` from the source; CPU = n x time per operation; usr and sys by its user share; wall clock =
-//!   CPU,   rounded.
+//!   CPU, rounded.
 //! - Unknown numbers are `?`, padded to the width of a number: the split, and without `n` everything but the rate.
 //! - `at least N CPU seconds`: the share of the run's time that each case was given, or the shortest actual time if
-//!   that is   less. A run with one iteration count for all cases instead of a time (an article's) is `timing N
+//!   that is less. A run with one iteration count for all cases instead of a time (an article's) is `timing N
 //!   iterations`.
 //!
 //! Additions: a mark for pairs of cases that the data do not distinguish, lines for failed cases, and one matrix per
