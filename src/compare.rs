@@ -1,10 +1,11 @@
-//! Several runs side by side: which costs differ, by how much, and what makes the comparison unfair. Pure: a run goes in as
-//! a [`Column`], which holds figures and no samples, so that many files fit into memory; out comes a [`Comparison`].
+//! Several runs side by side: which costs differ, by how much, and what makes the comparison unfair. Pure: the input is
+//! a [`Column`] per run, which holds results without samples so that many files fit into memory; the output is a
+//! [`Comparison`].
 //!
-//! Its files are layers, each of which imports only those before it: what a run is condensed to (`column`, `conditions`),
-//! what a comparison holds (`verdict`, `row`, `caution`), which records are one row (`select`, `index`, `matching`), whether
-//! they did the same work (`same_work`), what that means (`judge`), and what follows from it (`areas`, `derived`, `growth`,
-//! `cautions`, `history`). All of it is values; the words for them are in `report`.
+//! Its files are layers, each of which imports only those before it: what a run is condensed to (`column`,
+//! `conditions`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
+//! `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
+//! them (`areas`, `derived`, `growth`, `cautions`, `history`). All results are values; `report` has the text for them.
 //!
 //! The `compare` command calls it, and the HTML report for its ratios. Not here: reading files and exit status
 //! (`cli::compare`), tables (`report`), the statistics themselves (`stats`).
@@ -42,7 +43,7 @@ use judge::{Standing, standing};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is asked of a comparison.
+/// Options of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The column that the others are divided by.
@@ -53,7 +54,7 @@ pub struct Options {
     pub order: Order,
 }
 
-/// Costs within this share of each other are unchanged, unless said otherwise.
+/// Default margin: costs within this share of each other are unchanged.
 pub const MARGIN: f64 = 0.01;
 
 impl Default for Options {
@@ -62,25 +63,25 @@ impl Default for Options {
     }
 }
 
-/// Runs side by side. In each list over columns, the index is that of the column.
+/// Runs side by side. Lists with one element per column are indexed by column.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     pub columns: Vec<ColumnInfo>,
-    /// Index of the column that the others are divided by; as asked for, or 0 where there is no such column.
+    /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
     pub baseline: usize,
     /// Costs within this share of each other are unchanged.
     pub margin: f64,
     pub rows: Vec<ComparedRow>,
-    /// What the study makes of two rows each; empty without one.
+    /// The study's derived rows; empty without a study.
     pub derived: Vec<ComparedDerived>,
-    /// Geometric means of the ratios, by area in the order of the rows; the last one is over all rows.
+    /// Geometric means of the ratios by area, in the order of the rows; the last one is over all rows.
     #[serde(rename = "means")]
     pub areas: Vec<AreaMean>,
-    /// The reference system call (id.getppid) against the baseline's.
+    /// The reference system call (id.getppid) compared with the baseline's.
     pub reference: Vec<Verdict>,
-    /// What makes the comparison unfair or must be known to read it; of little weight last.
+    /// What makes the comparison unfair or must be known to interpret it; the most important first.
     pub cautions: Vec<Caution>,
-    /// What [`Comparison::limit_growth`] found; `None` where no limit was set.
+    /// What [`Comparison::limit_growth`] found; `None` if no limit was set.
     pub growth: Option<Growth>,
     /// The study that selected the rows, with its scales; `None` without one.
     pub study: Option<StudyView>,
@@ -91,20 +92,20 @@ pub struct Comparison {
 /// How many rows a comparison does not show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
-    /// Certainly within the margin in every column; published figures, as they stand.
+    /// Certainly within the margin in every column; published values are taken as exact.
     pub unchanged: usize,
     /// Not certainly outside the margin in any column.
     pub inconclusive: usize,
 }
 
 impl Comparison {
-    /// Finds the rows that certainly grew by more than `limit`, a share, among those that are not left out.
+    /// Finds the rows that certainly grew by more than `limit`, a share, among those not left out.
     pub fn limit_growth(&mut self, limit: f64) {
         self.growth = Some(growth::beyond(&self.rows, limit));
     }
 
-    /// Leaves out the rows that do not certainly differ by more than the margin in any column. Rows without any ratio stay, and
-    /// those whose work differs. Means and cautions stay those of all rows.
+    /// Leaves out the rows that do not certainly differ by more than the margin in any column. Rows without a ratio and
+    /// rows whose work differs stay. Means and cautions remain those of all rows.
     pub fn keep_differing(&mut self) {
         let margin = self.margin;
         let left_out = &mut self.left_out;
@@ -122,7 +123,7 @@ impl Comparison {
     }
 }
 
-/// Compares `columns`. Of no column the comparison is empty.
+/// Compares `columns`; without columns the comparison is empty.
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let baseline = if options.baseline < columns.len() { options.baseline } else { 0 };
     let matching::Matched { mut rows, unsought } = matching::matched(columns, &options.selection);

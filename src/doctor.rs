@@ -43,7 +43,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("taxes", tax::none),
 ];
 
-/// All findings: what spoils measurements first, what is good last.
+/// All findings, the most serious first.
 pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
     let taxes = host.taxes.iter().map(tax::finding);
     let looks = LOOKS.iter().filter_map(|(subject, look)| Some(look(host, checks)?.about(subject)));

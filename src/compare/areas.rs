@@ -1,5 +1,5 @@
-//! Geometric means of ratios by area. Only rows that have a ratio in every column that has figures at all are in them, so
-//! that the columns of one mean are over the same rows.
+//! Geometric means of ratios by area. They include only rows with a ratio in every column that has any ratios, so that
+//! all columns of a mean are over the same rows.
 
 use super::row::ComparedRow;
 use indexmap::IndexMap;
@@ -11,13 +11,13 @@ use serde::Serialize;
 pub struct AreaMean {
     /// `None` for the mean over all rows.
     pub area: Option<String>,
-    /// Geometric mean by column; `None` for the baseline, and for columns that have no ratio.
+    /// Geometric mean by column; `None` for the baseline and for columns without ratios.
     pub ratios: Vec<Option<f64>>,
-    /// Rows that the means are over.
+    /// Number of rows that the means are over.
     pub rows: usize,
 }
 
-/// The means of each area that has a row to take, in the order of the rows; then of all.
+/// The means of each area that has such rows, in the order of the rows, then of all areas.
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
     let has_ratio = |column: &usize| rows.iter().any(|row| row.verdicts[*column].ratio().is_some());
     let columns_with: Vec<usize> = (0..columns).filter(|c| *c != baseline).filter(has_ratio).collect();

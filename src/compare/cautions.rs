@@ -1,5 +1,5 @@
-//! Finds what makes a comparison unfair, or must be known to read it; what weighs most first. Facts that are the same
-//! everywhere are not mentioned.
+//! Finds what makes a comparison unfair or must be known to interpret it, the most important first. Facts that are the
+//! same in all columns are not mentioned.
 
 use super::caution::{Caution, Moved};
 use super::column::{Column, ColumnInfo};
@@ -29,7 +29,7 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     found
 }
 
-/// `None` where there are none.
+/// `None` for an empty list.
 fn some<T>(found: Vec<T>) -> Option<Vec<T>> {
     (!found.is_empty()).then_some(found)
 }
@@ -48,7 +48,7 @@ fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
     some(columns.collect()).map(|columns| Caution::Incomplete { columns })
 }
 
-/// The changes that the samples show, not what a file says of them.
+/// The changes that the samples show; text in the file does not count.
 fn state_changed(infos: &[&ColumnInfo]) -> Option<Caution> {
     let change = |warning: &RunWarning| match warning {
         RunWarning::StateChanged(change) => Some(change.clone()),
@@ -66,7 +66,7 @@ fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {
     differ.then_some(Caution::TaxesDiffer { kinds })
 }
 
-/// Whether the reference call moved. Work in user mode beside it tells a slower machine from a slower kernel.
+/// The columns whose reference call differs in cost, with the ratio of work in user mode.
 fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -> Option<Caution> {
     let base = columns.get(baseline)?;
     let user_mode = |column: usize| Some(columns[column].spin()?.cost_ns()? / base.spin()?.cost_ns()?);
@@ -79,7 +79,7 @@ fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -
     some(moved.collect()).map(|moved| Caution::ReferenceMoved { moved })
 }
 
-/// One for each fact that differs. What an article does not tell is no difference by itself.
+/// One for each fact that differs. A fact that an article leaves out is not a difference.
 fn facts(infos: &[&ColumnInfo]) -> Vec<Caution> {
     let mut found = Vec::new();
     for (fact, of) in CONDITIONS {
@@ -94,7 +94,7 @@ fn facts(infos: &[&ColumnInfo]) -> Vec<Caution> {
     found
 }
 
-/// Of mitigations, those that not all have.
+/// The mitigations that some columns lack.
 fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
     let told = infos.iter().enumerate().filter(|(_, info)| info.is_measured());
     let told: Vec<(usize, BTreeSet<&String>)> =
@@ -105,7 +105,7 @@ fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
     own.iter().any(|(_, own)| !own.is_empty()).then_some(Caution::Mitigations { own })
 }
 
-/// Rows with a ratio although nobody counted the kernel entries of one or both, and those whose entries are renamed.
+/// Rows with a ratio although the kernel entries of one or both were not counted, and rows whose entries are renamed.
 fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Vec<Caution> {
     let (mut unknown, mut renamed) = (0, 0);
     for row in rows {
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(found(&[of(), of()]), []);
     }
 
-    /// What a file says is text: a run whose samples are steady has not changed its state, whatever was written.
+    /// A run whose samples are steady has not changed its state, whatever its warnings say.
     #[test]
     fn the_change_of_state_is_that_of_the_samples() {
         let of = |jump: u64| {

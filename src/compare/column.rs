@@ -1,4 +1,4 @@
-//! A run condensed to what comparing needs: figures, launch medians and facts, without the samples.
+//! A run condensed to what a comparison needs: results, launch medians and facts, without the samples.
 
 use crate::derive::DerivedRow;
 use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
@@ -13,29 +13,29 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub info: ColumnInfo,
-    /// What was asked for, in the order of the run; then the baselines that were not.
+    /// The requested records in the order of the run, then the baselines that were not requested.
     pub rows: Vec<ColumnRow>,
-    /// What the run's study makes of two rows each.
+    /// The derived rows of the run's study.
     pub derived: Vec<DerivedRow>,
 }
 
-/// What is known of the run as a whole.
+/// Facts about the run as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ColumnInfo {
-    /// What stands above the column.
+    /// The heading of the column.
     pub label: String,
     pub host: Host,
     pub tool: Tool,
-    /// Where the figures come from, if this tool did not measure them.
+    /// Where the results come from if this tool did not measure them.
     pub source: Option<Source>,
     pub started_unix_s: u64,
     pub seed: u64,
-    /// Wall time that measuring was given, in seconds.
+    /// Wall time budget for measuring, in seconds.
     pub budget_s: f64,
     /// Target half-width of the 95% interval, in percent of the median.
     pub precision_percent: f64,
     pub complete: bool,
-    /// What concerns the run as a whole.
+    /// Warnings about the run as a whole.
     pub warnings: Vec<RunWarning>,
 }
 
@@ -43,24 +43,24 @@ pub struct ColumnInfo {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnRow {
     pub case: Case,
-    /// Whether it was asked for; otherwise it is one of those that every run measures.
+    /// Whether it was requested; otherwise it is one of the baselines that every run measures.
     pub asked: bool,
     pub figure: Result<RowCost, Failure>,
-    /// `None` for failures and published figures, and where no sample is above 0.
+    /// `None` for failures and published values, and if no sample is above 0.
     pub launches: Option<Launches>,
-    /// `None` where they are not known.
+    /// `None` if they are not known.
     pub entries: Option<Entries>,
-    /// Whether the cost depends on what was done to the file system before the run.
+    /// Whether the cost depends on changes to the file system before the run.
     pub depends_on_history: bool,
 }
 
 impl Column {
-    /// Condenses `run`; the study in it makes the derived rows.
+    /// Condenses `run`, with the derived rows of its study.
     pub fn new(label: &str, run: &Run) -> Column {
         Column::of(label, run, &summary::summarize(run))
     }
 
-    /// The same where `summary` is that of `run` already.
+    /// The same with a `summary` of `run` that was made before.
     pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
         let (range, _) = summary::steady_range(run);
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
@@ -79,7 +79,7 @@ impl Column {
         self.operation(REFERENCE)
     }
 
-    /// The record of the work in user mode that every run holds.
+    /// The record of the work in user mode that every run measures.
     pub fn spin(&self) -> Option<&ColumnRow> {
         self.operation(SPIN)
     }
@@ -108,7 +108,7 @@ impl ColumnInfo {
         }
     }
 
-    /// Whether this tool measured the run: articles leave open what they do not tell.
+    /// Whether this tool measured the run; in articles, a missing fact is unknown.
     pub fn is_measured(&self) -> bool {
         self.source.is_none()
     }
@@ -130,7 +130,7 @@ fn condensed(record: &Record, shown: &Row, steady: &Range<usize>) -> ColumnRow {
 }
 
 impl ColumnRow {
-    /// Nanoseconds per iteration; `None` for failures, and for figures that are no costs.
+    /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
         let ns = self.figure.as_ref().ok()?.median.0;
         (ns.is_finite() && ns > 0.0).then_some(ns)

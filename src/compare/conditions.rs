@@ -1,4 +1,4 @@
-//! What is known of a run that bears on its costs, by name.
+//! Facts about a run that affect its costs, by name.
 
 use super::column::ColumnInfo;
 use schemars::JsonSchema;
@@ -13,13 +13,13 @@ pub enum Known {
     Switch(bool),
     Seconds(f64),
     Percent(f64),
-    /// Others published the figures.
+    /// Published by others.
     Published,
 }
 
 pub type Condition = (&'static str, fn(&ColumnInfo) -> Option<Known>);
 
-/// What is compared, from what weighs most to what weighs least. `None` is unknown.
+/// The facts that are compared, the most important first. `None` means unknown.
 pub const CONDITIONS: [Condition; 22] = [
     ("measured by", |info| Some(origin(info))),
     ("kernel", |info| joined([&info.host.system, &info.host.kernel])),
@@ -56,7 +56,7 @@ fn text(value: &Option<String>) -> Option<Known> {
     value.clone().map(Known::Text)
 }
 
-/// What a measured run does not have it would have told: no text, rather than unknown.
+/// For a measured run a missing value means that there is none, not that it is unknown.
 fn text_or_none(info: &ColumnInfo, value: &Option<String>) -> Option<Known> {
     info.is_measured().then(|| Known::Text(value.clone().unwrap_or_default()))
 }

@@ -1,4 +1,4 @@
-//! The derived rows of a study, side by side. What they are made of is in `derive`.
+//! The derived rows of a study, side by side. `derive` makes those of one run.
 
 use super::column::Column;
 use super::select::Selection;
@@ -20,9 +20,9 @@ pub struct ComparedDerived {
     pub of: [String; 2],
     pub environment: String,
     pub params: BTreeMap<String, u64>,
-    /// How a difference is shown beside nanoseconds; `None` for ratios.
+    /// The scale for a difference, shown in addition to nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
-    /// The value in each column or why there is none; `None` where the run lacks one of the two rows.
+    /// The value in each column or why there is none; `None` if the run lacks one of the two rows.
     #[serde(serialize_with = "each_or_error")]
     #[schemars(with = "Vec<Option<OrError<Ranged, String>>>")]
     pub values: Vec<Option<Result<Ranged, String>>>,
@@ -52,7 +52,7 @@ pub fn beside(columns: &[Column], selection: &Selection) -> Vec<ComparedDerived>
 /// By name, environment and parameters.
 type Rows = IndexMap<(String, String, BTreeMap<String, u64>), ComparedDerived>;
 
-/// Articles print some derived figures themselves, and not what they are made of: records of the row's name.
+/// Fills in values that articles print themselves without the two costs: they are records with the row's name.
 fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &StudyView) {
     for (index, column) in columns.iter().enumerate() {
         let records = column.rows.iter().filter(|row| row.asked && row.case.label() == derived.name);
@@ -73,7 +73,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
     }
 }
 
-/// Puts a derived row of one column beside those of the others; the first of one name counts.
+/// Adds a derived row of one column; if several have the same name, the first counts.
 fn place(rows: &mut Rows, columns: usize, index: usize, derived: &DerivedRow) {
     let key = (derived.name.clone(), derived.environment.clone(), derived.params.clone());
     let row = rows.entry(key).or_insert_with(|| empty(derived, columns));

@@ -4,7 +4,7 @@ use super::row::{ComparedRow, Key};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was held against a limit.
+/// The rows that grew by more than a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Growth {
     /// As a share: 0.1 for 10%.
@@ -12,7 +12,7 @@ pub struct Growth {
     pub grown: Vec<Grown>,
 }
 
-/// A row whose interval lies above the limit in one column.
+/// A row whose interval is above the limit in one column.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Grown {
     #[serde(flatten)]
@@ -23,7 +23,7 @@ pub struct Grown {
     pub high: f64,
 }
 
-/// The rows whose cost grew by more than `limit`: where the lower end of the interval is above it.
+/// The rows whose cost grew by more than `limit`, a share: the lower end of the interval is above it.
 pub fn beyond(rows: &[ComparedRow], limit: f64) -> Growth {
     let mut grown = Vec::new();
     for row in rows {

@@ -1,5 +1,6 @@
-//! Machines over time: the points at which an operation's cost changed for good, and what changed in the machine there.
-//! Called by `compare --history`. The method is in `stats::change_points`; here it meets logarithms of medians, one a run.
+//! Machines over time: the points at which an operation's cost changed for good, and what changed on the machine at
+//! that point. Called by `compare --history`. `stats::change_points` has the method; its input is the logarithms of the
+//! medians, one per run.
 
 use super::column::{Column, ColumnInfo};
 use super::conditions::{CONDITIONS, Condition, Known};
@@ -17,7 +18,7 @@ use std::collections::{BTreeSet, HashSet};
 /// One machine and its runs, the oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Machine {
-    /// Its host name; `unknown` where the files do not tell.
+    /// Its host name; `unknown` if the files do not have it.
     pub host: String,
     pub runs: Vec<ColumnInfo>,
     pub series: Vec<Series>,
@@ -29,13 +30,13 @@ pub struct Series {
     #[serde(flatten)]
     pub key: Key,
     pub area: String,
-    /// Whether it has the runs that finding a change takes.
+    /// Whether there are enough runs to find a change.
     pub enough_runs: bool,
     pub points: Vec<Point>,
     pub changes: Vec<Change>,
 }
 
-/// What one run says of the operation.
+/// The operation's cost in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// Index of the run.
@@ -49,16 +50,16 @@ pub struct Point {
 pub struct Change {
     /// Index of the first run with the new cost.
     pub run: usize,
-    /// Medians over the runs of both states.
+    /// Median over the runs before the change, and over those after it.
     pub before_ns: f64,
     pub after_ns: f64,
-    /// The second over the first.
+    /// `after_ns` divided by `before_ns`.
     pub ratio: f64,
-    /// What changed from the run before to this one; empty where nothing known did.
+    /// What changed between the previous run and this one; empty if nothing known did.
     pub host_changes: Vec<HostChange>,
 }
 
-/// What is not the same in two runs that follow each other.
+/// A difference between two consecutive runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum HostChange {
@@ -67,7 +68,7 @@ pub enum HostChange {
         before: Entries,
         after: Entries,
     },
-    /// A condition, and what is known of it in both runs.
+    /// A condition and its values in both runs.
     Fact {
         fact: &'static str,
         before: Option<Known>,
@@ -78,15 +79,15 @@ pub enum HostChange {
     Taxes(SetChange),
 }
 
-/// What came and what went, in alphabetical order.
+/// What was added and what was removed, in alphabetical order.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SetChange {
     pub come: Vec<String>,
     pub gone: Vec<String>,
 }
 
-/// The history of each machine, in the order of their names. Articles have no place in time and are left out, copies of a
-/// run count once, and changes of less than `margin` (a share) are none.
+/// The history of each machine, in the order of their names. Articles have no date and are left out, copies of a run
+/// count once, and changes of less than `margin` (a share) are ignored.
 pub fn histories(columns: Vec<Column>, selection: &Selection, margin: f64) -> Vec<Machine> {
     let mut seen = HashSet::new();
     let mut by_host: IndexMap<String, Vec<Column>> = IndexMap::new();
@@ -124,8 +125,8 @@ fn series(row: ComparedRow, runs: &[ColumnInfo], margin: f64) -> Series {
     Series { key: row.key, area: row.area, enough_runs: points.len() >= FEWEST_RUNS, points, changes }
 }
 
-/// The changes that are larger than `margin`: while there is a smaller one, the smallest is dropped and its two states
-/// are one.
+/// The changes that are larger than `margin`: as long as there is a smaller one, the smallest is dropped and the states
+/// before and after it are merged.
 fn lasting(points: &[Point], mut found: Vec<usize>, margin: f64) -> Vec<usize> {
     let mut sizes: Vec<f64> = (0..found.len()).map(|i| size(points, &found, i)).collect();
     loop {
@@ -133,14 +134,14 @@ fn lasting(points: &[Point], mut found: Vec<usize>, margin: f64) -> Vec<usize> {
         let Some(dropped) = smallest.filter(|i| sizes[*i] <= margin.ln_1p()) else { return found };
         found.remove(dropped);
         sizes.remove(dropped);
-        // Only its neighbours have another state beside them now.
+        // Only the changes next to the dropped one have a new neighbouring state.
         for (i, own) in sizes.iter_mut().enumerate().skip(dropped.saturating_sub(1)).take(2) {
             *own = size(points, &found, i);
         }
     }
 }
 
-/// By how much the change at `found[i]` moves the logarithm of the cost.
+/// The change of the logarithm of the cost at `found[i]`.
 fn size(points: &[Point], found: &[usize], i: usize) -> f64 {
     let start = if i == 0 { 0 } else { found[i - 1] };
     let end = found.get(i + 1).copied().unwrap_or(points.len());
@@ -152,7 +153,7 @@ fn level(points: &[Point]) -> Option<f64> {
     median(points.iter().map(|point| point.cost_ns).collect())
 }
 
-/// What changed between two runs: of the work itself, of the machine, of the tool.
+/// What changed between two runs: the work itself, the machine, the tool.
 fn host_changes(row: &ComparedRow, runs: &[ColumnInfo], (old, new): (usize, usize)) -> Vec<HostChange> {
     let (before, after) = (&runs[old], &runs[new]);
     let kinds = |info: &ColumnInfo| info.host.taxes.iter().map(|tax| tax.kind.clone()).collect::<Vec<_>>();
@@ -184,7 +185,7 @@ mod tests {
     use crate::model::fixtures::{entering, published, record, run};
     use crate::model::{Host, Run, Source};
 
-    /// Runs a day apart, the newest first; from `at` on the kernel is another and file.stat costs 120.
+    /// Runs a day apart, the newest first; from run `at` on the kernel is another one and file.stat costs 120.
     fn runs(count: u64, at: u64, host: &str) -> Vec<Column> {
         let one = |day: u64| {
             let new = day >= at;

@@ -1,16 +1,16 @@
-//! Finds the rows that a record may belong to without looking at all rows of its name. Called by `matching`.
+//! Finds the rows that a record may belong to without looking at all rows with its name. Called by `matching`.
 
 use crate::model::Case;
 use std::collections::{BTreeMap, HashMap};
 
-/// Rows that a record whose parameters fit none exactly is held against. Each such record is held against each of them, so
-/// without a bound the time would grow with the square of the rows.
+/// Maximum number of rows that a record without an exact match is compared with. Without a bound, the time would grow
+/// with the square of the number of rows.
 pub const MOST_CANDIDATES: usize = 256;
 
 type Name = (String, Option<String>, String);
 type Params = BTreeMap<String, u64>;
 
-/// Indices of rows by what they are known by.
+/// Row indices by the key of the row.
 #[derive(Default)]
 pub struct Index(HashMap<Name, OfName>);
 
@@ -23,7 +23,7 @@ struct OfName {
     by_value: HashMap<String, HashMap<u64, Bucket>>,
 }
 
-/// Rows, of which those before `next` have a record in `column`.
+/// Rows; those before `next` have a record in `column`.
 #[derive(Default)]
 struct Bucket {
     rows: Vec<usize>,
@@ -32,7 +32,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// The rows from the first on that `is_free` in `column`; such a row stays taken until the next column.
+    /// The rows from the first free one on. Skipped rows are not looked at again for this column.
     fn rest(&mut self, column: usize, is_free: impl Fn(usize) -> bool) -> &[usize] {
         if self.column != column {
             (self.column, self.next) = (column, 0);
@@ -52,7 +52,7 @@ impl OfName {
         }
     }
 
-    /// The rows that have the rarest of what was asked for; all where nothing was.
+    /// The rows that have the rarest of the given parameters; all rows if none were given.
     fn rarest(&mut self, asked: &Params) -> Option<&mut Bucket> {
         let with = |(param, value): (&String, &u64)| self.by_value.get(param)?.get(value).map(|b| b.rows.len());
         match asked.iter().min_by_key(|own| with(*own).unwrap_or(0)) {
@@ -63,24 +63,24 @@ impl OfName {
 }
 
 impl Index {
-    /// Notes the new row of `case`, whose parameters are `params`.
+    /// Adds the new row of `case` with the parameters `params`.
     pub fn add(&mut self, row: usize, case: &Case, params: &Params) {
         let own = self.0.entry(name(case)).or_default();
         own.all.rows.push(row);
         own.put(row, params, params.iter());
     }
 
-    /// Notes that the row of `case` has got parameters: now `params`, before `old`.
+    /// Updates the row of `case`, whose parameters changed from `old` to `params`.
     pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
         let new = params.iter().filter(|(param, _)| !old.contains_key(*param));
         self.0.entry(name(case)).or_default().put(row, params, new);
     }
 
-    /// The free row of `case` that has its parameters, the first of several; or else those among which are all free ones
-    /// that have what was asked for.
+    /// The first free row of `case` with the same parameters, or else candidates, which include all free rows that have
+    /// the given parameters.
     ///
     /// # Errors
-    /// When the latter are more than [`MOST_CANDIDATES`].
+    /// If there are more candidates than [`MOST_CANDIDATES`].
     pub fn find(
         &mut self,
         case: &Case,
@@ -105,7 +105,7 @@ pub enum Found<'a> {
     Candidates(&'a [usize]),
 }
 
-/// More rows than are looked at.
+/// There are more candidates than [`MOST_CANDIDATES`].
 pub struct TooMany;
 
 fn name(case: &Case) -> Name {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// How often rows are looked at where two columns have `count` records each, whose parameters `params` gives.
+    /// How often rows are looked at for two columns of `count` records each with the parameters `params(i)`.
     fn looks(count: usize, params: impl Fn(usize) -> Params) -> usize {
         let (mut index, mut filled, looks) = (Index::default(), [vec![false; count], vec![false; count]], Cell::new(0));
         for (column, filled) in filled.iter_mut().enumerate() {

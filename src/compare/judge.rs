@@ -1,4 +1,4 @@
-//! Fills in what can be said of each row: a verdict for each column against the baseline.
+//! Fills in the verdicts of each row: each column compared with the baseline.
 
 use super::column::Column;
 use super::row::{Cell, ComparedRow};
@@ -6,11 +6,11 @@ use super::same_work::{Work, work};
 use super::verdict::{Mark, Ratio, Verdict};
 use crate::stats::{self, BetweenRuns};
 
-/// The error that all marks of a column together may have.
+/// Probability of any wrong mark in a column.
 const LEVEL: f64 = 0.05;
 
-/// Fills in the verdicts. Each column is one family of questions: its marks are corrected for the number of rows by Holm's
-/// method, so that what is said of a file does not depend on which others stand beside it. Intervals are not corrected.
+/// Fills in the verdicts. Each column is one family of tests: its marks are corrected for the number of rows by Holm's
+/// method, so that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
 pub fn judge(rows: &mut [ComparedRow], columns: &[Column], baseline: usize, margin: f64) {
     rows.iter_mut().for_each(|row| row.verdicts = vec![Verdict::Missing; columns.len()]);
     for (column, yardstick) in yardsticks(columns, baseline).into_iter().enumerate() {
@@ -38,7 +38,7 @@ fn judge_column(rows: &mut [ComparedRow], (column, baseline): (usize, usize), ya
     }
 }
 
-/// The mark that one ratio speaks for, and how likely it looks so by chance.
+/// The mark that a ratio suggests, and its p value.
 struct Claim {
     mark: Mark,
     p: f64,
@@ -82,14 +82,14 @@ fn unmarked(found: &BetweenRuns, relative: Option<f64>) -> Ratio {
     Ratio { ratio: found.ratio(), low, high, relative, mark: Mark::Inconclusive }
 }
 
-/// The ratio of the reference call in each column; `None` where one of the two does not have it.
+/// The ratio of the reference call in each column; `None` if the column or the baseline lacks it.
 fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
     let cost = |column: &Column| column.reference().and_then(|row| row.cost_ns());
     let base = columns.get(baseline).and_then(cost);
     columns.iter().map(|column| Some(cost(column)? / base?)).collect()
 }
 
-/// The reference call against the baseline's, marked by itself: it is one question, asked first.
+/// The reference call compared with the baseline's. It is a single test, so its mark needs no correction.
 pub fn reference(columns: &[Column], baseline: usize, margin: f64) -> Vec<Verdict> {
     let judged = |index: usize| {
         let (Some(own), Some(base)) = (columns[index].reference(), columns[baseline].reference()) else {
@@ -110,7 +110,7 @@ pub fn reference(columns: &[Column], baseline: usize, margin: f64) -> Vec<Verdic
     all.map(|index| if index == baseline { Verdict::Baseline } else { judged(index) }).collect()
 }
 
-/// What a row is where only differences are looked for; of several columns the last in this order counts.
+/// What happens to a row if only differences are shown; with several columns, the greatest value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     Unchanged,
@@ -118,7 +118,7 @@ pub enum Standing {
     Shown,
 }
 
-/// Whether `row` has something to show where only differences of more than `margin` are looked for.
+/// Whether `row` is shown if only differences of more than `margin` are.
 pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
     let of_verdict = |verdict: &Verdict| match verdict {
         Verdict::DifferentWork(_) => Some(Standing::Shown),

@@ -1,4 +1,4 @@
-//! Which records of several runs are one row: the same label, language, environment and parameters.
+//! Which records of several runs form one row: those with the same label, language, environment and parameters.
 
 use super::column::{Column, ColumnRow};
 use super::index::{Found, Index, TooMany};
@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 /// The rows of all columns.
 pub struct Matched {
     pub rows: Vec<ComparedRow>,
-    /// Records for which so many rows came into question that none was looked for; each is a row of its own.
+    /// Number of records with too many candidate rows to search; each got a row of its own.
     pub unsought: usize,
 }
 
-/// The rows of all columns, as selected: in the study's order where there is one, else in that of the first column, and
-/// what it does not have behind.
+/// The selected rows of all columns: in the study's order if there is one, else in that of the first column, followed
+/// by the rows that it lacks.
 pub fn matched(columns: &[Column], selection: &Selection) -> Matched {
     let mut rows = Rows { rows: Vec::new(), index: Index::default(), columns: columns.len(), unsought: 0 };
     for (index, column) in columns.iter().enumerate() {
@@ -23,7 +23,7 @@ pub fn matched(columns: &[Column], selection: &Selection) -> Matched {
         asked.for_each(|row| rows.add(index, row));
     }
     let unsought = rows.unsought;
-    // What one run asked for, another may have measured as a baseline.
+    // What was requested in one run may be a baseline of another.
     for (index, column) in columns.iter().enumerate() {
         for row in column.rows.iter().filter(|row| !row.asked) {
             rows.fill(index, row);
@@ -61,7 +61,7 @@ impl Rows {
         });
     }
 
-    /// Whether there is a row for the record, and this column's place in it is free.
+    /// Puts the record into a row whose cell in this column is free; false if there is none.
     fn fill(&mut self, column: usize, row: &ColumnRow) -> bool {
         let params = row.case.effective_params();
         let Some(found) = self.find(column, &row.case, &params) else { return false };
@@ -81,7 +81,7 @@ impl Rows {
         true
     }
 
-    /// The free row that has these parameters, or else the only one that does not contradict them.
+    /// The free row with these parameters, or else the only one that does not contradict them.
     fn find(&mut self, column: usize, case: &Case, params: &BTreeMap<String, u64>) -> Option<usize> {
         let rows = &self.rows;
         let is_free = |i: usize| rows[i].cells[column].is_none();
@@ -99,8 +99,8 @@ impl Rows {
     }
 }
 
-/// Whether the parameters contradict each other nowhere: those that both name are equal, and those that one lacks are the
-/// other's defaults. An article tells of none, and an older tool of fewer.
+/// Whether the parameters are compatible: those that both have are equal, and those that one lacks are defaults of the
+/// other. Articles give no parameters, older versions of the tool fewer.
 fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
     let equal = theirs.iter().all(|(name, value)| key.params.get(name).is_none_or(|own| own == value));
     let new_are_defaults = case.params.keys().all(|name| key.params.contains_key(name));

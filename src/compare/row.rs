@@ -1,4 +1,4 @@
-//! What a comparison holds of each row: what it is known by, what each run says of it, what that means. Plain data.
+//! A row of a comparison: its key, a cell per run, and the verdicts. Plain data.
 
 use super::column::ColumnRow;
 use super::verdict::Verdict;
@@ -10,23 +10,23 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What a row is known by.
+/// What identifies a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Key {
-    /// The name that a study gives it, else the operation.
+    /// The name given by a study, or else the operation.
     #[serde(rename = "name")]
     pub label: String,
-    /// The label as tables show it; that of an unnamed snippet has its language before it.
+    /// The label as tables show it; for an unnamed snippet, with the language in front.
     #[serde(skip)]
     pub title: String,
     pub language: Option<String>,
     pub environment: String,
-    /// All parameters that any of its columns names, defaults included.
+    /// All parameters of any of its columns, defaults included.
     pub params: BTreeMap<String, u64>,
-    /// Those that were asked for; they stand beside the label.
+    /// Those that were given; tables show them after the label.
     #[serde(skip)]
     pub asked: BTreeMap<String, u64>,
-    /// Those that some column has by default.
+    /// Those that are a default in some column.
     #[serde(skip)]
     pub(super) by_default: BTreeSet<String>,
 }
@@ -50,27 +50,27 @@ impl Key {
 pub struct ComparedRow {
     #[serde(flatten)]
     pub key: Key,
-    /// The operation of the first column that has the row; of a snippet its body.
+    /// The operation in the first column that has the row; for a snippet, its body.
     pub operation: String,
-    /// The operation's area; of a snippet its language; `other` where no column tells.
+    /// The operation's area; for a snippet, its language; `other` if unknown.
     pub area: String,
-    /// Whether the text of a snippet is another in some column, though it has the same name.
+    /// Whether a snippet's text differs between columns although its name is the same.
     pub other_code: bool,
-    /// `None` where the run does not have the row. Boxed, so that what many runs do not have takes little.
+    /// `None` if the run lacks the row. Boxed, so that missing cells take little memory.
     #[serde(rename = "costs")]
     pub cells: Vec<Option<Box<Cell>>>,
-    /// Each column against the baseline; none before they are judged.
+    /// Each column compared with the baseline; empty before `judge` fills it in.
     pub verdicts: Vec<Verdict>,
 }
 
-/// What one run says of a row.
+/// One run's result for a row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
     #[serde(flatten, with = "OrError::<RowCost, Failure>")]
     pub figure: Result<RowCost, Failure>,
-    /// `None` where they are not known.
+    /// `None` if they are not known.
     pub entries: Option<Entries>,
-    /// Whether the cost depends on what was done to the file system before the run.
+    /// Whether the cost depends on changes to the file system before the run.
     #[serde(skip)]
     pub depends_on_history: bool,
     #[serde(skip)]
@@ -87,24 +87,25 @@ impl Cell {
         })
     }
 
-    /// Nanoseconds per iteration; `None` for failures, and for figures that are no costs.
+    /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
         Some(self.figure.as_ref().ok()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
     }
 }
 
 impl ComparedRow {
-    /// Whether no two runs need agree on the cost.
+    /// Whether the cost depends on changes to the file system before the runs.
     pub fn depends_on_history(&self) -> bool {
         self.cells.iter().flatten().any(|cell| cell.depends_on_history)
     }
 
+    /// The cost in `column` in nanoseconds per iteration.
     pub fn cost_ns(&self, column: usize) -> Option<f64> {
         self.cells.get(column)?.as_ref()?.cost_ns()
     }
 }
 
-/// `file.lstat depth=4`, as a run's own table has it.
+/// `file.lstat depth=4`, as in the table of a run.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title)?;
@@ -112,10 +113,10 @@ impl fmt::Display for Key {
     }
 }
 
-/// The area of what has none, as the operations of articles.
+/// The area of rows without one, such as the operations of articles.
 pub(super) const OTHER: &str = "other";
 
-/// `file` of `file.lstat`; of a snippet its language.
+/// `file` for `file.lstat`; for a snippet, its language.
 pub fn area(case: &Case) -> &str {
     match (&case.language, case.operation.split_once('.')) {
         (Some(language), _) => language,

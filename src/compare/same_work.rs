@@ -1,21 +1,21 @@
 //! Whether two records did the same work, by their kernel entries.
 //!
-//! Systems call the same work by other names (`lstat` is `newfstatat` where the C library wants it so), therefore counts
-//! decide, not names: as many entries, and as many of each kind, are the same work.
+//! The same work may have different names on different systems (some C libraries implement `lstat` by `newfstatat`).
+//! Therefore counts decide, not names: work is the same if the counts are equal, whatever the names.
 
 use super::row::Cell;
 use super::verdict::Difference;
 use crate::model::Entries;
 
-/// Counts within this share of each other, or this number, are equal: partners and caches make them vary a little.
+/// Counts that differ by at most this share, or this number, are equal: partner processes and caches make them vary.
 const EQUAL_SHARE: f64 = 0.02;
 const EQUAL: f64 = 0.01;
 
-/// What the kernel entries of two records say of their work.
+/// Whether two records did the same work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     Same,
-    /// As many entries, by other names.
+    /// The same counts under other names.
     Renamed,
     /// Not the same operation.
     Different(Difference),
@@ -23,7 +23,7 @@ pub enum Work {
     Unknown,
 }
 
-/// Compares the work of `cell` with that of `base`, the baseline's.
+/// Compares the work of `cell` with that of `base`, the baseline's cell.
 pub fn work(cell: &Cell, base: &Cell) -> Work {
     let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else { return Work::Unknown };
     if !equal_counts(own, theirs) {
@@ -39,7 +39,7 @@ fn equal(a: f64, b: f64) -> bool {
     (a - b).abs() <= EQUAL.max(EQUAL_SHARE * a.max(b))
 }
 
-/// Whether both have as many calls of each kind, however these are named; calls that are hardly ever made do not count.
+/// Whether both have equal counts, whatever the names; calls that are hardly ever made do not count.
 fn equal_counts(a: &Entries, b: &Entries) -> bool {
     let sorted = |entries: &Entries| {
         let mut counts: Vec<f64> = entries.iter().map(|(_, count)| count).filter(|count| *count > EQUAL).collect();
@@ -50,7 +50,7 @@ fn equal_counts(a: &Entries, b: &Entries) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| equal(*a, *b))
 }
 
-/// The entries of both, without those that they have alike.
+/// The entries in which the two differ.
 fn difference(own: &Entries, base: &Entries) -> Difference {
     let unlike = |a: &Entries, b: &Entries| -> Entries {
         let kept = a.iter().filter(|(name, count)| *count > EQUAL && !equal(*count, b.get(name)));

@@ -4,39 +4,40 @@ use super::row::{ComparedRow, area};
 use crate::model::{Case, Run, StudyView};
 use crate::plan::Pattern;
 
-/// The rows that are taken: those of the study, if there is one, that match a pattern, if there is any.
+/// Which rows to show: those of the study (if any) that match one of the patterns (if any).
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     pub study: Option<StudyCases>,
     pub only: Vec<Pattern>,
 }
 
-/// What a study names, so that its table can be made of runs that were not made for it.
+/// The cases of a study, so that its table can be made from runs that were not made for it.
 #[derive(Clone, Debug, Default)]
 pub struct StudyCases {
     pub view: StudyView,
     /// Its cases before parameters and environments, in its order.
     pub cases: Vec<Case>,
-    /// Patterns of operations that it takes without naming them, in its order, behind the cases.
+    /// Patterns of further operations, in its order; they follow the cases.
     pub patterns: Vec<Pattern>,
 }
 
 /// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Order {
-    /// As in the study, else as in the first file.
+    /// As in the study, or else as in the first file.
     #[default]
     Asked,
-    /// What slowed down most first; rows without a ratio last.
+    /// The largest slowdown first; rows without a ratio last.
     Ratio,
     /// By name.
     Name,
-    /// The cheapest in the baseline first; failures last.
+    /// The fastest in the baseline first; failures last.
     Cost,
 }
 
 impl StudyCases {
-    /// Makes `run` one of this study: records that it knows by their work get its names, and its view replaces the run's.
+    /// Makes `run` a run of this study: records that do the work of one of its cases get that name, and the study's
+    /// view replaces the run's.
     pub fn apply(&self, run: &mut Run) {
         for record in &mut run.records {
             let case = &record.case;
@@ -62,6 +63,7 @@ impl StudyCases {
 }
 
 impl Selection {
+    /// Whether the row of `case` is shown.
     pub fn takes(&self, case: &Case) -> bool {
         let of_study =
             self.study.as_ref().is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());
@@ -70,19 +72,19 @@ impl Selection {
         of_study && (self.only.is_empty() || self.only.iter().any(matches))
     }
 
-    /// Whether a row made of the two called `of` is taken: by its own name or with both of them.
+    /// Whether a row derived from the two rows `of` is shown: because of its own name or of both of theirs.
     pub fn takes_derived(&self, name: &str, of: &[String; 2]) -> bool {
         let matches = |text: &str| self.only.iter().any(|pattern| pattern.matches_id(text));
         self.only.is_empty() || matches(name) || of.iter().all(|part| matches(part))
     }
 
-    /// Where a row stands among the others; equal for rows that keep their order.
+    /// Sort key of a row; equal for rows that keep their order.
     pub fn place(&self, label: &str, language: Option<&String>) -> usize {
         self.study.as_ref().and_then(|study| study.place(label, language)).unwrap_or(usize::MAX)
     }
 }
 
-/// Sorts `rows`; what is equal keeps its order.
+/// Sorts `rows` by a stable sort.
 pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
     let ratio = |row: &ComparedRow| {
         let ratios = row.verdicts.iter().filter_map(|verdict| verdict.ratio());

@@ -1,16 +1,16 @@
-//! Columns and cells of runs with known costs.
+//! For tests: columns and cells with known costs.
 
 use super::column::Column;
 use super::row::{Cell, ComparedRow};
 use crate::model::Record;
 use crate::model::fixtures::{entering, record, run};
 
-/// A column of these records.
+/// A column with these records.
 pub fn column(label: &str, records: Vec<Record>) -> Column {
     Column::new(label, &run(records))
 }
 
-/// A cell of a row with these entries.
+/// A cell with this cost and these entries.
 pub fn cell(ns: f64, entries: Option<&[(&str, f64)]>) -> Cell {
     let record = match entries {
         Some(entries) => entering("file.any", ns as u64, entries),

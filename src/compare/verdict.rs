@@ -1,32 +1,33 @@
-//! What can be said of two cells: a ratio with its interval and mark, or why there is none. Plain data; `judge` fills it in.
+//! How a cell compares with the baseline's: a ratio with its interval and mark, or why there is none. Plain data;
+//! `judge` fills it in.
 
 use crate::model::Entries;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One column of a row against the baseline.
+/// One column of a row compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is the baseline.
+    /// The column is the baseline.
     Baseline,
-    /// At least one of the two is a figure without samples: a ratio that nothing is known of.
+    /// At least one of the two is a single value without samples: the ratio has no interval.
     OneFigure {
         ratio: f64,
-        /// Divided by that of the reference call; `None` where either run lacks it.
+        /// The ratio divided by that of the reference call; `None` if either run lacks it.
         #[serde(rename = "relative_to_reference")]
         relative: Option<f64>,
     },
     /// Their kernel entries differ.
     DifferentWork(Difference),
-    /// One of the two is not there, or failed.
+    /// One of the two is missing or failed.
     Missing,
     /// The mark is the verdict.
     #[serde(untagged)]
     Ratio(Ratio),
 }
 
-/// Kernel entries that two cells do not have alike.
+/// Kernel entries that differ between two cells.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     pub own: Entries,
@@ -37,24 +38,24 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ratio {
     pub ratio: f64,
-    /// Interval of 95% confidence, for this row alone.
+    /// The ends of the 95% confidence interval, for this row alone.
     pub low: f64,
     pub high: f64,
-    /// Divided by that of the reference call; `None` where either run lacks it.
+    /// The ratio divided by that of the reference call; `None` if either run lacks it.
     #[serde(rename = "relative_to_reference")]
     pub relative: Option<f64>,
-    /// What holds with 95% confidence for all marks of the column together.
+    /// The verdict; with 95% confidence, all marks of the column are right.
     #[serde(rename = "verdict")]
     pub mark: Mark,
 }
 
-/// What can be said of a ratio.
+/// The verdict on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// Certainly within the margin.
     Unchanged,
-    /// The runs cannot tell.
+    /// The runs do not decide it.
     Inconclusive,
     /// Certainly less, by more than the margin.
     Faster,
@@ -63,7 +64,7 @@ pub enum Mark {
 }
 
 impl Verdict {
-    /// The ratio, whether anything is known of it or not.
+    /// The ratio to the baseline, with or without an interval.
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio { ratio, .. }) | Verdict::OneFigure { ratio, .. } => Some(*ratio),
@@ -79,6 +80,7 @@ impl Verdict {
         }
     }
 
+    /// The ends of the ratio's 95% interval; `None` without samples.
     pub fn low_high(&self) -> Option<(f64, f64)> {
         match self {
             Verdict::Ratio(ratio) => Some((ratio.low, ratio.high)),
@@ -86,6 +88,7 @@ impl Verdict {
         }
     }
 
+    /// The mark of a ratio with an interval; `None` for anything else.
     pub fn mark(&self) -> Option<Mark> {
         match self {
             Verdict::Ratio(ratio) => Some(ratio.mark),

@@ -18,6 +18,7 @@ pub enum State {
 }
 
 impl State {
+    /// Its name in tables and JSON.
     pub fn name(self) -> &'static str {
         match self {
             State::Spoils => "spoils",

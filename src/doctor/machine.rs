@@ -48,7 +48,7 @@ pub fn clock_source(host: &Host, _: &Checks) -> Option<Answer> {
     Answer::notice(name, "Each reading may enter the kernel; see what a clock reading costs.")
 }
 
-/// Silent if it was not measured.
+/// `None` if it was not measured.
 pub fn clock_reading(host: &Host, _: &Checks) -> Option<Answer> {
     let (cost, step) = (host.clock_cost_ns?, host.clock_step_ns?);
     let found = format!("costs {cost:.0} ns, steps by {step:.0} ns");
@@ -83,7 +83,7 @@ pub fn container(host: &Host, _: &Checks) -> Option<Answer> {
     }
 }
 
-/// Their cost is part of the machine's: good to know, not to be fixed.
+/// Only a notice: mitigations are part of what system calls cost on this machine.
 pub fn mitigations(host: &Host, _: &Checks) -> Option<Answer> {
     if host.mitigations.is_empty() {
         return Answer::good("none reported");
@@ -99,7 +99,7 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Answer> {
     Answer::notice(found.join("; "), "Part of the cost of system calls here: compare with machines that have the same.")
 }
 
-/// Silent if it is unknown which one operations will use.
+/// `None` if it is unknown which one operations will use.
 pub fn file_system(host: &Host, _: &Checks) -> Option<Answer> {
     let kind = host.file_system.as_deref()?;
     match FILE_SYSTEMS.iter().find(|(name, _)| *name == kind) {

@@ -78,7 +78,7 @@ pub fn smt(host: &Host, _: &Checks) -> Option<Answer> {
     }
 }
 
-/// One line if nothing is known; governor and turbo are then silent.
+/// One finding if nothing is known; governor and turbo then report nothing.
 pub fn frequency(host: &Host, checks: &Checks) -> Option<Answer> {
     let nominal = || checks.nominal_mhz.filter(|_| is_virtual(host)).map(|mhz| format!(" (nominal {mhz:.0} MHz)"));
     match host.frequency_mhz {
@@ -95,7 +95,7 @@ fn knows_control(host: &Host) -> bool {
     host.governor.is_some() || host.turbo.is_some()
 }
 
-/// Whether the frequency's line already says that nothing is known.
+/// Whether the finding on the frequency already covers governor and turbo.
 fn said_unknown(host: &Host) -> bool {
     host.frequency_mhz.is_none() && !knows_control(host)
 }

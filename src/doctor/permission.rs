@@ -4,7 +4,7 @@ use super::finding::Answer;
 use crate::kernel::checks::{Checks, PerfObstacle};
 use crate::model::Host;
 
-/// Without it, entries cannot be counted, and every record says `unverified`.
+/// Without ptrace, entries cannot be counted, and every record is marked `unverified`.
 pub fn ptrace(host: &Host, checks: &Checks) -> Option<Answer> {
     match &checks.ptrace_allowed {
         Ok(()) => Answer::good("a child could be traced"),
@@ -26,7 +26,7 @@ fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
     }
 }
 
-/// The second witness is optional: its absence is a notice, a refusal is reported as one.
+/// The second witness is optional: if it is missing, that is only a notice.
 pub fn perf(_: &Host, checks: &Checks) -> Option<Answer> {
     let (found, advice) = match &checks.perf_allowed {
         Ok(()) => return Answer::good("perf's tracepoints may be opened"),

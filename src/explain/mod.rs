@@ -62,7 +62,7 @@ pub struct Code {
     pub instructions: u64,
     /// Bytes of the distinct instructions executed in the probe's loop.
     pub caller_bytes: u64,
-    /// The same in all functions that it calls.
+    /// The same for all functions that it calls.
     pub callee_bytes: u64,
     /// In the order of their first execution.
     pub functions: Vec<Function>,
@@ -88,7 +88,7 @@ pub struct Cost {
 /// Finds out what one iteration of a case executes.
 ///
 /// # Errors
-/// The case's own failure. If its code cannot be recorded, that is not a failure: the explanation says so.
+/// The case's own failure. Code that cannot be recorded is not an error: the explanation then has the reason.
 pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> Result<Explanation, Failure> {
     let proof = proof::prove(workers, planned)?;
     let (recorded, mut notes) = match recording::record(Bounds::default(), workers, &planned.case, operation)? {

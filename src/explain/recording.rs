@@ -31,7 +31,7 @@ pub struct Recording {
     pub notes: Vec<String>,
 }
 
-/// Runs and records the case within `bounds`; the inner error says why it cannot be recorded.
+/// Runs and records the case within `bounds`; the inner error is the reason why it cannot be recorded.
 ///
 /// # Errors
 /// The case's own failure.
@@ -95,8 +95,8 @@ impl Stepping<'_> {
         Ok(many.saturating_sub(few) as f64 / n as f64)
     }
 
-    /// The shortest of a few recordings, or the first seen twice in a row. Stepping is so slow that timer ticks occur in
-    /// between, and code that reads what the tick writes (a seqlock) then retries.
+    /// The shortest of a few recordings, or the first seen twice in a row. Stepping is so slow that timer ticks occur
+    /// in between, and code that reads what the tick writes (a seqlock) then retries.
     fn shortest(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
         let mut shortest = self.batch(n, memory)?;
         for _ in 1..ATTEMPTS {

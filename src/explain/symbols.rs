@@ -1,5 +1,5 @@
-//! Names for addresses, from the ELF symbol tables of mapped files and the vDSO, and for PLT stubs, which have no symbols of
-//! their own. Pure: images are arguments. Called by the rest of `explain`.
+//! Names for addresses, from the ELF symbol tables of mapped files and the vDSO, and for PLT stubs, which have no
+//! symbols of their own. Pure: images are arguments. Called by the rest of `explain`.
 
 use crate::kernel::step::{Mapping, VSYSCALL};
 use anyhow::{Context, Result};
@@ -138,7 +138,8 @@ impl Symbols {
         Symbol { guessed: begun.is_none(), ..unnamed(start, in_file.saturating_sub(address - start), &object.label) }
     }
 
-    /// The alias with the lowest rank is shown: the vDSO's own names, then what callers use, then names without underscores.
+    /// The alias with the lowest rank is shown: the vDSO's own names, then what callers use, then names without
+    /// underscores.
     fn rank<'a>(&self, function: &'a Function) -> (bool, bool, usize, bool, usize, &'a str) {
         let name = function.name.as_str();
         let underscores = name.len() - name.trim_start_matches('_').len();
@@ -202,7 +203,7 @@ impl Object {
         segment.map_or(offset, |(start, _, address)| (offset - start).wrapping_add(*address))
     }
 
-    /// The end of the last function before `address`, which is in none itself.
+    /// The end of the last function before `address`, which is not in a function.
     fn end_before(&self, address: u64) -> u64 {
         let nearest = self.functions.range(..=address).next_back();
         nearest

@@ -97,8 +97,11 @@ impl Sources {
 
 /// Capabilities (linux/capability.h).
 pub mod capability {
+    /// CAP_SYS_ADMIN.
     pub const SYS_ADMIN: u32 = 21;
+    /// CAP_PERFMON.
     pub const PERFMON: u32 = 38;
+    /// CAP_BPF.
     pub const BPF: u32 = 39;
 }
 

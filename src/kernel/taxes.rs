@@ -1,4 +1,4 @@
-//! What makes every system call dearer: of this process (seccomp, a tracer) or of all (tracing, audit, kernel options).
+//! What makes every system call slower: of this process (seccomp, a tracer) or of all (tracing, audit, kernel options).
 //!
 //! Nothing is mounted and no privilege is taken: what cannot be read is not reported, so an empty list means "none
 //! seen". Seen as root only: tracefs, other processes' descriptors. Never seen: BPF programs that are pinned or held by

@@ -10,9 +10,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(into = "Shown")]
 pub struct Case {
-    /// The operation's id, e.g. `file.lstat`; of a snippet, its body.
+    /// The operation's id, e.g. `file.lstat`; for a snippet, its body.
     pub operation: String,
-    /// The name that a study gives it; stands in tables in place of the id.
+    /// The name given by a study; tables show it instead of the id.
     pub name: Option<String>,
     /// The language of a snippet; `None` for an operation of the native probe.
     pub language: Option<String>,
@@ -22,9 +22,9 @@ pub struct Case {
     pub setup: String,
     /// How the probe is built and started, e.g. `native`.
     pub environment: String,
-    /// The parameters that were asked for.
+    /// The parameters that were given.
     pub params: BTreeMap<String, u64>,
-    /// The parameters that were left out, with the operation's default.
+    /// The parameters that were not given, with the operation's defaults.
     pub defaults: BTreeMap<String, u64>,
 }
 
@@ -33,7 +33,7 @@ pub struct Case {
 struct Shown {
     /// Id of the operation, or text of the snippet.
     operation: String,
-    /// The name that a study gives it.
+    /// The name given by a study.
     name: Option<String>,
     /// Language of a snippet.
     language: Option<String>,
@@ -51,17 +51,18 @@ impl From<Case> for Shown {
     }
 }
 
-/// What every run measures beside what was asked for, so that this can be read against it.
+/// A loop without a body. Every run measures this and the three operations below as baselines.
 pub const EMPTY_LOOP: &str = "call.empty_loop";
+/// A call of an empty function.
 pub const EMPTY_CALL: &str = "call.direct";
-/// The system call that does least, on every system.
+/// The reference system call: it does the least, on every system.
 pub const REFERENCE: &str = "id.getppid";
-/// User mode alone, about as long as a system call.
+/// Work in user mode only, about as long as a system call.
 pub const SPIN: &str = "call.spin";
 
-/// Parameters that every operation has: how many threads or processes do it at once, and whether they do it on the same
-/// objects.
+/// Parameter of every operation: how many threads or processes run it at the same time.
 pub const THREADS: &str = "threads";
+/// Parameter of every operation: whether they all use the same objects.
 pub const SHARED: &str = "shared";
 
 impl Case {
@@ -84,30 +85,31 @@ impl Case {
         Case { language: Some(language.to_string()), ..Case::native(body) }
     }
 
-    /// Whether it is this operation of the probe, with no parameter asked for.
+    /// Whether this is `operation` of the probe with default parameters.
     pub fn is_plain(&self, operation: &str) -> bool {
         self.operation == operation && self.params.is_empty() && self.language.is_none()
     }
 
-    /// Whether both are one piece of work, whatever a study calls them.
+    /// Whether both cases are the same except for the name given by a study.
     pub fn same_work(&self, other: &Case) -> bool {
         let nameless = |case: &Case| Case { name: None, ..case.clone() };
         nameless(self) == nameless(other)
     }
 
-    /// The same done by one alone: what its system calls are does not depend on the company.
+    /// This case without concurrency, which does not change which system calls it makes.
     pub fn alone(&self) -> Case {
         let mut case = self.clone();
         case.params.retain(|name, _| name != THREADS && name != SHARED);
         case
     }
 
-    /// All parameters that it was measured with.
+    /// All parameters that the case was measured with, defaults included.
     pub fn effective_params(&self) -> BTreeMap<String, u64> {
         self.all_params().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    /// The same, each once, in no order that counts: of one that is in both, the default stands.
+    /// The same as an iterator, each parameter once, in no particular order. If a parameter is both given and a
+    /// default, the default wins.
     pub fn all_params(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
         let asked = self.params.iter().filter(|(name, _)| !self.defaults.contains_key(*name));
         asked.chain(&self.defaults).map(|(name, value)| (name.as_str(), *value))
@@ -129,7 +131,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// A body as a name: of several lines the first, marked.
+/// A snippet's body as a name: its first line, followed by `...` if there are more.
 fn one_line(body: &str) -> String {
     let body = body.trim();
     match body.split_once('\n') {

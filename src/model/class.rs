@@ -1,10 +1,10 @@
-//! Which arguments of a system call drive its cost, and the class that they put it into: one table and one decoder for
-//! all tracers and imports.
+//! Which arguments of a system call determine its cost, and the class that follows from them: one table and one decoder
+//! for all tracers and imports.
 //!
-//! Source of the table: the calls' manual pages (section 2). A call that is not here costs much the same whatever its
-//! arguments are.
+//! Source of the table: the calls' manual pages (section 2). The cost of a call that is not listed hardly depends on
+//! its arguments.
 
-/// What drives the cost of a call, as far as its arguments tell. `None` where it does not apply or is not known.
+/// What determines the cost of a call, as far as its arguments show. `None` if it does not apply or is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Class {
     /// Kind of the descriptor.
@@ -24,6 +24,7 @@ pub struct Class {
     pub set: Option<u64>,
 }
 
+/// What kind of object a file descriptor refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DescriptorKind {
@@ -32,20 +33,20 @@ pub enum DescriptorKind {
     Pipe,
     Socket,
     Terminal,
-    /// A character or block device that is no terminal.
+    /// A character or block device other than a terminal.
     Device,
     /// eventfd, timerfd, signalfd, epoll, inotify: inodes without a type.
     Event,
-    /// Not open, or none (-1).
+    /// Not open, or -1.
     None,
 }
 
-/// The power of two at or below `value`; 0 for 0.
+/// The largest power of two that is at most `value`; 0 for 0.
 pub fn power_below(value: u64) -> u64 {
     value.checked_ilog2().map_or(0, |log| 1 << log)
 }
 
-/// What of a call is its class. Numbers are argument positions, from 0.
+/// Which argument determines a call's class. Numbers are argument positions, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drives {
     /// Bytes returned, through a descriptor.
@@ -54,7 +55,7 @@ pub enum Drives {
     Descriptor { argument: u8 },
     /// Names in a path.
     Path { argument: u8 },
-    /// A length in bytes; what is returned is no byte count.
+    /// A length in bytes; the result is not a byte count.
     Length { argument: u8 },
     /// A futex operation.
     Futex { argument: u8 },
@@ -66,7 +67,7 @@ use Drives::{Bytes, Descriptor, Futex, Length, Path, Set};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Calls by what drives them. Names are the kernel's, of all architectures that have them.
+/// Calls by what determines their class. Names are the kernel's, for all architectures.
 pub const TABLE: &[(Drives, &[&str])] = &[
     (
         Bytes { descriptor: 0 },
@@ -204,8 +205,8 @@ pub const TABLE: &[(Drives, &[&str])] = &[
 ];
 
 impl Drives {
-    /// The class of a call that was made through `descriptor` with `number` as its driving number: bytes, names in the
-    /// path, futex operation or descriptors in the set, as the call's argument or result has it.
+    /// The class of a call on `descriptor`. `number` is the raw argument or result that determines the class: bytes,
+    /// names in the path, futex operation or descriptors in the set.
     pub fn class(self, descriptor: Option<DescriptorKind>, number: Option<u64>) -> Class {
         let class = Class { descriptor, ..Class::default() };
         let number = number.map(|number| self.rounded(number));
@@ -218,7 +219,7 @@ impl Drives {
         }
     }
 
-    /// The driving number as classes keep it: sizes and sets down to a power of two, a futex operation without flags.
+    /// `number` as stored in a class: sizes and sets rounded down to a power of two, futex operations without flags.
     pub fn rounded(self, number: u64) -> u64 {
         match self {
             Bytes { .. } | Length { .. } | Set { .. } => power_below(number),
@@ -228,7 +229,7 @@ impl Drives {
     }
 }
 
-/// What drives the cost of the call `name`; of one by another gate, `name` without the gate.
+/// What determines the class of the call `name`, which must not include a gate such as `(i386)`.
 pub fn drives(name: &str) -> Option<Drives> {
     TABLE.iter().find(|(_, names)| names.contains(&name)).map(|(drives, _)| *drives)
 }
@@ -236,7 +237,7 @@ pub fn drives(name: &str) -> Option<Drives> {
 /// The bits of a futex argument that are the operation; the others are flags.
 const FUTEX_OPERATION: u64 = 0x7f;
 
-/// The futex operations by number, without the flags above (linux/futex.h).
+/// The futex operations by number, without flags (linux/futex.h).
 pub const FUTEX: [&str; 14] = [
     "wait",
     "wake",
@@ -254,13 +255,13 @@ pub const FUTEX: [&str; 14] = [
     "lock_pi2",
 ];
 
-/// The name of a futex operation as it is passed to the call.
+/// The name of the futex operation in `argument`, which may include flags; `unknown` if there is none.
 pub fn futex_operation(argument: u64) -> &'static str {
     let number = usize::try_from(argument & FUTEX_OPERATION).ok();
     number.and_then(|number| FUTEX.get(number)).copied().unwrap_or("unknown")
 }
 
-/// Names in a path: its parts between slashes.
+/// The number of names in a path: its non-empty parts between slashes.
 pub fn depth(path: &[u8]) -> u64 {
     path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count() as u64
 }

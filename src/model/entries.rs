@@ -7,29 +7,31 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// System calls per iteration by name, in the order in which they were first made. A call that the process made by another architecture's gate carries its name
-/// behind it: `getpid(i386)`.
+/// System calls per iteration by name, in the order in which they were first made. A call that the process made by
+/// another architecture's gate carries its name behind it: `getpid(i386)`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Entries(#[schemars(with = "BTreeMap<String, f64>")] IndexMap<String, f64>);
 
 impl Entries {
-    /// The count of `name` per iteration; 0 where it was not called.
+    /// Calls of `name` per iteration; 0 if it was not called.
     pub fn get(&self, name: &str) -> f64 {
         self.0.get(name).copied().unwrap_or(0.0)
     }
 
+    /// The names of the calls, in the order in which they were first made.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
+    /// Name and calls per iteration, in the order in which they were first made.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// All kernel entries per iteration.
+    /// The sum of all kernel entries per iteration.
     pub fn total(&self) -> f64 {
-        // The sum of nothing is -0, which would be printed with its sign.
+        // `sum()` of an empty iterator is -0, which would be printed as `-0`.
         self.0.values().fold(0.0, |sum, count| sum + count)
     }
 }
@@ -87,7 +89,7 @@ impl fmt::Display for Count {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "entries_status", content = "entries_reason", rename_all = "snake_case")]
 pub enum EntriesStatus {
-    /// Counted in a pass of their own.
+    /// Counted in a separate pass.
     Verified,
     /// Not counted, and why.
     Unverified(String),

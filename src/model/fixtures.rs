@@ -2,7 +2,7 @@
 
 use super::{Block, Case, EntriesStatus, Figure, Measurement, Nanos, Outcome, Record, Run, Tool};
 
-/// A complete run of these records, with a target of 1%.
+/// A complete run with these records and a target of 1%.
 pub fn run(records: Vec<Record>) -> Run {
     Run {
         tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
@@ -16,13 +16,13 @@ pub fn run(records: Vec<Record>) -> Run {
     }
 }
 
-/// Three launches of four blocks, each of four batches of one iteration that took `ns(block)` nanoseconds.
+/// Three launches of four blocks; each block has four batches of one iteration that took `ns(block)` nanoseconds.
 pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
     let block = |i: u64| Block { launch: i as u32 / 4, slots: vec![vec![ns(i); 4]] };
     Outcome::Measured(Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() })
 }
 
-/// An operation that costs `ns` in every batch; its kernel entries are not known.
+/// An operation that costs `ns` in every batch, without counted kernel entries.
 pub fn record(operation: &str, ns: u64) -> Record {
     varying(operation, |_| ns)
 }
@@ -32,7 +32,7 @@ pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
     Record::new(Case::native(operation), measured(ns))
 }
 
-/// An operation under a study's name.
+/// An operation with a name given by a study.
 pub fn named(name: &str, operation: &str, ns: u64) -> Record {
     let record = record(operation, ns);
     Record { case: Case { name: Some(name.to_string()), ..record.case }, ..record }
@@ -43,13 +43,13 @@ pub fn entering(operation: &str, ns: u64, entries: &[(&str, f64)]) -> Record {
     counted(record(operation, ns), entries)
 }
 
-/// The record with these kernel entries, and no others.
+/// The record with exactly these kernel entries.
 pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
     let entries = entries.iter().map(|(name, count)| (name.to_string(), *count)).collect();
     Record { entries: Some(entries), entries_status: EntriesStatus::Verified, ..record }
 }
 
-/// A time that an article gives.
+/// A time published in an article.
 pub fn published(operation: &str, ns: f64) -> Record {
     Record::new(Case::native(operation), Outcome::Published(Figure { time: Nanos(ns), ..Figure::default() }))
 }

@@ -1,8 +1,8 @@
-//! The machine that a run was made on: what must be known to read its figures.
+//! The machine that a run was made on: what must be known to interpret its results.
 
 use serde::{Deserialize, Serialize};
 
-/// Facts about the machine. `None` means that it could not be found out, which is an answer.
+/// Facts about the machine. `None` means that it could not be found out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Host {
@@ -28,15 +28,15 @@ pub struct Host {
     pub cpus_allowed: Option<u32>,
     /// Memory in MiB.
     pub memory_mib: Option<u64>,
-    /// Those options of the kernel's command line that change what system calls cost.
+    /// The options of the kernel's command line that affect the cost of system calls.
     pub command_line: Option<String>,
-    /// `vulnerability: mitigation`, one each, of those that the CPU is affected by.
+    /// `vulnerability: mitigation` for each vulnerability that affects the CPU.
     pub mitigations: Vec<String>,
     /// Clock source, e.g. `tsc`, `kvm-clock`.
     pub clock_source: Option<String>,
     /// Median cost of reading CLOCK_MONOTONIC, in nanoseconds.
     pub clock_cost_ns: Option<f64>,
-    /// Smallest difference of two readings that is not 0, in nanoseconds.
+    /// Smallest non-zero difference between two readings, in nanoseconds.
     pub clock_step_ns: Option<f64>,
     /// Hypervisor, e.g. `kvm`; `none` on bare metal.
     pub hypervisor: Option<String>,
@@ -54,23 +54,23 @@ pub struct Host {
     pub autogroup: Option<bool>,
     /// The C library that the probe runs with, e.g. `glibc-2.36`.
     pub libc: Option<String>,
-    /// Kind of the file system that operations make their files on, e.g. `ext4`.
+    /// Type of the file system that operations create their files on, e.g. `ext4`.
     pub file_system: Option<String>,
     /// Load average over the last minute, at the start.
     pub load_1min: Option<f64>,
     /// Share of CPU time that the hypervisor took away, in percent, over the run.
     pub steal_percent: Option<f64>,
-    /// User that it ran as: `root` or `user`.
+    /// The user that ran it: `root` or `user`.
     pub user: Option<String>,
     /// The CPU that workers are pinned to.
     pub measuring_cpu: Option<u32>,
-    /// Why that one.
+    /// Why that CPU was chosen.
     pub measuring_cpu_reason: Option<String>,
     /// The CPUs that the driver runs on.
     pub driver_cpus: Vec<u32>,
-    /// Resource limits that operations may meet: `name soft hard`.
+    /// Resource limits that operations may hit: `name soft hard`.
     pub limits: Vec<String>,
-    /// Taxes on every system call here.
+    /// Taxes on every system call on this machine.
     pub taxes: Vec<Tax>,
 }
 

@@ -1,6 +1,4 @@
-//! Plain data that every other module speaks: no I/O, no clock, no formatting for people.
-//!
-//! Called by everything; calls nothing.
+//! Plain data shared by all other modules: no I/O, no clock, no formatting for people. Calls no other module.
 
 mod case;
 mod class;

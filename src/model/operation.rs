@@ -1,4 +1,4 @@
-//! What an operation says about itself: the catalogue's row, and the entries it declares.
+//! What the probe declares about an operation: its row in the catalogue and its kernel entries.
 
 use super::Entries;
 use schemars::JsonSchema;
@@ -20,19 +20,19 @@ pub struct Operation {
     #[schemars(with = "String")]
     pub prepares: Expectation,
     pub params: Vec<Parameter>,
-    /// The systems that have it: `posix`, `linux`, `linux/x86_64`, ...
+    /// The systems that support it: `posix`, `linux`, `linux/x86_64`, ...
     pub systems: String,
     /// Operations of one family are variants of each other.
     pub family: Option<String>,
     pub traits: Traits,
-    /// Most iterations a batch may have.
+    /// Maximum number of iterations per batch.
     pub limit: Option<u64>,
-    /// Whether the probe was built on a system that has it.
+    /// Whether the system that the probe was built on supports it.
     pub available: bool,
 }
 
 impl Operation {
-    /// The group that the operation belongs to: what stands before the dot of its id.
+    /// The group that the operation belongs to: its id up to the first dot.
     pub fn area(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
     }
@@ -46,18 +46,18 @@ pub struct Parameter {
     pub what: String,
 }
 
-/// What sampling and reports must know of an operation.
+/// Properties of an operation that sampling and reports must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Traits {
-    /// The iteration itself blocks or changes threads: context switches are part of it.
+    /// The iteration itself blocks or switches threads: context switches are part of it.
     pub switches: bool,
     /// CPU time is spent in children.
     pub children: bool,
-    /// The figure depends on a device, not on the kernel's code alone.
+    /// The cost depends on a device, not only on kernel code.
     pub machine: bool,
-    /// It enters the kernel by faults, which samples of the mode cannot tell from user mode.
+    /// It enters the kernel by faults, which mode samples cannot tell from user mode.
     pub faults: bool,
-    /// The cost depends on what was done to the file system before.
+    /// The cost depends on earlier changes to the file system.
     pub history: bool,
 }
 
@@ -66,13 +66,13 @@ pub struct Traits {
 pub enum Count {
     /// `x1`, `x1/4096`
     Exactly(f64),
-    /// `x{procs}`: as often as the parameter says.
+    /// `x{procs}`: the value of the parameter.
     Parameter(String),
     /// `x?`: not fixed.
     Any,
 }
 
-/// One declared kernel entry: the names it may have on various systems, and its count.
+/// One declared kernel entry: its possible names on different systems, and its count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub names: Vec<String>,
@@ -84,13 +84,13 @@ pub struct Expected {
 pub struct Expectation(pub Vec<Expected>);
 
 impl Expectation {
-    /// Whether `counted` entries per iteration are those declared, with `params` filled in.
+    /// Whether `counted`, entries per iteration, are those declared for `params`.
     pub fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
         let unknown = counted.names().any(|name| self.find(name).is_none());
         !unknown && self.0.iter().all(|expected| expected.matches(counted, params))
     }
 
-    /// The declared counts that are fixed, by every name that an entry may have.
+    /// The declared fixed counts per iteration, under every name that an entry may have.
     pub fn exact_counts(&self, params: &BTreeMap<String, u64>) -> BTreeMap<&str, f64> {
         let value = |count: &Count| match count {
             Count::Exactly(count) => Some(*count),
@@ -121,7 +121,7 @@ fn names_of(expected: &Expected) -> impl Iterator<Item = &str> {
     expected.names.iter().map(String::as_str)
 }
 
-/// Counts are differences of whole numbers divided by whole numbers: equal up to rounding.
+/// Equal up to rounding: counts are differences of whole numbers divided by whole numbers.
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-6
 }

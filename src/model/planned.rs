@@ -1,4 +1,4 @@
-//! A case on its way from the plan to the engine.
+//! A case as the plan passes it to the engine.
 
 use super::{Case, Expectation, Role, Traits};
 
@@ -8,21 +8,21 @@ pub struct Planned {
     pub case: Case,
     pub role: Role,
     pub traits: Traits,
-    /// Most iterations a batch may have.
+    /// Maximum number of iterations per batch.
     pub limit: Option<u64>,
-    /// Kernel entries per iteration that are expected; `None` where nothing was said.
+    /// Expected kernel entries per iteration; `None` if none were declared.
     pub enters: Option<Expectation>,
-    /// Entries per iteration that untimed preparation makes.
+    /// Kernel entries per iteration made by untimed preparation.
     pub prepares: Expectation,
 }
 
 impl Planned {
-    /// The same in another environment.
+    /// The same case in another environment.
     pub fn in_environment(&self, environment: &str) -> Planned {
         Planned { case: Case { environment: environment.to_string(), ..self.case.clone() }, ..self.clone() }
     }
 
-    /// A case of which nothing is known.
+    /// A case without a declared limit or declared entries.
     pub fn new(case: Case, role: Role) -> Planned {
         let (traits, prepares) = (Traits::default(), Expectation::default());
         Planned { case, role, traits, limit: None, enters: None, prepares }

@@ -5,27 +5,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A traced workload: counts of system calls by process name, call and class, with the kernel's own accounting beside
-/// them. `None` means not known: a tracer that only counts, or an imported log.
+/// A traced workload: counts of system calls by process name, call and class, and the kernel's own accounting. `None`
+/// means not known: the tracer only counts, or the log was imported.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Profile {
     pub tool: Option<Tool>,
     pub host: Host,
     /// When tracing began, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// The command with its arguments; empty where a running process was followed.
+    /// The command with its arguments; empty if a running process was followed.
     pub command: Vec<String>,
     pub tracer: TracerFacts,
     /// Where the profile comes from, if this tool did not trace it.
     pub source: Option<Source>,
-    /// False where tracing was ended before the workload, or data was lost.
+    /// False if tracing ended before the workload did, or if data was lost.
     pub complete: bool,
     pub ending: Option<Ending>,
     pub usage: Usage,
-    /// One a process name (as the kernel keeps it: 15 bytes, changed by exec).
+    /// One per process name (as the kernel stores it: 15 bytes, changed by exec).
     #[serde(skip)]
     pub groups: Vec<ProcessGroup>,
-    /// Elapsed time per call, over all processes, by call.
+    /// Elapsed times of single calls over all processes, by name of the call.
     #[serde(skip)]
     pub latencies: BTreeMap<String, Histogram>,
     pub warnings: Vec<String>,
@@ -36,22 +36,24 @@ pub struct Profile {
 pub struct TracerFacts {
     /// `bpf`, `ptrace`, `seccomp`, `perf`, or what was imported: `strace -c`, ...
     pub kind: String,
-    /// How it was set up, in one line.
+    /// Its setup, in one line.
     pub detail: String,
-    /// What it adds to each call, calibrated on this machine just before; in nanoseconds.
+    /// Overhead per call in nanoseconds, calibrated on this machine just before tracing.
     pub added_per_call_ns: Option<f64>,
-    /// Whether what it adds is system time of the workload itself: it works within the calls, in the kernel. A tracer that
-    /// stops the calls works in a process of its own.
+    /// Whether the overhead is system time of the workload: the tracer runs inside the calls, in the kernel. A tracer
+    /// that stops the calls runs in a process of its own.
     pub adds_system_time: bool,
-    /// By how much the tracer took a null call for longer than it is untraced: already taken off each call's time on the
-    /// CPU, not off the durations in `latencies`. Negative where it looks at less than the whole crossing.
+    /// By how many nanoseconds the traced time of a null call exceeds its untraced time. Already subtracted from each
+    /// call's time on the CPU, not from the durations in `latencies`. Negative if the tracer sees only a part of the
+    /// kernel entry.
     pub offset_per_call_ns: Option<f64>,
-    /// Events that were seen and could not be counted. Not 0 makes the profile incomplete.
+    /// Events that were seen but not counted. If there are any, the profile is incomplete.
     pub lost: u64,
 }
 
 impl Profile {
-    /// A quantile of the elapsed time of a call, without what the tracer adds; `None` where it is not known.
+    /// The `share` quantile (0 to 1) of the elapsed time of `call` in nanoseconds, without the tracer's overhead;
+    /// `None` if it is not known.
     pub fn duration_ns(&self, call: &str, share: f64) -> Option<f64> {
         let measured = self.latencies.get(call)?.quantile_ns(share)?;
         Some((measured - self.tracer.offset_per_call_ns.unwrap_or(0.0)).max(0.0))
@@ -78,18 +80,19 @@ pub struct Usage {
     pub major_faults: Option<u64>,
     pub voluntary_switches: Option<u64>,
     pub involuntary_switches: Option<u64>,
-    /// Processes that ran, the first one included.
+    /// Processes that ran, including the first.
     pub processes: Option<u64>,
-    /// Threads that ran beside the first of each process.
+    /// Threads that ran in addition to the first of each process.
     pub threads: Option<u64>,
-    /// Most threads of the tree that stood inside a system call on a CPU at once, if the tracer knows.
+    /// Maximum number of threads of the tree that were on a CPU inside a system call at the same time, if the tracer
+    /// knows.
     pub peak_concurrency: Option<u64>,
     /// Processors that were online.
     pub cpus: Option<u64>,
 }
 
 impl Usage {
-    /// This, with what it does not know from `other`.
+    /// This accounting; unknown values are taken from `other`.
     pub fn or(self, other: Usage) -> Usage {
         Usage {
             wall_ns: self.wall_ns.or(other.wall_ns),
@@ -107,7 +110,7 @@ impl Usage {
         }
     }
 
-    /// What of the accounting came to be since `before`. The resident set is a peak, which has no difference.
+    /// The change since `before` in CPU time, faults and switches; other fields are kept.
     pub fn since(self, before: &Usage) -> Usage {
         let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Usage {
@@ -126,68 +129,70 @@ impl Usage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ProcessGroup {
     pub name: String,
-    /// CPU time by mode, as far as the tracer can tell it by name.
+    /// CPU time by mode, if the tracer knows it by process name.
     pub user_ns: Option<u64>,
     pub system_ns: Option<u64>,
     #[serde(skip)]
     pub calls: Vec<CallCount>,
 }
 
-/// One system call of one class: how often, and what it took.
+/// One system call of one class: its count and times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CallCount {
-    /// The call's name; one made by another architecture's gate carries that behind it: `getpid(i386)`.
+    /// The call's name, followed by the gate if it is another architecture's: `getpid(i386)`.
     #[serde(rename = "name", skip_serializing_if = "String::is_empty")]
     pub call: String,
     #[serde(flatten)]
     pub class: Class,
     /// Calls that were entered.
     pub calls: u64,
-    /// Of those, how many never returned to user mode: exit, or the process was killed within.
+    /// How many of them never returned to user mode: exit, or the process was killed inside the call.
     pub unfinished: u64,
     /// Failures by errno name.
     pub errors: BTreeMap<String, u64>,
-    /// Time on a CPU between entry and return, all calls together.
+    /// Time on a CPU between entry and return, summed over all calls.
     pub on_cpu_ns: Option<u64>,
     /// Time off the CPU because the call waited for something.
     pub blocked_ns: Option<u64>,
-    /// Time off the CPU because something else was to run: not the call's cost.
+    /// Time off the CPU because the scheduler ran something else: not the call's cost.
     pub preempted_ns: Option<u64>,
-    /// Time between entry and return, only where it is not known how it splits into the three above: imported logs.
+    /// Time between entry and return, only if its split into the three above is not known: imported logs.
     #[serde(skip)]
     pub elapsed_ns: Option<u64>,
-    /// Bytes moved, of calls that return a byte count.
+    /// Bytes moved, for calls that return a byte count.
     pub bytes: Option<u64>,
 }
 
-/// Counts of durations in buckets of a quarter octave: bucket 4 k + q holds from 2^k (1 + q/4) ns up to the next; those
-/// under 4 ns have no quarters.
+/// Counts of durations by bucket, four buckets per power of two: bucket 4 k + q begins at 2^k (1 + q/4) ns. Below 4 ns
+/// there is one bucket per power of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram(pub BTreeMap<u16, u64>);
 
 impl Histogram {
-    /// The bucket of a duration: two bits below the leading one.
+    /// The bucket of a duration of `ns` nanoseconds: its leading bit and the two below.
     pub fn bucket(ns: u64) -> u16 {
         let Some(log) = ns.checked_ilog2() else { return 0 };
         let quarter = if log >= 2 { (ns >> (log - 2)) & 3 } else { 0 };
         (4 * log) as u16 + quarter as u16
     }
 
-    /// Where a bucket begins, in nanoseconds.
+    /// The lower bound of a bucket in nanoseconds.
     pub fn lower_ns(bucket: u16) -> f64 {
         2f64.powi(i32::from(bucket / 4)) * (1.0 + f64::from(bucket % 4) / 4.0)
     }
 
+    /// Adds `count` durations to `bucket`.
     pub fn add(&mut self, bucket: u16, count: u64) {
         *self.0.entry(bucket).or_insert(0) += count;
     }
 
+    /// The number of durations in all buckets.
     pub fn count(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// The `share` quantile, in nanoseconds: the middle of the bucket that holds it, so within an eighth of the truth;
-    /// `None` of no calls.
+    /// The `share` quantile (0 to 1) in nanoseconds: the middle of its bucket, so at most an eighth off; `None` if
+    /// there are no durations.
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0);
         let mut seen = 0.0;

@@ -1,54 +1,54 @@
-//! What a run yields: records, each a case's samples or the reason why there are none.
+//! The result of a run: one record per case, with its samples or the reason why there are none.
 
 use super::{Case, Entries, EntriesStatus, Host, Nanos, StudyView};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// All records of one run, with what is needed to understand them. What is serialized is the head of printed documents,
-/// which add a summary; result files have types of their own in `store`.
+/// All records of one run and the facts needed to interpret them. Serialized, it is the head of printed documents,
+/// which add a summary; result files have their own types in `store`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Run {
     pub tool: Tool,
     pub host: Host,
     /// When the run began, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// The seed of every random order in it.
+    /// The seed of all its random orders.
     pub seed: u64,
-    /// Wall time that measuring was given, in seconds.
+    /// Wall time budget for measuring, in seconds.
     pub budget_s: f64,
     /// Target half-width of the 95% interval, in percent of the median.
     pub precision_percent: f64,
     /// Wall time from the first launch to the last sample, in seconds.
     pub elapsed_s: f64,
-    /// Whether the run came to its end; false where it was interrupted.
+    /// False if the run was interrupted.
     pub complete: bool,
     #[serde(skip)]
     pub records: Vec<Record>,
-    /// What concerns the run as a whole.
+    /// Warnings about the run as a whole.
     #[serde(skip)]
     pub warnings: Vec<String>,
-    /// Where the records come from, if this tool did not measure them; `None` for its own runs.
+    /// Where the records come from if this tool did not measure them; `None` for its own runs.
     pub source: Option<Source>,
-    /// The study that named its cases; `None` where the command line did.
+    /// The study that named the cases; `None` if the command line did.
     #[serde(skip)]
     pub study: Option<StudyView>,
 }
 
-/// Where records come from that were measured elsewhere or taken from an article.
+/// The origin of records that were measured by another tool or taken from an article.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Source {
-    /// What it is called, e.g. the title of an article with its year.
+    /// Its title, e.g. that of an article with the year.
     pub title: String,
-    /// What must be known to read its figures; empty for nothing.
+    /// What must be known to interpret its results; may be empty.
     pub note: String,
 }
 
-/// What wrote a result file; by default this program.
+/// The program that wrote a result file; this one by default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tool {
     pub name: String,
     pub version: String,
-    /// The compiler that built the probe, in its own words.
+    /// The compiler that built the probe, as it reports its version.
     pub compiler: String,
 }
 
@@ -57,10 +57,11 @@ pub struct Tool {
 pub enum Role {
     /// It was asked for.
     Asked,
-    /// Every run measures it, so that the others can be read against it: empty loop, empty call, reference call, spin.
+    /// Every run measures it for reference: empty loop, empty call, reference call, spin.
     Baseline,
 }
 
+/// One case of a run, its outcome and its kernel entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub case: Case,
@@ -68,30 +69,31 @@ pub struct Record {
     pub outcome: Outcome,
     pub entries: Option<Entries>,
     pub entries_status: EntriesStatus,
-    /// `None` where the mode was not sampled.
+    /// `None` if the mode was not sampled.
     pub mode_samples: Option<ModeSamples>,
-    /// What was noticed while measuring; analysis adds its own.
+    /// Warnings from measuring; analysis adds its own.
     pub warnings: Vec<String>,
 }
 
+/// The samples of a case, a published value, or why there is neither.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Measured(Measurement),
     Failed(Failure),
-    /// One figure without samples: nothing can be said about its spread.
+    /// A single value without samples: its spread is unknown.
     Published(Figure),
 }
 
-/// What is known of a case that somebody else measured.
+/// A published result of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// Time per operation.
     pub time: Nanos,
-    /// The figure as its source prints it, e.g. `31.12 s for 67108864 calls`.
+    /// The value as its source prints it, e.g. `31.12 s for 67108864 calls`.
     pub as_printed: String,
-    /// Operations that the figure is the mean of, if the source tells.
+    /// Number of operations that `time` is the mean of, if the source gives it.
     pub count: Option<u64>,
-    /// Share of the CPU time that was spent in user mode, from 0 to 1, if the source tells.
+    /// Share of the CPU time spent in user mode, from 0 to 1, if the source gives it.
     pub user_share: Option<f64>,
 }
 
@@ -104,30 +106,30 @@ pub struct Measurement {
     pub blocks: Vec<Block>,
     /// CPU time over all batches, discarded ones included.
     pub cpu: CpuTime,
-    /// Batches left out because the probe was preempted in them; their samples are in `preempted_ns`.
+    /// Samples of batches that were left out because the probe was preempted, in nanoseconds per batch.
     pub preempted_ns: Vec<u64>,
     /// Minor and major page faults over all batches.
     pub minor_faults: u64,
     pub major_faults: u64,
-    /// Whether the operation itself blocks: its CPU time is then no measure of disturbance.
+    /// Whether the operation itself blocks: lost CPU time then does not mean that it was disturbed.
     pub switches: bool,
-    /// Whether the cost depends on what was done to the file system before: no two runs need agree on it.
+    /// Whether the cost depends on earlier changes to the file system, so that it may differ from run to run.
     pub history: bool,
 }
 
-/// A stretch of the run: the unit that intervals take as independent.
+/// A period of the run: confidence intervals treat blocks as independent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
-    /// Which launch of the worker, counted from 0 over the whole run.
+    /// Launch of the worker, counted from 0 over the whole run.
     pub launch: u32,
-    /// One slot a round, in the order of the rounds: slots of one index in different records were measured together.
+    /// One slot per round, in order: slots with the same index in different records were measured in the same round.
     pub slots: Vec<Slot>,
 }
 
-/// A case's batches in one round: elapsed nanoseconds of each.
+/// A case's batches in one round: elapsed nanoseconds per batch.
 pub type Slot = Vec<u64>;
 
-/// CPU time by mode beside wall time, over the same stretch.
+/// CPU time by mode, and wall time over the same period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     pub user_ns: u64,
@@ -135,7 +137,7 @@ pub struct CpuTime {
     pub wall_ns: u64,
 }
 
-/// How often a timer found the case in user and in system mode, in an untimed pass.
+/// How often a timer found the case in user mode and in system mode, in an untimed pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModeSamples {
     pub user: u64,
@@ -147,7 +149,7 @@ pub struct ModeSamples {
 #[error("{message}")]
 pub struct Failure {
     pub kind: FailureKind,
-    /// One line, with the errno name where a call failed.
+    /// One line, with the errno name if a call failed.
     pub message: String,
 }
 
@@ -162,7 +164,7 @@ impl Default for Tool {
 }
 
 impl Record {
-    /// A requested case and its outcome. Its kernel entries are not counted.
+    /// The record of a requested case without counted kernel entries.
     pub fn new(case: Case, outcome: Outcome) -> Record {
         Record {
             case,
@@ -176,7 +178,7 @@ impl Record {
     }
 }
 
-/// How documents write a `Result`: its fields, or `error` with why there are none.
+/// How documents write a `Result`: the fields of the value, or `error`.
 #[derive(Serialize, JsonSchema)]
 #[serde(remote = "Result")]
 pub enum OrError<T, E> {
@@ -187,24 +189,26 @@ pub enum OrError<T, E> {
 }
 
 impl Failure {
+    /// A failure; `message` is one line.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { kind, message: message.into() }
     }
 
-    /// The failure of a case that an interrupt kept from being measured.
+    /// The failure of a case that was not measured because the run was interrupted.
     pub fn interrupted() -> Failure {
         Failure::new(FailureKind::Interrupted, "the run was interrupted")
     }
 }
 
+/// What kept a case from being measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The system does not have it (ENOSYS, EPERM, another architecture).
+    /// Not supported by the system (ENOSYS, EPERM, another architecture).
     Unsupported,
-    /// A call of the operation failed.
+    /// A call made by the operation failed.
     Failed,
-    /// It did not answer in time and was ended.
+    /// It did not answer in time and was killed.
     Timeout,
     /// Its process ended without an answer.
     Crashed,

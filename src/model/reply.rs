@@ -1,4 +1,4 @@
-//! What a worker answers: facts about itself when it is ready, then batches.
+//! A worker's replies: facts about itself when it is ready, then batches.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +19,24 @@ pub struct Reply {
     pub major_faults: u64,
 }
 
-/// What a probe says of itself when it is ready: `name=value` words.
+/// What a probe reports about itself when it is ready: `name=value` words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts(BTreeMap<String, String>);
 
 impl Facts {
-    /// The value of a fact as it was written.
+    /// The text of a fact.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Adds facts that the worker did not state itself.
+    /// Adds facts that the worker did not report.
     pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
         for (name, value) in defaults {
             self.0.entry(name.to_string()).or_insert_with(|| value.to_string());
         }
     }
 
-    /// The value of a fact that is a number.
+    /// The value of a fact if it is a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name)?.parse().ok()
     }

@@ -1,9 +1,9 @@
-//! Numbers as people write parameters, both ways.
+//! Parameter values as people write them: parsed and printed.
 
 use anyhow::{Context, Result};
 use std::fmt;
 
-/// A number as people write parameters: `4K`, `1M`, `1000`.
+/// A number that is printed as people write parameters: `4K`, `1M`, `1000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
 
@@ -17,10 +17,10 @@ impl fmt::Display for Size {
     }
 }
 
-/// A whole number, with K, M or G for powers of 1024.
+/// Parses a whole number with an optional suffix K, M or G for powers of 1024.
 ///
 /// # Errors
-/// When it is not one or does not fit 64 bits.
+/// If it is not a whole number or does not fit in 64 bits.
 pub fn parse_size(text: &str) -> Result<u64> {
     let (digits, shift) = match text.chars().last() {
         Some('K' | 'k') => (&text[..text.len() - 1], 10),

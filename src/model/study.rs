@@ -1,39 +1,40 @@
-//! What a run keeps of its study: enough to show the same again from the result file alone.
+//! The part of a study that is stored with a run: enough to show it again from the result file alone.
 
 use super::Case;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A study as its run remembers it; the cases are the run's records.
+/// A study as stored with its run; the cases are the run's records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StudyView {
-    /// The name that it was asked for by, e.g. `locking`.
+    /// Its name on the command line, e.g. `locking`.
     pub name: String,
-    /// One line above its table.
+    /// The title of its table, one line.
     pub title: String,
-    /// What it wants to know; empty for nothing.
+    /// The question that it answers; may be empty.
     pub question: String,
-    /// What its author found, shown below the table; empty for nothing.
+    /// Its author's answer, shown below the table; may be empty.
     pub answer: String,
-    /// How it is shown, e.g. `table`, in this order.
+    /// The views that it is shown in, e.g. `table`, in order.
     pub views: Vec<String>,
-    /// Further rows, made of two cases each.
+    /// Additional rows, each derived from two cases.
     #[serde(skip)]
     pub derived: Vec<Derived>,
-    /// How costs are shown beside nanoseconds.
+    /// Scales for costs, shown in addition to nanoseconds.
     pub scales: Vec<Scale>,
 }
 
-/// A row that is made of two others.
+/// A row that is derived from two others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Derived {
-    /// What stands in the table, e.g. `lstat - fstat`.
+    /// Its name in the table, e.g. `lstat - fstat`.
     pub name: String,
     pub combination: Combination,
     /// Names of the two cases.
     pub of: [String; 2],
 }
 
+/// How a row is derived from two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Combination {
@@ -43,14 +44,14 @@ pub enum Combination {
     Ratio,
 }
 
-/// A cost as the time of so many calls.
+/// Shows a cost as the time of a given number of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Scale {
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
     /// `ns`, `us`, `ms`, `s` or `min`.
     pub unit: String,
-    /// The names of the cases that it is for; empty for all that no other names.
+    /// The names of the cases that use this scale; empty for all cases that no other scale names.
     pub cases: Vec<String>,
 }
 
@@ -58,12 +59,12 @@ pub struct Scale {
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9)];
 
 impl Scale {
-    /// The names that `unit` may have.
+    /// The valid values of `unit`.
     pub fn units() -> Vec<&'static str> {
         UNITS.iter().map(|(name, _)| *name).collect()
     }
 
-    /// The time of all calls, in `unit`, where one takes `ns`.
+    /// The time of all calls in `unit` if one call takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
         let unit = UNITS.iter().find(|(name, _)| *name == self.unit).map_or(1.0, |(_, ns)| *ns);
         ns * self.calls as f64 / unit
@@ -79,7 +80,7 @@ impl StudyView {
 }
 
 impl Case {
-    /// What studies call it: its name, or the operation's id.
+    /// The case's name in studies: the given name, or else the operation's id.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.operation)
     }

@@ -1,48 +1,48 @@
 //! Sums over a profile: by call, by class, by process. Pure; reports and attribution call it.
 //!
-//! The store refuses profiles whose numbers add up to 2^64 or more; where a tracer's own do, a sum is that limit.
+//! The store rejects profiles whose counts add up to 2^64 or more; for a tracer's own profile, sums saturate.
 
 use super::{CallCount, Class, Profile};
 use indexmap::IndexMap;
 
-/// What rows of a profile are told apart by.
+/// What the rows of a profile are grouped by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum By {
-    /// One row a system call.
+    /// One row per system call.
     #[default]
     Call,
-    /// One row a system call and class: size, kind of descriptor, depth of path.
+    /// One row per system call and class: size, kind of descriptor, depth of path.
     Class,
-    /// One row a process name and system call.
+    /// One row per process name and system call.
     Process,
 }
 
-/// Counts of the calls that have a process name, call and class in common.
+/// The sum over all calls with the same process name, call and class.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Total {
-    /// Empty unless rows are told apart by process.
+    /// Empty unless grouped by process.
     pub process: String,
-    /// Its class is empty unless rows are told apart by class.
+    /// Its class is empty unless grouped by class.
     pub count: CallCount,
 }
 
 impl CallCount {
-    /// Elapsed time per call in nanoseconds; `None` where it is not known.
+    /// Elapsed time per call in nanoseconds; `None` if it is not known.
     pub fn mean_ns(&self) -> Option<f64> {
         Some(self.elapsed_ns()? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
     }
 
-    /// Time between entry and return, whether its split is known or not.
+    /// Time between entry and return in nanoseconds, whether its split is known or not.
     pub fn elapsed_ns(&self) -> Option<u64> {
         [self.on_cpu_ns, self.blocked_ns, self.preempted_ns, self.elapsed_ns].into_iter().reduce(added).flatten()
     }
 
-    /// Failures of all kinds.
+    /// Failed calls, over all errors.
     pub fn failures(&self) -> u64 {
         self.errors.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Adds the counts of `other`. A time that only one of them has is the sum: then a lower bound.
+    /// Adds the counts of `other`. If only one of them has a time, it is the sum, which is then a lower bound.
     pub fn add(&mut self, other: &CallCount) {
         self.calls = self.calls.saturating_add(other.calls);
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
@@ -66,7 +66,7 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 impl Profile {
-    /// The sums told apart `by`, the dearest first: by time on the CPU, elapsed time, calls, then by name.
+    /// The sums grouped `by`, ordered by time on the CPU, elapsed time and calls, all descending, then by name.
     pub fn totals(&self, by: By) -> Vec<Total> {
         let mut totals: IndexMap<(&str, &str, Class), CallCount> = IndexMap::new();
         for (group, count) in self.groups.iter().flat_map(|group| group.calls.iter().map(move |count| (group, count))) {
@@ -81,7 +81,7 @@ impl Profile {
         totals
     }
 
-    /// All calls together; its name is empty.
+    /// The sum over all calls; its name is empty.
     pub fn all_calls(&self) -> CallCount {
         let mut all = CallCount::default();
         self.groups.iter().flat_map(|group| &group.calls).for_each(|count| all.add(count));

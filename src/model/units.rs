@@ -1,18 +1,18 @@
-//! Numbers with their unit in the type.
+//! Types for numbers with a unit.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A duration in nanoseconds, fractions allowed: batch time divided by iterations is rarely whole.
+/// A duration in nanoseconds. Fractional, since it is usually batch time divided by iterations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Nanos(pub f64);
 
-/// A femtosecond: what is less is no cost but an empty measurement, or a rounding error of a difference.
+/// A femtosecond: anything less is not a cost but an empty measurement or the rounding error of a difference.
 const LEAST_NS: f64 = 1e-6;
 
 impl Nanos {
-    /// Whether anything can be divided by it.
+    /// Whether it is finite and large enough to divide by.
     pub fn is_cost(self) -> bool {
         self.0.is_finite() && self.0 >= LEAST_NS
     }

@@ -1,9 +1,7 @@
-//! A run for programs other than ours: one file a format. Figures only; tables and documents of our own are elsewhere in
-//! `report`. `show` and `run` call it.
+//! Runs in the formats of other programs, one file per format. Called by `show` and `run`.
 //!
-//! What the formats have in common stands here: a name for each case that no other case has, and the cost of each time
-//! block, which is what these programs call a repetition. Cases without a figure are left out, with a comment or a
-//! figure of its own where the format has such.
+//! The formats share `exported`: a unique name for each case, and the cost of each time block, which these programs
+//! call a repetition. Failed cases are left out, with a comment or a separate metric if the format allows it.
 
 mod bencher;
 mod exported;
@@ -22,16 +20,16 @@ use exported::cases;
 use std::io::Write;
 use std::sync::LazyLock;
 
-/// The programs that a run is written for; the module of each describes it.
+/// The supported formats; each module describes its own.
 pub const EXPORTS: &[ExportFormat] = &[
-    // In the order of the help text.
+    // The help text has the same order.
     openmetrics::FORMAT,
     bencher::FORMAT,
     google_benchmark::FORMAT,
     go_benchmark::FORMAT,
 ];
 
-/// How a run is written: as tables and documents are, or for another program.
+/// How a run is written: in a format of our own or in another program's.
 #[derive(Clone, Copy, Debug)]
 pub enum RunFormat {
     Ours(Format),
@@ -55,10 +53,10 @@ impl ValueEnum for RunFormat {
     }
 }
 
-/// Writes what was asked for in `run`, which `summary` sums up.
+/// Writes the requested cases of `run`; `summary` must be that of `run`.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
     (format.write)(run, &cases(run, summary), out)
 }
@@ -71,7 +69,7 @@ mod tests {
     use crate::model::{Block, Case, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
     use crate::summary::summarize;
 
-    /// Figures, a failure, hostile and equal names: what every format must bear.
+    /// Results, a failure, hostile names and equal names: what every format must handle.
     pub fn example() -> Run {
         let failure = Failure::new(FailureKind::Unsupported, "stat:\nENOSYS");
         let failed = Record::new(Case::native("file.stat"), Outcome::Failed(failure));

@@ -1,5 +1,5 @@
-//! A figure without a format: what is drawn, on which axis, and what it says in words. `svg` draws it; the page and
-//! `syscost report --format svg` make it. It knows no pixel and no colour.
+//! Figures independent of their format: data, axes and a description in words, without pixels and colours. `svg` draws
+//! them, for the page and for `syscost report --format svg`.
 
 pub mod axis;
 pub mod palette;
@@ -7,7 +7,7 @@ pub mod palette;
 use crate::stats::TwoModes;
 use axis::LogAxis;
 
-/// A picture with its heading and the sentence that says what is to be seen, for those who do not see it.
+/// A chart with its title and a description for readers who cannot see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     pub title: String,
@@ -15,6 +15,7 @@ pub struct Figure {
     pub chart: Chart,
 }
 
+/// The data of a figure, by type of chart.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chart {
     Bars(Bars),
@@ -23,33 +24,34 @@ pub enum Chart {
     Lines(Lines),
 }
 
-/// Costs of one file as bars on a logarithmic axis, those of further files as marks on the same rows.
+/// Costs by row on a logarithmic axis, those of further files on the same rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
-    /// Names of the files; the first has the bars.
+    /// Names of the files; the first one determines the rows.
     pub series: Vec<String>,
     pub groups: Vec<Group<Bar>>,
 }
 
-/// Rows that stand together below a heading.
+/// Rows below a common heading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group<T> {
     pub name: String,
     pub rows: Vec<T>,
 }
 
+/// The costs of one row, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     pub label: String,
-    /// `None` where the first file has no cost.
+    /// The cost in the first file; `None` if it has none.
     pub ns: Option<f64>,
     pub low_high: Option<(f64, f64)>,
     pub kernel: Kernel,
-    /// Costs in the further files, in nanoseconds.
+    /// Costs in the other files.
     pub others: Vec<Option<f64>>,
 }
 
-/// Whether an operation makes system calls. One that makes none may enter the kernel by a fault or another trap.
+/// Whether an operation makes system calls. Without any, it may still enter the kernel by a fault or another trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     Enters,
@@ -66,29 +68,31 @@ pub struct Ratios {
     pub groups: Vec<Group<RatioRow>>,
 }
 
+/// The ratios of one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatioRow {
     pub label: String,
-    /// One for each series.
+    /// One per series; `None` if there is no ratio.
     pub dots: Vec<Option<Dot>>,
 }
 
+/// A ratio with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dot {
     pub ratio: f64,
     pub low_high: Option<(f64, f64)>,
-    /// Whether the data can tell it from 1.
+    /// Whether the data distinguish it from 1.
     pub decided: bool,
 }
 
-/// How the samples of one case are spread.
+/// A histogram of the samples of one case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
     pub label: String,
-    /// The cost that the first bin begins at and the last ends at, in nanoseconds.
+    /// Where the first bin begins and the last one ends, in nanoseconds.
     pub low: f64,
     pub high: f64,
-    /// Square roots of the samples in each bin, from 0 to `TALLEST` of the fullest.
+    /// Square root of the samples in each bin, scaled so that the fullest has `TALLEST`.
     pub heights: Vec<u8>,
     pub samples: usize,
     pub modes: Option<TwoModes>,
@@ -97,17 +101,17 @@ pub struct Distribution {
 /// What the fullest bin is scaled to.
 pub const TALLEST: u8 = 16;
 
-/// Costs over a parameter, both axes logarithmic.
+/// Costs as a function of a parameter, both axes logarithmic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines {
     pub parameter: String,
     pub series: Vec<Line>,
-    /// Where one overtakes another, by the parameter's value.
+    /// Values of the parameter at which two lines cross.
     pub crossovers: Vec<f64>,
 }
 
 impl Lines {
-    /// Where a value of 0 stands, which has no logarithm: at half of the smallest other.
+    /// Where the value 0 is drawn, since it has no logarithm: at half of the smallest other value.
     pub fn zero(&self) -> f64 {
         self.values().find(|value| *value > 0.0).map_or(0.5, |smallest| smallest / 2.0)
     }
@@ -117,7 +121,7 @@ impl Lines {
         LogAxis::holding(self.values().map(|value| value.max(self.zero())))
     }
 
-    /// The different values, ascending.
+    /// The distinct values of the parameter, ascending.
     pub fn values(&self) -> impl Iterator<Item = f64> + use<> {
         let mut values: Vec<f64> = self.points().map(|place| place.value).collect();
         values.sort_by(f64::total_cmp);
@@ -125,19 +129,22 @@ impl Lines {
         values.into_iter()
     }
 
+    /// The points of all lines.
     pub fn points(&self) -> impl Iterator<Item = &Place> {
         self.series.iter().flat_map(|line| &line.points)
     }
 }
 
+/// The costs of one series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     pub label: String,
     pub points: Vec<Place>,
-    /// Fixed cost and cost per unit of the fitted line, in nanoseconds.
+    /// Fixed cost and cost per unit of the fitted line, in nanoseconds; `None` without a fit.
     pub model: Option<(f64, f64)>,
 }
 
+/// The cost at one value of the parameter, in nanoseconds, with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     pub value: f64,

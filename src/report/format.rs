@@ -1,4 +1,4 @@
-//! Formats that every subject is written in, and what the markup of pages and figures has in common.
+//! Formats for tables and documents of all subjects, and the markup that pages and figures share.
 
 pub mod csv;
 pub mod json;
@@ -14,10 +14,10 @@ use super::Table;
 use anyhow::Result;
 use std::io::Write;
 
-/// Writes `table` in a format for people. JSON is not one: commands write their own documents.
+/// Writes `table` in any format except JSON, for which commands write documents of their own.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Markdown => markdown::write(table, out),
@@ -26,10 +26,10 @@ pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn 
     }
 }
 
-/// Writes `lines` for people, each wrapped as a format needs it.
+/// Writes `lines`, wrapped as the format requires.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_notes(lines: &[String], format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Markdown => markdown::write_notes(lines, out),

@@ -1,8 +1,8 @@
-//! One page about result files that stands alone: no request, no dependency, readable without its script. Pure; called by
+//! A self-contained page about result files: no requests, no dependencies, readable without its script. Pure; called by
 //! `syscost report`.
 //!
-//! Everything is in the markup: script only sorts, filters and changes the colours. Names come from files that anybody may
-//! have written; `Markup` escapes them, and a policy in the page forbids every script and style but its own two.
+//! Everything is in the markup; the script only sorts, filters and changes the colours. Names come from untrusted
+//! files: `Markup` escapes them, and a policy in the page forbids all scripts and styles but its own.
 
 mod answer;
 mod cells;
@@ -22,7 +22,7 @@ use std::io::{self, Write};
 /// Writes the page.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let mut html = Markup::new();
     head::open(&mut html, page);

@@ -1,8 +1,8 @@
-//! The only place that knows about columns and colours. Reads records and tables; no clock, no kernel.
+//! Output for people and programs: the only module that knows about columns and colours. No clock, no kernel.
 //!
-//! A folder for each subject: `run`, `comparison`, `profile`, `attribution`, `explain`, `study`, `fit`. Their common ground: `Table` is
-//! what every command hands over, and `format` writes it; `Figure` is what is drawn, and `svg` draws it. `html` is a page of
-//! its own, `export` writes runs for other programs.
+//! One folder per subject: `run`, `comparison`, `profile`, `attribution`, `explain`, `study`, `fit`. They share
+//! `Table`, which `format` writes, and `Figure`, which `svg` draws. `html` makes a page, `export` writes runs for other
+//! programs.
 
 mod attribution;
 mod comparison;

@@ -1,12 +1,12 @@
-//! How numbers are written for people.
+//! Numbers formatted for people.
 
 use crate::model::Entries;
 
-/// Nanoseconds with three to four figures: `0.31`, `101.2`, `85,432`.
+/// Nanoseconds with two decimals below 10, one below 1000 and none above: `0.31`, `101.2`, `85,432`.
 pub fn nanoseconds(ns: f64) -> String {
     let magnitude = ns.abs();
     if magnitude >= 1e15 {
-        // Twelve days for one operation: no measurement, and its digits would fill the screen.
+        // Twelve days per operation: not a measurement, and its digits would fill the screen.
         format!("{ns:.2e}")
     } else if magnitude < 10.0 {
         format!("{ns:.2}")
@@ -17,7 +17,7 @@ pub fn nanoseconds(ns: f64) -> String {
     }
 }
 
-/// A whole number with a comma before every three digits.
+/// `value` rounded to a whole number, with commas between groups of three digits.
 pub fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let sign = if value < 0.0 { "-" } else { "" };
@@ -36,14 +36,14 @@ pub fn rate(per_second: f64) -> String {
     prefixed(per_second, [(1e9, "G"), (1e6, "M"), (1e3, "k")])
 }
 
-/// With the largest unit that it is not smaller than.
+/// `value` in the largest unit that it reaches.
 fn prefixed(value: f64, units: [(f64, &str); 3]) -> String {
     let found = units.into_iter().find(|(unit, _)| value >= *unit);
     let (unit, letter) = found.unwrap_or((1.0, ""));
     format!("{}{letter}", three_figures(value / unit))
 }
 
-/// A number with three figures: `1.02`, `85.4`, `4,321`.
+/// A number with three significant digits or all of its integer part: `1.02`, `85.4`, `4,321`.
 pub fn three_figures(value: f64) -> String {
     match value.abs() {
         v if v < 10.0 => format!("{value:.2}"),
@@ -52,7 +52,7 @@ pub fn three_figures(value: f64) -> String {
     }
 }
 
-/// A number of any size with three significant figures: `0.0312`, `1.02`, `4,321`.
+/// The same, also for numbers below 1: `0.0312`, `1.02`, `4,321`.
 pub fn significant(value: f64) -> String {
     match value.abs() {
         v if v == 0.0 || !v.is_finite() => format!("{value:.0}"),
@@ -61,7 +61,7 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// A place between values of a parameter, as they are written: `210K`, `1.25M`, `12.3`.
+/// A value between those of a parameter, with the same suffixes: `210K`, `1.25M`, `12.3`.
 pub fn size(value: f64) -> String {
     prefixed(value, [(2f64.powi(30), "G"), (2f64.powi(20), "M"), (2f64.powi(10), "K")])
 }
@@ -71,12 +71,12 @@ pub fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// A time in seconds since 1970 as `2026-03-01 10:00`, in UTC; the number itself where no calendar reaches it.
+/// A time in seconds since 1970 as `2026-03-01 10:00`, in UTC; the number itself if the calendar does not reach it.
 pub fn date(unix_s: u64) -> String {
     timestamp(unix_s, "%Y-%m-%d %H:%M")
 }
 
-/// A time in seconds since 1970 as ISO 8601 has it: `2026-03-01T10:00:00+00:00`.
+/// A time in seconds since 1970 in ISO 8601: `2026-03-01T10:00:00+00:00`.
 pub fn iso_date(unix_s: u64) -> String {
     timestamp(unix_s, "%Y-%m-%dT%H:%M:%S+00:00")
 }
@@ -86,10 +86,10 @@ fn timestamp(unix_s: u64, format: &str) -> String {
     time.map_or_else(|| format!("{unix_s} s after 1970"), |time| time.strftime(format).to_string())
 }
 
-/// Names beyond this many are only counted.
+/// Maximum number of names shown; the others are only counted.
 const MOST_NAMES: usize = 4;
 
-/// `openat x1 close x1`; of many names the first few and how many more.
+/// `openat x1 close x1`; with many names, the first few and the number of others.
 pub fn entries(entries: &Entries) -> String {
     let text = entries.to_string();
     let words: Vec<&str> = text.split(' ').collect();

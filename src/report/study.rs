@@ -1,4 +1,4 @@
-//! What a study adds to a table: its title, question and answer, the column of scaled costs, and the cells of derived rows.
+//! What a study adds to a table: title, question and answer, the column of scaled costs, and the cells of derived rows.
 
 use crate::derive::DerivedRow;
 use crate::model::{Case, Combination, Scale};
@@ -8,14 +8,14 @@ use crate::stats::Ranged;
 use crate::summary::Summary;
 use std::collections::BTreeSet;
 
-/// How the scaled costs of one table are headed and written.
+/// The heading and cells of scaled costs in one table.
 pub struct Scaled<'a> {
-    /// The scale of all rows, where it is one.
+    /// The scale of all rows, if it is the same.
     common: Option<&'a Scale>,
 }
 
 impl<'a> Scaled<'a> {
-    /// `None` where no row has a scale.
+    /// `None` if no row has a scale.
     pub fn of(summary: &'a Summary) -> Option<Scaled<'a>> {
         let study = summary.study.as_ref()?;
         let scales: Vec<Option<&Scale>> = summary.rows.iter().map(|row| study.scale(row.case.label())).collect();
@@ -24,7 +24,7 @@ impl<'a> Scaled<'a> {
         (!kinds.is_empty()).then_some(Scaled { common })
     }
 
-    /// `s per 67,108,864`, or without a number where rows differ in it.
+    /// `s per 67,108,864`, or `scaled` if the scales differ.
     pub fn heading(&self) -> String {
         self.common
             .map_or("scaled".to_string(), |scale| format!("{} per {}", scale.unit, thousands(scale.calls as f64)))
@@ -53,7 +53,7 @@ pub fn title(summary: &Summary, machine: String) -> String {
     }
 }
 
-/// The question and the author's answer, as notes; none where they are empty.
+/// The question and the author's answer as notes, unless they are empty.
 pub fn notes(summary: &Summary) -> Vec<String> {
     let Some(study) = &summary.study else { return Vec::new() };
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -61,7 +61,7 @@ pub fn notes(summary: &Summary) -> Vec<String> {
     texts.iter().filter(|(_, text)| !text.is_empty()).map(|(what, text)| format!("{what}: {}", flat(text))).collect()
 }
 
-/// What a derived row is called by, as a case without an environment.
+/// A derived row as a case without an environment, which gives its name.
 pub fn derived_case(row: &DerivedRow) -> Case {
     Case { name: Some(row.name.clone()), params: row.params.clone(), environment: String::new(), ..Case::native("") }
 }
@@ -85,7 +85,7 @@ fn number(row: &DerivedRow, value: f64) -> String {
     }
 }
 
-/// The value; a dash where there is none.
+/// The value; a dash if there is none.
 pub fn derived_value(row: &DerivedRow) -> Cell {
     let Ok(Ranged { value, .. }) = row.value else { return Cell::styled("-", Style::Faint) };
     let unit = if row.combination == Combination::Ratio { "x " } else { "" };
@@ -102,14 +102,14 @@ pub fn derived_precision(row: &DerivedRow) -> Cell {
     half_width_percent(row).map_or(Cell::default(), |p| Cell::number(format!("{}%", percent(p)), p))
 }
 
-/// Half the interval's width in percent of the value; `None` where the value is too near to 0 to be a measure.
+/// Half the interval's width in percent of the value; `None` if the value is too close to 0.
 pub fn half_width_percent(row: &DerivedRow) -> Option<f64> {
     let value = row.value.as_ref().ok()?;
     let (low, high) = value.low_high?;
     Some(50.0 * (high - low) / value.value.abs()).filter(|percent| *percent < 100.0)
 }
 
-/// `+2: fstat +1, ioctl +1`; why there is no value; nothing where entries are not known.
+/// `+2: fstat +1, ioctl +1`, or why there is no value; empty if entries are not known.
 pub fn derived_entries(row: &DerivedRow) -> Cell {
     if let Err(why) = &row.value {
         return Cell::styled(why.clone(), Style::Bad);

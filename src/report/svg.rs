@@ -1,8 +1,8 @@
-//! Figures as SVG: inside a page, where stylesheet and width are the page's, or as a file of its own.
+//! Figures as SVG: inside a page, with the page's stylesheet and width, or as a separate file.
 //!
-//! Places along an axis are percentages of a nested `<svg class="plot">`, so that a page can make figures as wide as its
-//! screen while text keeps its size. Our own writer: figures here are rows, dots and lines, and a plotting crate draws
-//! for one width, brings fonts, and escapes names by its own rules.
+//! Positions along an axis are percentages of a nested `<svg class="plot">`, so that figures in a page can be as wide
+//! as the screen while text keeps its size. Rejected: plotting crates, which draw for a fixed width, bring fonts, and
+//! escape names by their own rules. Our figures need only rows, dots and lines.
 
 mod distributions;
 mod dots;
@@ -17,7 +17,7 @@ use super::figure::{Chart, Figure};
 use super::format::markup::Markup;
 use drawing::{BEYOND, Drawing, NAMED, WIDTH};
 
-/// The rules that both pages and single files have.
+/// The style rules of both pages and single files.
 pub const STYLESHEET: &str = include_str!("svg/figure.css");
 
 fn draw(figure: &Figure) -> Drawing {
@@ -29,8 +29,8 @@ fn draw(figure: &Figure) -> Drawing {
     }
 }
 
-/// The figure for a page: two drawings side by side, because a stylesheet can size those, but not what is nested in one.
-/// `id` must be the only one of its kind in the page.
+/// The figure for a page: two drawings side by side, because a stylesheet can size these, but not elements nested in
+/// one. `id` must be unique in the page.
 pub fn inline(figure: &Figure, id: &str) -> Markup {
     let drawing = draw(figure);
     let mut svg = Markup::new();
@@ -43,7 +43,7 @@ pub fn inline(figure: &Figure, id: &str) -> Markup {
     svg
 }
 
-/// Names, and the legend over them.
+/// Names, with the legend above.
 fn sides(svg: &mut Markup, drawing: &Drawing) {
     if !drawing.labels.is_empty() {
         svg.raw("<svg width=\"100%\"").set("height", drawing.height).raw(">").add(&drawing.labels).raw("</svg>");
@@ -51,7 +51,7 @@ fn sides(svg: &mut Markup, drawing: &Drawing) {
     svg.add(&drawing.legend);
 }
 
-/// The figure as a file, on a ground of its own, light or dark as the reader's screen is.
+/// The figure as a file with a background, light or dark by the reader's colour scheme.
 pub fn document(figure: &Figure) -> Markup {
     let drawing = draw(figure);
     let (full, top) = (drawing.height + 56, 44);
@@ -71,8 +71,8 @@ pub fn document(figure: &Figure) -> Markup {
     svg
 }
 
-/// The rules of figures with the colours in them. They hold no character that XML would have escaped but quotes, which
-/// stay quotes when they are.
+/// The rules of figures with their colours. Quotes are the only characters in it that XML escapes, which does not
+/// change the rules.
 fn stylesheet() -> String {
     let rules = format!("{STYLESHEET}.paper{{fill:var(--paper)}}");
     let (light, dark) = (palette::resolved(&rules, false), palette::resolved(&rules, true));

@@ -1,4 +1,4 @@
-//! A table without a format: columns, rows of cells, notes below, and the records behind it.
+//! Tables independent of their format: columns, rows of cells, notes, and records for programs.
 
 mod cell;
 pub mod spec;
@@ -6,23 +6,23 @@ pub mod spec;
 pub use cell::{Align, Cell, Column, Style};
 pub use spec::{Records, Spec};
 
-/// Columns, rows of as many cells, and lines below; and the records that programs get in their place. All of them are made
-/// from specifications, so that no row can be wider than another.
+/// Columns and rows of cells for people, and records for programs. All are made from specifications, so that every row
+/// has one cell per column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// A line above; empty for none.
+    /// The line above the table; may be empty.
     pub title: String,
-    /// Lines between title and columns: what must be known before the results are read.
+    /// Lines between title and columns: what readers must know first.
     pub cautions: Vec<String>,
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
     records: Records,
-    /// Lines below, in words.
+    /// Lines below the table.
     pub notes: Vec<String>,
 }
 
 impl Table {
-    /// A row and a record for each of `rows`.
+    /// A table with one row and one record for each of `rows`.
     pub fn of<R>(specs: &[Spec<'_, R>], rows: &[R]) -> Table {
         Table {
             columns: spec::columns(specs),
@@ -32,50 +32,55 @@ impl Table {
         }
     }
 
-    /// The same with other records: where programs get rows that differ from those for people.
+    /// The same with other records, if programs get different rows than people.
     pub fn with_records(self, records: Records) -> Table {
         Table { records, ..self }
     }
 
+    /// The same with a title.
     pub fn titled(self, title: impl Into<String>) -> Table {
         Table { title: title.into(), ..self }
     }
 
+    /// The same with these lines between title and columns.
     pub fn cautioned(self, cautions: Vec<String>) -> Table {
         Table { cautions, ..self }
     }
 
+    /// The same with these lines below.
     pub fn noted(self, notes: Vec<String>) -> Table {
         Table { notes, ..self }
     }
 
-    /// The same with the cells of some rows, by index, as headings: sums.
+    /// The same with rows such as sums, by index, in the style of headings.
     pub fn with_headings(mut self, is_heading: impl Fn(usize) -> bool) -> Table {
         let rows = self.rows.iter_mut().enumerate().filter(|(i, _)| is_heading(*i));
         rows.flat_map(|(_, row)| row).for_each(|cell| cell.style = Style::Heading);
         self
     }
 
+    /// The columns that people see.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// As many cells each as there are columns.
+    /// The rows that people see, one cell per column.
     pub fn rows(&self) -> &[Vec<Cell>] {
         &self.rows
     }
 
+    /// What programs read.
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// The table for people without the columns in which no row says anything.
+    /// The same without empty columns and without records.
     pub fn without_empty(&self) -> Table {
         let says = |i: &usize| self.rows.iter().any(|row| !row[*i].text.is_empty());
         self.select(&(0..self.columns.len()).filter(says).collect::<Vec<_>>())
     }
 
-    /// A table for people that shows `keep` only, by index, in that order.
+    /// The same with only the columns `keep`, by index, in that order, and without records.
     pub fn select(&self, keep: &[usize]) -> Table {
         Table {
             title: self.title.clone(),

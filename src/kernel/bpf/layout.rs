@@ -55,6 +55,7 @@ pub struct Task {
 pub mod state {
     /// The command, before its execve.
     pub const HELD: i32 = 1;
+    /// Traced.
     pub const LIVE: i32 = 2;
     /// Just forked: its first return to user mode belongs to its parent's call.
     pub const BORN: i32 = 3;
@@ -74,7 +75,9 @@ pub struct Window {
     pub durations: [DurationEntry; 1 << DURATION_BITS],
 }
 
+/// Base-2 logarithm of the number of entries in `Window::cache`.
 pub const CACHE_BITS: i32 = 8;
+/// Base-2 logarithm of the number of entries in `Window::durations`.
 pub const DURATION_BITS: i32 = 9;
 
 /// An entry of the cache of calls; its key is 0 if the entry is empty.
@@ -126,11 +129,17 @@ pub struct Globals {
 
 /// What to do for a call: the low half of a byte of map `what`. The high half is the position of the argument.
 pub mod what {
+    /// Its result is a byte count, the argument its descriptor.
     pub const BYTES: i32 = 1;
+    /// The argument is a descriptor.
     pub const DESCRIPTOR: i32 = 2;
+    /// The argument is a path.
     pub const PATH: i32 = 3;
+    /// The argument is a length in bytes.
     pub const LENGTH: i32 = 4;
+    /// The argument is a futex operation.
     pub const FUTEX: i32 = 5;
+    /// The argument is the number of descriptors in a set.
     pub const SET: i32 = 6;
     /// Changes the name of its process.
     pub const RENAME: i32 = 7;
@@ -140,30 +149,41 @@ pub mod what {
 
 /// Call numbers in map `what`, per gate.
 pub const NUMBERS: i32 = 512;
+/// Longest path in bytes, including its terminating 0.
 pub const PATH_MAX: i32 = 4096;
 /// Longest process name, including its terminating 0.
 pub const NAME_BYTES: i32 = 16;
 
 /// Gates: how the call was made.
 pub mod gate {
+    /// Calls of the machine's own architecture.
     pub const OWN: u64 = 0;
     /// 32-bit calls of this machine.
     pub const COMPAT: u64 = 1;
+    /// Calls by the x32 ABI.
     pub const X32: u64 = 2;
 }
 
 /// How a key is packed, from the lowest bit: number 16, gate 2, errno 10, kind of descriptor 4, value 7, name 24; the
 /// highest bit is set so that no key is 0.
 pub mod key {
+    /// Bits of the call's number.
     pub const NUMBER_BITS: i32 = 16;
+    /// The bits of number and gate.
     pub const CALL_MASK: i32 = 0x3ffff;
+    /// Position of the errno.
     pub const ERRNO: i32 = 18;
+    /// Largest errno that fits.
     pub const ERRNO_MAX: i32 = 1023;
     /// Errors from here on mean that the kernel restarts the call (ERESTARTSYS and others of linux/errno.h).
     pub const ERRNO_AGAIN: i32 = 512;
+    /// Position of the class: kind of descriptor and value.
     pub const CLASS: i32 = 28;
+    /// Position of the process name's number.
     pub const NAME: i32 = 39;
+    /// Set in `Task::call` while the task is inside a call.
     pub const OPEN: u64 = 1 << 32;
+    /// Set in every key.
     pub const SET: u64 = 1 << 63;
     /// Bits of the kind in a class; the value is above them.
     pub const KIND_BITS: i32 = 4;
@@ -177,15 +197,25 @@ pub mod key {
 
 /// Kinds of descriptors: the file type bits of a mode (`S_IFMT` >> 12), and three of our own.
 pub mod kind {
+    /// A pipe.
     pub const FIFO: u64 = 1;
+    /// A character device other than a terminal.
     pub const CHARACTER: u64 = 2;
+    /// A terminal; ours.
     pub const TERMINAL: u64 = 3;
+    /// A directory.
     pub const DIRECTORY: u64 = 4;
+    /// An inode without a type, such as an eventfd; ours.
     pub const ANONYMOUS: u64 = 5;
+    /// A block device.
     pub const BLOCK: u64 = 6;
+    /// Not an open descriptor; ours.
     pub const CLOSED: u64 = 7;
+    /// A regular file.
     pub const REGULAR: u64 = 8;
+    /// A symbolic link.
     pub const LINK: u64 = 10;
+    /// A socket.
     pub const SOCKET: u64 = 12;
 }
 
@@ -201,6 +231,7 @@ pub struct CallKey {
 }
 
 impl CallKey {
+    /// The fields of a packed key.
     pub fn unpack(key: u64) -> CallKey {
         let bits = |from: i32, count: u32| key >> from & ((1 << count) - 1);
         CallKey {

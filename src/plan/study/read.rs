@@ -22,10 +22,7 @@ pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
     let toml: StudyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
     let mut reader = Reader { source: &source, cases: Vec::new(), derived: Vec::new(), scales: Vec::new() };
     reader.scales.extend(toml.scale.map(|table| reader.scale(table, Vec::new())).transpose()?);
-    for table in toml.cases {
-        let line = source.line(table.span().start);
-        reader.case(line, table.into_inner())?;
-    }
+    toml.cases.into_iter().try_for_each(|table| reader.case(source.line(table.span().start), table.into_inner()))?;
     for table in toml.derived {
         let line = source.line(table.span().start);
         let value = derived(&source, line, table.into_inner())?;

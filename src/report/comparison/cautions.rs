@@ -1,4 +1,4 @@
-//! The words for what makes a comparison unfair. The values are made in `compare`.
+//! The text of cautions. `compare` finds them.
 
 use crate::compare::{Caution, Comparison, Moved};
 use crate::prose::some;
@@ -7,7 +7,7 @@ use crate::report::comparison::notes::MOST_NAMES;
 use crate::summary::StateChange;
 use indexmap::IndexMap;
 
-/// A line for each caution, for output that has the ratios relative to the reference call.
+/// One line per caution, for output that includes ratios relative to the reference call.
 pub fn lines(comparison: &Comparison) -> Vec<String> {
     let of = |caution: &Caution| match caution {
         Caution::ReferenceMoved { .. } => format!("{}{RELATIVE}", line(comparison, caution)),
@@ -61,7 +61,7 @@ fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> S
     format!("the kernel's state changed during the run, results are from one part of it: {}", some(&files, MOST_NAMES))
 }
 
-/// How to read the ratios where the reference call moved.
+/// How to read the ratios if the cost of the reference call differs.
 fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
     let one = |moved: &Moved| {
         let user = moved.user_mode.map_or(String::new(), |ratio| format!(", work in user mode x{ratio:.2},"));
@@ -99,7 +99,7 @@ fn labels(comparison: &Comparison, columns: &[usize]) -> String {
     some(&labels, MOST_NAMES)
 }
 
-/// `a, b`; `none` of nothing.
+/// `a, b`; `none` for an empty list.
 fn joined<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
     let texts: Vec<&str> = texts.into_iter().map(String::as_str).collect();
     if texts.is_empty() { "none".to_string() } else { shortened(&texts.join(", ")) }

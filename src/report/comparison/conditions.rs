@@ -1,10 +1,10 @@
-//! The words for what is known of a run, and for what changed between two runs of one machine.
+//! The text of facts about a run, and of changes between two runs of one machine.
 
 use crate::compare::Known;
 use crate::compare::history::{HostChange, SetChange};
 use crate::model::Tax;
 
-/// A fact in words; `unknown` where nothing is known, `none` where there is none.
+/// A fact as text; `unknown` for `None`, `none` for an empty one.
 pub fn known(value: Option<&Known>) -> String {
     match value {
         None => "unknown".to_string(),
@@ -23,7 +23,7 @@ pub fn tax(tax: &Tax) -> String {
     format!("tax on every system call: {}: {}", tax.kind, tax.detail)
 }
 
-/// Facts come from files, and a line must stay one.
+/// Facts come from files and may be long or have line ends.
 pub fn shortened(text: &str) -> String {
     const LONGEST: usize = 80;
     match text.chars().count() > LONGEST {

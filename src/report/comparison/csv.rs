@@ -1,5 +1,5 @@
-//! A comparison as comma-separated values: a line for each row and file, exact numbers. One shape whatever the number of
-//! files, so that programs need not know their names.
+//! A comparison as comma-separated values: one line per row and file, exact numbers. The columns do not depend on the
+//! files.
 
 use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, Verdict};
 use crate::model::{Combination, Entries};
@@ -10,16 +10,16 @@ use crate::summary::RowCost;
 use anyhow::Result;
 use std::io::Write;
 
-/// Writes the lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), and `mean` (geometric
-/// means of ratios by area).
+/// Writes the lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), and `mean`
+/// (geometric means of ratios by area).
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_comparison_csv(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
     crate::report::format::csv::write(&Records::of(&columns(), &lines(comparison)), out)
 }
 
-/// What is known of one row in one file.
+/// One row in one file.
 #[derive(Default)]
 struct Line<'a> {
     kind: &'static str,
@@ -73,7 +73,7 @@ fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
 }
 
 impl<'a> Line<'a> {
-    /// Also where the run does not have the row: its verdict says so.
+    /// There is a line even if the run lacks the row, with the verdict `missing`.
     fn of_cost(row: &'a ComparedRow, (index, file): (usize, &'a str)) -> Line<'a> {
         let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);
         let figure = cell.map(|cell| &cell.figure);

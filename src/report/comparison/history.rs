@@ -1,4 +1,4 @@
-//! Machines over time: a table of changes for each machine, below it what else must be known; and the same as CSV.
+//! Machines over time: a table of changes for each machine, with notes; and the same as CSV.
 
 use crate::compare::ColumnInfo;
 use crate::compare::history::{Change, Machine, Series};
@@ -11,10 +11,11 @@ use crate::stats::FEWEST_RUNS;
 use anyhow::Result;
 use std::io::Write;
 
-/// Writes the changes of `machines` for people; those up to `margin` (a share) were left out when they were made.
+/// Writes the changes of `machines` for people. `margin` is the share that they were made with: smaller changes are
+/// missing.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_history(
     machines: &[Machine],
     margin: f64,
@@ -60,7 +61,7 @@ fn table(machine: &Machine, margin: f64) -> Table {
     Table::of(&specs, &found).titled(title(machine)).noted(notes(machine, margin))
 }
 
-/// A change, and where it was found.
+/// A change with its machine and series.
 struct Found<'a> {
     machine: &'a Machine,
     series: &'a Series,
@@ -73,7 +74,7 @@ impl<'a> Found<'a> {
         machine.series.iter().flat_map(of)
     }
 
-    /// The first with the new cost.
+    /// The first run with the new cost.
     fn run(&self) -> &'a ColumnInfo {
         &self.machine.runs[self.change.run]
     }
@@ -94,7 +95,7 @@ fn host_changes(change: &Change) -> String {
     change.host_changes.iter().map(host_change).collect::<Vec<_>>().join("; ")
 }
 
-/// With its environment where the machine has several.
+/// With the environment if the machine has several.
 fn name(machine: &Machine, series: &Series) -> String {
     let own = &series.key.environment;
     match machine.series.iter().all(|other| other.key.environment == *own) {
@@ -123,10 +124,10 @@ fn notes(machine: &Machine, margin: f64) -> Vec<String> {
     notes
 }
 
-/// Writes a line for each change, exact numbers; times in seconds since 1970-01-01 UTC.
+/// Writes one line per change: exact numbers, times in seconds since 1970-01-01 UTC.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_history_csv(machines: &[Machine], out: &mut dyn Write) -> Result<()> {
     let specs = [
         Spec::hidden()

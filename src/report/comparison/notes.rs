@@ -1,4 +1,4 @@
-//! The lines below the tables of a comparison: what the words mean, what was left out, why there are no ratios.
+//! The lines below the tables of a comparison: what the terms mean, what was left out, why there are no ratios.
 
 use crate::compare::{Comparison, Grown, LeftOut, Verdict};
 use crate::prose::some;
@@ -7,10 +7,10 @@ use crate::report::run::warnings;
 use crate::summary::Warning;
 use indexmap::IndexMap;
 
-/// Rows or files that a line names.
+/// Maximum number of rows or files that a line names.
 pub const MOST_NAMES: usize = 6;
 
-/// What the words in the tables mean, what was left out, why there are no ratios.
+/// What the terms in the tables mean, what was left out, why there are no ratios.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     let names = Names::of(comparison);
     let margin = share(comparison.margin);
@@ -36,7 +36,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// The rows whose ratios two runs need not agree on.
+/// The rows whose costs depend on the file system's history.
 fn history(comparison: &Comparison, names: &Names) -> Option<String> {
     let rows = comparison.rows.iter().filter(|row| row.depends_on_history());
     let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
@@ -44,7 +44,7 @@ fn history(comparison: &Comparison, names: &Names) -> Option<String> {
     (!rows.is_empty()).then(|| format!("~: {text}: {}", some(&rows, MOST_NAMES)))
 }
 
-/// `getpid: not the same operation: ...`, rows that say the same together.
+/// `getpid: not the same operation: ...`, one line for all rows with the same text.
 fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
     let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
     for row in &comparison.rows {
@@ -57,7 +57,7 @@ fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
     by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names, MOST_NAMES))).collect()
 }
 
-/// A line for each row that certainly grew by more than the limit that was set.
+/// One line per row that certainly grew by more than the limit.
 pub fn growth_lines(comparison: &Comparison) -> Vec<String> {
     let Some(growth) = &comparison.growth else { return Vec::new() };
     let line = |grown: &Grown| {
@@ -74,7 +74,7 @@ pub fn growth_lines(comparison: &Comparison) -> Vec<String> {
     growth.grown.iter().map(line).collect()
 }
 
-/// What the limit makes of the comparison, for output that is kept without the exit status.
+/// Whether the comparison passes the limit, for output that is kept without the exit status.
 pub fn growth(comparison: &Comparison) -> Vec<String> {
     let Some(growth) = &comparison.growth else { return Vec::new() };
     let rows = match growth.grown.len() {

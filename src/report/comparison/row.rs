@@ -1,4 +1,4 @@
-//! The cells of a comparison: names, costs, ratios and what is said of them.
+//! The cells of a comparison: names, costs, ratios and verdicts.
 
 use crate::compare::{self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Verdict};
 use crate::model::{Combination, Scale};
@@ -6,7 +6,7 @@ use crate::report::numbers::{self, nanoseconds, significant};
 use crate::report::{Cell, Style};
 use std::collections::BTreeSet;
 
-/// How rows are named: with their environment, where there are several.
+/// How rows are named: with their environment if there are several.
 pub struct Names {
     environments: bool,
 }
@@ -32,13 +32,13 @@ impl Names {
     }
 }
 
-/// The scale that the study has for the row.
+/// The study's scale for the row.
 pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Scale> {
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// The cost in `column`: scaled or in nanoseconds, `~` before it where it depends on the file system's history; a dash where
-/// it failed, nothing where the run does not have it.
+/// The cost in `column`, scaled or in nanoseconds, with `~` in front if it depends on the file system's history; a dash
+/// if it failed, empty if the run lacks it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
@@ -58,7 +58,7 @@ fn time(ns: f64, scale: Option<&Scale>) -> Cell {
     }
 }
 
-/// Two places behind the point, as articles print seconds; what is so small that this leaves nothing gets three figures.
+/// Two decimals, as articles print seconds; smaller values get three significant digits.
 fn hundredths(value: f64) -> String {
     if value.abs() < 0.1 { significant(value) } else { format!("{value:.2}") }
 }
@@ -84,13 +84,13 @@ pub fn ratio(verdict: &Verdict) -> Cell {
     verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(number(ratio), ratio))
 }
 
-/// `1.06 .. 1.15`; nothing where no interval is known.
+/// `1.06 .. 1.15`; empty without an interval.
 pub fn interval(verdict: &Verdict) -> Cell {
     let ends = |ratio: f64| if ratio < 9.995 { format!("{ratio:.2}") } else { number(ratio) };
     verdict.low_high().map_or(Cell::default(), |(low, high)| Cell::from(format!("{} .. {}", ends(low), ends(high))))
 }
 
-/// What is said of it, in one word or two.
+/// The verdict in one word or two.
 pub fn mark(verdict: &Verdict) -> Cell {
     match verdict {
         Verdict::Baseline | Verdict::Missing => Cell::default(),
@@ -119,14 +119,14 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     let interval = interval(verdict).text;
     let interval = if interval.is_empty() { interval } else { format!("({interval})") };
     let mark = mark(verdict);
-    // Where whole columns are single figures, a word in each cell says nothing.
+    // If whole columns are single values, a word in each cell adds nothing.
     let word = if matches!(verdict, Verdict::OneFigure { .. }) { String::new() } else { mark.text };
     let parts = [ratio(verdict).text, interval, word];
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, value: None }
 }
 
-/// Ratio and mark only: `1.104 slower`, `~` before what is inconclusive.
+/// Ratio and mark only: `1.104 slower`, or `~ 1.104` if inconclusive.
 pub fn short_verdict(verdict: &Verdict) -> Cell {
     let (ratio, mark) = (ratio(verdict).text, mark(verdict));
     let text = match verdict {
@@ -143,7 +143,7 @@ pub fn share(share: f64) -> String {
     format!("{}%", (share * 1e4).round() / 100.0)
 }
 
-/// The word of programs for it.
+/// The verdict for programs.
 pub fn word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Baseline => "baseline",

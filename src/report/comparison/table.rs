@@ -1,5 +1,5 @@
-//! The tables of a comparison. Of two files a row holds both costs and the ratio; of more, costs and ratios are two tables,
-//! which are split where the screen is narrow. A study's scales make a table each, as its article has them.
+//! The tables of a comparison. For two files, a row has both costs and the ratio; for more, costs and ratios are
+//! separate tables, which are split on narrow screens. Each scale of a study has its own table, as in its article.
 
 use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
 use crate::model::{Combination, Scale};
@@ -12,12 +12,12 @@ use anyhow::Result;
 use indexmap::IndexMap;
 use std::io::Write;
 
-/// Writes a comparison for people: cautions, tables, notes. CSV and JSON have functions of their own.
+/// Writes a comparison for people: cautions, tables, notes. CSV and JSON have their own functions.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    // On a terminal the verdict is a message; a Markdown page is kept and read without it.
+    // On a terminal the verdict is a message, which a Markdown page would lack.
     if format == Format::Markdown {
         write_notes(&growth(comparison), format, screen, out)?;
     }
@@ -25,7 +25,7 @@ pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen,
     let width = screen.width.filter(|_| format == Format::Text);
     let tables = tables(comparison);
     for (i, table) in tables.iter().enumerate() {
-        // The table of two files fits by leaving columns out; all others are split.
+        // The table of two files leaves out columns to fit; all others are split.
         let pair = table.columns().iter().any(|column| column.expendable > 0);
         let parts = if pair { vec![table.clone()] } else { pages(table, width) };
         for (j, part) in parts.iter().enumerate() {
@@ -42,7 +42,7 @@ pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen,
     write_notes(&notes, format, screen, out)
 }
 
-/// The cautions, and an empty line where there are any.
+/// The cautions, followed by an empty line if there are any.
 fn cautions(comparison: &Comparison) -> Vec<String> {
     let lines = cautions::lines(comparison).into_iter().map(|caution| format!("caution: {caution}"));
     let end = (!comparison.cautions.is_empty()).then(String::new);
@@ -72,11 +72,11 @@ struct Line<'a> {
     name: Cell,
     /// One for each file.
     costs: Vec<Cell>,
-    /// One for each file; empty for what is derived.
+    /// One for each file; empty for derived rows.
     verdicts: &'a [Verdict],
 }
 
-/// The rows that are shown in one unit, behind them those that are derived.
+/// The rows by unit; derived rows come last.
 fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
     let key = |scale: Option<&Scale>| scale.map(|scale| (scale.calls, scale.unit.clone()));
     let files = 0..comparison.columns.len();
@@ -88,7 +88,7 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
         groups.entry(key(scale)).or_default().push(line);
     }
     for row in &comparison.derived {
-        // A ratio has no unit: it stands with the rows that it is made of.
+        // A ratio has no unit: it belongs to the table of the rows that it is derived from.
         let first = comparison.study.as_ref().and_then(|study| study.scale(&row.of[0]));
         let scale = if row.combination == Combination::Ratio { first } else { row.scale.as_ref() };
         let costs = files.clone().map(|file| words::derived(row, file)).collect();
@@ -121,7 +121,7 @@ fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line
     Spec::right(label(comparison, column), move |line: &Line| line.costs[column].clone())
 }
 
-/// Both costs, the ratio and what is said of it.
+/// Both costs, the ratio and the verdict.
 fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let other = 1 - comparison.baseline;
     let relative =
@@ -141,7 +141,7 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     Table::of(&specs, lines).titled(unit(group))
 }
 
-/// Whether the reference call certainly costs something else in `column` than in the baseline.
+/// Whether the cost of the reference call certainly differs between `column` and the baseline.
 fn reference_moved(comparison: &Comparison, column: usize) -> bool {
     matches!(comparison.reference[column].mark(), Some(Mark::Faster | Mark::Slower))
 }
@@ -151,7 +151,7 @@ fn others(comparison: &Comparison) -> impl Iterator<Item = usize> + Clone {
     (0..comparison.columns.len()).filter(move |column| *column != baseline)
 }
 
-/// Files from which on intervals would make the table too wide to be read.
+/// With this many files or more, intervals would make the table too wide.
 const MANY: usize = 5;
 
 fn ratio_table(comparison: &Comparison, names: &Names) -> Table {

@@ -10,15 +10,15 @@ use crate::report::{Format, Screen, write_lines};
 use anyhow::Result;
 use std::io::Write;
 
-/// Labels stand in a column of this width.
+/// Width of the column of labels.
 const LABEL: usize = 17;
 /// Room for ten bytes, which most instructions do not exceed.
 const BYTES: usize = 29;
 
-/// Writes `explanation` with its cost, or why that was not measured, as text or as Markdown.
+/// Writes `explanation` with its cost, or why it was not measured, as text or as Markdown.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_explanation(
     explanation: &Explanation,
     cost: &Result<Cost, String>,
@@ -56,7 +56,7 @@ fn write_markdown(explanation: &Explanation, facts: Vec<Fact>, out: &mut dyn Wri
     }
     for function in explanation.code.iter().flat_map(|code| &code.functions) {
         writeln!(out, "\n### {}\n\n```nasm", markdown(&title(function)))?;
-        // Each begins with two spaces and an offset: none ends the block.
+        // Each line begins with two spaces and an offset, so none can end the block.
         write_lines(instructions(function), out)?;
         writeln!(out, "```")?;
     }
@@ -112,13 +112,13 @@ fn title(function: &Function) -> String {
     format!("{} in {}{role}", function.name, function.object)
 }
 
-/// Continuation lines stand below the text.
+/// Continuation lines are indented to the text.
 fn fact(label: &str, text: &str, width: Option<u16>) -> Vec<String> {
     let width = width.map_or(usize::MAX, |width| usize::from(width).max(LABEL + 20));
     wrapped(text, width, &format!("{label:LABEL$}"), &" ".repeat(LABEL))
 }
 
-/// One line each; `...` where code between was not executed.
+/// One line each; `...` for code in between that was not executed.
 fn instructions(function: &Function) -> Vec<String> {
     let mut next = None;
     let mut lines = Vec::new();

@@ -1,11 +1,12 @@
-//! All operations of one family side by side: the same answer by different ways. Pure. Called by the `explain` command.
+//! All operations of one family side by side: the same result obtained in different ways. Pure. Called by the `explain`
+//! command.
 
 use crate::explain::{Answer, Code, Explanation, Gate, Variant};
 use crate::model::Entries;
 use crate::report::numbers::{self, nanoseconds, three_figures};
 use crate::report::{Cell, Spec, Style, Table};
 
-/// One row a variant.
+/// One row per variant.
 pub fn variant_table(family: &str, variants: &[Variant]) -> Table {
     let number = |value: Option<f64>, text: fn(f64) -> String| {
         value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
@@ -103,7 +104,7 @@ impl Known<'_> {
     }
 }
 
-/// What the table says, in one paragraph made from its data.
+/// A summary of the table in one paragraph.
 pub fn variants_answer(variants: &[Variant]) -> String {
     let known =
         variants.iter().filter_map(|v| Some(Known { explanation: v.explained.as_ref().ok()?, ns: v.cost?.time.0 }));
@@ -113,7 +114,7 @@ pub fn variants_answer(variants: &[Variant]) -> String {
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Who enters and who does not.
+/// Which variants enter the kernel and which do not.
 fn count(entering: &[Known], staying: &[Known]) -> Option<String> {
     match (entering.is_empty(), staying.is_empty()) {
         (true, true) => None,
@@ -154,7 +155,7 @@ fn slowest<'a>(known: &[Known<'a>]) -> Option<Known<'a>> {
     known.iter().copied().max_by(|a, b| a.ns.total_cmp(&b.ns))
 }
 
-/// What entering costs, held against the size of the code.
+/// What entering the kernel costs, compared with the size of the code.
 fn price(entering: &[Known], staying: &[Known]) -> Option<String> {
     let plain: Vec<Known> = entering.iter().copied().filter(|k| k.uses(Gate::Syscall)).collect();
     let usual = if plain.is_empty() { entering } else { &plain };

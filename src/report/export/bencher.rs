@@ -1,6 +1,6 @@
-//! Bencher Metric Format: a JSON object from benchmark to measure to value, with the bounds of its interval where there
-//! is one (<https://bencher.dev/docs/reference/bencher-metric-format>). `latency` is Bencher's own measure, in
-//! nanoseconds. The format has no place for failures: they are left out.
+//! Bencher Metric Format: a JSON object from benchmark to measure to value, with the bounds of its interval if it has
+//! one (<https://bencher.dev/docs/reference/bencher-metric-format>). `latency` is a measure defined by Bencher, in
+//! nanoseconds. The format cannot represent failures: they are left out.
 
 use super::exported::{ExportFormat, Exported, Taken, unique};
 use crate::clean::cut;
@@ -13,9 +13,9 @@ use std::io::Write;
 pub const FORMAT: ExportFormat =
     ExportFormat { name: "bencher", what: "Bencher Metric Format, for `bencher run --adapter json`", write };
 
-/// Characters that the name of a benchmark may have.
+/// Maximum number of characters in the name of a benchmark.
 const LONGEST_NAME: usize = 1024;
-/// Of these, for a number that tells equal names apart.
+/// How many of them are reserved for a number that makes equal names unique.
 const ROOM: usize = 24;
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ fn write(_run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     let mut taken = Taken::default();
     let benchmarks = cases.iter().filter_map(|case| {
         let measures = measures(case)?;
-        // Names that differ only in what is cut off must not become one.
+        // Names that differ only in the part that is cut off must stay different.
         Some((unique(cut(&case.name, LONGEST_NAME - ROOM), &mut taken), measures))
     });
     serde_json::to_writer_pretty(&mut *out, &benchmarks.collect::<IndexMap<_, _>>())?;

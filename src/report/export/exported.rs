@@ -1,4 +1,4 @@
-//! Cases as other programs want them: one name each, and repetitions.
+//! Cases in the form that other programs expect: a unique name and repetitions.
 
 use crate::clean;
 use crate::model::{Measurement, Outcome, Record, Role, Run};
@@ -9,34 +9,34 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
-/// A program's format.
+/// The format of another program.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportFormat {
-    /// As the command line has it.
+    /// Its name on the command line.
     pub name: &'static str,
     pub what: &'static str,
     pub write: fn(&Run, &[Exported], &mut dyn Write) -> Result<()>,
 }
 
-/// A case as other programs are told of it.
+/// A case for other programs.
 pub struct Exported<'a> {
-    /// As our tables have it, with the environment if it is not `native`; no two are the same.
+    /// The name in our tables, with the environment if it is not `native`; unique.
     pub name: String,
     pub row: &'a Row,
-    /// One a time block; one for a published figure; none where the case failed.
+    /// One per time block; one for a published value; none if the case failed.
     pub repetitions: Vec<Repetition>,
-    /// Share of the wall time that its process had a CPU; `None` where that is not known.
+    /// Share of the wall time that its process was on a CPU, from 0 to 1; `None` if that is not known.
     pub cpu_share: Option<f64>,
 }
 
-/// The cost over a stretch of the run.
+/// The cost over a period of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repetition {
     pub iterations: u64,
     pub ns: f64,
 }
 
-/// What was asked for, in the order of the run.
+/// The requested cases, in the order of the run.
 pub fn cases<'a>(run: &Run, summary: &'a Summary) -> Vec<Exported<'a>> {
     let (range, _) = steady_range(run);
     let asked = run.records.iter().filter(|record| record.role == Role::Asked);
@@ -57,7 +57,7 @@ pub fn name(row: &Row) -> String {
     }
 }
 
-/// `name`, with a number behind it where it is taken: these formats tell cases apart by nothing else.
+/// `name`, with a number appended if it is taken: these formats identify cases by nothing else.
 pub fn unique(name: String, taken: &mut Taken) -> String {
     let Some(next) = taken.get(&name).copied() else {
         taken.insert(name.clone(), 2);
@@ -72,7 +72,7 @@ pub fn unique(name: String, taken: &mut Taken) -> String {
     free
 }
 
-/// Names, each with the number that the next one of it is tried with: equal names must not be counted from the first.
+/// Names in use, each with the number to try next, so that many equal names do not take quadratic time.
 pub type Taken = HashMap<String, u64>;
 
 pub fn repetitions(record: &Record, range: &Range<usize>) -> Vec<Repetition> {
@@ -86,7 +86,7 @@ pub fn repetitions(record: &Record, range: &Range<usize>) -> Vec<Repetition> {
     }
 }
 
-/// The blocks that have samples, each with its median.
+/// The median of each block in `range` that has samples.
 pub fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
     let batches = m.blocks.iter().map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
     let figures = stats::block_medians(m).into_iter().zip(batches).enumerate();

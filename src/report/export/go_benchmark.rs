@@ -1,8 +1,9 @@
-//! Go's benchmark format, which benchstat reads: one line a time block, so that benchstat has what it takes its interval
-//! from (<https://go.dev/design/14313-benchmark-format>).
+//! Go's benchmark format, read by benchstat: one line per time block, from which benchstat computes its interval
+//! (<https://go.dev/design/14313-benchmark-format>).
 //!
-//! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is told in a
-//! comment only: benchstat shows what differs in a `key: value` line in separate tables, and two kernels are to be compared.
+//! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is only in a
+//! comment: benchstat makes separate tables for different values of a `key: value` line, but kernels are to be
+//! compared.
 
 use super::exported::{ExportFormat, Exported};
 use crate::clean::{self, line};
@@ -48,7 +49,7 @@ fn head(run: &Run, out: &mut dyn Write) -> Result<()> {
     Ok(writeln!(out, "Unit kernel-entries/op assume=exact")?)
 }
 
-/// As Go calls it.
+/// Go's name for an architecture.
 fn architecture(name: &str) -> &str {
     match name {
         "x86_64" => "amd64",
@@ -70,7 +71,8 @@ fn name(case: &Case) -> String {
     format!("Benchmark{}{}", capital(&word(&label)), tail)
 }
 
-/// Without what separates words and parts of a name. A number behind a dash at its end would be read as that of processors.
+/// Removes separators of words and parts of a name. A dash and a number at the end would be read as a number of
+/// processors.
 fn word(text: &str) -> String {
     clean::word(text).replace(['/', '-'], "_")
 }

@@ -1,8 +1,8 @@
-//! JSON as Google Benchmark prints it with `--benchmark_format=json`, so that its compare.py and what else reads it can:
-//! one entry a time block as a repetition, and the median of all as an aggregate.
+//! JSON as printed by Google Benchmark with `--benchmark_format=json`, for its compare.py and other readers: one entry
+//! per time block as a repetition, and the median of all as an aggregate.
 //!
-//! The format wants a CPU time beside the wall time. It is not measured by block, so it is the wall time multiplied by
-//! the share of it that the case had its CPU over the whole run; where that is not known, the wall time.
+//! The format requires CPU time as well as wall time. CPU time is not measured by block: it is the wall time multiplied
+//! by the share that the case was on a CPU over the whole run, or the wall time if that is not known.
 
 use super::exported::{ExportFormat, Exported, Repetition};
 use crate::model::Run;
@@ -53,7 +53,7 @@ struct Entry {
     real_time: f64,
     cpu_time: f64,
     time_unit: &'static str,
-    /// A counter of the user's, in the format's words.
+    /// A user counter, as the format calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel_entries: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,7 +112,7 @@ fn entry(index: usize, case: &Exported, repetition: &Repetition) -> Entry {
     }
 }
 
-/// The median that our tables show. Its iterations are the repetitions, as the format has it.
+/// The median that our tables show. As the format requires, its iterations are the number of repetitions.
 fn median(index: usize, case: &Exported) -> Option<Entry> {
     let figure = case.row.figure.as_ref().ok()?;
     let over_all = Repetition { iterations: case.repetitions.len() as u64, ns: figure.median.0 };

@@ -1,7 +1,7 @@
-//! Text that is valid as OpenMetrics 1.0 and as Prometheus' text format 0.0.4, which node_exporter's textfile collector
-//! reads. Only gauges: the two formats agree on them, and no time stamps, which the collector refuses.
+//! Text that is valid both as OpenMetrics 1.0 and as Prometheus' text format 0.0.4, which node_exporter's textfile
+//! collector reads. It has only gauges, which both formats share, and no timestamps, which the collector rejects.
 //!
-//! OpenMetrics has no comments, so cases that failed have a gauge of their own.
+//! OpenMetrics has no comments, so failed cases have a separate gauge.
 
 use super::exported::{ExportFormat, Exported};
 use crate::clean;
@@ -13,7 +13,7 @@ use std::io::Write;
 pub const FORMAT: ExportFormat =
     ExportFormat { name: "openmetrics", what: "OpenMetrics and Prometheus text, e.g. for node_exporter", write };
 
-/// A gauge: its name behind `syscost_`, whose end names the unit, and what it is.
+/// A gauge: its name without the prefix `syscost_`, ending in the unit, and its description.
 struct Family {
     name: &'static str,
     unit: &'static str,
@@ -93,7 +93,7 @@ fn host(run: &Run) -> Labels<'static> {
 }
 
 impl Family {
-    /// The family with its samples; nothing of none.
+    /// Writes the family with its samples; nothing if there are none.
     fn write(&self, samples: impl Iterator<Item = (Labels<'static>, f64)>, out: &mut dyn Write) -> Result<()> {
         for (i, (labels, value)) in samples.enumerate() {
             if i == 0 {

@@ -1,5 +1,5 @@
-//! Logarithmic axes: from values to shares of the width, and the values that get a tick. Pure; called by `svg` and by the
-//! plots for terminals.
+//! Logarithmic axes: conversion from values to shares of the width, and the values of ticks. Pure; called by `svg` and
+//! by the plots for terminals.
 
 /// A logarithmic axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,51 +9,51 @@ pub struct LogAxis {
 }
 
 impl LogAxis {
-    /// An axis that holds all of `values` that are above 0 and finite; from 1 to 10 where there are none.
+    /// An axis over all of `values` that are positive and finite; from 1 to 10 if there are none.
     pub fn holding(values: impl Iterator<Item = f64>) -> LogAxis {
         let usable = values.filter(|v| v.is_finite()).map(|v| v.min(MOST)).filter(|v| *v > LEAST);
         let (low, high) = usable.fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
         if low > high { LogAxis { low: 1.0, high: 10.0 } } else { LogAxis { low, high } }
     }
 
-    /// The same, begun at the power of ten below: a bar needs somewhere to begin.
+    /// The same, starting at the next lower power of ten, so that even the smallest bar has some length.
     pub fn begun_at_decade(self) -> LogAxis {
         let low = 10f64.powf(self.low.log10().floor());
         LogAxis { low, high: self.high.max(low * 10.0) }
     }
 
-    /// The same, widened so that 1 is in it and `least` on either side.
+    /// The same, widened to reach at least from 1 / `least` to `least`.
     pub fn around_one(self, least: f64) -> LogAxis {
         LogAxis { low: self.low.min(1.0 / least), high: self.high.max(least) }
     }
 
-    /// The same, with some room at both ends.
+    /// The same, with a margin at both ends.
     pub fn with_margin(self) -> LogAxis {
         let share = ((self.high / self.low).ln() * 0.04).max(0.05);
         LogAxis { low: self.low / share.exp(), high: self.high * share.exp() }
     }
 
-    /// The same, widened around its middle until the ends are `least` times apart: a flat line needs some room.
+    /// The same, widened around its middle until its ends are a factor of `least` apart, so that a flat line has room.
     pub fn spanning(self, least: f64) -> LogAxis {
         let missing = (least * self.low / self.high).max(1.0).sqrt();
         LogAxis { low: self.low / missing, high: self.high * missing }
     }
 
-    /// Where `value` stands, from 0 to 1; ends are not left.
+    /// The position of `value` from 0 to 1, clamped to the ends.
     pub fn share(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// The value at a share of the width.
+    /// The value at a position from 0 to 1.
     pub fn value(&self, share: f64) -> f64 {
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// Round values for ticks, ascending, no nearer to each other than `gap` as a share of the axis.
+    /// Round values for ticks, ascending, at least `gap` apart as a share of the axis.
     pub fn ticks(&self, gap: f64) -> Vec<f64> {
         let mut ticks: Vec<f64> = Vec::new();
-        // The finest ones would make a riddle of a long axis.
+        // The finest ones would be unreadable on a long axis.
         let fine = self.high / self.low < 6.0;
         for mantissas in &TIERS[..if fine { TIERS.len() } else { TIERS.len() - 1 }] {
             for value in self.decades().flat_map(|decade| mantissas.iter().map(move |m| m * decade)) {
@@ -67,7 +67,7 @@ impl LogAxis {
         ticks
     }
 
-    /// Powers of ten: first 1, so that it has a tick if it is there.
+    /// Powers of ten; 1 comes first, so that it gets a tick if it is on the axis.
     fn decades(&self) -> impl Iterator<Item = f64> + use<> {
         let power = |value: f64| (value.log10().floor() as i32).clamp(-40, 40);
         let (first, last) = (power(self.low), power(self.high) + 1);
@@ -75,11 +75,11 @@ impl LogAxis {
     }
 }
 
-/// What has a place on an axis, so that margins around it are numbers too. In nanoseconds far more than an age.
+/// Smallest value on an axis, so that margins around it are valid numbers too.
 const LEAST: f64 = 1e-30;
 const MOST: f64 = 1e30;
 
-/// Mantissas that may have a tick, the most welcome first.
+/// Mantissas that may have a tick, in order of preference.
 const TIERS: [&[f64]; 5] =
     [&[1.0], &[5.0], &[2.0], &[3.0, 1.5, 7.0], &[1.1, 1.2, 9.0, 8.0, 1.05, 9.5, 1.02, 9.8, 1.01, 9.9]];
 

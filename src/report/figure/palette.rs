@@ -1,7 +1,7 @@
-//! The colours of pages and figures, for light and dark. One table: the stylesheet of the page is made from it, and so are
-//! the colours of single SVG files. A test holds them to the contrast that WCAG 2.2 asks for.
+//! The colours of pages and figures, light and dark: one table for the page's stylesheet and for single SVG files. A
+//! test checks the contrast that WCAG 2.2 requires.
 
-/// A colour by name, and what it is on a light and on a dark ground.
+/// A named colour and its values on a light and on a dark background.
 pub struct Colour {
     pub name: &'static str,
     pub light: &'static str,
@@ -12,7 +12,7 @@ const fn colour(name: &'static str, light: &'static str, dark: &'static str) -> 
     Colour { name, light, dark }
 }
 
-/// All colours. `paper` and `panel` are grounds, `line` and `soft` decorate, the rest is read or seen.
+/// All colours. `paper` and `panel` are backgrounds, `line` and `soft` are decoration; the others carry information.
 pub const PALETTE: [Colour; 16] = [
     colour("paper", "#ffffff", "#14171b"),
     colour("panel", "#f5f6f8", "#1b2026"),
@@ -32,16 +32,16 @@ pub const PALETTE: [Colour; 16] = [
     colour("s5", "#6a5a00", "#dcc95e"),
 ];
 
-/// Series that have a colour and a mark of their own.
+/// Number of series with a colour and a mark of their own.
 pub const SERIES: usize = 5;
 
-/// `--ink:#16191d;...`, for a rule of a stylesheet.
+/// `--ink:#16191d;...`: declarations for a rule of a stylesheet.
 pub fn variables(dark: bool) -> String {
     let one = |c: &Colour| format!("--{}:{};", c.name, if dark { c.dark } else { c.light });
     PALETTE.iter().map(one).collect()
 }
 
-/// A stylesheet with each `var(--name)` replaced by its colour: not all that draws SVG files knows variables.
+/// A stylesheet with each `var(--name)` replaced by its colour: not all SVG renderers support variables.
 pub fn resolved(stylesheet: &str, dark: bool) -> String {
     PALETTE.iter().fold(stylesheet.to_string(), |text, c| {
         text.replace(&format!("var(--{})", c.name), if dark { c.dark } else { c.light })

@@ -103,11 +103,16 @@ mod tests {
     const READ: synthetic::Strategy = ("io.read", &SIZES, &|x| 128.0 + x as f64 / 16.0);
     const MAP: synthetic::Strategy = ("io.map", &SIZES, &|x| 2176.0 + x as f64 / 64.0);
 
+    fn table_and_plot() -> (String, String) {
+        let text = shown(&run(&[READ, MAP], 12, Noise::NONE), None);
+        let (table, plot) = text.split_at(text.find(" 65,664 ns ┤").unwrap());
+        (table.to_string(), plot.to_string())
+    }
+
     #[test]
     fn the_table_with_its_models_and_crossovers() {
-        let text = shown(&run(&[READ, MAP], 12, Noise::NONE), None);
         snapbox::assert_data_eq!(
-            text,
+            table_and_plot().0,
             snapbox::str![[r#"
 by size, ns/op
 
@@ -122,6 +127,16 @@ size    io.read     io.map
 io.read: fixed 128.0 ns (128.0 .. 128.0) + 0.0625 ns per unit of size (0.0625 .. 0.0625); residual 0.0%, largest 0.0% at 1M
 io.map: fixed 2,176 ns (2,176 .. 2,176) + 0.0156 ns per unit of size (0.0156 .. 0.0156); residual 0.0%, largest 0.0% at 1M
 io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between 16K and 64K
+
+"#]]
+        );
+    }
+
+    #[test]
+    fn the_plot_with_both_models() {
+        snapbox::assert_data_eq!(
+            table_and_plot().1,
+            snapbox::str![[r#"
  65,664 ns ┤                                                                ·a
            │                                                              ··
            │                                                            ··

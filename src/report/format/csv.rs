@@ -1,5 +1,5 @@
-//! Comma-separated values: a line of names, then a line a record with one exact number or one text in each field; no text
-//! is one that spreadsheets take for a formula. Titles and notes are left to the other formats.
+//! Comma-separated values: a line of names, then one line per record, each field an exact number or a text. Text that
+//! spreadsheets would take for a formula is made harmless. Titles and notes are left out.
 
 use crate::clean;
 use crate::report::Records;

@@ -1,5 +1,5 @@
-//! JSON documents: analysis types as they stand, with the name of their schema. FORMAT.md documents them; within a version
-//! fields are only ever added. Files have wire types of their own, in `store`.
+//! JSON documents: analysis types with the name of their schema. FORMAT.md documents them; within a version, fields are
+//! only added. Files have separate types in `store`.
 
 use crate::attribute::Attribution;
 use crate::compare::Comparison;
@@ -31,13 +31,13 @@ struct Named<'a, T> {
 /// Writes `document`.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_json<T: Document>(document: &T, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer_pretty(&mut *out, &Named { schema: T::SCHEMA, document })?;
     Ok(writeln!(out)?)
 }
 
-/// The JSON Schema of what [`write_json`] writes of a `T`.
+/// The JSON Schema of what [`write_json`] writes for a `T`.
 pub fn json_schema<T: Document + JsonSchema>() -> serde_json::Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
@@ -48,19 +48,19 @@ pub fn json_schema<T: Document + JsonSchema>() -> serde_json::Value {
     schema
 }
 
-/// A run in results, without its samples.
+/// The results of a run, without its samples.
 #[derive(Serialize, JsonSchema)]
 pub struct SummaryDocument<'a> {
     #[serde(flatten)]
     run: &'a Run,
     #[serde(flatten)]
     summary: &'a Summary,
-    /// Cost over each parameter that was measured at two values or more.
+    /// Cost as a function of each parameter that was measured at two or more values.
     fits: Vec<Family<'a>>,
 }
 
 impl<'a> SummaryDocument<'a> {
-    /// `summary` is that of `run`.
+    /// The document of `run`; `summary` must be that of `run`.
     pub fn new(run: &'a Run, summary: &'a Summary) -> SummaryDocument<'a> {
         SummaryDocument { run, summary, fits: families(run) }
     }
@@ -77,7 +77,7 @@ impl Document for Comparison {
 /// Machines over time.
 #[derive(Serialize, JsonSchema)]
 pub struct HistoryDocument<'a> {
-    /// Changes of up to this share are none.
+    /// Changes of up to this share are ignored.
     pub margin: f64,
     /// By host name.
     pub machines: &'a [Machine],
@@ -87,16 +87,16 @@ impl Document for HistoryDocument<'_> {
     const SCHEMA: &'static str = "syscost.history/2";
 }
 
-/// What a profile adds up to: a profile counts by process, call and class, and no analysis holds the sums together.
+/// The sums over a profile, which itself counts by process, call and class.
 #[derive(Serialize, JsonSchema)]
 pub struct ProfileDocument<'a> {
     #[serde(flatten)]
     profile: &'a Profile,
-    /// All calls together.
+    /// The sum over all calls.
     total: Sum,
-    /// One a system call, the most expensive first.
+    /// One per system call, the most expensive first.
     calls: Vec<Call>,
-    /// One a process name, in the order of the profile.
+    /// One per process name, in the order of the profile.
     processes: Vec<Process<'a>>,
     /// Counts that contradict each other.
     doubts: Vec<String>,
@@ -110,7 +110,7 @@ struct Sum {
     elapsed_ns: Option<u64>,
     /// Elapsed time per call.
     mean_ns: Option<f64>,
-    /// Elapsed time as a share of wall time; above 1 where threads overlap.
+    /// Elapsed time as a share of wall time; above 1 if threads overlap.
     wall_share: Option<f64>,
 }
 
@@ -139,6 +139,7 @@ impl Document for ProfileDocument<'_> {
 }
 
 impl<'a> ProfileDocument<'a> {
+    /// The document of `profile`.
     pub fn new(profile: &'a Profile) -> ProfileDocument<'a> {
         let sums = |by| profile.totals(by).into_iter().map(|total| Sum::new(profile, total.count));
         let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
@@ -173,10 +174,10 @@ impl Sum {
     }
 }
 
-/// An attribution beside the command that it is of.
+/// An attribution with its command.
 #[derive(Serialize, JsonSchema)]
 pub struct AttributionDocument<'a> {
-    /// The profile's command; empty where it is not known.
+    /// The profile's command; empty if it is not known.
     pub command: &'a [String],
     #[serde(flatten)]
     pub found: &'a Attribution,

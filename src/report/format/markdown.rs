@@ -1,4 +1,4 @@
-//! A Markdown table, its notes as a list below.
+//! A Markdown table, followed by its notes as a list.
 
 use crate::clean::{markdown, markdown_line};
 use crate::report::{Align, Table};
@@ -24,7 +24,7 @@ pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
     write_notes(&table.notes, out)
 }
 
-/// A list; an empty line stays one.
+/// A list; empty lines stay empty.
 pub fn write_notes(lines: &[String], out: &mut dyn Write) -> Result<()> {
     for note in lines {
         let point = if note.is_empty() { String::new() } else { format!("- {}", markdown_line(note)) };

@@ -1,5 +1,5 @@
-//! Text of HTML and SVG that cannot be broken out of: markup is what stands in the source of this program, everything else
-//! is escaped on its way in. Called by all that writes HTML or SVG; knows no element by name.
+//! Builds HTML and SVG that is safe against injection: only literals of this program are markup, everything else is
+//! escaped.
 
 use crate::clean;
 pub use crate::clean::cut;
@@ -14,34 +14,35 @@ impl Markup {
         Markup::default()
     }
 
-    /// Markup as it stands in the source: only what is known at compile time can be passed.
+    /// Appends literal markup, which must be known at compile time.
     pub fn raw(&mut self, markup: &'static str) -> &mut Markup {
         self.0.push_str(markup);
         self
     }
 
-    /// Text from anywhere, for the inside of an element or of a quoted attribute.
+    /// Appends text from any source, escaped for the inside of an element or of a quoted attribute.
     pub fn text(&mut self, text: &str) -> &mut Markup {
         clean::markup(text, &mut self.0);
         self
     }
 
-    /// An attribute with its value, after a space.
+    /// Appends a space and an attribute with its value, escaped.
     pub fn attribute(&mut self, name: &'static str, value: &str) -> &mut Markup {
         self.raw(" ").raw(name).raw("=\"").text(value).raw("\"")
     }
 
-    /// The same with a value that is a number or otherwise made by this program; it is escaped all the same.
+    /// The same with anything that can be printed, such as a number.
     pub fn set(&mut self, name: &'static str, value: impl Display) -> &mut Markup {
         self.attribute(name, &value.to_string())
     }
 
-    /// `<name>text</name>`
+    /// Appends `<name>text</name>`, the text escaped.
     pub fn element(&mut self, name: &'static str, text: &str) -> &mut Markup {
         self.raw("<").raw(name).raw(">").text(text).raw("</").raw(name).raw(">")
     }
 
-    /// A stylesheet put together by this program: the one text that must stand as it is. `<` would end it, and is left out.
+    /// Appends a stylesheet made by this program, the only text that is not escaped. `<`, which could end it, is
+    /// removed.
     pub fn unescaped_style(&mut self, rules: &str) -> &mut Markup {
         self.0.extend(rules.chars().filter(|c| *c != '<'));
         self
@@ -61,7 +62,7 @@ impl Markup {
     }
 }
 
-/// At most two decimals, without zeros at the end.
+/// At most two decimals, without trailing zeros.
 pub fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

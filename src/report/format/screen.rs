@@ -1,4 +1,4 @@
-//! How and on what tables are shown.
+//! Formats of tables, and what they are shown on.
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -22,6 +22,6 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// A pipe or a file: as wide as need be, no colour.
+    /// A pipe or a file: unlimited width, no colour.
     pub const PLAIN: Screen = Screen { width: None, colour: false };
 }

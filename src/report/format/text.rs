@@ -8,7 +8,7 @@ use anyhow::Result;
 use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, Width};
 use std::io::Write;
 
-/// Characters of a cell, and of a note or title, that are shown.
+/// Maximum number of characters shown of a cell, and of a note or title.
 const LONGEST_CELL: usize = 200;
 pub const LONGEST_NOTE: usize = 4000;
 
@@ -37,22 +37,22 @@ pub fn write_notes(lines: &[String], screen: Screen, out: &mut dyn Write) -> Res
     lines.iter().try_for_each(|note| write_note(note, screen.width, out))
 }
 
-/// Writes lines that are laid out already. A name with a line end in it does not make two of one.
+/// Writes lines as they are, except that line ends inside a line are replaced.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_lines(lines: impl IntoIterator<Item = impl AsRef<str>>, out: &mut dyn Write) -> Result<()> {
     lines.into_iter().try_for_each(|line| Ok(writeln!(out, "{}", clean::line(line.as_ref()))?))
 }
 
-/// The table without the columns that must go for its rows to fit `width`: first those whose absence leaves wrapping
-/// columns comfortably wide, then those whose absence leaves each column as wide as it must be.
+/// The table without the columns that must go for its rows to fit `width`: first expendable ones until wrapping columns
+/// are comfortably wide, then yielding ones until each column has its minimum width.
 fn fit(table: &Table, width: Option<u16>) -> Table {
     let mut keep: Vec<usize> = (0..table.columns().len()).collect();
     let Some(width) = width.map(usize::from) else { return table.select(&keep) };
     let columns = table.columns();
     leave_out(&mut keep, 0, |keep| total(keep, |i| comfortable(table, i)) > width, |i| columns[i].expendable);
-    // Several columns that wrap are prose, which is worth more than the width of the screen.
+    // Several wrapping columns are prose, which is not dropped to fit the screen.
     if keep.iter().filter(|i| columns[**i].wraps).count() <= 1 {
         leave_out(
             &mut keep,
@@ -64,11 +64,11 @@ fn fit(table: &Table, width: Option<u16>) -> Table {
     table.select(&keep)
 }
 
-/// Columns that a table has at least.
+/// Minimum number of columns of a table.
 const FEWEST_COLUMNS: usize = 2;
 
-/// Takes out of `keep` the column of the highest rank, the rightmost of several, while they are too wide; never one of rank 0,
-/// nor the first, which names the rows.
+/// Removes the column of the highest rank from `keep`, the rightmost of several, as long as the columns are too wide.
+/// Never removes a column of rank 0 or the first one, which names the rows.
 fn leave_out(keep: &mut Vec<usize>, fewest: usize, is_too_wide: impl Fn(&[usize]) -> bool, rank: impl Fn(usize) -> u8) {
     while keep.len() > fewest && is_too_wide(keep) {
         let candidates = keep.iter().copied().skip(1).filter(|i| rank(*i) > 0);
@@ -77,24 +77,24 @@ fn leave_out(keep: &mut Vec<usize>, fewest: usize, is_too_wide: impl Fn(&[usize]
     }
 }
 
-/// Characters of these columns, two spaces between them.
+/// Width of these columns in characters, with two spaces between them.
 fn total(keep: &[usize], width: impl Fn(usize) -> usize) -> usize {
     keep.iter().map(|i| width(*i) + 2).sum::<usize>().saturating_sub(2)
 }
 
-/// A wrapping column is not made narrower than this to keep an expendable one.
+/// Wrapping columns are not made narrower than this to keep an expendable one.
 const NARROWEST: usize = 18;
 
 fn comfortable(table: &Table, i: usize) -> usize {
     if table.columns()[i].wraps { widest(table, i).min(NARROWEST) } else { widest(table, i) }
 }
 
-/// Words of the first column, which are names, are not broken unless they are longer; other wrapping columns have room for
-/// an entry and its count, such as `openat x1`.
+/// Names in the first column are broken only if they are longer than this; other wrapping columns have room for an
+/// entry and its count, such as `openat x1`.
 const LONGEST_NAME: usize = 30;
 const LEAST_WRAPPED: usize = 14;
 
-/// Characters that a column takes at least; one that does not wrap is as wide as its cells.
+/// Minimum width of a column in characters; one that does not wrap is as wide as its cells.
 fn least(table: &Table, i: usize) -> usize {
     match (i, table.columns()[i].wraps) {
         (0, _) => longest_word(table, i).min(LONGEST_NAME),
@@ -108,7 +108,7 @@ fn longest_word(table: &Table, i: usize) -> usize {
     texts.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0)
 }
 
-/// Characters of the widest cell of a column.
+/// Width of the widest cell of a column, in characters.
 fn widest(table: &Table, i: usize) -> usize {
     let cells = table.rows().iter().map(|row| row[i].text.chars().count().min(LONGEST_CELL));
     cells.chain([table.columns()[i].title.chars().count()]).max().unwrap_or(0)
@@ -124,7 +124,7 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
     if let Some(width) = screen.width {
         drawn.set_width(width);
     }
-    // Left to itself the table looks at standard output, and writes bold and empty sequences under NO_COLOR.
+    // By default the table inspects standard output, and writes bold and empty sequences under NO_COLOR.
     match screen.colour {
         true => drawn.enforce_styling(),
         false => drawn.force_no_tty(),
@@ -137,7 +137,7 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
     let narrow = screen.width.is_some_and(|width| total(&all, |i| comfortable(table, i)) > usize::from(width));
     for (i, column) in drawn.column_iter_mut().enumerate() {
         let padding = if i + 1 == all.len() { 0 } else { 2 };
-        // Names are broken only where nothing else can give way.
+        // Names are broken only if no other column can be narrower.
         column.set_constraint(match table.columns()[i].wraps || (i == 0 && narrow) {
             true => ColumnConstraint::LowerBoundary(Width::Fixed((least(table, i) + padding) as u16)),
             false => ColumnConstraint::ContentWidth,
@@ -162,12 +162,12 @@ fn cell(text: &str, style: Style, align: Align) -> comfy_table::Cell {
     }
 }
 
-/// What is shown of a cell: longer names are for programs, which read them from CSV and JSON.
+/// The part of a cell that is shown; CSV and JSON have longer names in full.
 fn shown(cell: &str) -> String {
     clean::line(&clean::cut(cell, LONGEST_CELL))
 }
 
-/// Wraps a note at words, its continuation lines indented by two.
+/// Wraps a note between words, with continuation lines indented by two.
 fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
     let note = clean::line(&clean::cut(note, LONGEST_NOTE));
     let lines = wrapped(&note, width.map_or(usize::MAX, usize::from), "", "  ");

@@ -1,9 +1,9 @@
-//! How the class of a call is written: `file 4K`, `depth 3`, `wait`, `64 fds`. Tables of profiles and of attributions
-//! call it.
+//! Text for the class of a call: `file 4K`, `depth 3`, `wait`, `64 fds`. Used by the tables of profiles and
+//! attributions.
 
 use crate::model::{Class, DescriptorKind, Size};
 
-/// The class in words; empty where nothing is known.
+/// The class as text; empty if nothing is known.
 pub fn class(class: &Class) -> String {
     let parts = [
         class.descriptor.map(|kind| descriptor(kind).to_string()),

@@ -1,9 +1,9 @@
-//! What stands above and below the table of a profile: the command, the kernel's accounting, the tracer, doubts.
+//! Title and notes of the table of a profile: the command, the kernel's accounting, the tracer, doubts.
 
 use crate::model::{By, CallCount, Ending, Profile};
 use crate::report::numbers::{size, thousands, three_figures};
 
-/// The command, or where the profile comes from.
+/// The command, or the origin of the profile.
 pub fn title(profile: &Profile) -> String {
     match (&profile.source, profile.command.is_empty()) {
         (_, false) => profile.command.join(" "),
@@ -12,7 +12,7 @@ pub fn title(profile: &Profile) -> String {
     }
 }
 
-/// Lines below: accounting, tracer, warnings; each only where something is known.
+/// Lines below: accounting, tracer, warnings, as far as they are known.
 pub fn notes(profile: &Profile) -> Vec<String> {
     let mut notes: Vec<String> =
         [times(profile), counts(profile), ended(profile), tracer(profile)].into_iter().flatten().collect();
@@ -68,7 +68,7 @@ fn tracer(profile: &Profile) -> Option<String> {
     Some(format!("Tracer: {name}{detail}{added}."))
 }
 
-/// Says what columns cannot show where a log has elapsed times only.
+/// A note on elapsed times that cannot be split, from logs that have only those.
 fn unsplit(profile: &Profile) -> Option<String> {
     let elapsed = profile.all_calls().elapsed_ns?;
     let seconds = elapsed as f64 / 1e9;
@@ -85,7 +85,7 @@ fn incomplete(profile: &Profile) -> Option<String> {
     (!profile.complete).then(|| "INCOMPLETE: tracing ended before the workload did.".to_string())
 }
 
-/// Counts that contradict each other: a file that was edited, or a fault of its tracer.
+/// Counts that contradict each other: the file was edited, or its tracer has a bug.
 pub fn doubts(profile: &Profile) -> Vec<String> {
     let impossible = |count: &CallCount| count.failures() > count.calls || count.unfinished > count.calls;
     let totals = profile.totals(By::Call);

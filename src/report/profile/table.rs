@@ -1,5 +1,5 @@
-//! A profile as a table: what `strace -c` tells, with time on the CPU and blocked apart, quantiles, and the kernel's own
-//! accounting below. `cli::show` and `cli::trace` call it by `write_profile`.
+//! A profile as a table: like `strace -c`, but with separate times on the CPU and blocked, quantiles, and the kernel's
+//! own accounting below. Called by `cli::show` and `cli::trace`.
 
 use crate::model::{By, CallCount, Profile, Total};
 use crate::report::numbers::{significant, thousands};
@@ -9,10 +9,10 @@ use crate::report::{Cell, Format, ProfileDocument, Records, Screen, Spec, Table,
 use anyhow::Result;
 use std::io::Write;
 
-/// Writes a profile with rows told apart `by`. JSON has them all.
+/// Writes a profile with rows grouped `by`; JSON has all groupings.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_profile(profile: &Profile, by: By, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Json => write_json(&ProfileDocument::new(profile), out),
@@ -20,7 +20,7 @@ pub fn write_profile(profile: &Profile, by: By, format: Format, screen: Screen, 
     }
 }
 
-/// One row a call (or class, or process and call), the dearest first, and for people a line of totals.
+/// One row per call (or class, or process and call), the most expensive first, and for people a line of totals.
 pub fn profile_table(profile: &Profile, by: By) -> Table {
     let (columns, mut totals) = (columns(profile, by), profile.totals(by));
     let records = Records::of(&columns, &totals);

@@ -1,20 +1,21 @@
-//! The view that Perl's Benchmark module gives: a line a case (`timethese`), then a matrix of percents (`cmpthese`). Pure:
-//! from a run and its summary to text. `syscost run` and `syscost show` call it for --view.
+//! A run in the format of Perl's Benchmark module: one line per case (`timethese`), then a matrix of percentages
+//! (`cmpthese`). Pure. Called by `syscost run` and `syscost show` for --view.
 //!
-//! Formats are those of Benchmark's documentation and output. Its figures are CPU seconds of one long loop; ours come from
-//! batches. How they map:
+//! The formats are those of Benchmark's documentation and output. Its results are CPU seconds of one long loop; ours
+//! come from batches and are converted as follows:
 //!
-//! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is that
-//!   of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. For a case that
-//!   blocks, the median holds the time that it waited, and so does what is called CPU here.
-//! - A published figure: `n` as the source gives it; CPU = n x time per operation; usr and sys by its user share; wall
-//!   clock = CPU, rounded.
-//! - What is not known is `?`, in the width of a number: the split, and of a figure without `n` all but the rate.
-//! - `at least N CPU seconds`: what each case was given of the run's time, or what the shortest got, if that is less. A run
-//!   that was given no time but one count for all (an article's) is `timing N iterations`.
+//! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is
+//!   that of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. For a
+//!   case that blocks, the median includes the time that it waited, and so does CPU.
+//! - A published value: `n` from the source; CPU = n x time per operation; usr and sys by its user share; wall clock =
+//!   CPU, rounded.
+//! - Unknown numbers are `?`, padded to the width of a number: the split, and without `n` everything but the rate.
+//! - `at least N CPU seconds`: the share of the run's time that each case was given, or the shortest actual time if
+//!   that is less. A run with one iteration count for all cases instead of a time (an article's) is `timing N
+//!   iterations`.
 //!
-//! Ours adds: a mark where the data cannot tell two cases apart, lines for cases that failed, and one matrix for each set
-//! of parameters where the same names were measured with several.
+//! Additions: a mark for pairs of cases that the data do not distinguish, lines for failed cases, and one matrix per
+//! set of parameters if the same names were measured with several.
 
 mod group;
 mod lines;
@@ -31,10 +32,10 @@ use matrix::Marks;
 use std::io::Write;
 use timing::Timing;
 
-/// What is made of a run.
+/// How a run is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ViewKind {
-    /// A row a case, with intervals and kernel entries.
+    /// One row per case, with intervals and kernel entries.
     #[default]
     Table,
     /// The lines of Perl's Benchmark::timethese.
@@ -43,14 +44,14 @@ pub enum ViewKind {
     Cmpthese,
     /// Costs as bars on a logarithmic axis, by area.
     Bars,
-    /// How the samples of each case are spread.
+    /// A histogram of the samples of each case.
     Distribution,
 }
 
-/// Writes `run`, which `summary` sums up, as `kind` says: the lines, and the matrix unless only lines are asked for.
+/// Writes the lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dyn Write) -> Result<()> {
     let groups = groups(run, summary);
     let matrices = if kind == ViewKind::Cmpthese { in_matrices(&groups) } else { vec![&[][..]; groups.len()] };
@@ -66,10 +67,10 @@ pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dy
     write_notes(&notes, Screen::PLAIN, out)
 }
 
-/// Cases that stand in matrices: cells, tests and time grow with their square.
+/// Maximum number of cases in matrices: cells, tests and time grow with its square.
 const MOST_IN_MATRICES: usize = 250;
 
-/// Of each group the cases of its matrix, until there are [`MOST_IN_MATRICES`].
+/// The cases in each group's matrix, up to [`MOST_IN_MATRICES`] in total.
 fn in_matrices<'a, 'b>(groups: &'a [Group<'b>]) -> Vec<&'a [Timing<'b>]> {
     let mut room = MOST_IN_MATRICES;
     let taken = groups.iter().map(|group| {

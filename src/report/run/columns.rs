@@ -11,9 +11,9 @@ use crate::summary::{Row, RowCost, Summary};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 
-/// What is one row: a record, or what a study makes of two.
+/// A row: a record, or a row that a study derives from two.
 pub struct Line<'a> {
-    /// `None` for what is derived.
+    /// `None` for derived rows.
     pub row: Option<&'a Row>,
     pub kind: &'static str,
     pub label: &'a str,
@@ -29,26 +29,33 @@ pub struct Line<'a> {
     pub cost: Cell,
     interval: Cell,
     pub precision: Cell,
-    /// What was counted; of a failed record its reason.
+    /// The kernel entries; for a failed record, the reason.
     pub entries: Cell,
 }
 
-/// `rows` in their order, behind them those that are derived.
+/// `rows` in their order, followed by the derived rows.
 pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
     let records = rows.iter().map(|row| Line::of_record(row, summary));
     records.chain(summary.derived.iter().map(Line::of_derived)).collect()
 }
 
-/// The environments of a summary's rows, in their order.
+/// The environments of a summary's rows, in order of appearance.
 pub fn environments(summary: &Summary) -> IndexSet<&str> {
     summary.rows.iter().map(|row| row.case.environment.as_str()).collect()
 }
 
-/// The columns of `summary`. Programs get the same ones of every run; people those in which something stands.
+/// The columns of `summary`. Programs always get the same ones; people get those that are not empty.
 pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
-    let scaled = Scaled::of(summary);
-    let (has_scale, heading) = (scaled.is_some(), scaled.as_ref().map_or(String::new(), Scaled::heading));
-    let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
+    let mut columns = identity(summary);
+    columns.extend(costs());
+    columns.push(scaled(summary));
+    columns.extend(rates(summary));
+    columns.extend(counts());
+    columns
+}
+
+/// What was measured.
+fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let several = environments(summary).len() > 1;
     vec![
         Spec::hidden().text("kind", |line: &Line| line.kind.to_string()),
@@ -60,12 +67,18 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .text("language", |line| line.row?.case.language.clone())
             .text("environment", |line| line.environment.to_string())
             .text("params", |line| params(line.params)),
+    ]
+}
+
+/// The cost with its interval, and the ratio of a derived row.
+fn costs<'a>() -> Vec<Spec<'a, Line<'a>>> {
+    vec![
         Spec::right("ns/op", |line: &Line| line.cost.clone()).number("median_ns", |line| Some(line.time?.value)),
         Spec::right("95% interval", |line: &Line| line.interval.clone())
             .expendable(1)
             .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
             .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
-        // The two go before the kernel entries that stand between them, or one would be read as the other.
+        // `±` and `x call` are left out before `kernel entries`, which separates them: side by side they could be confused.
         Spec::right("±", |line: &Line| line.precision.clone())
             .yielding(1)
             .number("half_width_percent", |line| line.half_width_percent),
@@ -73,12 +86,25 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .number("ratio", |line: &Line| Some(line.ratio?.value))
             .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
             .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
-        Spec::right(&heading, move |line: &Line| {
-            scaled.as_ref().map_or(Cell::default(), |scaled| scaled.cell(line.scale, line.time))
-        })
-        .shown_if(has_scale)
-        .count("scaled_calls", |line| Some(line.scale?.calls))
-        .number("scaled_s", |line| Some(line.time?.value * line.scale?.calls as f64 / 1e9)),
+    ]
+}
+
+/// The cost on the study's scale.
+fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {
+    let scaled = Scaled::of(summary);
+    let (has_scale, heading) = (scaled.is_some(), scaled.as_ref().map_or(String::new(), Scaled::heading));
+    Spec::right(&heading, move |line: &Line| {
+        scaled.as_ref().map_or(Cell::default(), |scaled| scaled.cell(line.scale, line.time))
+    })
+    .shown_if(has_scale)
+    .count("scaled_calls", |line| Some(line.scale?.calls))
+    .number("scaled_s", |line| Some(line.time?.value * line.scale?.calls as f64 / 1e9))
+}
+
+/// What follows from the samples besides the cost.
+fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
+    let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
+    vec![
         Spec::right("net", |line: &Line| line.of_figure(|f| time(f.net.map(|net| net.0))))
             .expendable(if snippets { 0 } else { 5 })
             .number("net_ns", |line| Some(line.figure()?.net?.0)),
@@ -92,6 +118,12 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
             .expendable(2)
             .number("user_share", |line| Some(line.figure()?.user_share?.share))
             .number("user_share_error", |line| Some(line.figure()?.user_share?.standard_error)),
+    ]
+}
+
+/// What was counted, and why a row failed.
+fn counts<'a>() -> Vec<Spec<'a, Line<'a>>> {
+    vec![
         Spec::left("kernel entries", |line: &Line| line.entries.clone())
             .wrapping()
             .number("kernel_entries", |line| Some(line.counted()?.total()))
@@ -173,7 +205,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A cell of a record's figure; a dash where it failed.
+/// A cell of a record's result; a dash if it failed.
 fn of_figure(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     row.figure.as_ref().map_or(Cell::styled("-", Style::Faint), cell)
 }
@@ -182,7 +214,7 @@ fn time(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
 }
 
-/// A record's cost; with `~` before it if it depends on the file system's history.
+/// A record's cost, with `~` in front if it depends on the file system's history.
 fn cost_cell(row: &Row, figure: &RowCost) -> Cell {
     let doubt = if row.depends_on_history() { "~" } else { "" };
     Cell::number(format!("{doubt}{}", nanoseconds(figure.median.0)), figure.median.0)
@@ -197,15 +229,15 @@ fn interval_cell(figure: &RowCost) -> Cell {
     Cell::from(text.unwrap_or_default())
 }
 
-/// Half the interval's width; `?` where there is no interval.
+/// Half the interval's width; `?` without an interval.
 fn precision_cell(figure: &RowCost) -> Cell {
     figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
 }
 
-/// Standard error above which a share is marked: its 95% interval then reaches three points or more to either side.
+/// Standard error above which a share is marked: its 95% interval then extends three points or more to either side.
 const DOUBT: f64 = 0.015;
 
-/// `12/88` in whole points, with `~` where they are known to no better than three points either way.
+/// `12/88` in whole percent, with `~` if the uncertainty exceeds three points.
 fn split_cell(split: UserShare) -> Cell {
     let user = (split.share * 100.0).round();
     let doubt = if split.standard_error > DOUBT { "~" } else { "" };

@@ -1,23 +1,23 @@
-//! What is shown of a run beyond its figures.
+//! What pages show of a run.
 
 use crate::report::Table;
 use crate::report::figure::{Distribution, Figure};
 use crate::summary::Summary;
 
-/// What is shown of a run beyond its figures.
+/// The tables, histograms and figures of a run, without its samples.
 #[derive(Clone, Debug)]
 pub struct Detail {
     pub summary: Summary,
     /// One for each row of the summary; `None` without samples.
     pub distributions: Vec<Option<Distribution>>,
-    /// One for each parameter that has three values or more.
+    /// One for each parameter with enough values for a table.
     pub parameters: Vec<ByParameter>,
-    /// How long measuring took, and what it was given.
+    /// Wall time of measuring in seconds, and its budget.
     pub elapsed_s: f64,
     pub budget_s: f64,
 }
 
-/// Costs over one parameter.
+/// Costs as a function of one parameter.
 #[derive(Clone, Debug)]
 pub struct ByParameter {
     pub table: Table,

@@ -1,4 +1,4 @@
-//! From the samples of a case to a small histogram, with the two modes if there are two. Pure; called by `portrait`.
+//! Makes a small histogram from the samples of a case, with its two modes if it has two. Pure; called by `portrait`.
 
 use crate::model::{Measurement, Record};
 use crate::report::figure::{Distribution, TALLEST};
@@ -6,20 +6,20 @@ use crate::report::run::figures::case_name;
 use crate::stats::{median, two_modes};
 use std::ops::Range;
 
-/// Bins of a histogram: as many as a cell of a table has room for.
+/// Number of bins: as many as fit into a cell of a table.
 const BINS: usize = 32;
-/// The share of the samples at each end that stand in the outermost bins, wherever they are.
+/// One in this many samples at each end is put into the outermost bin, however far away it is.
 const OUTER: usize = 100;
-/// A histogram shows at least this share of the median to both sides, so that a case that scatters by little looks so.
+/// A histogram extends at least this share of the median to both sides, so that low variation looks low.
 const LEAST: f64 = 0.05;
 
-/// How bins are chosen, in words, for those who look at them.
+/// How bins are chosen, for readers.
 pub const BINS_RULE: &str = "each histogram has an axis of its own, at least 5% of the median to both sides; the outer 1% \
                              of the samples at either end stand in the outermost bins; heights are square \
                              roots of counts, so that rare samples are seen";
 
-/// The samples of `record` in the time blocks that its figure is from, or in all of them where those hold none. `None`
-/// without samples.
+/// A histogram of the samples of `record` in the time blocks `steady`, from which its cost is computed, or in all
+/// blocks if those have none. `None` without samples.
 pub fn distribution(record: &Record, m: &Measurement, steady: &Range<usize>) -> Option<Distribution> {
     let clipped = steady.start.min(m.blocks.len())..steady.end.min(m.blocks.len());
     let mut samples = samples(m, clipped);
@@ -45,12 +45,12 @@ fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
     let outer = sorted.len() / OUTER;
     let (first, last) = (*sorted.get(outer)?, *sorted.get(sorted.len() - 1 - outer)?);
     let least = if middle > 0.0 { middle * LEAST } else { 0.5 };
-    // Costs are not below 0, whatever room there would be.
+    // Costs are not negative.
     Some((first.min((middle - least).max(0.0)), last.max(middle + least)))
 }
 
-/// Square roots of the samples by bin, the fullest scaled to `TALLEST`; a bin that holds any is never empty. Roots, because
-/// a second mode with a tenth of the samples would be no more than a line beside the first.
+/// The square root of the samples in each bin, scaled so that the fullest has `TALLEST`; at least 1 if there are any.
+/// Square roots, because a second mode with a tenth of the samples would otherwise be hardly visible.
 fn heights(sorted: &[f64], low: f64, high: f64) -> Vec<u8> {
     let mut counts = [0usize; BINS];
     for sample in sorted {

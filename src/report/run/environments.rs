@@ -1,4 +1,4 @@
-//! The table of a run in several environments: a row a case, a column each for what the environments cost.
+//! The table of a run in several environments: one row per case, with the costs of each environment in columns.
 
 use crate::model::Case;
 use crate::report::run::columns::{Line, environments};
@@ -7,10 +7,10 @@ use crate::report::{Cell, Spec, Style, Table};
 use crate::summary::{Row, Summary};
 use indexmap::IndexMap;
 
-/// Environments that stand side by side; of more, each record has a row of its own.
+/// Maximum number of environments side by side; with more, each record has its own row.
 pub const MOST_ENVIRONMENTS: usize = 32;
 
-/// The lines of one case, or of what is derived, whatever they run in.
+/// The lines of one case or derived row in all environments.
 type Group<'a> = Vec<&'a Line<'a>>;
 
 /// The table for people, without title and notes; `lines` in the order to be shown.
@@ -33,21 +33,21 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     Table::of(&specs, &grouped(lines))
 }
 
-/// Neighbours or not, those of one case together, in the order of the first of each.
+/// The lines grouped by case, in the order of the first line of each.
 fn grouped<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
     let mut groups: IndexMap<_, Group> = IndexMap::new();
     lines.iter().for_each(|line| groups.entry(key(line)).or_default().push(line));
     groups.into_values().collect()
 }
 
-/// What is equal of lines that differ in their environment alone.
+/// A key that is equal for lines that differ only in their environment.
 fn key(line: &Line) -> (&'static str, Case) {
     let derived = || Case { name: Some(line.label.to_string()), params: line.params.clone(), ..Case::native("") };
     let case = line.row.map_or_else(derived, |row| row.case.clone());
     (line.kind, Case { environment: String::new(), ..case })
 }
 
-/// The columns are narrow: a word, and the reason below the table.
+/// The cost, or `failed`: the columns are too narrow for the reason, which is in the notes.
 fn cost(line: &Line) -> Cell {
     line.failure().map_or_else(|| line.cost.clone(), |_| Cell::styled("failed", Style::Bad))
 }
@@ -56,7 +56,7 @@ fn precision(line: &Line) -> Cell {
     line.failure().map_or_else(|| line.precision.clone(), |_| Cell::default())
 }
 
-/// The entries once where all environments agree, else those of each.
+/// The entries once if they are the same in all environments, else those of each.
 fn entries_cell(group: &Group) -> Cell {
     let counted = group.iter().filter(|line| line.failure().is_none());
     let cells: Vec<(&str, Cell)> = counted.map(|line| (line.environment, line.entries.clone())).collect();
@@ -70,7 +70,7 @@ fn entries_cell(group: &Group) -> Cell {
     }
 }
 
-/// Why cases failed, by environment: the cells have no room for it.
+/// Why cases failed, by environment.
 pub fn failures(rows: &[&Row]) -> Vec<String> {
     let failed = rows.iter().filter_map(|row| Some((row, row.figure.as_ref().err()?)));
     failed.map(|(row, failure)| format!("{} in {}: {failure}", row.case, row.case.environment)).collect()

@@ -1,5 +1,4 @@
-//! Which figures a run or a comparison has: from their numbers to a `Figure`. Pure; called by `html` and by
-//! `syscost report --format svg`.
+//! Makes the figures of a run or a comparison. Pure; called by `html` and by `syscost report --format svg`.
 
 use crate::compare::{ComparedRow, Comparison, Mark, Verdict, area};
 use crate::model::{Case, EntriesStatus};
@@ -15,7 +14,7 @@ pub fn name(row: &Row) -> String {
     case_name(&row.case)
 }
 
-/// The name of a case, with its environment where that is not the usual one.
+/// The name of a case, with its environment unless that is `native`.
 pub fn case_name(case: &Case) -> String {
     match case.environment.as_str() {
         "native" => case.to_string(),
@@ -23,6 +22,7 @@ pub fn case_name(case: &Case) -> String {
     }
 }
 
+/// Whether the row makes system calls, by its counted entries.
 pub fn kernel(row: &Row) -> Kernel {
     match (&row.entries, &row.entries_status) {
         (Some(entries), EntriesStatus::Verified) if entries.total() == 0.0 => Kernel::Never,
@@ -31,18 +31,18 @@ pub fn kernel(row: &Row) -> Kernel {
     }
 }
 
-/// The cost of a row that can stand on a logarithmic axis.
+/// The cost of a row in nanoseconds if it can be shown on a logarithmic axis.
 pub fn cost(row: &Row) -> Option<f64> {
     row.figure.as_ref().ok().map(|figure| figure.median.0).filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 
-/// Costs by area. With a comparison, those of its further columns stand on the rows of the baseline.
+/// Costs by area. With a comparison, the costs of its other columns are on the same rows.
 pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Figure {
     let mut groups: IndexMap<&str, Vec<Bar>> = IndexMap::new();
     let mut others = comparison.map(other_columns).unwrap_or_default();
     let labels: Vec<String> =
         comparison.iter().flat_map(|c| others.iter().map(|o| c.columns[*o].label.clone())).collect();
-    // The first series has the bars; the others have marks, as many as there are marks.
+    // Each series needs a mark of its own.
     others.truncate(crate::report::figure::palette::SERIES - 1);
     let compared = comparison.map(by_case).unwrap_or_default();
     for row in &detail.summary.rows {
@@ -74,15 +74,15 @@ pub fn other_columns(comparison: &Comparison) -> Vec<usize> {
 /// Operation, language, environment and label.
 type Work<'a> = (&'a str, Option<&'a str>, &'a str, &'a str);
 
-/// The rows of a comparison by what they are rows of, and by all of their parameters.
+/// The rows of a comparison by work and parameters.
 #[derive(Default)]
 struct ByCase<'a> {
     exact: HashMap<(Work<'a>, &'a BTreeMap<String, u64>), &'a ComparedRow>,
-    /// The first rows of one work: a record need not name all of a row's parameters.
+    /// The first rows by work alone: a record may have fewer parameters than its row.
     first: HashMap<Work<'a>, Vec<&'a ComparedRow>>,
 }
 
-/// Rows of one work that a record is looked for in where none has its parameters exactly.
+/// Maximum number of rows to search for a record without an exact match.
 const MOST_LOOKED_AT: usize = 64;
 
 fn by_case(comparison: &Comparison) -> ByCase<'_> {
@@ -99,7 +99,7 @@ fn by_case(comparison: &Comparison) -> ByCase<'_> {
     found
 }
 
-/// What `case` costs in each of `columns`.
+/// The cost of `case` in each of `columns`, in nanoseconds.
 fn costs_in(compared: &ByCase, case: &Case, columns: &[usize]) -> Vec<Option<f64>> {
     let work = (case.operation.as_str(), case.language.as_deref(), case.environment.as_str(), case.label());
     let has = |row: &&&ComparedRow| case.params.iter().all(|(name, value)| row.key.params.get(name) == Some(value));
@@ -108,14 +108,14 @@ fn costs_in(compared: &ByCase, case: &Case, columns: &[usize]) -> Vec<Option<f64
     columns.iter().map(|column| row?.cost_ns(*column)).collect()
 }
 
-/// From what to what the costs go.
+/// A description with the range of the costs.
 fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>) -> String {
     let mut bars: Vec<(f64, &str)> = bars.filter_map(|bar| Some((bar.ns?, bar.label.as_str()))).collect();
     bars.sort_by(|a, b| a.0.total_cmp(&b.0));
     match (bars.first(), bars.last()) {
-        (Some((low, cheapest)), Some((high, dearest))) => format!(
-            "Dots with intervals on a logarithmic axis. {} operations, from {cheapest} at {} ns to {dearest} at {} ns. The same numbers \
-             are in the table.",
+        (Some((low, fastest)), Some((high, slowest))) => format!(
+            "Dots with intervals on a logarithmic axis. {} operations, from {fastest} at {} ns to {slowest} at {} ns. The \
+        same numbers are in the table.",
             bars.len(),
             nanoseconds(*low),
             nanoseconds(*high)
@@ -124,7 +124,7 @@ fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>) -> String {
     }
 }
 
-/// Ratios to the baseline by area, of columns that are not the baseline.
+/// Ratios to the baseline by area, for all other columns.
 pub fn ratios(comparison: &Comparison) -> Figure {
     let others = other_columns(comparison);
     let mut groups: IndexMap<&str, Vec<RatioRow>> = IndexMap::new();
@@ -158,7 +158,7 @@ fn dot(verdict: &Verdict) -> Option<Dot> {
     Some(Dot { ratio, low_high: verdict.low_high(), decided })
 }
 
-/// The distributions of `chosen`, one below the other.
+/// The distributions `chosen`, one below the other.
 pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {
     let modes = chosen.iter().filter(|one| one.modes.is_some()).count();
     let description = format!("Histograms of the samples of {} cases, {modes} of them with two modes.", chosen.len());

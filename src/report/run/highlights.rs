@@ -1,5 +1,5 @@
-//! What the page shows first of a run: the slowest operations, those without system calls, and the surprises, each by a rule
-//! that is shown beside it. Pure; called by `html`.
+//! What the page shows first of a run: the slowest operations, those without system calls, and the surprises, each with
+//! the rule that selects it. Pure; called by `html`.
 
 use crate::compare::area;
 use crate::model::REFERENCE;
@@ -25,7 +25,7 @@ pub struct Highlight {
     pub name: String,
     /// The cost in nanoseconds.
     pub ns: f64,
-    /// Why it is listed; empty where the list's heading says so.
+    /// Why it is listed; empty if the list's heading is enough.
     pub why: String,
 }
 
@@ -58,7 +58,7 @@ fn entries_words(row: &Row) -> String {
     }
 }
 
-/// The first five of those that `pick` takes, by descending cost; without those whose cost the next run may contradict.
+/// The slowest five of those that `pick` selects, without those whose cost may be different in the next run.
 fn top(rows: &[Row], pick: impl Fn(&Row) -> Option<(f64, String)>) -> Vec<Highlight> {
     let steady = rows.iter().filter(|row| !row.depends_on_history());
     let picked = steady.filter_map(|row| pick(row).map(|(ns, why)| Highlight { name: name(row), ns, why }));

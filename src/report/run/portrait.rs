@@ -1,5 +1,5 @@
-//! All that a page says of one run, without its samples, so that many files fit into memory. Pure; made by
-//! `syscost report`, read by `html` and `figures`.
+//! What a page needs of one run, without its samples, so that many files fit into memory. Pure; made by `syscost
+//! report`, read by `html` and `figures`.
 
 use crate::compare::Column;
 use crate::fit::families;
@@ -12,20 +12,21 @@ use crate::summary::{Summary, steady_range, summarize};
 /// One run, to be shown.
 #[derive(Clone, Debug)]
 pub struct Portrait {
-    /// What comparing needs; its `info` has host, tool and label.
+    /// What a comparison needs; its `info` has host, tool and label.
     pub column: Column,
-    /// `None` where only the comparison is asked for.
+    /// `None` if only the comparison is requested.
     pub detail: Option<Detail>,
 }
 
 impl Portrait {
-    /// The portrait of `run`; with detail, where rows of its own will be shown.
+    /// The portrait of `run`, with detail if its own rows will be shown.
     pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
         let summary = summarize(run);
         let column = Column::of(label, run, &summary);
         Portrait { column, detail: with_detail.then(|| Detail::of(run, summary)) }
     }
 
+    /// The name of the run's file.
     pub fn label(&self) -> &str {
         &self.column.info.label
     }

@@ -13,23 +13,23 @@ use crate::summary::{Row, Summary, Warning};
 use indexmap::IndexMap;
 use std::borrow::Cow;
 
-/// Rows that a note names.
+/// Maximum number of rows that a note names.
 const MOST_NAMES: usize = 6;
 
-/// In which order rows stand.
+/// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Sort {
-    /// As they were asked for.
+    /// As requested.
     #[default]
     Asked,
     /// By name.
     Name,
-    /// The cheapest first; failures last.
+    /// The fastest first; failures last.
     Cost,
 }
 
-/// The table of `summary`, with its warnings below: a row a record, or, where they are of several environments, a row a
-/// case. Programs get a record a row in either case.
+/// The table of `summary`, with its warnings below: one row per record, or one row per case if there are several
+/// environments. Programs always get one row per record.
 pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
     let rows = sorted(&summary.rows, sort);
     let environments = columns::environments(summary).len();
@@ -63,7 +63,7 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     rows
 }
 
-/// Costs and rates of several threads are those of the one that is timed.
+/// A note that with several threads, costs and rates are those of the one that is timed.
 fn per_thread(summary: &Summary) -> Option<String> {
     let threaded = |row: &Row| row.case.params.get(THREADS).is_some_and(|threads| *threads > 1);
     let note = "threads=N: ns/op and calls/s are those of one thread while the others do the same";
@@ -78,7 +78,7 @@ fn title(host: &Host) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What concerns all results: what makes every system call slower, and what happened during the run.
+/// Warnings about all results: taxes on every system call, and what happened during the run.
 fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
     let taxes = host.taxes.iter().map(conditions::tax);
     taxes.chain(summary.warnings.iter().map(ToString::to_string)).map(|text| format!("warning: {text}")).collect()
@@ -102,7 +102,7 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
     notes
 }
 
-/// What the rows with this doubt have in common; begins with the mark of their cells, where they have one.
+/// The text that rows with this warning share, preceded by the mark of their cells if they have one.
 fn marked(warning: &Warning) -> Cow<'_, str> {
     match warning {
         Warning::DependsOnHistory => Cow::Owned(format!("~: {}", warnings::text(warning))),
@@ -110,7 +110,7 @@ fn marked(warning: &Warning) -> Cow<'_, str> {
     }
 }
 
-/// ` in m32`, where the rows are of several environments.
+/// ` in m32` if there are several environments.
 fn place(environments: usize, row: &Row) -> String {
     if environments > 1 { format!(" in {}", row.case.environment) } else { String::new() }
 }

@@ -1,5 +1,5 @@
-//! Bars and histograms as characters, for those who stay in the terminal: `syscost show --view bars` and `--view
-//! distribution`. The same figures as on the page; pictures of the table, not sources of numbers.
+//! Bars and histograms on the terminal: `syscost show --view bars` and `--view distribution`. They are made from the
+//! same figures as on the page.
 
 use crate::model::Run;
 use crate::report::Screen;
@@ -13,14 +13,14 @@ use crate::report::run::figures::{self, modes_in_words};
 use anyhow::Result;
 use std::io::Write;
 
-/// Columns where the screen does not say, and characters of a name.
+/// Default width of the screen and maximum width of a name, in characters.
 const WIDTH: usize = 80;
 const NAME: usize = 30;
 
 /// Writes the costs of `run` as bars on a logarithmic axis, by area.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_bars(run: &Run, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let Figure { chart: Chart::Bars(bars), .. } = figures::bars("", &Detail::new(run), None) else { return Ok(()) };
     write_lines(bar_lines(&bars, width(screen)), out)
@@ -29,7 +29,7 @@ pub fn write_bars(run: &Run, screen: Screen, out: &mut dyn Write) -> Result<()> 
 /// Writes a histogram of the samples of each case of `run`.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn write_distributions(run: &Run, out: &mut dyn Write) -> Result<()> {
     let detail = Detail::new(run);
     write_lines(detail.distributions.iter().flatten().map(distribution_line), out)?;
@@ -74,7 +74,7 @@ fn bar_line(bar: &Bar, axis: &LogAxis, name: usize, room: usize) -> String {
     format!("  {label:name$} {cost:>10} {}", mark.repeat(length)).trim_end().to_string()
 }
 
-/// `id.getppid   104.0 ▁▂█▃▁ 115.0 ns`, and the modes where there are two.
+/// `id.getppid   104.0 ▁▂█▃▁ 115.0 ns`, and the modes if there are two.
 fn distribution_line(one: &Distribution) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let block = |height: &u8| BLOCKS[usize::from((*height).min(TALLEST)).div_ceil(2)];

@@ -1,11 +1,11 @@
-//! The words for what is doubtful about a run or a row. The values are made in `summary`.
+//! The text of warnings about a run or a row. `summary` finds them.
 
 use crate::stats::FEWEST_BLOCKS;
 use crate::summary::{CPU_SHARE, RunWarning, Warning};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What all rows with this doubt have in common, so that they can be named together.
+/// The text that all rows with this warning share, so that they can be listed together.
 pub fn text(warning: &Warning) -> Cow<'_, str> {
     match warning {
         Warning::Recorded { text } => Cow::Borrowed(text),
@@ -30,7 +30,7 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
     }
 }
 
-/// What differs from row to row, e.g. `2.3%`; empty where nothing does.
+/// The part that differs from row to row, e.g. `2.3%`; may be empty.
 pub fn detail(warning: &Warning) -> String {
     match warning {
         Warning::TargetNotMet { target_percent, reached_percent } => above(*reached_percent, *target_percent),
@@ -41,19 +41,19 @@ pub fn detail(warning: &Warning) -> String {
     }
 }
 
-/// A percentage above `limit` with as many digits as show that it is.
+/// A percentage above `limit`, with enough digits to show that it is.
 fn above(percent: f64, limit: f64) -> String {
     let mut written = (1..=9).map(|digits| format!("{percent:.digits$}"));
     let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);
     format!("{}%", written.find(shows).unwrap_or_else(|| percent.to_string()))
 }
 
-/// `93%`; of a share that is not 0 but would be shown so, `under 1%`.
+/// `93%`; `under 1%` if it would be rounded to 0.
 fn whole_percent(share: f64) -> String {
     if share < 0.005 { "under 1%".to_string() } else { format!("{:.0}%", share * 100.0) }
 }
 
-/// The doubt of one row alone.
+/// The warning for a single row.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Warning::LostCpu { share } = self {

@@ -1,4 +1,4 @@
-//! Histograms: one small one without axes for a table, and rows of larger ones with their ends in words.
+//! Histograms: a small one without axes for a table cell, and rows of larger ones labelled with their ends.
 
 use super::drawing::{Drawing, NAMED, label};
 use crate::report::figure::{Distribution, TALLEST};
@@ -31,7 +31,7 @@ fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
     svg.text(&format!("{} ns", nanoseconds(one.high))).raw("</text>");
 }
 
-/// `600 samples`, or where the modes are.
+/// `600 samples`, or the modes.
 fn words(one: &Distribution) -> String {
     match one.modes {
         Some(m) => format!("{} and {} ns", nanoseconds(m.low), nanoseconds(m.high)),
@@ -39,7 +39,7 @@ fn words(one: &Distribution) -> String {
     }
 }
 
-/// The outline of the bins as a path, `width` units a bin; bins of one height are one stroke.
+/// The outline of the bins as a path, `width` units per bin; adjacent bins of equal height are one stroke.
 pub fn outline(heights: &[u8], width: usize) -> String {
     let mut path = format!("M0 {TALLEST}");
     let mut before = 0i32;
@@ -55,7 +55,7 @@ pub fn outline(heights: &[u8], width: usize) -> String {
     path
 }
 
-/// The histogram for a cell of a table. What it says stands in `title`.
+/// The histogram for a cell of a table; `title` describes it.
 pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
     svg.raw("<svg class=\"sp\" role=\"img\"").attribute("aria-label", title);

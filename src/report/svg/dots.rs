@@ -1,5 +1,5 @@
-//! Rows of dots with their intervals on a logarithmic axis: costs, and ratios to the first file. No bars: on such an axis
-//! their lengths, which depend on where it begins, would say nothing.
+//! Rows of dots with their intervals on a logarithmic axis: costs, and ratios to the first file. No bars: on a
+//! logarithmic axis their lengths would be meaningless.
 
 use super::drawing::{Drawing, NAMED, label, percent};
 use super::marks::{LINE, class, duration, grid, legend, mark, note, number, times};
@@ -9,14 +9,14 @@ use crate::report::figure::{Bar, Bars, Group, Kernel, RatioRow, Ratios};
 use crate::report::format::markup::{Markup, short};
 use crate::report::numbers::nanoseconds;
 
-/// Pixels of a heading, of a row with one dot, and of each further dot below it.
+/// Height in pixels of a heading, of a row with one dot, and of each further dot below it.
 const HEADING: u32 = 24;
 const ROW: u32 = 17;
 const FURTHER: u32 = 8;
-/// An axis of ratios shows at least this much on both sides of 1.
+/// An axis of ratios reaches at least from 1 / this to this.
 const LEAST: f64 = 1.1;
 
-/// A dot at a value, with the ends of its interval; hollow where its legend says what that means.
+/// A dot with the ends of its interval; the legend explains hollow ones.
 struct Dot {
     value: f64,
     low_high: Option<(f64, f64)>,
@@ -27,12 +27,12 @@ struct Row<'a> {
     label: &'a str,
     /// One for each series.
     dots: Vec<Option<Dot>>,
-    /// What stands behind the dots, and what a tooltip says.
+    /// The text after the dots, and that of the tooltip.
     value: Option<String>,
     words: String,
 }
 
-/// Rows, and how many pixels of the drawing the legend takes.
+/// Rows, and the height of the legend in pixels.
 struct Plot<'a> {
     groups: Vec<(&'a str, Vec<Row<'a>>)>,
     row: u32,
@@ -41,7 +41,7 @@ struct Plot<'a> {
 
 pub fn costs(bars: &Bars) -> Drawing {
     let mut drawing = Drawing { left: NAMED, ..Drawing::default() };
-    // One file needs no name.
+    // A single file needs no name.
     let named = if bars.series.len() > 1 { &bars.series[..] } else { &[] };
     let top = legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(bars));
     let plot = Plot::of(&bars.groups, cost_row, bars.series.len(), top);
@@ -63,7 +63,7 @@ pub fn ratios(ratios: &Ratios) -> Drawing {
     plot.drawn(drawing, &axis)
 }
 
-/// What dots look like, for the kinds that are there.
+/// The legend for the kinds of dots that occur.
 fn kinds(bars: &Bars) -> String {
     let all = [
         (Kernel::Enters, "filled: makes system calls"),
@@ -119,7 +119,7 @@ impl<'a> Plot<'a> {
         self.top + self.groups.iter().map(|(_, rows)| HEADING + self.row * rows.len() as u32).sum::<u32>()
     }
 
-    /// All that the axis must hold.
+    /// All values that must be on the axis.
     fn values(&self) -> impl Iterator<Item = f64> {
         let dots = self.groups.iter().flat_map(|(_, rows)| rows).flat_map(|row| row.dots.iter().take(SERIES).flatten());
         dots.flat_map(|dot| [Some(dot.value), dot.low_high.map(|e| e.0), dot.low_high.map(|e| e.1)]).flatten()
@@ -139,7 +139,7 @@ impl<'a> Plot<'a> {
         Drawing { height: y + LINE, ..drawing }
     }
 
-    /// Each dot on its interval, one below the other, and the value behind them all.
+    /// Draws the dots on their intervals, one below the other, followed by the value.
     fn row(&self, svg: &mut Markup, row: &Row, top: u32, axis: &LogAxis) {
         let count = row.dots.len().clamp(1, SERIES) as f64;
         let mut end = 0.0;

@@ -1,4 +1,4 @@
-//! Costs over a parameter: points with their intervals, lines between them, the fitted models, and crossovers.
+//! Costs as a function of a parameter: points with their intervals, lines between them, fitted models, and crossovers.
 
 use super::drawing::{Drawing, percent};
 use super::marks::{LINE, class, duration, legend, mark, number};
@@ -10,12 +10,12 @@ use crate::report::format::markup::{Markup, short};
 
 /// Pixels of the plot's height.
 const HEIGHT: u32 = 300;
-/// Pixels before it, for the values of the axis.
+/// Pixels on its left for the values of the axis.
 const LEFT: u32 = 64;
-/// Steps in which a model, a curve on these axes, is drawn.
+/// Number of segments of a model, which is a curve on logarithmic axes.
 const STEPS: usize = 40;
 
-/// Both axes; `zero` is where a value of 0 stands, which has no logarithm.
+/// Both axes; `zero` is where the value 0, which has no logarithm, is drawn.
 struct Plane {
     x: LogAxis,
     y: LogAxis,

@@ -1,14 +1,14 @@
-//! Marks that tell series apart by shape as well as by colour, axes with their ticks, and words for both.
+//! Marks that distinguish series by shape as well as by colour, axes with their ticks, and legends.
 
 use super::drawing::percent;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
 use crate::report::format::markup::{Markup, cut, short};
 
-/// Height of one line of a legend, and of the room that an axis's numbers take.
+/// Height in pixels of a line of a legend, and of the numbers of an axis.
 pub const LINE: u32 = 18;
 
-/// Shapes around 0,0, one for each series; circle, square, triangle, diamond, cross.
+/// Shapes around 0,0, one per series: circle, square, triangle, diamond, cross.
 const SHAPES: [&str; SERIES] = [
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "M-3.5-3.5h7v7h-7z",
@@ -17,7 +17,7 @@ const SHAPES: [&str; SERIES] = [
     "M-4.5-1.5h3v-3h3v3h3v3h-3v3h-3v-3h-3z",
 ];
 
-/// Characters of a name in a legend: a narrow screen has room for no more.
+/// Maximum number of characters of a name in a legend, for narrow screens.
 const LEGEND: usize = 48;
 
 const CLASSES: [&str; SERIES] = ["s1", "s2", "s3", "s4", "s5"];
@@ -27,13 +27,13 @@ pub fn class(series: usize) -> &'static str {
     CLASSES[series % SERIES]
 }
 
-/// The mark of a series at a share of the width; `look` is more of its class.
+/// The mark of a series at a share of the width; `look` is appended to its class.
 pub fn mark(svg: &mut Markup, series: usize, share: f64, y: f64, look: &str) {
     svg.raw("<svg overflow=\"visible\"").set("x", percent(share)).set("y", short(y)).raw("><path");
     svg.set("class", format!("{}{look}", class(series))).set("d", SHAPES[series % SERIES]).raw("/></svg>");
 }
 
-/// A line for each name of a series, with its mark before it; returns the height that they take.
+/// One line per series with its mark and name; returns their height in pixels.
 pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
     for (i, name) in names.iter().take(SERIES).enumerate() {
         let y = LINE * i as u32;
@@ -44,21 +44,22 @@ pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
     LINE * names.len().min(SERIES) as u32
 }
 
-/// A line of words below the legend of `names`; returns its height.
+/// A line of text below the legend of `names`; returns its height in pixels.
 pub fn note(svg: &mut Markup, names: &[String], words: &str) -> u32 {
     svg.raw("<text class=\"m\"").set("y", LINE * names.len().min(SERIES) as u32 + 13).raw(">").text(words);
     svg.raw("</text>");
     LINE
 }
 
-/// Into a plot: lines from `top` to `bottom` at the ticks of `axis`, with their values above, and below where that is far away.
+/// Draws lines from `top` to `bottom` at the ticks of `axis`, with their values above, and also below if the plot is
+/// tall.
 pub fn grid(svg: &mut Markup, axis: &LogAxis, gap: f64, (top, bottom): (u32, u32), word: fn(f64) -> String) {
     for (i, tick) in axis.ticks(gap).into_iter().enumerate() {
         let x = percent(axis.share(tick));
         svg.raw("<line class=\"g\"").set("x1", &x).set("x2", &x).set("y1", top).set("y2", bottom).raw("/>");
         let below = (bottom - top > 400).then_some(bottom + 14);
         for y in std::iter::once(top - 5).chain(below) {
-            // A narrow page leaves every second number out.
+            // Narrow pages hide every second number.
             svg.raw("<text").set("class", if i % 2 == 1 { "m alt" } else { "m" });
             svg.raw(" text-anchor=\"middle\"").set("x", &x).set("y", y).raw(">");
             svg.text(&word(tick)).raw("</text>");
@@ -66,14 +67,14 @@ pub fn grid(svg: &mut Markup, axis: &LogAxis, gap: f64, (top, bottom): (u32, u32
     }
 }
 
-/// A round time in the unit that suits it: `10 ns`, `1 µs`.
+/// A round time in a suitable unit: `10 ns`, `1 µs`.
 pub fn duration(ns: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
     let (size, unit) = units.iter().find(|(size, _)| ns >= *size * 0.999_999).copied().unwrap_or((1.0, "ns"));
     format!("{} {unit}", number(ns / size))
 }
 
-/// A round number in as few digits as it has.
+/// A number without trailing zeros.
 pub fn number(value: f64) -> String {
     let digits = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
     let text = format!("{value:.digits$}");

@@ -1,4 +1,4 @@
-//! Every figure as a file: well-formed, with a title and a description, whatever names and numbers are in it.
+//! Every figure as a file is well-formed, with a title and a description, whatever its names and numbers.
 
 use super::*;
 use crate::report::figure::*;
@@ -6,50 +6,55 @@ use crate::stats::TwoModes;
 
 const HOSTILE: &str = "</title><script>alert(1)</script>\u{202e}\u{1b}\"'&";
 
+const NUMBERS: [f64; 6] = [0.3, 5e9, 0.0, -1.0, f64::NAN, f64::INFINITY];
+
+/// Charts of all types without data, and with hostile names and numbers.
 fn figures() -> Vec<Figure> {
-    let name = HOSTILE.to_string();
-    let numbers = [0.3, 5e9, 0.0, -1.0, f64::NAN, f64::INFINITY];
-    let bar = |ns: f64| Bar {
-        label: name.clone(),
-        ns: Some(ns),
-        low_high: Some((ns * 0.5, ns * 2.0)),
-        kernel: Kernel::Never,
-        others: vec![Some(ns), None],
-    };
-    let bars = Bars {
-        series: vec![name.clone(); 3],
-        groups: vec![Group { name: name.clone(), rows: numbers.map(bar).to_vec() }],
-    };
-    let dot = |ratio| RatioRow {
-        label: name.clone(),
-        dots: vec![Some(Dot { ratio, low_high: Some((ratio, 1.0)), decided: false })],
-    };
-    let ratios = Ratios {
-        series: vec![name.clone(); 9],
-        groups: vec![Group { name: name.clone(), rows: numbers.map(dot).to_vec() }],
-    };
-    let modes = Some(TwoModes { low: 1.0, high: 2.0, share_high: 0.5 });
-    let heights = vec![0, 16, 3, 3, 255];
-    let distribution = Distribution { label: name.clone(), low: 1.0, high: f64::NAN, heights, samples: 3, modes };
-    let place = |ns: f64| Place { value: ns.max(0.0), ns, low_high: Some((ns, ns)) };
-    let line = Line { label: name.clone(), points: numbers.map(place).to_vec(), model: Some((1.0, f64::NAN)) };
-    let lines = Lines { parameter: name.clone(), series: vec![line; 7], crossovers: vec![1e300, f64::NAN] };
-    let charts =
-        [Chart::Bars(bars), Chart::Ratios(ratios), Chart::Distributions(vec![distribution]), Chart::Lines(lines)];
     let empty = [
         Chart::Bars(Bars::default()),
         Chart::Ratios(Ratios::default()),
         Chart::Distributions(vec![]),
         Chart::Lines(Lines::default()),
     ];
-    charts
-        .into_iter()
-        .chain(empty)
-        .map(|chart| Figure { title: name.clone(), description: name.clone(), chart })
-        .collect()
+    let charts = [bars(), ratios(), distribution(), lines()].into_iter().chain(empty);
+    charts.map(|chart| Figure { title: HOSTILE.into(), description: HOSTILE.into(), chart }).collect()
 }
 
-/// Checks that each element that is opened is closed, in order; enough of XML for what is written here.
+fn bars() -> Chart {
+    let bar = |ns: f64| Bar {
+        label: HOSTILE.into(),
+        ns: Some(ns),
+        low_high: Some((ns * 0.5, ns * 2.0)),
+        kernel: Kernel::Never,
+        others: vec![Some(ns), None],
+    };
+    let groups = vec![Group { name: HOSTILE.into(), rows: NUMBERS.map(bar).to_vec() }];
+    Chart::Bars(Bars { series: vec![HOSTILE.into(); 3], groups })
+}
+
+fn ratios() -> Chart {
+    let row = |ratio| RatioRow {
+        label: HOSTILE.into(),
+        dots: vec![Some(Dot { ratio, low_high: Some((ratio, 1.0)), decided: false })],
+    };
+    let groups = vec![Group { name: HOSTILE.into(), rows: NUMBERS.map(row).to_vec() }];
+    Chart::Ratios(Ratios { series: vec![HOSTILE.into(); 9], groups })
+}
+
+fn distribution() -> Chart {
+    let modes = Some(TwoModes { low: 1.0, high: 2.0, share_high: 0.5 });
+    let heights = vec![0, 16, 3, 3, 255];
+    let label = HOSTILE.into();
+    Chart::Distributions(vec![Distribution { label, low: 1.0, high: f64::NAN, heights, samples: 3, modes }])
+}
+
+fn lines() -> Chart {
+    let place = |ns: f64| Place { value: ns.max(0.0), ns, low_high: Some((ns, ns)) };
+    let line = Line { label: HOSTILE.into(), points: NUMBERS.map(place).to_vec(), model: Some((1.0, f64::NAN)) };
+    Chart::Lines(Lines { parameter: HOSTILE.into(), series: vec![line; 7], crossovers: vec![1e300, f64::NAN] })
+}
+
+/// Checks that every element is closed, in order; enough XML for what is written here.
 fn assert_well_formed(svg: &str) {
     let mut open: Vec<&str> = Vec::new();
     for part in svg.split('<').skip(1) {

@@ -1,51 +1,54 @@
-//! One place of a table: its text for people, its value for machines, its column.
+//! Cells and columns of a table.
 
-/// On which side a column's cells stand.
+/// How a column's cells are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     Left,
     Right,
 }
 
+/// The title of a column, and how it adapts to narrow screens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub title: String,
     pub align: Align,
-    /// A column that may be left out where the screen is narrow; the highest number goes first, 0 never.
+    /// Order in which columns are left out on narrow screens: the highest number goes first, 0 never.
     pub expendable: u8,
-    /// Which columns are left out where columns cannot be narrower: the highest number goes first, of equal ones the
+    /// Order in which columns are left out if none can be narrower: the highest number goes first, of equal ones the
     /// rightmost.
     pub yields: u8,
-    /// Whether its cells may be broken over several lines.
+    /// Whether its cells may wrap.
     pub wraps: bool,
 }
 
 impl Column {
+    /// A column aligned to the left that is never left out.
     pub fn left(title: &str) -> Column {
         Column { title: title.to_string(), align: Align::Left, expendable: 0, yields: 0, wraps: false }
     }
 
+    /// A column aligned to the right that is never left out.
     pub fn right(title: &str) -> Column {
         Column { title: title.to_string(), align: Align::Right, expendable: 0, yields: 0, wraps: false }
     }
 
-    /// The same column, left out on narrow screens before those of a lower number.
+    /// The same column, left out on narrow screens before those with a lower number.
     pub fn expendable(self, order: u8) -> Column {
         Column { expendable: order, ..self }
     }
 
-    /// The same column, left out before those of a lower number where columns cannot be narrower.
+    /// The same column, left out before those with a lower number if no column can be narrower.
     pub fn yielding(self, order: u8) -> Column {
         Column { yields: order, ..self }
     }
 
-    /// The same column, its cells broken over several lines where the screen is narrow.
+    /// The same column, its cells wrapped on narrow screens.
     pub fn wrapping(self) -> Column {
         Column { wraps: true, ..self }
     }
 }
 
-/// How a cell stands out, where colour is shown.
+/// How a cell is highlighted if colour is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     #[default]
@@ -57,18 +60,18 @@ pub enum Style {
     Faint,
 }
 
-/// What people read in one row under one column.
+/// The content of one column in one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// Rounded, with units.
     pub text: String,
-    /// The number behind it, which pages sort by.
+    /// The exact number, by which pages sort.
     pub value: Option<f64>,
     pub style: Style,
 }
 
 impl Cell {
-    /// Text that reads well, and the exact number behind it. What is none (a ratio to nothing) is not shown.
+    /// A number as readable text and its exact value; empty if it is not finite.
     pub fn number(text: impl Into<String>, value: f64) -> Cell {
         if !value.is_finite() {
             return Cell::default();
@@ -76,6 +79,7 @@ impl Cell {
         Cell { text: text.into(), value: Some(value), style: Style::Plain }
     }
 
+    /// A text with a style.
     pub fn styled(text: impl Into<String>, style: Style) -> Cell {
         Cell { text: text.into(), value: None, style }
     }

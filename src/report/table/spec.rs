@@ -1,27 +1,29 @@
-//! A column said once: what people read in it, and what programs read of it. A list of specifications makes the table for
-//! text, Markdown and pages, and the records for CSV; both are as wide as the list, in every row.
+//! Specifications of columns: what people read and what programs read. A list of them makes the table for text,
+//! Markdown and pages, and the records for CSV.
 
 use crate::report::table::cell::{Cell, Column};
 
 type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
 
-/// What one column has of each row `R`: a cell for people or none, and any number of fields for programs. Text that people
-/// read as one cell (`1.2 .. 1.4`) is several fields.
+/// One column of rows of type `R`: a cell for people or none, and any number of fields for programs. What is one cell
+/// for people (`1.2 .. 1.4`) may be several fields.
 pub struct Spec<'a, R> {
     shown: Option<(Column, Of<'a, R, Cell>)>,
     fields: Vec<(&'static str, Of<'a, R, String>)>,
 }
 
 impl<'a, R> Spec<'a, R> {
+    /// A column aligned to the left, without fields.
     pub fn left(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
         Spec { shown: Some((Column::left(title), Box::new(cell))), fields: Vec::new() }
     }
 
+    /// A column aligned to the right, without fields.
     pub fn right(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
         Spec { shown: Some((Column::right(title), Box::new(cell))), fields: Vec::new() }
     }
 
-    /// Nothing for people.
+    /// No column for people.
     pub fn hidden() -> Spec<'a, R> {
         Spec { shown: None, fields: Vec::new() }
     }
@@ -31,17 +33,17 @@ impl<'a, R> Spec<'a, R> {
         Spec { shown: self.shown.filter(|_| shows), ..self }
     }
 
-    /// The same, left out on narrow screens before those of a lower number.
+    /// The same, left out on narrow screens before those with a lower number.
     pub fn expendable(self, order: u8) -> Spec<'a, R> {
         self.column(|column| column.expendable(order))
     }
 
-    /// The same, left out before those of a lower number where columns cannot be narrower.
+    /// The same, left out before those with a lower number if no column can be narrower.
     pub fn yielding(self, order: u8) -> Spec<'a, R> {
         self.column(|column| column.yielding(order))
     }
 
-    /// The same, its cells broken over several lines where the screen is narrow.
+    /// The same, its cells wrapped on narrow screens.
     pub fn wrapping(self) -> Spec<'a, R> {
         self.column(Column::wrapping)
     }
@@ -50,18 +52,18 @@ impl<'a, R> Spec<'a, R> {
         Spec { shown: self.shown.map(|(column, cell)| (change(column), cell)), ..self }
     }
 
-    /// A field of numbers, its unit in `name`; empty where it is unknown or no number.
+    /// Adds a field of numbers, with the unit in `name`; empty if unknown or not finite.
     pub fn number<T: Into<Option<f64>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
         let text = |value: f64| value.is_finite().then(|| value.to_string());
         self.field(name, move |row| value(row).into().and_then(text).unwrap_or_default())
     }
 
-    /// A field of whole numbers, all digits of them; empty where it is unknown.
+    /// Adds a field of whole numbers; empty if unknown.
     pub fn count<T: Into<Option<u64>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
         self.field(name, move |row| value(row).into().map_or(String::new(), |count| count.to_string()))
     }
 
-    /// A field of texts.
+    /// Adds a field of text; empty if unknown.
     pub fn text<T: Into<Option<String>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
         self.field(name, move |row| value(row).into().unwrap_or_default())
     }
@@ -77,12 +79,12 @@ pub fn columns<R>(specs: &[Spec<'_, R>]) -> Vec<Column> {
     specs.iter().filter_map(|spec| Some(spec.shown.as_ref()?.0.clone())).collect()
 }
 
-/// A row of as many cells.
+/// The cells of a row, one per column.
 pub fn cells<R>(specs: &[Spec<'_, R>], row: &R) -> Vec<Cell> {
     specs.iter().filter_map(|spec| Some(spec.shown.as_ref()?.1(row))).collect()
 }
 
-/// What programs read: names, and rows of as many values.
+/// What programs read: the names of fields, and rows with one value per field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records {
     names: Vec<&'static str>,
@@ -97,16 +99,18 @@ impl Records {
         Records { names: fields.iter().map(|(name, _)| *name).collect(), rows: rows.iter().map(values).collect() }
     }
 
+    /// The names of the fields.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }
 
+    /// Rows with one value per field.
     pub fn rows(&self) -> &[Vec<String>] {
         &self.rows
     }
 }
 
-/// `depth=4 entries=0`: how parameters stand in one field.
+/// `depth=4 entries=0`: parameters in one field.
 pub fn params<'p>(params: impl IntoIterator<Item = (&'p String, &'p u64)>) -> String {
     params.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }

@@ -19,6 +19,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+/// How the list of tracers describes this one.
 pub const KIND: TracerKind = TracerKind {
     name: "bpf",
     what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",

@@ -1,5 +1,5 @@
-//! Which cases stand in one matrix: all, or, where the same names were measured with several sets of parameters, those of
-//! each set, as one would write a loop around cmpthese.
+//! Which cases are in the same matrix: all, or, if the same names were measured with several sets of parameters, those
+//! with the same set, like a loop around cmpthese.
 
 use super::Timing;
 use crate::clean::cut;
@@ -8,17 +8,17 @@ use crate::summary::{Row, Summary};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Characters of a name: it stands in every row and over every column.
+/// Maximum number of characters of a name, which is in every row and above every column.
 const LONGEST_NAME: usize = 200;
 
 /// The cases of one matrix.
 #[derive(Debug, Default)]
 pub struct Group<'a> {
-    /// The parameters that they share; empty where there is one group.
+    /// The parameters that they share; empty if there is only one group.
     pub heading: String,
-    /// In string order of their names.
+    /// Ordered by name.
     pub timings: Vec<Timing<'a>>,
-    /// Names of cases without a figure, and why.
+    /// Names of failed cases, and why they failed.
     pub failures: Vec<(String, &'a Failure)>,
 }
 
@@ -54,7 +54,7 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
     group
 }
 
-/// The name as tables have it, with what else tells the case from others.
+/// The name as in tables, with parameters and environment if they are needed to distinguish cases.
 fn name(case: &Case, params: bool, environments: bool) -> String {
     let named = if params { case.clone() } else { Case { params: BTreeMap::new(), ..case.clone() } };
     let environment = if environments { format!(" ({})", case.environment) } else { String::new() };

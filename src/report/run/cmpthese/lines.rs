@@ -1,4 +1,4 @@
-//! The lines of timethese: what was run, then a case a line, in string order.
+//! The lines of timethese: what was run, then one line per case, ordered by name.
 
 use super::timing::NO_TIME_S;
 use super::{Group, LONGEST_NOTE, Timing};
@@ -39,12 +39,12 @@ fn same_count(timings: &[Timing]) -> Option<u64> {
     timings.iter().all(|t| t.count == Some(first)).then_some(first)
 }
 
-/// The CPU seconds that all cases had, rounded down to two decimals, of a tenth or less to four.
+/// The CPU seconds that every case had, rounded down to two decimals, or to four if it is a tenth or less.
 fn least_seconds(group: &Group, run: &Run) -> f64 {
     let given = run.budget_s / run.records.len().max(1) as f64;
     let least = group.timings.iter().filter_map(|t| t.cpu_s).fold(given, f64::min);
     let steps = if least > 0.1 { 1e2 } else { 1e4 };
-    // What is short of a step by the rounding of a division is not short of it.
+    // A value that is below a step only by the rounding error of a division counts as that step.
     (least * steps + 1e-6).floor() / steps
 }
 
@@ -70,7 +70,7 @@ fn seconds(seconds: Option<f64>) -> String {
     seconds.map_or_else(|| "    ?".to_string(), |s| format!("{s:5.2}"))
 }
 
-/// Benchmark's own rule. What is not known warns of nothing.
+/// Benchmark's own rule. Unknown numbers cause no warning.
 fn too_few(t: &Timing) -> bool {
     let few = |most: u64| t.count.is_some_and(|n| n < most);
     few(4) || (few(1000) && t.wall_s.is_some_and(|s| s < 1.0)) || t.cpu_s.is_some_and(|s| s < 0.4)

@@ -1,27 +1,27 @@
-//! The matrix of cmpthese, and the marks of pairs that the data cannot tell apart.
+//! The matrix of cmpthese, and the marks of pairs that the data do not distinguish.
 
 use super::Timing;
 use crate::stats::{holm, least_p_value, paired_p_value};
 use std::collections::HashSet;
 use std::ptr;
 
-/// Columns on a terminal, up to which percent columns are widened.
+/// Width in characters up to which percent columns are widened.
 const SCREEN: usize = 80;
-/// Chance of even one pair that is told apart and should not be.
+/// Probability that any pair is wrongly shown as different.
 const LEVEL: f64 = 0.05;
 
-/// The pairs of all matrices that the data cannot tell apart.
+/// The pairs of all matrices that the data do not distinguish.
 #[derive(Debug, Default)]
 pub struct Marks {
     alike: HashSet<(usize, usize)>,
-    /// Pairs that were tested.
+    /// Number of pairs that were tested.
     tested: usize,
-    /// The most blocks that a tested case has.
+    /// Maximum number of blocks of a tested case.
     blocks: usize,
 }
 
 impl Marks {
-    /// Tests every pair within a matrix; all pairs of all matrices share the chance of error.
+    /// Tests every pair within a matrix, corrected for the number of pairs in all matrices.
     pub fn of(matrices: &[&[Timing]]) -> Marks {
         let pairs: Vec<(&Timing, &Timing)> = matrices.iter().flat_map(|timings| pairs(timings)).collect();
         let tested = pairs.iter().filter_map(|(a, b)| a.measurement.zip(b.measurement));
@@ -37,7 +37,7 @@ impl Marks {
         if alike { "~" } else { "" }
     }
 
-    /// What `~` means, if there is one, and why so many if more blocks are needed than there are.
+    /// What `~` means, if there is any, and a note if there are too few blocks to distinguish the pairs.
     pub fn legend(&self) -> Vec<String> {
         if self.alike.is_empty() {
             return Vec::new();
@@ -54,7 +54,7 @@ impl Marks {
     }
 }
 
-/// A pair whatever its order, by where the samples are.
+/// A key for an unordered pair: the addresses of the samples.
 fn key<T>(a: &T, b: &T) -> (usize, usize) {
     let (a, b) = (ptr::from_ref(a).addr(), ptr::from_ref(b).addr());
     (a.min(b), a.max(b))
@@ -64,7 +64,7 @@ fn pairs<'a, 'b>(timings: &'a [Timing<'b>]) -> impl Iterator<Item = (&'a Timing<
     timings.iter().enumerate().flat_map(|(i, a)| timings[i + 1..].iter().map(move |b| (a, b)))
 }
 
-/// The matrix as lines, the slowest case first; equal ones in string order.
+/// The matrix as lines, the slowest case first; equal ones ordered by name.
 pub fn lines(timings: &[Timing], marks: &Marks) -> Vec<String> {
     let mut slowest_first: Vec<&Timing> = timings.iter().collect();
     slowest_first.sort_by(|a, b| a.rate.total_cmp(&b.rate));
@@ -117,8 +117,9 @@ fn scientific(value: f64) -> String {
     format!("{mantissa}e{sign}{digits:0>2}")
 }
 
-/// What columns need, then the narrowest percent columns widened by one at a time, until all are as wide as the widest or
-/// the line is as wide as the screen. Of equally narrow ones the first that was narrower to begin with is widened first.
+/// The minimum widths, with the narrowest percent columns widened by one at a time until all are as wide as the widest
+/// or the line is as wide as the screen. Of equally narrow columns, the one that was narrower at first is widened
+/// first.
 fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let columns = rows.first().map_or(0, Vec::len);
     let needed = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
@@ -137,7 +138,7 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
 }
 
 fn line(row: &[String], widths: &[usize]) -> String {
-    // Not by a width in a format, which may be 65,535 at most: names come from files.
+    // A width in a format string would be limited to 65,535, and names come from files.
     let align = |(i, (cell, width)): (usize, (&String, &usize))| {
         let room = " ".repeat(width.saturating_sub(cell.chars().count()));
         if i == 0 { format!("{cell}{room}") } else { format!("{room}{cell}") }

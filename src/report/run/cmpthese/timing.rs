@@ -1,27 +1,27 @@
-//! One case in Benchmark's terms: iterations, CPU seconds and what follows from them.
+//! One case in Benchmark's terms: iterations, CPU seconds and the rate.
 
 use crate::model::{Measurement, Outcome, Record};
 use crate::summary::RowCost;
 
-/// What a line and a row of the matrix show of a case.
+/// The numbers of a case that its line and its row of the matrix show.
 #[derive(Clone, Debug)]
 pub struct Timing<'a> {
     pub name: String,
     /// Iterations per second of CPU time. More than 0.
     pub rate: f64,
-    /// Iterations; `None` where a source does not tell.
+    /// Iterations; `None` if the source does not give them.
     pub count: Option<u64>,
     /// CPU seconds of all iterations.
     pub cpu_s: Option<f64>,
-    /// User mode's share of them.
+    /// Share of user mode, from 0 to 1.
     pub user_share: Option<f64>,
-    /// Whole seconds by the wall clock, as Benchmark counts them.
+    /// Wall clock time in whole seconds, as Benchmark counts them.
     pub wall_s: Option<f64>,
-    /// The samples; `None` for a published figure.
+    /// The samples; `None` for a published value.
     pub measurement: Option<&'a Measurement>,
 }
 
-/// What Benchmark's rates suggest is added to CPU seconds before it divides by them: a case of 0 seconds has a rate.
+/// Judging from its rates, Benchmark adds this to CPU seconds before it divides by them: even 0 seconds give a rate.
 pub(super) const NO_TIME_S: f64 = 1e-15;
 
 impl<'a> Timing<'a> {
