@@ -1,7 +1,7 @@
 //! What the whole-program tests share: the binary, a private place to run it in, and a loud way to skip.
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{SigHandler, Signal, killpg, signal};
 use nix::unistd::Pid;
 use serde_json::Value;
 use snapbox::data::DataFormat;
@@ -47,6 +47,9 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Place {
+        // A shell starts what runs in the background with ^C ignored, and the programs under test would inherit that.
+        // SAFETY: no handler is installed.
+        unsafe { signal(Signal::SIGINT, SigHandler::SigDfl) }.unwrap();
         let directory = tempfile::Builder::new().prefix("syscost-test-").tempdir().unwrap();
         let place = Place { directory };
         fs::create_dir(place.tmp()).unwrap();
