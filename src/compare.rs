@@ -20,6 +20,7 @@ mod growth;
 pub mod history;
 mod index;
 mod judge;
+mod machine;
 mod matching;
 mod row;
 mod same_work;
@@ -34,12 +35,14 @@ pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use growth::{Grown, Growth};
+pub use machine::MachineChange;
 pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Difference, Mark, Ratio, Verdict};
 
 use crate::model::StudyView;
 use judge::{Standing, standing};
+use machine::Sides;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,6 +82,8 @@ pub struct Comparison {
     pub areas: Vec<AreaMean>,
     /// The reference system call (id.getppid) compared with the baseline's.
     pub reference: Vec<Verdict>,
+    /// The machine as a whole compared with the baseline's; `None` for the baseline, other machines and runs without a panel.
+    pub machine: Vec<Option<MachineChange>>,
     /// What makes the comparison unfair or must be known to interpret it; the most important first.
     pub cautions: Vec<Caution>,
     /// What [`Comparison::limit_growth`] found; `None` if no limit was set.
@@ -127,8 +132,9 @@ impl Comparison {
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let baseline = if options.baseline < columns.len() { options.baseline } else { 0 };
     let matching::Matched { mut rows, unsought } = matching::matched(columns, &options.selection);
-    let reference = judge::reference(columns, baseline, options.margin);
-    judge::judge(&mut rows, columns, baseline, options.margin);
+    let sides: Vec<Sides> = columns.iter().map(|column| Sides::of(column, &columns[baseline])).collect();
+    let reference = judge::reference(&sides, columns, baseline, options.margin);
+    judge::judge(&mut rows, &sides, (columns, baseline), options.margin);
     let areas = areas::means(&rows, columns.len(), baseline);
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
     cautions.extend((unsought > 0).then_some(Caution::Unsought { records: unsought, most: index::MOST_CANDIDATES }));
@@ -141,6 +147,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         derived: derived::beside(columns, &options.selection),
         areas,
         reference,
+        machine: sides.iter().enumerate().map(|(i, sides)| sides.change.filter(|_| i != baseline)).collect(),
         cautions,
         growth: None,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),

@@ -3,19 +3,21 @@
 
 mod company;
 mod launch;
+mod learn;
 
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
 use crate::kernel::Sources;
 use crate::kernel::affinity::{Placement, Wanted};
-use crate::kernel::host::{self, StealClock};
+use crate::kernel::host::{self, BusyClock, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
+    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Role, Run, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
 use crate::split::split;
 use crate::store::{self, StoreError};
+use crate::summary;
 use anyhow::{Context, Result};
 use company::Company;
 use std::path::Path;
@@ -82,6 +84,7 @@ pub struct Session {
     interrupt: Interrupt,
     host: Host,
     steal: Option<StealClock>,
+    busy: Option<BusyClock>,
 }
 
 /// Default time per case, and the bounds of the sum over all cases.
@@ -109,8 +112,9 @@ impl Session {
             signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
         }
         let steal = StealClock::start(&sources, placement.measuring);
+        let busy = BusyClock::start(&sources);
         let workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
-        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal })
+        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal, busy })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -183,6 +187,7 @@ impl Session {
             planned: &planned,
             passes: &passes,
             steal: self.steal,
+            busy: self.busy,
             out,
             watch,
             interrupt: &self.interrupt,
@@ -229,6 +234,10 @@ impl Session {
             return Err(Failure::interrupted());
         }
         self.workers.prepare(&planned.case)?;
+        if planned.role == Role::Baseline && !summary::is_baseline(&planned.case) {
+            let proof = Proof::none("not counted: it only shows the machine's speed");
+            return Ok(Passes { proof, mode_samples: None });
+        }
         let alone = Planned { case: planned.case.alone(), ..planned.clone() };
         let proof = match self.options.verify {
             true => prove(&self.workers, &alone)?,
@@ -311,6 +320,7 @@ struct Recorder<'a> {
     watch: &'a dyn Watch,
     interrupt: &'a Interrupt,
     steal: Option<StealClock>,
+    busy: Option<BusyClock>,
     /// Whether the result file holds an earlier look.
     looked: bool,
     company: Company,
@@ -339,7 +349,9 @@ impl Recorder<'_> {
         let mut run = self.run(measured);
         run.complete = !self.interrupt.is_set();
         run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
+        run.host.busy_cpus = self.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
+        learn::learn(&mut run);
         let written = self.write(&run);
         (run, written)
     }

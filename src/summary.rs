@@ -1,8 +1,10 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod speed;
 mod warning;
 
+pub use speed::{MachineSpeed, Panel, machine_speed, run_scatter};
 pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
@@ -10,7 +12,7 @@ use crate::model::{
     self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use crate::stats::{self, Estimate, Interval, Ranged, UserShare};
+use crate::stats::{self, Estimate, Interval, Launches, Ranged, Speed, UserShare};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,6 +30,8 @@ pub struct Summary {
     pub derived: Vec<DerivedRow>,
     /// The study that the run was for.
     pub study: Option<StudyView>,
+    /// How fast the machine was; `None` if the run measured too little of the panel.
+    pub machine: Option<MachineSpeed>,
     /// What concerns all rows.
     pub warnings: Vec<RunWarning>,
 }
@@ -60,9 +64,14 @@ pub struct RowCost {
     /// The smallest sample; `None` for a published result.
     #[serde(rename = "best_ns")]
     pub best: Option<Nanos>,
-    /// Interval of the median; `None` with too few time blocks, and for a published result.
+    /// Interval of the median within this run; `None` with too few time blocks, and for a published result.
     #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
+    /// Where the median of the next run will be; `None` for a published result.
+    #[serde(rename = "next_run_ns")]
+    pub next_run: Option<Interval>,
+    /// The cost in units of the panel's mean; `None` without a panel.
+    pub relative: Option<Relative>,
     /// Batches used; 0 for a published result.
     pub samples: usize,
     /// Median minus that of the empty loop; `None` without one. Never clamped.
@@ -80,10 +89,24 @@ impl RowCost {
         Ranged { value: self.median.0, low_high: self.interval.map(|i| (i.low, i.high)) }
     }
 
-    /// Half the interval's width in percent of the median.
+    /// Half the width of the interval within this run, in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
     }
+
+    /// Half the width of the interval for the next run's median, in percent of the median.
+    pub fn next_run_percent(&self) -> Option<f64> {
+        self.next_run?.half_width_percent(self.median)
+    }
+}
+
+/// A cost relative to the machine's speed in the same time blocks: steadier from run to run than nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Relative {
+    /// In units of the geometric mean of the panel.
+    pub value: f64,
+    /// Where the next run's will be; `None` without launches.
+    pub next_run: Option<Interval>,
 }
 
 /// Summarizes a run.
@@ -92,19 +115,22 @@ pub fn summarize(run: &Run) -> Summary {
     let derived = derive(run, &range);
     let recorded = run.warnings.iter().cloned().map(|text| RunWarning::Recorded { text });
     let more_derived = (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
-    let yardsticks = Yardsticks::of(run, range);
+    let panel = Panel::of(run, &range);
+    let machine = machine_speed(run, &panel);
+    let yardsticks = Yardsticks::of(run, range, &panel);
     let row = |record: &Record| row(record, &yardsticks);
     Summary {
         rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
         derived,
         study: run.study.clone(),
         baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
+        machine,
         warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
     }
 }
 
 /// Baselines of rows, by language and environment.
-struct Yardsticks {
+struct Yardsticks<'a> {
     /// The empty loop of a language (none for the native probe) in an environment.
     empty_loops: BTreeMap<(Option<String>, String), Estimate>,
     /// The empty function call of each environment.
@@ -112,17 +138,31 @@ struct Yardsticks {
     precision_percent: f64,
     /// The blocks that estimates use.
     range: Range<usize>,
+    /// The machine's speed in each of them.
+    speed: &'a Speed,
+    /// The geometric mean of the panel, in nanoseconds.
+    panel_ns: Option<f64>,
+    /// Standard deviation of whole runs, on the log scale.
+    run_scatter: f64,
 }
 
-impl Yardsticks {
-    fn of(run: &Run, range: Range<usize>) -> Yardsticks {
+impl Yardsticks<'_> {
+    fn of<'a>(run: &Run, range: Range<usize>, panel: &'a Panel) -> Yardsticks<'a> {
         let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone());
         let loops = run.records.iter().filter(|r| is_empty_loop(&r.case));
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
         let empty_loops =
             loops.filter_map(|r| Some(((r.case.language.clone(), r.case.environment.clone()), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
-        Yardsticks { empty_loops, empty_calls, precision_percent: run.precision_percent, range }
+        Yardsticks {
+            empty_loops,
+            empty_calls,
+            precision_percent: run.precision_percent,
+            range,
+            speed: &panel.speed,
+            panel_ns: panel.steady_ns(),
+            run_scatter: run_scatter(run),
+        }
     }
 
     fn empty_loop(&self, case: &Case) -> Option<&Estimate> {
@@ -143,7 +183,7 @@ fn is_empty_loop(case: &Case) -> bool {
 }
 
 /// Whether every run measures it, asked for or not.
-fn is_baseline(case: &Case) -> bool {
+pub fn is_baseline(case: &Case) -> bool {
     is_empty_loop(case) || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
 }
 
@@ -200,6 +240,7 @@ fn figure(
         let text = "every batch was preempted by another process (try --cpu, or a longer --time)";
         return Err(Failure::new(crate::model::FailureKind::Failed, text));
     };
+    let launches = launches(m, &yardsticks.range, yardsticks.speed);
     warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks));
     warnings
         .extend(yardsticks.empty_loop(&record.case).and_then(|empty| below_empty_loop(&record.case, &estimate, empty)));
@@ -207,11 +248,23 @@ fn figure(
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
+        next_run: launches.as_ref().and_then(|l| stats::next_run(estimate.median.0, l, yardsticks.run_scatter)),
+        relative: launches.as_ref().and_then(|l| relative(l, yardsticks)),
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
         user_share: stats::user_share(record.mode_samples, m),
     })
+}
+
+/// The launches in `range`, or all of them if it holds no sample of this case.
+pub fn launches(m: &Measurement, range: &Range<usize>, speed: &Speed) -> Option<Launches> {
+    stats::launches(m, range.clone(), speed).or_else(|| stats::launches(m, 0..usize::MAX, speed))
+}
+
+fn relative(launches: &Launches, yardsticks: &Yardsticks) -> Option<Relative> {
+    let value = launches.steady_ns / yardsticks.panel_ns?;
+    Some(Relative { value, next_run: stats::next_run(value, launches, 0.0) })
 }
 
 /// A published result, relative to the baselines as far as they are known.
@@ -220,6 +273,8 @@ fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsti
         median: published.time,
         best: None,
         interval: None,
+        next_run: None,
+        relative: None,
         samples: 0,
         net: yardsticks.net(case, published.time),
         times_empty_call: yardsticks.times_empty_call(case, published.time),

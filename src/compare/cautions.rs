@@ -136,7 +136,7 @@ fn other_code(rows: &[ComparedRow]) -> Option<Caution> {
 
 fn one_launch(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {
     let lone = |column: &usize| {
-        let mut launches = rows.iter().filter_map(|row| row.cells[*column].as_ref()?.launches.as_ref());
+        let mut launches = rows.iter().filter_map(|row| row.cells[*column].as_ref()).flat_map(|cell| &cell.runs);
         launches.any(|launches| launches.medians_ns.len() == 1)
     };
     some((0..columns).filter(lone).collect()).map(|columns| Caution::OneLaunch { columns })

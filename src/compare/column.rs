@@ -2,11 +2,11 @@
 
 use crate::derive::DerivedRow;
 use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
-use crate::stats::{self, Launches};
-use crate::summary::{self, Row, RowCost, RunWarning, Summary};
+use crate::stats::Launches;
+use crate::summary::{self, Panel, Row, RowCost, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// One run, as one column of a comparison.
@@ -17,7 +17,14 @@ pub struct Column {
     pub rows: Vec<ColumnRow>,
     /// The derived rows of the run's study.
     pub derived: Vec<DerivedRow>,
+    /// The panel's costs in each run.
+    pub panel: Vec<PanelCosts>,
+    /// Standard deviation of whole runs on the machine, on the log scale.
+    pub run_scatter: f64,
 }
+
+/// What each member of the panel cost in one run at its usual speed, in nanoseconds, by operation.
+pub type PanelCosts = BTreeMap<String, f64>;
 
 /// Facts about the run as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -46,8 +53,8 @@ pub struct ColumnRow {
     /// Whether it was requested; otherwise it is one of the baselines that every run measures.
     pub asked: bool,
     pub figure: Result<RowCost, Failure>,
-    /// `None` for failures and published values, and if no sample is above 0.
-    pub launches: Option<Launches>,
+    /// One for each run; none for failures and published values, and if no sample is above 0.
+    pub runs: Vec<Launches>,
     /// `None` if they are not known.
     pub entries: Option<Entries>,
     /// Whether the cost depends on changes to the file system before the run.
@@ -67,11 +74,13 @@ impl Column {
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
         }
-        let row = |record: &Record| Some(condensed(record, shown.get(&record.case)?, &range));
+        let panel = Panel::of(run, &range);
+        let row = |record: &Record| Some(condensed(record, shown.get(&record.case)?, (&range, &panel)));
         let (asked, others): (Vec<_>, Vec<_>) = run.records.iter().partition(|r| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
-        Column { info, rows, derived: summary.derived.clone() }
+        let panel = vec![panel.costs_ns()];
+        Column { info, rows, derived: summary.derived.clone(), panel, run_scatter: summary::run_scatter(run) }
     }
 
     /// The record of the reference system call in the native environment.
@@ -114,16 +123,16 @@ impl ColumnInfo {
     }
 }
 
-fn condensed(record: &Record, shown: &Row, steady: &Range<usize>) -> ColumnRow {
+fn condensed(record: &Record, shown: &Row, (steady, panel): (&Range<usize>, &Panel)) -> ColumnRow {
     let launches = match &record.outcome {
-        Outcome::Measured(m) => stats::launches(m, steady.clone()).or_else(|| stats::launches(m, 0..usize::MAX)),
+        Outcome::Measured(m) => summary::launches(m, steady, &panel.speed),
         Outcome::Failed(_) | Outcome::Published(_) => None,
     };
     ColumnRow {
         case: record.case.clone(),
         asked: record.role == Role::Asked,
         figure: shown.figure.clone(),
-        launches,
+        runs: launches.into_iter().collect(),
         entries: record.entries.clone(),
         depends_on_history: shown.depends_on_history(),
     }

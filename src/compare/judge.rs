@@ -1,6 +1,7 @@
 //! Fills in the verdicts of each row: each column compared with the baseline.
 
 use super::column::Column;
+use super::machine::Sides;
 use super::row::{Cell, ComparedRow};
 use super::same_work::{Work, work};
 use super::verdict::{Mark, Ratio, Verdict};
@@ -11,21 +12,29 @@ const LEVEL: f64 = 0.05;
 
 /// Fills in the verdicts. Each column is one family of tests: its marks are corrected for the number of rows by Holm's
 /// method, so that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
-pub fn judge(rows: &mut [ComparedRow], columns: &[Column], baseline: usize, margin: f64) {
+///
+/// `sides` has an element for each of the columns.
+pub fn judge(rows: &mut [ComparedRow], sides: &[Sides], (columns, baseline): (&[Column], usize), margin: f64) {
     rows.iter_mut().for_each(|row| row.verdicts = vec![Verdict::Missing; columns.len()]);
     for (column, yardstick) in yardsticks(columns, baseline).into_iter().enumerate() {
         if column == baseline {
             rows.iter_mut().for_each(|row| row.verdicts[column] = Verdict::Baseline);
         } else {
-            judge_column(rows, (column, baseline), yardstick, margin);
+            judge_column(rows, &sides[column], (column, baseline), yardstick, margin);
         }
     }
 }
 
-fn judge_column(rows: &mut [ComparedRow], (column, baseline): (usize, usize), yardstick: Option<f64>, margin: f64) {
+fn judge_column(
+    rows: &mut [ComparedRow],
+    sides: &Sides,
+    (column, baseline): (usize, usize),
+    yardstick: Option<f64>,
+    margin: f64,
+) {
     let mut claims: Vec<(usize, Claim)> = Vec::new();
     for (index, row) in rows.iter_mut().enumerate() {
-        let (verdict, found) = verdict(row, (column, baseline), yardstick);
+        let (verdict, found) = verdict(row, sides, (column, baseline), yardstick);
         row.verdicts[column] = verdict;
         claims.extend(found.map(|found| (index, Claim::of(&found, margin))));
     }
@@ -57,6 +66,7 @@ impl Claim {
 
 fn verdict(
     row: &ComparedRow,
+    sides: &Sides,
     (column, baseline): (usize, usize),
     yardstick: Option<f64>,
 ) -> (Verdict, Option<BetweenRuns>) {
@@ -67,19 +77,20 @@ fn verdict(
     }
     let ratio = cost / base_cost;
     let relative = yardstick.map(|yardstick| ratio / yardstick);
-    match between(cell, base) {
-        Some(found) => (Verdict::Ratio(unmarked(&found, relative)), Some(found)),
+    match between(sides, cell, base) {
+        Some(found) => (Verdict::Ratio(unmarked(&found, ratio, relative)), Some(found)),
         None => (Verdict::OneFigure { ratio, relative }, None),
     }
 }
 
-fn between(cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
-    stats::between_runs(cell.launches.as_ref()?, base.launches.as_ref()?)
+fn between(sides: &Sides, cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
+    let (own, base) = sides.sides(&cell.runs, &base.runs);
+    stats::between_runs(own, base)
 }
 
-fn unmarked(found: &BetweenRuns, relative: Option<f64>) -> Ratio {
+fn unmarked(found: &BetweenRuns, as_measured: f64, relative: Option<f64>) -> Ratio {
     let (low, high) = found.low_high();
-    Ratio { ratio: found.ratio(), low, high, relative, mark: Mark::Inconclusive }
+    Ratio { ratio: found.ratio(), low, high, as_measured, relative, mark: Mark::Inconclusive }
 }
 
 /// The ratio of the reference call in each column; `None` if the column or the baseline lacks it.
@@ -89,18 +100,19 @@ fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
     columns.iter().map(|column| Some(cost(column)? / base?)).collect()
 }
 
-/// The reference call compared with the baseline's. It is a single test, so its mark needs no correction.
-pub fn reference(columns: &[Column], baseline: usize, margin: f64) -> Vec<Verdict> {
+/// The reference call compared with the baseline's, as measured. It is a single test, so its mark needs no correction.
+pub fn reference(sides: &[Sides], columns: &[Column], baseline: usize, margin: f64) -> Vec<Verdict> {
     let judged = |index: usize| {
         let (Some(own), Some(base)) = (columns[index].reference(), columns[baseline].reference()) else {
             return Verdict::Missing;
         };
-        let found = own.launches.as_ref().zip(base.launches.as_ref()).and_then(|(a, b)| stats::between_runs(a, b));
+        let (new, old) = sides[index].as_measured(&own.runs, &base.runs);
+        let found = stats::between_runs(new, old);
         match (found, own.cost_ns(), base.cost_ns()) {
             (Some(found), ..) => {
                 let claim = Claim::of(&found, margin);
                 let mark = if claim.p <= LEVEL { claim.mark } else { Mark::Inconclusive };
-                Verdict::Ratio(Ratio { mark, ..unmarked(&found, None) })
+                Verdict::Ratio(Ratio { mark, ..unmarked(&found, found.ratio(), None) })
             }
             (None, Some(own), Some(base)) => Verdict::OneFigure { ratio: own / base, relative: None },
             _ => Verdict::Missing,

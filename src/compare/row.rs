@@ -74,7 +74,7 @@ pub struct Cell {
     #[serde(skip)]
     pub depends_on_history: bool,
     #[serde(skip)]
-    pub(super) launches: Option<Launches>,
+    pub(super) runs: Vec<Launches>,
 }
 
 impl Cell {
@@ -83,7 +83,7 @@ impl Cell {
             figure: row.figure.clone(),
             entries: row.entries.clone(),
             depends_on_history: row.depends_on_history,
-            launches: row.launches.clone(),
+            runs: row.runs.clone(),
         })
     }
 

@@ -34,14 +34,16 @@ pub struct Difference {
     pub base: Entries,
 }
 
-/// Cost over the baseline's cost, without a unit.
+/// Cost over the baseline's cost, without a unit; relative to the machine as a whole where it says so.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ratio {
     pub ratio: f64,
     /// The ends of the 95% confidence interval, for this row alone.
     pub low: f64,
     pub high: f64,
-    /// The ratio divided by that of the reference call; `None` if either run lacks it.
+    /// The ratio of the costs that are shown.
+    pub as_measured: f64,
+    /// That ratio divided by that of the reference call; `None` if either run lacks it.
     #[serde(rename = "relative_to_reference")]
     pub relative: Option<f64>,
     /// The verdict; with 95% confidence, all marks of the column are right.
@@ -68,6 +70,14 @@ impl Verdict {
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio { ratio, .. }) | Verdict::OneFigure { ratio, .. } => Some(*ratio),
+            _ => None,
+        }
+    }
+
+    /// The ratio of the costs that are shown, whatever the machine as a whole did.
+    pub fn as_measured(&self) -> Option<f64> {
+        match self {
+            Verdict::Ratio(Ratio { as_measured: ratio, .. }) | Verdict::OneFigure { ratio, .. } => Some(*ratio),
             _ => None,
         }
     }

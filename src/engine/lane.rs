@@ -2,9 +2,7 @@
 
 use super::batch_size::{Shape, calibrate};
 use super::{Config, Launcher, Measured, Worker};
-use crate::model::{
-    Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, REFERENCE, Reply, Role, SPIN, Slot, Traits,
-};
+use crate::model::{Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits};
 use crate::stats::{self, Estimate};
 use std::ops::Range;
 
@@ -28,7 +26,7 @@ impl Lane {
 
     /// Whether it takes part in the next round. Baselines do to the end, even if they were asked for.
     pub fn active(&self) -> bool {
-        let to_the_end = self.planned.role == Role::Baseline || self.is(REFERENCE) || self.is(SPIN);
+        let to_the_end = self.planned.role == Role::Baseline || self.planned.case.is_in_panel();
         self.failure.is_none() && (!self.precise || to_the_end)
     }
 

@@ -3,6 +3,7 @@
 //! Not here: what a probe measures (the clock's cost and step, the C library), the choice of CPUs, and trials
 //! (`checks`). Called at the start of a run and by `doctor`. Only reads, and only below the root of [`Sources`].
 
+mod busy;
 mod cpu;
 mod file_system;
 mod place;
@@ -10,6 +11,7 @@ mod steal;
 
 use super::Sources;
 use super::sources::cpu_list;
+pub use busy::BusyClock;
 pub use file_system::{Room, file_system, room};
 pub use steal::StealClock;
 

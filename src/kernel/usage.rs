@@ -78,6 +78,14 @@ pub fn of_children() -> Usage {
     Usage { peak_rss_kib: Some(usage.max_rss().unsigned_abs()), ..Used::from(usage.as_ref()).into() }
 }
 
+/// This process and all children that were waited for so far.
+pub fn of_self_and_children() -> Used {
+    let of = |who| getrusage(who).map(|usage| Used::from(usage.as_ref())).unwrap_or_default();
+    let mut sum = of(UsageWho::RUSAGE_SELF);
+    sum.add(&of(UsageWho::RUSAGE_CHILDREN), 1.0);
+    sum
+}
+
 /// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times usually have a resolution
 /// of 10 ms. Everything is unknown if it has ended.
 pub fn of_process(pid: u32) -> Usage {

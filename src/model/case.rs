@@ -60,6 +60,25 @@ pub const REFERENCE: &str = "id.getppid";
 /// Work in user mode only, about as long as a system call.
 pub const SPIN: &str = "call.spin";
 
+/// Cheap operations that every run measures, half in user mode and half in the kernel: what they all share is the machine's
+/// speed. They need no set-up and no device.
+pub const PANEL: [&str; 12] = [
+    EMPTY_LOOP,
+    EMPTY_CALL,
+    SPIN,
+    "sync.mutex",
+    REFERENCE,
+    "id.umask",
+    "id.uname",
+    "file.lstat",
+    "fd.dup_close",
+    "io.read_zero",
+    "time.clock_gettime_raw",
+    "signal.sigprocmask",
+];
+/// How many of them, the first ones, stay in user mode.
+pub const PANEL_IN_USER_MODE: usize = 4;
+
 /// Parameter of every operation: how many threads or processes run it at the same time.
 pub const THREADS: &str = "threads";
 /// Parameter of every operation: whether they all use the same objects.
@@ -88,6 +107,11 @@ impl Case {
     /// Whether this is `operation` of the probe with default parameters.
     pub fn is_plain(&self, operation: &str) -> bool {
         self.operation == operation && self.params.is_empty() && self.language.is_none()
+    }
+
+    /// Whether it is a member of the panel that shows the machine's speed.
+    pub fn is_in_panel(&self) -> bool {
+        PANEL.iter().any(|operation| self.is_plain(operation))
     }
 
     /// Whether both cases are the same except for the name given by a study.

@@ -58,6 +58,13 @@ pub struct Host {
     pub file_system: Option<String>,
     /// Load average over the last minute, at the start.
     pub load_1min: Option<f64>,
+    /// How many CPUs other programs kept busy on average over the run.
+    pub busy_cpus: Option<f64>,
+    /// Standard deviation in percent by which whole runs were faster or slower than each other on this machine under such
+    /// load; `None` if earlier runs do not tell.
+    pub run_scatter_percent: Option<f64>,
+    /// The number of runs that it was learned from, this one included.
+    pub run_scatter_runs: Option<u32>,
     /// Share of CPU time that the hypervisor took away, in percent, over the run.
     pub steal_percent: Option<f64>,
     /// The user that ran it: `root` or `user`.

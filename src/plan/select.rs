@@ -2,7 +2,7 @@
 
 use super::{Setting, Subject};
 use crate::model::{
-    Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, Planned, REFERENCE, Role, SHARED, SPIN, THREADS,
+    Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, PANEL, Planned, REFERENCE, Role, SHARED, SPIN, THREADS,
 };
 use crate::runner::{Language, NATIVE};
 use anyhow::{Result, bail};
@@ -158,6 +158,7 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
             add(planned, plan_operation(operation, BTreeMap::new(), Role::Baseline).in_environment(environment));
         }
     }
+    add_panel(catalogue, &environments, planned);
     let loops: BTreeSet<(String, String)> =
         planned.iter().filter_map(|p| Some((p.case.language.clone()?, p.case.environment.clone()))).collect();
     for (language, environment) in loops {
@@ -166,6 +167,15 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
             ..Planned::new(Case::snippet(&language, ""), Role::Baseline)
         };
         add(planned, empty.in_environment(&environment));
+    }
+}
+
+/// Adds the panel that shows the machine's speed, in one environment: the native one if it is among them.
+fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: &mut Vec<Planned>) {
+    let native = environments.get(NATIVE).or(environments.first());
+    let Some(environment) = native else { return };
+    for operation in PANEL.iter().filter_map(|id| catalogue.iter().find(|o| o.id == *id && o.available)) {
+        add(planned, plan_operation(operation, BTreeMap::new(), Role::Baseline).in_environment(environment));
     }
 }
 

@@ -14,6 +14,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// The user's own directory for what earlier runs leave for later ones; `None` if no place for it is safe.
+pub fn state_directory() -> Option<PathBuf> {
+    place::find(place::STATE)
+}
+
 /// A directory of builds. If no place for it is safe, each run builds anew.
 pub struct Cache {
     root: PathBuf,
@@ -26,7 +31,7 @@ const UNFINISHED: &str = ".building-";
 impl Cache {
     /// The user's own cache; else a directory in `run`, which is removed with the run.
     pub fn open(run: &Path) -> Cache {
-        let cache = Cache::at(place::find().unwrap_or_else(|| run.join("cache")));
+        let cache = Cache::at(place::find(place::CACHE).unwrap_or_else(|| run.join("cache")));
         cache.sweep();
         cache
     }

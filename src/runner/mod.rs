@@ -18,6 +18,7 @@ mod protocol;
 mod snippet;
 mod workers;
 
+pub use cache::state_directory;
 pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::Child;
 pub use directory::RunDirectory;

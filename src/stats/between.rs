@@ -1,18 +1,27 @@
-//! Ratios of one case in two runs, which have no rounds in common. Called by `compare`; within one run, `paired` is better.
+//! Ratios of one case between runs, which have no rounds in common. Called by `compare`; within one run, `paired` is better.
 //!
-//! Two effects differ between runs, and no number of batches averages them out. The memory layout of each launch shifts a
-//! cost, so the unit of scatter is the launch, of which a run has three or more. And what changes between runs (frequency,
-//! neighbours, page placement, the kernel's own state) is the same for all launches of a run, so no run shows it.
+//! Three effects differ between runs, and no number of batches averages them out. The machine's speed (frequency, neighbours)
+//! moves all cases of a run together; a panel of operations shows it (`speed`), and what is left after its removal repeats
+//! several times more closely. The memory layout of each launch shifts a cost, so the unit of scatter is the launch. And
+//! page placement and the kernel's own state move single cases from run to run, which only several runs a side show.
 
+use super::interval::Interval;
+use super::speed::{Speed, polished, steady_median};
 use super::{median, student};
-use crate::model::{Block, Measurement};
+use crate::model::{Block, Measurement, Nanos};
 use std::ops::Range;
 
-/// Standard deviation, on the log scale, of what shifts a whole run: 1.5%. It is an assumption, based on repeated runs on a
-/// shared machine, where the medians of one operation scatter by 0.8 to 2.7% over runs, layout included (`bench/repeat`);
-/// `bench/compare` shows how often intervals made with it miss. Differences under 5% between two runs are thus never
-/// significant: that takes repeated runs.
+/// Standard deviation, on the log scale, of what moves all cases of a run together, where nothing is known about the machine:
+/// 1.5%. Repeated runs scattered by 0.6 to 1.5% on one shared machine and by 1.2 to 6.5% on another (METHOD.md).
 pub const BETWEEN_RUNS: f64 = 0.015;
+
+/// The same for a machine of which some runs are known, and how many runs this counts for beside those.
+const TYPICAL: f64 = 0.01;
+const TYPICAL_RUNS: f64 = 2.0;
+
+/// Standard deviation of what moves a single case from run to run and is the same in all its launches: 0.15%. More than half
+/// of all cases repeat within 0.1%; page placement moves others by up to 0.5% (METHOD.md).
+const OWN: f64 = 0.0015;
 
 /// Standard deviation of launches, assumed where a run has only one; with the degrees of freedom of two.
 const ONE_LAUNCH: f64 = 0.02;
@@ -21,12 +30,25 @@ const ONE_LAUNCH: f64 = 0.02;
 /// (Kendall and Stuart, The Advanced Theory of Statistics, 14.12).
 const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
+/// How much more medians of runs vary than their launches suggest, as a factor of the variance (METHOD.md).
+const BEYOND_LAUNCHES: f64 = 2.0;
+
+/// Level of the interval for the next run's median.
+pub const NEXT_RUN: f64 = 0.9;
+/// The normal quantile of that level.
+const NEXT_RUN_QUANTILE: f64 = 1.645;
+
+/// Degrees of freedom that an assumed standard deviation of runs counts for, beside those of measured runs.
+const ASSUMED_RUNS: f64 = 4.0;
+
 /// A case's cost in one run, for ratios between runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launches {
     /// Median over all batches, in nanoseconds per iteration.
     pub median_ns: f64,
-    /// The median of each launch, in nanoseconds per iteration.
+    /// The same at the run's usual speed.
+    pub steady_ns: f64,
+    /// The median of each launch at the run's usual speed, in nanoseconds per iteration.
     pub medians_ns: Vec<f64>,
 }
 
@@ -39,38 +61,95 @@ pub struct BetweenRuns {
 }
 
 /// The launches in the time blocks in `range`; `None` if those have no sample above 0.
-pub fn launches(m: &Measurement, range: Range<usize>) -> Option<Launches> {
-    let blocks = m.blocks.get(range.start.min(m.blocks.len())..range.end.min(m.blocks.len()))?;
+pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<Launches> {
+    let end = range.end.min(m.blocks.len());
+    let range = range.start.min(end)..end;
+    let blocks = &m.blocks[range.clone()];
     let n = m.iterations as f64;
-    let samples = |blocks: &[Block]| {
-        let slots = blocks.iter().flat_map(|block| &block.slots);
-        median(slots.flatten().map(|ns| *ns as f64 / n).collect())
-    };
-    let parts = blocks.chunk_by(|a, b| a.launch == b.launch);
-    let medians_ns: Vec<f64> = parts.filter_map(samples).filter(|ns| *ns > 0.0 && ns.is_finite()).collect();
-    let median_ns = samples(blocks).filter(|ns| *ns > 0.0 && ns.is_finite())?;
-    Some(Launches { median_ns, medians_ns })
+    let all = blocks.iter().flat_map(|block: &Block| &block.slots).flatten();
+    let median_ns = median(all.map(|ns| *ns as f64 / n).collect()).filter(|ns| *ns > 0.0 && ns.is_finite())?;
+    let mut start = range.start;
+    let parts = blocks.chunk_by(|a, b| a.launch == b.launch).map(|part| {
+        let own = start..start + part.len();
+        start = own.end;
+        own
+    });
+    let medians_ns = parts.filter_map(|part| steady_median(m, &part, speed)).collect();
+    Some(Launches { median_ns, steady_ns: steady_median(m, &range, speed)?, medians_ns })
 }
 
-/// new / old; `None` if either has no cost above 0.
+/// How far the runs of two sides, `old` before `new`, are from each other on the log scale, by the members of the panel that
+/// all of them have: one list a member, one logarithm a run. `None` with too few members.
+pub fn run_shifts(members: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let runs = members.first()?.len();
+    (members.len() >= super::speed::FEWEST_MEMBERS).then(|| polished(members, runs))
+}
+
+/// One side of a comparison: a case's runs, and how far each of them was from the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    pub runs: &'a [Launches],
+    /// ln of how much slower the machine was in each run; empty if that is unknown.
+    pub shifts: &'a [f64],
+    /// Standard deviation of what moves a whole run, on the log scale.
+    pub run_scatter: f64,
+}
+
+/// new / old, relative to the machine as a whole where the shifts of the runs are known, else as measured; `None` if either
+/// side has no cost above 0.
 ///
-/// The estimate is the ratio of the two medians, as shown in tables. Assumes that the logarithms of launch medians are
-/// normal, and adds [`BETWEEN_RUNS`] for each run; the degrees of freedom are those of Welch and Satterthwaite, with the
-/// assumed part taken as exact.
-pub fn between_runs(new: &Launches, old: &Launches) -> Option<BetweenRuns> {
-    let log_ratio = (new.median_ns / old.median_ns).ln();
-    let parts = [scatter(new)?, scatter(old)?];
-    let of_launches: f64 = parts.iter().map(|(variance, _)| variance).sum();
-    let variance = of_launches + 2.0 * BETWEEN_RUNS.powi(2);
-    let doubt: f64 = parts.iter().map(|(variance, degrees)| variance * variance / degrees).sum();
-    let degrees = (variance * variance / doubt).clamp(1.0, 1e6);
-    let found = BetweenRuns { log_ratio, standard_error: variance.sqrt(), degrees };
+/// Assumes that logarithms of the medians of runs are normal. Their variance is that of the launches with [`OWN`] for what
+/// launches do not show, combined with the scatter of the runs on each side if there are several, by degrees of freedom; and
+/// `run_scatter` where shifts are unknown. Degrees of freedom are those of Satterthwaite, with assumed parts taken as exact.
+pub fn between_runs(new: Side, old: Side) -> Option<BetweenRuns> {
+    let (new, old) = (Sample::of(new)?, Sample::of(old)?);
+    let parts = new.launches.iter().chain(&old.launches);
+    let count = (new.launches.len() + old.launches.len()) as f64;
+    let of_launches = parts.clone().map(|(variance, _)| variance).sum::<f64>() / count;
+    let doubt = parts.map(|(variance, degrees)| variance * variance / degrees).sum::<f64>() / (count * count);
+    let expected = of_launches + OWN.powi(2) + (new.assumed + old.assumed) / 2.0;
+    let of_expected = (expected * expected / doubt).clamp(1.0, 1e6);
+    let of_runs = count - 2.0;
+    let weight = of_expected.min(MOST_WEIGHT);
+    let variance = (weight * expected + new.squares + old.squares) / (weight + of_runs);
+    let degrees = if of_runs > 0.0 { weight + of_runs } else { of_expected };
+    let standard_error = (variance * (1.0 / new.launches.len() as f64 + 1.0 / old.launches.len() as f64)).sqrt();
+    let found = BetweenRuns { log_ratio: new.mean - old.mean, standard_error, degrees };
     found.log_ratio.is_finite().then_some(found)
 }
 
+/// The most that the variance expected from launches counts for beside that of several runs, in degrees of freedom.
+const MOST_WEIGHT: f64 = 4.0;
+
+/// A side's logarithms.
+struct Sample {
+    mean: f64,
+    /// Sum of the squared deviations of its runs.
+    squares: f64,
+    /// Of each run: the variance of its median by its launches, and the degrees of freedom of that.
+    launches: Vec<(f64, f64)>,
+    /// Variance of what moves a whole run, if it was not removed.
+    assumed: f64,
+}
+
+impl Sample {
+    fn of(side: Side) -> Option<Sample> {
+        let ln = |(i, run): (usize, &Launches)| match side.shifts.get(i) {
+            Some(shift) => run.steady_ns.ln() - shift,
+            None => run.median_ns.ln(),
+        };
+        let logs: Vec<f64> = side.runs.iter().enumerate().map(ln).collect();
+        let launches: Vec<(f64, f64)> = side.runs.iter().map(scatter).collect::<Option<_>>()?;
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let squares = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let assumed = if side.shifts.is_empty() { side.run_scatter.powi(2) } else { 0.0 };
+        mean.is_finite().then_some(Sample { mean, squares, launches, assumed })
+    }
+}
+
 /// The variance of a run's log median by its launches, and its degrees of freedom.
-fn scatter(side: &Launches) -> Option<(f64, f64)> {
-    let logs: Vec<f64> = side.medians_ns.iter().map(|ns| ns.ln()).filter(|log| log.is_finite()).collect();
+fn scatter(run: &Launches) -> Option<(f64, f64)> {
+    let logs: Vec<f64> = run.medians_ns.iter().map(|ns| ns.ln()).filter(|log| log.is_finite()).collect();
     let count = logs.len() as f64;
     match logs.len() {
         0 => None,
@@ -78,9 +157,46 @@ fn scatter(side: &Launches) -> Option<(f64, f64)> {
         _ => {
             let mean = logs.iter().sum::<f64>() / count;
             let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-            Some((OF_MEDIAN * squares / (count - 1.0) / count, count - 1.0))
+            Some((BEYOND_LAUNCHES * OF_MEDIAN * squares / (count - 1.0) / count, count - 1.0))
         }
     }
+}
+
+/// How far apart two groups of runs are, by their shifts: the machine as a whole, new / old.
+pub fn between_machines(new: Side, old: Side) -> Option<BetweenRuns> {
+    let mean = |side: &Side| side.shifts.iter().sum::<f64>() / side.shifts.len() as f64;
+    let squares = |side: &Side| side.shifts.iter().map(|shift| (shift - mean(side)).powi(2)).sum::<f64>();
+    let (a, b) = (new.shifts.len() as f64, old.shifts.len() as f64);
+    let assumed = (new.run_scatter.powi(2) + old.run_scatter.powi(2)) / 2.0;
+    let degrees = ASSUMED_RUNS + a + b - 2.0;
+    let variance = (ASSUMED_RUNS * assumed + squares(&new) + squares(&old)) / degrees;
+    let found = BetweenRuns {
+        log_ratio: mean(&new) - mean(&old),
+        standard_error: (variance * (1.0 / a + 1.0 / b)).sqrt(),
+        degrees,
+    };
+    found.log_ratio.is_finite().then_some(found)
+}
+
+/// The standard deviation of what moves whole runs on a machine, by `levels_ln`, the logarithms of what the panel cost in
+/// several runs; [`TYPICAL`] counts for two more.
+pub fn run_scatter(levels_ln: &[f64]) -> f64 {
+    let count = levels_ln.len() as f64;
+    let mean = levels_ln.iter().sum::<f64>() / count;
+    let squares: f64 = levels_ln.iter().map(|ln| (ln - mean).powi(2)).sum();
+    ((TYPICAL_RUNS * TYPICAL.powi(2) + squares) / (TYPICAL_RUNS + (count - 1.0).max(0.0))).sqrt()
+}
+
+/// Where the median of the next run will be, nine times in ten: what this run's launches show, [`OWN`], and `run_scatter` for
+/// what moves whole runs, each for both runs. `middle` is what the interval is around; `None` without launches.
+pub fn next_run(middle: f64, launches: &Launches, run_scatter: f64) -> Option<Interval> {
+    let (variance, _) = scatter(launches)?;
+    let half = NEXT_RUN_QUANTILE * (2.0 * (variance + OWN.powi(2) + run_scatter.powi(2))).sqrt();
+    Nanos(middle).is_cost().then(|| Interval {
+        low: middle * (-half).exp(),
+        high: middle * half.exp(),
+        level: NEXT_RUN,
+    })
 }
 
 impl BetweenRuns {
@@ -128,7 +244,22 @@ mod tests {
     fn simulated(random: &mut ChaCha8Rng, cost: f64, of_run: f64, of_launch: f64) -> Launches {
         let run = of_run * normal(random);
         let medians_ns: Vec<f64> = (0..3).map(|_| cost * (run + of_launch * normal(random)).exp()).collect();
-        Launches { median_ns: median(medians_ns.clone()).unwrap(), medians_ns }
+        of(&medians_ns)
+    }
+
+    /// A run with these launches, at the same speed throughout.
+    fn of(medians_ns: &[f64]) -> Launches {
+        let median_ns = median(medians_ns.to_vec()).unwrap_or(100.0);
+        Launches { median_ns, steady_ns: median_ns, medians_ns: medians_ns.to_vec() }
+    }
+
+    /// Runs compared as measured, of which 1.5% is assumed.
+    fn as_measured(runs: &[Launches]) -> Side<'_> {
+        Side { runs, shifts: &[], run_scatter: 0.015 }
+    }
+
+    fn compared(new: &Launches, old: &Launches) -> Option<BetweenRuns> {
+        between_runs(as_measured(std::slice::from_ref(new)), as_measured(std::slice::from_ref(old)))
     }
 
     #[test]
@@ -139,7 +270,7 @@ mod tests {
             for _ in 0..4000 {
                 let old = simulated(&mut random, 100.0, of_run, of_launch);
                 let new = simulated(&mut random, 120.0, of_run, of_launch);
-                let (low, high) = between_runs(&new, &old).unwrap().low_high();
+                let (low, high) = compared(&new, &old).unwrap().low_high();
                 held += i32::from(low <= 1.2 && 1.2 <= high);
             }
             let share = f64::from(held) / 4000.0;
@@ -154,7 +285,7 @@ mod tests {
         let mut marks = |truth: f64, of_run: f64, rows: usize| {
             let pair = |_| {
                 let old = simulated(&mut random, 100.0, of_run, 0.01);
-                between_runs(&simulated(&mut random, 100.0 * truth, of_run, 0.01), &old).unwrap()
+                compared(&simulated(&mut random, 100.0 * truth, of_run, 0.01), &old).unwrap()
             };
             let p_values: Vec<f64> = (0..rows).map(pair).map(|found| found.p_differs(0.01)).collect();
             holm(&p_values, 0.05).into_iter().filter(|holds| *holds).count()
@@ -169,10 +300,9 @@ mod tests {
 
     #[test]
     fn p_values_and_interval_agree() {
-        let side = |ns: [f64; 3]| Launches { median_ns: ns[1], medians_ns: ns.to_vec() };
         for step in 0..60 {
             let new = 90.0 + f64::from(step) * 0.5;
-            let found = between_runs(&side([new - 0.4, new, new + 0.3]), &side([99.8, 100.0, 100.1])).unwrap();
+            let found = compared(&of(&[new - 0.4, new, new + 0.3]), &of(&[99.8, 100.0, 100.1])).unwrap();
             let (low, high) = found.low_high();
             assert_eq!(found.p_differs(0.01) < 0.05, low > 1.01 || high < 1.0 / 1.01, "{new}");
             assert_eq!(found.p_same(0.08) < 0.05, low > 1.0 / 1.08 && high < 1.08, "{new}");
@@ -181,15 +311,73 @@ mod tests {
 
     #[test]
     fn one_launch_gives_a_wide_interval_and_none_gives_nothing() {
-        let side = |ns: &[f64]| Launches { median_ns: 100.0, medians_ns: ns.to_vec() };
         let width = |side: &Launches| {
-            let (low, high) = between_runs(side, side).unwrap().low_high();
+            let (low, high) = compared(side, side).unwrap().low_high();
             high / low
         };
-        assert!(width(&side(&[100.0])) > 1.1 && width(&side(&[100.0, 100.0, 100.0])) < 1.09);
-        assert_eq!(between_runs(&side(&[]), &side(&[100.0])), None);
-        let nothing = Launches { median_ns: 0.0, medians_ns: vec![0.0] };
-        assert_eq!(between_runs(&nothing, &side(&[100.0])), None);
+        assert!(width(&of(&[100.0])) > 1.1 && width(&of(&[100.0, 100.0, 100.0])) < 1.09);
+        assert_eq!(compared(&of(&[]), &of(&[100.0])), None);
+        assert_eq!(compared(&of(&[0.0]), &of(&[100.0])), None);
+        assert_eq!(between_runs(as_measured(&[]), as_measured(&[of(&[100.0])])), None);
+    }
+
+    /// Runs of one case whose speed scatters by 5%, compared with the speed known; what launches do not show is `own`.
+    fn relative(random: &mut ChaCha8Rng, truth: f64, own: f64, runs: usize) -> BetweenRuns {
+        let mut side = |cost: f64| -> (Vec<Launches>, Vec<f64>) {
+            let run = |_| {
+                let (shift, own) = (0.05 * normal(random), own * normal(random));
+                (simulated(random, cost * f64::exp(shift + own), 0.0, 0.002), shift)
+            };
+            (0..runs).map(run).unzip()
+        };
+        let (new, old) = (side(100.0 * truth), side(100.0));
+        let of = |(runs, shifts)| Side { runs, shifts, run_scatter: 0.015 };
+        between_runs(of((&new.0, &new.1)), of((&old.0, &old.1))).unwrap()
+    }
+
+    #[test]
+    fn with_the_speed_known_small_differences_show_and_intervals_hold() {
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        for (own, runs, least) in [(0.001, 1, 0.94), (0.001, 5, 0.94), (0.005, 5, 0.88), (0.02, 10, 0.88)] {
+            let held = (0..2000).filter(|_| {
+                let (low, high) = relative(&mut random, 1.02, own, runs).low_high();
+                low <= 1.02 && 1.02 <= high
+            });
+            let share = held.count() as f64 / 2000.0;
+            assert!(share >= least, "own {own}, {runs} runs a side: {share}");
+        }
+        let found = (0..200).filter(|_| relative(&mut random, 1.02, 0.002, 5).p_differs(0.005) < 0.05 / 40.0).count();
+        assert!(found >= 180, "{found} of 200");
+    }
+
+    #[test]
+    fn the_machine_as_a_whole_has_the_scatter_of_runs() {
+        let side = |shifts| Side { runs: &[], shifts, run_scatter: 0.01 };
+        let found = between_machines(side(&[0.03]), side(&[0.0])).unwrap();
+        assert!((found.log_ratio - 0.03).abs() < 1e-12 && (found.standard_error - 0.01 * 2f64.sqrt()).abs() < 1e-12);
+        let steady = between_machines(side(&[0.03, 0.031, 0.029, 0.03, 0.03]), side(&[0.0; 5])).unwrap();
+        assert!(steady.standard_error < found.standard_error / 2.0 && steady.degrees == 12.0);
+    }
+
+    #[test]
+    fn the_scatter_of_runs_is_learned_little_by_little() {
+        assert!((run_scatter(&[1.0]) - TYPICAL).abs() < 1e-12 && (run_scatter(&[]) - TYPICAL).abs() < 1e-12);
+        let quiet = run_scatter(&[1.0; 20]);
+        assert!(quiet > 0.002 && quiet < 0.004, "{quiet}");
+        let wild: Vec<f64> = (0..20).map(|i| 0.1 * f64::from(i % 2)).collect();
+        assert!((run_scatter(&wild) - 0.049).abs() < 0.002, "{}", run_scatter(&wild));
+    }
+
+    #[test]
+    fn the_next_run_is_where_the_launches_and_the_machine_let_it_be() {
+        let steady = next_run(100.0, &of(&[100.0, 100.0, 100.0]), 0.0).unwrap();
+        assert!((steady.high / steady.low - 1.0 - 2.0 * 1.645 * 2f64.sqrt() * OWN).abs() < 1e-4, "{steady:?}");
+        assert_eq!(steady.level, NEXT_RUN);
+        let moved = next_run(100.0, &of(&[100.0, 100.0, 100.0]), 0.01).unwrap();
+        let launches = next_run(100.0, &of(&[97.0, 100.0, 103.0]), 0.0).unwrap();
+        assert!(moved.low < steady.low && launches.low < moved.low && moved.high > steady.high);
+        assert_eq!(next_run(100.0, &of(&[]), 0.01), None);
+        assert_eq!(next_run(0.0, &of(&[100.0]), 0.01), None);
     }
 
     #[test]
@@ -197,10 +385,10 @@ mod tests {
         let block = |launch, ns| Block { launch, slots: vec![vec![ns, ns], vec![]] };
         let blocks = vec![block(0, 200), block(0, 220), block(1, 240), block(1, 240), block(2, 0)];
         let m = Measurement { iterations: 2, blocks, ..Measurement::default() };
-        let all = launches(&m, 0..usize::MAX).unwrap();
+        let all = launches(&m, 0..usize::MAX, &Speed::default()).unwrap();
         assert_eq!((all.median_ns, all.medians_ns), (110.0, vec![105.0, 120.0]));
-        assert_eq!(launches(&m, 2..4).unwrap().medians_ns, [120.0]);
-        assert_eq!(launches(&m, 4..5), None);
-        assert_eq!(launches(&m, 9..12), None);
+        assert_eq!(launches(&m, 2..4, &Speed::default()).unwrap().medians_ns, [120.0]);
+        assert_eq!(launches(&m, 4..5, &Speed::default()), None);
+        assert_eq!(launches(&m, 9..12, &Speed::default()), None);
     }
 }

@@ -14,6 +14,7 @@ mod convert;
 mod error;
 mod input;
 mod layout;
+pub mod levels;
 mod output;
 mod parse;
 mod profile_v1;

@@ -1,7 +1,7 @@
 //! A comparison as comma-separated values: one line per row and file, exact numbers. The columns do not depend on the
 //! files.
 
-use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, Verdict};
+use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, MachineChange, Verdict};
 use crate::model::{Combination, Entries};
 use crate::report::comparison::row::word;
 use crate::report::table::spec::{Records, Spec, params};
@@ -10,8 +10,8 @@ use crate::summary::RowCost;
 use anyhow::Result;
 use std::io::Write;
 
-/// Writes the lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), and `mean`
-/// (geometric means of ratios by area).
+/// Writes the lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), `mean`
+/// (geometric means of ratios by area), and `machine` (each machine as a whole).
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -56,7 +56,8 @@ fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
         Spec::hidden()
             .number("ratio", |line: &Line| Some(line.ratio?.value))
             .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
-            .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
+            .number("ratio_high", |line| Some(line.ratio?.low_high?.1))
+            .number("ratio_as_measured", |line| line.verdict?.as_measured()),
         Spec::hidden()
             .number("relative_to_reference", |line: &Line| line.verdict?.relative())
             .text("verdict", |line| line.said().map(str::to_string))
@@ -69,10 +70,17 @@ fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
     let costs = comparison.rows.iter().flat_map(|row| files().map(move |file| Line::of_cost(row, file)));
     let derived = comparison.derived.iter().flat_map(|row| files().filter_map(move |file| Line::of_derived(row, file)));
     let means = comparison.areas.iter().flat_map(|mean| files().filter_map(move |file| Line::of_mean(mean, file)));
-    costs.chain(derived).chain(means).collect()
+    let machines =
+        files().filter_map(|(index, file)| Some(Line::of_machine(comparison.machine[index].as_ref()?, file)));
+    costs.chain(derived).chain(means).chain(machines).collect()
 }
 
 impl<'a> Line<'a> {
+    fn of_machine(change: &MachineChange, file: &'a str) -> Line<'a> {
+        let ratio = Some(Ranged { value: change.ratio, low_high: Some((change.low, change.high)) });
+        Line { kind: "machine", name: "machine", file, ratio, ..Line::default() }
+    }
+
     /// There is a line even if the run lacks the row, with the verdict `missing`.
     fn of_cost(row: &'a ComparedRow, (index, file): (usize, &'a str)) -> Line<'a> {
         let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);

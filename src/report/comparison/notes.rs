@@ -1,6 +1,6 @@
 //! The lines below the tables of a comparison: what the terms mean, what was left out, why there are no ratios.
 
-use crate::compare::{Comparison, Grown, LeftOut, Verdict};
+use crate::compare::{ColumnInfo, Comparison, Grown, LeftOut, MachineChange, Verdict};
 use crate::prose::some;
 use crate::report::comparison::row::{Names, different_work, share};
 use crate::report::run::warnings;
@@ -22,6 +22,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
             "left out, not certainly over {margin} apart: {unchanged} unchanged, {inconclusive} inconclusive"
         ));
     }
+    notes.extend(machines(comparison));
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
     notes.extend(history(comparison, &names));
@@ -34,6 +35,26 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// How much faster or slower each machine was as a whole, and what that means for the rows.
+fn machines(comparison: &Comparison) -> Vec<String> {
+    let changes = comparison.columns.iter().zip(&comparison.machine);
+    let line = |(column, change): (&ColumnInfo, &Option<MachineChange>)| {
+        let change = change.as_ref()?;
+        let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
+        let (all, low, high) = (percent(change.ratio), percent(change.low), percent(change.high));
+        let then = match change.rows_are_relative {
+            true => "ratios are relative to that".to_string(),
+            false => format!(
+                "ratios are as measured, as user mode ({}) and the kernel ({}) moved apart",
+                percent(change.user_mode),
+                percent(change.kernel_mode)
+            ),
+        };
+        Some(format!("{}: the machine as a whole cost {all} ({low} .. {high}); {then}", column.label))
+    };
+    changes.filter_map(line).collect()
 }
 
 /// The rows whose costs depend on the file system's history.

@@ -2,12 +2,12 @@
 
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale};
-use crate::report::numbers::{entries, nanoseconds, percent, rate, three_figures};
+use crate::report::numbers::{entries, four_figures, nanoseconds, percent, rate, three_figures};
 use crate::report::study::{self, Scaled};
 use crate::report::table::spec::{Spec, params};
 use crate::report::{Cell, Style};
 use crate::stats::{Ranged, UserShare};
-use crate::summary::{Row, RowCost, Summary};
+use crate::summary::{Relative, Row, RowCost, Summary};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 
@@ -74,13 +74,16 @@ fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
 fn costs<'a>() -> Vec<Spec<'a, Line<'a>>> {
     vec![
         Spec::right("ns/op", |line: &Line| line.cost.clone()).number("median_ns", |line| Some(line.time?.value)),
-        Spec::right("95% interval", |line: &Line| line.interval.clone())
+        Spec::right("next run", |line: &Line| line.interval.clone())
             .expendable(1)
+            .number("next_run_low_ns", |line| Some(line.figure()?.next_run?.low))
+            .number("next_run_high_ns", |line| Some(line.figure()?.next_run?.high))
             .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
             .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
         // `±` and `x call` are left out before `kernel entries`, which separates them: side by side they could be confused.
         Spec::right("±", |line: &Line| line.precision.clone())
             .yielding(1)
+            .number("next_run_percent", |line| line.figure()?.next_run_percent())
             .number("half_width_percent", |line| line.half_width_percent),
         Spec::hidden()
             .number("ratio", |line: &Line| Some(line.ratio?.value))
@@ -114,6 +117,11 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::right("calls/s", |line: &Line| line.of_figure(|f| Cell::number(rate(per_second(f)), per_second(f))))
             .expendable(4)
             .number("calls_per_s", |line| line.figure().map(per_second)),
+        Spec::right("x panel", |line: &Line| line.of_figure(|f| relative_cell(f.relative)))
+            .expendable(1)
+            .number("relative", |line| Some(line.figure()?.relative?.value))
+            .number("relative_low", |line| Some(line.figure()?.relative?.next_run?.low))
+            .number("relative_high", |line| Some(line.figure()?.relative?.next_run?.high)),
         Spec::right("usr/sys %", |line: &Line| line.of_figure(|f| f.user_share.map_or(Cell::default(), split_cell)))
             .expendable(2)
             .number("user_share", |line| Some(line.figure()?.user_share?.share))
@@ -210,6 +218,11 @@ fn of_figure(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     row.figure.as_ref().map_or(Cell::styled("-", Style::Faint), cell)
 }
 
+/// Four digits: relative costs repeat more closely than nanoseconds.
+fn relative_cell(relative: Option<Relative>) -> Cell {
+    relative.map_or(Cell::default(), |relative| Cell::number(four_figures(relative.value), relative.value))
+}
+
 fn time(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
 }
@@ -225,13 +238,13 @@ fn per_second(figure: &RowCost) -> f64 {
 }
 
 fn interval_cell(figure: &RowCost) -> Cell {
-    let text = figure.interval.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
+    let text = figure.next_run.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
     Cell::from(text.unwrap_or_default())
 }
 
-/// Half the interval's width; `?` without an interval.
+/// Half the width of the interval for the next run's median; `?` without one.
 fn precision_cell(figure: &RowCost) -> Cell {
-    figure.half_width_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
+    figure.next_run_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
 }
 
 /// Standard error above which a share is marked: its 95% interval then extends three points or more to either side.

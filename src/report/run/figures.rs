@@ -46,7 +46,7 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Fi
     others.truncate(crate::report::figure::palette::SERIES - 1);
     let compared = comparison.map(by_case).unwrap_or_default();
     for row in &detail.summary.rows {
-        let interval = row.figure.as_ref().ok().and_then(|figure| figure.interval);
+        let interval = row.figure.as_ref().ok().and_then(|figure| figure.next_run);
         let bar = Bar {
             label: name(row),
             ns: cost(row),

@@ -3,12 +3,13 @@
 use crate::model::{Host, THREADS};
 use crate::prose::some;
 use crate::report::comparison::conditions;
-use crate::report::numbers::nanoseconds;
+use crate::report::numbers::{nanoseconds, percent};
 use crate::report::run::columns;
 use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures};
 use crate::report::run::warnings;
 use crate::report::study;
 use crate::report::{Records, Table};
+use crate::stats::BETWEEN_RUNS;
 use crate::summary::{Row, Summary, Warning};
 use indexmap::IndexMap;
 use std::borrow::Cow;
@@ -99,7 +100,26 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))));
     notes.extend(per_thread(summary));
     notes.extend(yardsticks(summary));
+    notes.extend(next_run(summary));
     notes
+}
+
+/// What `±` means, and what is in it.
+fn next_run(summary: &Summary) -> Option<String> {
+    let figures = || summary.rows.iter().filter_map(|row| row.figure.as_ref().ok());
+    figures().any(|figure| figure.next_run.is_some()).then_some(())?;
+    let Some(machine) = &summary.machine else {
+        let assumed = percent(100.0 * BETWEEN_RUNS);
+        return Some(format!(
+            "±: where the next run's median will be, 9 times in 10; whole runs are assumed to move by {assumed}%"
+        ));
+    };
+    let learned = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("learned from {runs} runs"));
+    let scatter = percent(machine.between_runs_percent);
+    Some(format!(
+        "±: where the next run's median will be, 9 times in 10; whole runs move by {scatter}% ({learned}); x panel, relative \
+         to what the whole machine did, moves less"
+    ))
 }
 
 /// The text that rows with this warning share, preceded by the mark of their cells if they have one.

@@ -8,21 +8,34 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The first safe directory, created if it does not exist.
-pub fn find() -> Option<PathBuf> {
-    candidates().iter().find_map(|base| below(base).ok())
+/// A place for files of the user, by the XDG Base Directory Specification.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    variable: &'static str,
+    /// Where it is in the home directory without that variable.
+    in_home: &'static str,
 }
 
-/// `XDG_CACHE_HOME` or `HOME/.cache`, if absolute; else `.cache` in the home from the user database. Under sudo, root often
+/// What can be made again.
+pub const CACHE: Kind = Kind { variable: "XDG_CACHE_HOME", in_home: ".cache" };
+/// What earlier runs leave for later ones.
+pub const STATE: Kind = Kind { variable: "XDG_STATE_HOME", in_home: ".local/state" };
+
+/// The first safe directory, created if it does not exist.
+pub fn find(kind: Kind) -> Option<PathBuf> {
+    candidates(kind).iter().find_map(|base| below(base).ok())
+}
+
+/// The variable's directory or that in `HOME`, if absolute; else in the home from the user database. Under sudo, root often
 /// has the calling user's environment, so only the last is used.
-fn candidates() -> Vec<PathBuf> {
+fn candidates(kind: Kind) -> Vec<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let own = owner::home().map(|home| home.join(".cache"));
+    let own = owner::home().map(|home| home.join(kind.in_home));
     if owner::is_elevated() {
         return own.into_iter().collect();
     }
-    let of_home = variable("HOME").map(|home| home.join(".cache"));
-    [variable("XDG_CACHE_HOME"), of_home, own].into_iter().flatten().collect()
+    let of_home = variable("HOME").map(|home| home.join(kind.in_home));
+    [variable(kind.variable), of_home, own].into_iter().flatten().collect()
 }
 
 /// `syscost` below `base`, private and writable.

@@ -1,0 +1,160 @@
+//! The machine as a whole in two columns: how much faster or slower everything was, by the panel of cheap operations that
+//! every run measures. On one machine, rows are then judged relative to it, which is several times sharper.
+
+use super::column::{Column, PanelCosts};
+use crate::model::{PANEL, PANEL_IN_USER_MODE};
+use crate::stats::{self, FEWEST_MEMBERS, Launches, Side};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How much faster or slower the machine was as a whole in one column than in the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MachineChange {
+    /// The panel's cost over that in the baseline.
+    pub ratio: f64,
+    /// The ends of the 95% confidence interval.
+    pub low: f64,
+    pub high: f64,
+    /// The same for the members in user mode and in the kernel alone, without intervals.
+    pub user_mode: f64,
+    pub kernel_mode: f64,
+    /// Whether rows are judged relative to the machine as a whole: not if user mode and kernel moved apart, since the kernel
+    /// itself then has another cost.
+    pub rows_are_relative: bool,
+}
+
+/// User mode and kernel may be this much apart for it to be the machine that moved.
+const APART: f64 = 0.02;
+
+/// Two columns as sides of a comparison.
+pub struct Sides<'a> {
+    columns: [&'a Column; 2],
+    /// ln of how much slower the machine was in each run of the column, and of the baseline; empty if that is unknown.
+    shifts: [Vec<f64>; 2],
+    pub change: Option<MachineChange>,
+}
+
+impl<'a> Sides<'a> {
+    /// `own` compared with `base`.
+    pub fn of(own: &'a Column, base: &'a Column) -> Sides<'a> {
+        let unknown = Sides { columns: [own, base], shifts: [Vec::new(), Vec::new()], change: None };
+        if !same_machine(own, base) {
+            return unknown;
+        }
+        let Some(shifts) = shifts(&own.panel, &base.panel) else { return unknown };
+        let change = change(own, base, &shifts);
+        let shifts = if change.is_some_and(|change| change.rows_are_relative) { shifts } else { unknown.shifts };
+        Sides { shifts, change, ..unknown }
+    }
+
+    /// A row's runs in both columns, ready to be compared.
+    pub fn sides<'b>(&'b self, own: &'b [Launches], base: &'b [Launches]) -> (Side<'b>, Side<'b>) {
+        let known = self.shifts[0].len() == own.len() && self.shifts[1].len() == base.len();
+        let (new, old) = self.as_measured(own, base);
+        let shifts = |i: usize| if known { &self.shifts[i][..] } else { &[] };
+        (Side { shifts: shifts(0), ..new }, Side { shifts: shifts(1), ..old })
+    }
+
+    /// The same without regard to the machine's speed.
+    pub fn as_measured<'b>(&self, own: &'b [Launches], base: &'b [Launches]) -> (Side<'b>, Side<'b>) {
+        let side = |i: usize, runs| Side { runs, shifts: &[], run_scatter: self.columns[i].run_scatter };
+        (side(0, own), side(1, base))
+    }
+}
+
+/// Whether both were measured on one machine with one kernel, so that what all cases share is its speed.
+fn same_machine(own: &Column, base: &Column) -> bool {
+    let (own, base) = (&own.info.host, &base.info.host);
+    let facts = |host: &'_ crate::model::Host| [host.name.clone(), host.cpu.clone(), host.kernel.clone()];
+    facts(own) == facts(base)
+}
+
+/// ln of how much slower the machine was in each run of the column and of the baseline.
+fn shifts(own: &[PanelCosts], base: &[PanelCosts]) -> Option<[Vec<f64>; 2]> {
+    let members = members(own, base, &PANEL);
+    let mut own_shifts = stats::run_shifts(&members)?;
+    let base_shifts = own_shifts.split_off(own.len());
+    Some([own_shifts, base_shifts])
+}
+
+/// The logarithms of what each of `operations` cost in each run, for those that all runs have.
+fn members(own: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<Vec<f64>> {
+    let costs = |operation: &&str| -> Option<Vec<f64>> {
+        own.iter().chain(base).map(|run| run.get(*operation).map(|ns| ns.ln())).collect()
+    };
+    operations.iter().filter_map(costs).collect()
+}
+
+fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<MachineChange> {
+    let side = |column: &Column, shifts| Side { runs: &[], shifts, run_scatter: column.run_scatter };
+    let found = stats::between_machines(side(own, &shifts[0]), side(base, &shifts[1]))?;
+    let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
+    let part = |operations: &[&str]| mean_ratio(&members(&own.panel, &base.panel, operations), own.panel.len());
+    let (user_mode, kernel_mode) = (part(user)?, part(kernel)?);
+    let rows_are_relative = (user_mode / kernel_mode).ln().abs() <= APART;
+    let (low, high) = found.low_high();
+    Some(MachineChange { ratio: found.ratio(), low, high, user_mode, kernel_mode, rows_are_relative })
+}
+
+/// The median over members of the mean of their first `own` logarithms minus the mean of the rest, as a ratio.
+fn mean_ratio(members: &[Vec<f64>], own: usize) -> Option<f64> {
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
+    let of = |logs: &Vec<f64>| mean(&logs[..own]) - mean(&logs[own..]);
+    (members.len() >= FEWEST_MEMBERS / 2).then(|| stats::median(members.iter().map(of).collect()))?.map(f64::exp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::super::{Mark, Options, compare};
+    use super::*;
+    use crate::model::Record;
+    use crate::model::fixtures::record;
+
+    /// The whole panel at `ns`, its members in the kernel at `kernel` times that, and one other operation.
+    fn with(ns: u64, kernel: f64, other: u64) -> Vec<Record> {
+        let of = |(i, operation): (usize, &&str)| match i < PANEL_IN_USER_MODE {
+            true => record(operation, ns),
+            false => record(operation, (ns as f64 * kernel) as u64),
+        };
+        let panel = PANEL.iter().enumerate().map(of);
+        panel.chain([record("file.stat", other)]).collect()
+    }
+
+    fn marks(old: Vec<Record>, new: Vec<Record>) -> (Option<MachineChange>, f64, Option<Mark>) {
+        let comparison = compare(&[column("old", old), column("new", new)], &Options::default());
+        let row = comparison.rows.iter().find(|row| row.operation == "file.stat").unwrap();
+        (comparison.machine[1], row.verdicts[1].ratio().unwrap(), row.verdicts[1].mark())
+    }
+
+    #[test]
+    fn what_all_rows_share_is_the_machine_and_two_runs_then_show_three_percent() {
+        let (change, ratio, mark) = marks(with(100_000, 1.0, 100_000), with(105_000, 1.0, 108_150));
+        let change = change.unwrap();
+        assert!(change.rows_are_relative && (change.ratio - 1.05).abs() < 1e-6, "{change:?}");
+        assert!((ratio - 1.03).abs() < 1e-6, "{ratio}");
+        assert_eq!(mark, Some(Mark::Slower));
+        let (_, ratio, mark) = marks(with(100_000, 1.0, 100_000), with(105_000, 1.0, 105_000));
+        assert!((ratio - 1.0).abs() < 1e-6);
+        assert_eq!(mark, Some(Mark::Unchanged));
+    }
+
+    #[test]
+    fn a_slower_kernel_is_no_slower_machine() {
+        let (change, ratio, mark) = marks(with(100_000, 1.0, 100_000), with(100_000, 1.1, 110_000));
+        let change = change.unwrap();
+        assert!(!change.rows_are_relative && (change.kernel_mode - 1.1).abs() < 1e-6, "{change:?}");
+        assert_eq!(change.user_mode, 1.0);
+        assert!((ratio - 1.1).abs() < 1e-6);
+        assert_eq!(mark, Some(Mark::Slower));
+    }
+
+    #[test]
+    fn another_machine_is_compared_as_measured() {
+        let (old, mut new) = (column("old", with(100_000, 1.0, 100_000)), column("new", with(105_000, 1.0, 105_000)));
+        new.info.host.kernel = Some("7.0".to_string());
+        let comparison = compare(&[old, new], &Options::default());
+        assert_eq!(comparison.machine, [None, None]);
+        assert!((comparison.rows[0].verdicts[1].ratio().unwrap() - 1.05).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,138 @@
+//! How fast the machine was in a run, by the panel of cheap operations that every run measures.
+
+use super::measurement;
+use crate::model::{Case, Measurement, PANEL, Run};
+use crate::stats::{self, BETWEEN_RUNS, FEWEST_MEMBERS, Speed};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The machine's speed as far as documents tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MachineSpeed {
+    /// Geometric mean of what the members of the panel cost, in nanoseconds: the unit of relative costs.
+    pub panel_ns: f64,
+    /// How many members the panel had.
+    pub members: usize,
+    /// Standard deviation of the machine's speed over the run's time blocks, in percent.
+    pub within_run_percent: f64,
+    /// Standard deviation of whole runs on this machine, in percent.
+    pub between_runs_percent: f64,
+    /// The number of runs that `between_runs_percent` was learned from; `None` if it is assumed.
+    pub learned_from_runs: Option<u32>,
+}
+
+/// The panel's members in a run, in the order of [`PANEL`].
+pub struct Panel<'a> {
+    pub members: Vec<(&'a Case, &'a Measurement)>,
+    /// The machine's speed in each time block.
+    pub speed: Speed,
+    range: Range<usize>,
+}
+
+impl<'a> Panel<'a> {
+    /// The panel of `run`, in its time blocks in `range`.
+    pub fn of(run: &'a Run, range: &Range<usize>) -> Panel<'a> {
+        let member = |operation: &&str| {
+            let record = run.records.iter().find(|r| r.case.is_plain(operation) && measurement(r).is_some())?;
+            Some((&record.case, measurement(record)?))
+        };
+        let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
+        let medians: Vec<Vec<f64>> = members.iter().map(|(_, m)| stats::block_medians(m)).collect();
+        let speed = Speed::of(&medians, range);
+        Panel { members, speed, range: range.clone() }
+    }
+
+    /// What each member costs at the run's usual speed, in nanoseconds, by operation.
+    pub fn costs_ns(&self) -> BTreeMap<String, f64> {
+        let cost = |(case, m): &(&Case, &Measurement)| {
+            Some((case.operation.clone(), stats::steady_median(m, &self.range, &self.speed)?))
+        };
+        self.members.iter().filter_map(cost).collect()
+    }
+
+    /// Whether it has enough members to tell the machine's speed.
+    pub fn is_usable(&self) -> bool {
+        self.members.len() >= FEWEST_MEMBERS
+    }
+
+    /// Geometric mean of the members' costs in nanoseconds at the run's usual speed; `None` with too few members.
+    pub fn steady_ns(&self) -> Option<f64> {
+        self.mean(&self.speed)
+    }
+
+    /// The same as measured.
+    pub fn level_ns(&self) -> Option<f64> {
+        self.mean(&Speed::default())
+    }
+
+    fn mean(&self, speed: &Speed) -> Option<f64> {
+        let ln = |(_, m): &(_, &Measurement)| Some(stats::steady_median(m, &self.range, speed)?.ln());
+        let logs: Vec<f64> = self.members.iter().filter_map(ln).collect();
+        self.is_usable().then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp()).filter(|ns| ns.is_finite())
+    }
+
+    fn within_run_percent(&self) -> f64 {
+        let blocks = self.members.iter().map(|(_, m)| m.blocks.len()).max().unwrap_or(0).min(self.range.end);
+        let shifts: Vec<f64> = (self.range.start.min(blocks)..blocks).map(|b| self.speed.slower_ln(b)).collect();
+        let count = shifts.len() as f64;
+        let mean = shifts.iter().sum::<f64>() / count;
+        let squares: f64 = shifts.iter().map(|shift| (shift - mean).powi(2)).sum();
+        if count > 1.0 { 100.0 * (squares / (count - 1.0)).sqrt() } else { 0.0 }
+    }
+}
+
+/// What the panel of `run` tells of the machine; `None` with too few members.
+pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
+    Some(MachineSpeed {
+        panel_ns: panel.steady_ns()?,
+        members: panel.members.len(),
+        within_run_percent: panel.within_run_percent(),
+        between_runs_percent: 100.0 * run_scatter(run),
+        learned_from_runs: run.host.run_scatter_runs.filter(|_| run.host.run_scatter_percent.is_some()),
+    })
+}
+
+/// Standard deviation of whole runs on the run's machine, on the log scale: learned from earlier runs, or assumed.
+pub fn run_scatter(run: &Run) -> f64 {
+    let learned = run.host.run_scatter_percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
+    learned.map_or(BETWEEN_RUNS, |percent| percent / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::fixtures::{run, varying};
+
+    fn panel_of(members: usize, ns: impl Fn(u64) -> u64 + Copy) -> Run {
+        run(PANEL[..members].iter().map(|operation| varying(operation, ns)).collect())
+    }
+
+    #[test]
+    fn costs_are_relative_to_the_panels_mean() {
+        let run = panel_of(12, |block| if block < 6 { 1000 } else { 1100 });
+        let panel = Panel::of(&run, &(0..usize::MAX));
+        let speed = machine_speed(&run, &panel).unwrap();
+        assert_eq!((speed.members, speed.learned_from_runs), (12, None));
+        assert!((speed.panel_ns / 1050.0 - 1.0).abs() < 0.002, "{}", speed.panel_ns);
+        assert!((speed.within_run_percent - 5.0).abs() < 0.3, "{}", speed.within_run_percent);
+        assert_eq!(speed.between_runs_percent, 100.0 * BETWEEN_RUNS);
+    }
+
+    #[test]
+    fn a_small_panel_tells_nothing() {
+        let run = panel_of(4, |_| 1000);
+        assert_eq!(machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))), None);
+    }
+
+    #[test]
+    fn the_scatter_of_runs_is_what_the_file_says() {
+        let mut run = panel_of(12, |_| 1000);
+        (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.5), Some(9));
+        let speed = machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))).unwrap();
+        assert_eq!((speed.between_runs_percent, speed.learned_from_runs), (0.5, Some(9)));
+        run.host.run_scatter_percent = Some(f64::NAN);
+        assert_eq!(run_scatter(&run), BETWEEN_RUNS);
+    }
+}
