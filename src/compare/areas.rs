@@ -1,5 +1,5 @@
 //! Geometric means of ratios by area. They include only rows with a ratio in every column that has any ratios, so that
-//! all columns of a mean are over the same rows.
+//! all columns of a mean are over the same rows. What depends on the file system's history is in no mean.
 
 use super::row::ComparedRow;
 use indexmap::IndexMap;
@@ -19,9 +19,9 @@ pub struct AreaMean {
 
 /// The means of each area that has such rows, in the order of the rows, then of all areas.
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
-    let has_ratio = |column: &usize| rows.iter().any(|row| row.verdicts[*column].ratio().is_some());
+    let has_ratio = |column: &usize| rows.iter().any(|row| row.verdicts[*column].ranked_ratio().is_some());
     let columns_with: Vec<usize> = (0..columns).filter(|c| *c != baseline).filter(has_ratio).collect();
-    let whole = |row: &&ComparedRow| columns_with.iter().all(|column| row.verdicts[*column].ratio().is_some());
+    let whole = |row: &&ComparedRow| columns_with.iter().all(|column| row.verdicts[*column].ranked_ratio().is_some());
     let taken: Vec<&ComparedRow> = rows.iter().filter(whole).collect();
     if columns_with.is_empty() || taken.is_empty() {
         return Vec::new();
@@ -38,7 +38,7 @@ pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaM
 }
 
 fn mean(rows: &[&ComparedRow], column: usize) -> Option<f64> {
-    let logs: Option<Vec<f64>> = rows.iter().map(|row| row.verdicts[column].ratio().map(f64::ln)).collect();
+    let logs: Option<Vec<f64>> = rows.iter().map(|row| row.verdicts[column].ranked_ratio().map(f64::ln)).collect();
     let logs = logs?;
     Some((logs.iter().sum::<f64>() / logs.len() as f64).exp()).filter(|mean| mean.is_finite())
 }

@@ -32,6 +32,8 @@ pub struct Series {
     pub area: String,
     /// Whether there are enough runs to find a change.
     pub enough_runs: bool,
+    /// Whether the cost depends on earlier file system activity: no changes are sought then.
+    pub depends_on_history: bool,
     pub points: Vec<Point>,
     pub changes: Vec<Change>,
 }
@@ -113,7 +115,8 @@ fn series(row: ComparedRow, runs: &[ColumnInfo], margin: f64) -> Series {
     let points: Vec<Point> =
         (0..runs.len()).filter_map(|run| Some(Point { run, cost_ns: row.cost_ns(run)? })).collect();
     let logs: Vec<f64> = points.iter().map(|point| point.cost_ns.ln()).collect();
-    let found = lasting(&points, change_points(&logs), margin);
+    let depends_on_history = row.depends_on_history();
+    let found = if depends_on_history { Vec::new() } else { lasting(&points, change_points(&logs), margin) };
     let bounds = |i: usize| (if i == 0 { 0 } else { found[i - 1] }, found.get(i + 1).copied().unwrap_or(points.len()));
     let changes = found.iter().enumerate().filter_map(|(i, at)| {
         let (start, end) = bounds(i);
@@ -122,7 +125,8 @@ fn series(row: ComparedRow, runs: &[ColumnInfo], margin: f64) -> Series {
         Some(Change { run: points[*at].run, before_ns, after_ns, ratio: after_ns / before_ns, host_changes })
     });
     let changes = changes.collect();
-    Series { key: row.key, area: row.area, enough_runs: points.len() >= FEWEST_RUNS, points, changes }
+    let enough_runs = points.len() >= FEWEST_RUNS;
+    Series { key: row.key, area: row.area, enough_runs, depends_on_history, points, changes }
 }
 
 /// The changes that are larger than `margin`: as long as there is a smaller one, the smallest is dropped and the states

@@ -77,6 +77,9 @@ fn verdict(
     }
     let ratio = cost / base_cost;
     let relative = yardstick.map(|yardstick| ratio / yardstick);
+    if cell.depends_on_history || base.depends_on_history {
+        return (Verdict::DependsOnHistory { ratio, relative }, None);
+    }
     match between(sides, cell, base) {
         Some(found) => (Verdict::Ratio(unmarked(&found, ratio, relative)), Some(found)),
         None => (Verdict::OneFigure { ratio, relative }, None),
@@ -136,6 +139,7 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
         Verdict::DifferentWork(_) => Some(Standing::Shown),
         Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => Some(Standing::Shown),
         Verdict::OneFigure { .. } => Some(Standing::Unchanged),
+        Verdict::DependsOnHistory { .. } => Some(Standing::Inconclusive),
         Verdict::Ratio(ratio) => Some(match ratio.mark {
             Mark::Faster | Mark::Slower => Standing::Shown,
             Mark::Unchanged => Standing::Unchanged,
@@ -190,6 +194,30 @@ mod tests {
         let verdict = &comparison.rows[0].verdicts[1];
         assert!((verdict.relative().unwrap() - 2.0).abs() < 1e-9 && (verdict.ratio().unwrap() - 3.0).abs() < 1e-9);
         assert_eq!(comparison.reference[1].mark(), Some(Mark::Slower));
+    }
+
+    /// Creating files can cost several times as much in the next run.
+    #[test]
+    fn what_depends_on_history_is_never_a_change() {
+        let changed = |ns: u64| {
+            let mut created = record("file.creat_unlink", ns);
+            let Outcome::Measured(m) = &mut created.outcome else { unreachable!() };
+            m.history = true;
+            created
+        };
+        let columns = [
+            column("old", vec![record("file.stat", 100_000), changed(9_000_000)]),
+            column("new", vec![record("file.stat", 150_000), changed(55_000_000)]),
+        ];
+        let mut comparison = compare(&columns, &Options::default());
+        let verdict = &comparison.rows[1].verdicts[1];
+        assert!(matches!(verdict, Verdict::DependsOnHistory { ratio, .. } if (ratio - 55.0 / 9.0).abs() < 1e-9));
+        assert!(comparison.areas.iter().all(|mean| mean.rows == 1), "{:?}", comparison.areas);
+        comparison.limit_growth(0.01);
+        let grown: Vec<&str> = comparison.growth.iter().flat_map(|g| &g.grown).map(|g| g.key.label.as_str()).collect();
+        assert_eq!(grown, ["file.stat"]);
+        comparison.keep_differing();
+        assert_eq!((comparison.rows.len(), comparison.left_out.inconclusive), (1, 1));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Selection {
 /// Sorts `rows` by a stable sort.
 pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
     let ratio = |row: &ComparedRow| {
-        let ratios = row.verdicts.iter().filter_map(|verdict| verdict.ratio());
+        let ratios = row.verdicts.iter().filter_map(|verdict| verdict.ranked_ratio());
         ratios.max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
     };
     let cost = |row: &ComparedRow| row.cost_ns(baseline).unwrap_or(f64::INFINITY);

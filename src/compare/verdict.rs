@@ -18,6 +18,13 @@ pub enum Verdict {
         #[serde(rename = "relative_to_reference")]
         relative: Option<f64>,
     },
+    /// The cost of one or both depends on earlier file system activity: the ratio is no sign of a change.
+    DependsOnHistory {
+        ratio: f64,
+        /// The ratio divided by that of the reference call; `None` if either run lacks it.
+        #[serde(rename = "relative_to_reference")]
+        relative: Option<f64>,
+    },
     /// Their kernel entries differ.
     DifferentWork(Difference),
     /// One of the two is missing or failed.
@@ -69,7 +76,9 @@ impl Verdict {
     /// The ratio to the baseline, with or without an interval.
     pub fn ratio(&self) -> Option<f64> {
         match self {
-            Verdict::Ratio(Ratio { ratio, .. }) | Verdict::OneFigure { ratio, .. } => Some(*ratio),
+            Verdict::Ratio(Ratio { ratio, .. })
+            | Verdict::OneFigure { ratio, .. }
+            | Verdict::DependsOnHistory { ratio, .. } => Some(*ratio),
             _ => None,
         }
     }
@@ -77,15 +86,22 @@ impl Verdict {
     /// The ratio of the costs that are shown, whatever the machine as a whole did.
     pub fn as_measured(&self) -> Option<f64> {
         match self {
-            Verdict::Ratio(Ratio { as_measured: ratio, .. }) | Verdict::OneFigure { ratio, .. } => Some(*ratio),
-            _ => None,
+            Verdict::Ratio(ratio) => Some(ratio.as_measured),
+            _ => self.ratio(),
         }
+    }
+
+    /// The ratio, for means and ranks: `None` where it says nothing about a change.
+    pub fn ranked_ratio(&self) -> Option<f64> {
+        self.ratio().filter(|_| !matches!(self, Verdict::DependsOnHistory { .. }))
     }
 
     /// The ratio divided by that of the reference call.
     pub fn relative(&self) -> Option<f64> {
         match self {
-            Verdict::Ratio(Ratio { relative, .. }) | Verdict::OneFigure { relative, .. } => *relative,
+            Verdict::Ratio(Ratio { relative, .. })
+            | Verdict::OneFigure { relative, .. }
+            | Verdict::DependsOnHistory { relative, .. } => *relative,
             _ => None,
         }
     }

@@ -105,8 +105,9 @@ fn name(machine: &Machine, series: &Series) -> String {
 }
 
 fn notes(machine: &Machine, margin: f64) -> Vec<String> {
-    let long: Vec<&Series> = machine.series.iter().filter(|series| series.enough_runs).collect();
-    let short = machine.series.len() - long.len();
+    let (drifting, sought): (Vec<&Series>, Vec<&Series>) =
+        machine.series.iter().partition(|series| series.depends_on_history);
+    let (long, short): (Vec<&Series>, Vec<&Series>) = sought.into_iter().partition(|series| series.enough_runs);
     let still = long.iter().filter(|series| series.changes.is_empty()).count();
     let mut notes = Vec::new();
     if long.is_empty() {
@@ -118,8 +119,14 @@ fn notes(machine: &Machine, margin: f64) -> Vec<String> {
         share(margin),
         long.len()
     ));
-    if short > 0 {
-        notes.push(format!("too few runs, {FEWEST_RUNS} are needed: {short} operations"));
+    if !short.is_empty() {
+        notes.push(format!("too few runs, {FEWEST_RUNS} are needed: {} operations", short.len()));
+    }
+    if !drifting.is_empty() {
+        let count = drifting.len();
+        notes.push(format!(
+            "no changes sought where the cost depends on earlier file system activity: {count} operations"
+        ));
     }
     notes
 }

@@ -62,7 +62,7 @@ fn history(comparison: &Comparison, names: &Names) -> Option<String> {
     let rows = comparison.rows.iter().filter(|row| row.depends_on_history());
     let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
     let text = warnings::text(&Warning::DependsOnHistory);
-    (!rows.is_empty()).then(|| format!("~: {text}: {}", some(&rows, MOST_NAMES)))
+    (!rows.is_empty()).then(|| format!("~: {text}; no verdict, in no mean: {}", some(&rows, MOST_NAMES)))
 }
 
 /// `getpid: not the same operation: ...`, one line for all rows with the same text.

@@ -96,6 +96,7 @@ pub fn mark(verdict: &Verdict) -> Cell {
         Verdict::Baseline | Verdict::Missing => Cell::default(),
         Verdict::DifferentWork(_) => Cell::styled("other work", Style::Warning),
         Verdict::OneFigure { .. } => Cell::styled("one figure", Style::Faint),
+        Verdict::DependsOnHistory { .. } => Cell::styled("no verdict", Style::Faint),
         Verdict::Ratio(ratio) => Cell::styled(
             word(verdict),
             match ratio.mark {
@@ -133,6 +134,7 @@ pub fn short_verdict(verdict: &Verdict) -> Cell {
         Verdict::Ratio(r) if r.mark == Mark::Inconclusive => format!("~ {ratio}"),
         Verdict::Ratio(_) => format!("{ratio} {}", mark.text),
         Verdict::OneFigure { .. } => ratio,
+        Verdict::DependsOnHistory { .. } => format!("{ratio} {}", mark.text),
         _ => mark.text,
     };
     Cell { text, style: mark.style, value: None }
@@ -150,6 +152,7 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Verdict::Missing => "missing",
         Verdict::DifferentWork(_) => "different_work",
         Verdict::OneFigure { .. } => "one_figure",
+        Verdict::DependsOnHistory { .. } => "depends_on_history",
         Verdict::Ratio(ratio) => match ratio.mark {
             Mark::Unchanged => "unchanged",
             Mark::Inconclusive => "inconclusive",

@@ -189,7 +189,10 @@ fn derived(html: &mut Markup, comparison: &Comparison) {
 /// The signs, and how work differs where it does.
 fn explain(html: &mut Markup, comparison: &Comparison) {
     html.raw("<p class=\"rule\">▲ slower, ▼ faster, = unchanged within ");
-    html.text(&three_figures(comparison.margin * 100.0)).raw("%, ~ inconclusive, no sign where there are no samples. ");
+    html.text(&three_figures(comparison.margin * 100.0)).raw(
+        "%, ~ inconclusive, no sign where there are no samples or where \
+         the cost depends on what the file system did before. ",
+    );
     html.raw("All signs of a file together have 95% confidence; so has each interval beside its ratio.</p>");
     let names = Names::of(comparison);
     let mut differing: IndexSet<String> = IndexSet::new();

@@ -153,7 +153,7 @@ pub fn ratios(comparison: &Comparison) -> Figure {
 }
 
 fn dot(verdict: &Verdict) -> Option<Dot> {
-    let ratio = verdict.ratio().filter(|ratio| *ratio > 0.0 && ratio.is_finite())?;
+    let ratio = verdict.ranked_ratio().filter(|ratio| *ratio > 0.0 && ratio.is_finite())?;
     let decided = matches!(verdict.mark(), Some(Mark::Faster | Mark::Slower));
     Some(Dot { ratio, low_high: verdict.low_high(), decided })
 }
