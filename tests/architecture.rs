@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["clean", "kernel", "model"]),
     ("compare", &["derive", "model", "plan", "stats", "summary"]),
     ("attribute", &["model", "summary"]),
-    ("session", &["engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
+    ("session", &["engine", "kernel", "model", "proof", "runner", "split", "stats", "store", "summary"]),
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),
     ("explain", &["kernel", "model", "proof", "runner"]),

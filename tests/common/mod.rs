@@ -73,7 +73,12 @@ impl Place {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_syscost"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        command.env("TMPDIR", self.tmp()).env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("XDG_RUNTIME_DIR");
+        command
+            .env("TMPDIR", self.tmp())
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env_remove("COLUMNS")
+            .env_remove("NO_COLOR")
+            .env_remove("XDG_RUNTIME_DIR");
         command
     }
 
@@ -84,7 +89,11 @@ impl Place {
         fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = Command::new(copy);
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        command.env("TMPDIR", self.tmp()).env_remove("COLUMNS").env_remove("XDG_RUNTIME_DIR");
+        command
+            .env("TMPDIR", self.tmp())
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env_remove("COLUMNS")
+            .env_remove("XDG_RUNTIME_DIR");
         command.uid(NOBODY).gid(NOBODY);
         command
     }

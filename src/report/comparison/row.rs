@@ -84,11 +84,18 @@ pub fn ratio(verdict: &Verdict) -> Cell {
     verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(number(ratio), ratio))
 }
 
-/// `1.06 .. 1.15`; empty without an interval.
+/// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval.
 pub fn interval(verdict: &Verdict) -> Cell {
-    let ends = |ratio: f64| if ratio < 9.995 { format!("{ratio:.2}") } else { number(ratio) };
-    verdict.low_high().map_or(Cell::default(), |(low, high)| Cell::from(format!("{} .. {}", ends(low), ends(high))))
+    let ends = |ratio: f64, narrow: bool| if narrow || ratio >= 9.995 { number(ratio) } else { format!("{ratio:.2}") };
+    let both = |(low, high): (f64, f64)| {
+        let narrow = high - low < NARROW;
+        Cell::from(format!("{} .. {}", ends(low, narrow), ends(high, narrow)))
+    };
+    verdict.low_high().map_or(Cell::default(), both)
 }
+
+/// Intervals narrower than this need three decimals.
+const NARROW: f64 = 0.05;
 
 /// The verdict in one word or two.
 pub fn mark(verdict: &Verdict) -> Cell {

@@ -76,10 +76,10 @@ fn costs<'a>() -> Vec<Spec<'a, Line<'a>>> {
         Spec::right("ns/op", |line: &Line| line.cost.clone()).number("median_ns", |line| Some(line.time?.value)),
         Spec::right("next run", |line: &Line| line.interval.clone())
             .expendable(1)
-            .number("next_run_low_ns", |line| Some(line.figure()?.next_run?.low))
-            .number("next_run_high_ns", |line| Some(line.figure()?.next_run?.high))
             .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
-            .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
+            .number("ci_high_ns", |line| Some(line.time?.low_high?.1))
+            .number("next_run_low_ns", |line| Some(line.figure()?.next_run?.low))
+            .number("next_run_high_ns", |line| Some(line.figure()?.next_run?.high)),
         // `±` and `x call` are left out before `kernel entries`, which separates them: side by side they could be confused.
         Spec::right("±", |line: &Line| line.precision.clone())
             .yielding(1)
