@@ -148,7 +148,7 @@ struct Yardsticks<'a> {
 
 impl Yardsticks<'_> {
     fn of<'a>(run: &Run, range: Range<usize>, panel: &'a Panel) -> Yardsticks<'a> {
-        let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone());
+        let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone(), &panel.speed);
         let loops = run.records.iter().filter(|r| is_empty_loop(&r.case));
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
         let empty_loops =
@@ -160,7 +160,7 @@ impl Yardsticks<'_> {
             precision_percent: run.precision_percent,
             range,
             speed: &panel.speed,
-            panel_ns: panel.steady_ns(),
+            panel_ns: panel.mean_ns(),
             run_scatter: run_scatter(run),
         }
     }
@@ -235,7 +235,8 @@ fn figure(
     yardsticks: &Yardsticks,
     warnings: &mut Vec<Warning>,
 ) -> Result<RowCost, Failure> {
-    let steady = stats::estimate(m, yardsticks.range.clone()).or_else(|| stats::estimate(m, 0..usize::MAX));
+    let estimate = |range| stats::estimate(m, range, yardsticks.speed);
+    let steady = estimate(yardsticks.range.clone()).or_else(|| estimate(0..usize::MAX));
     let Some(estimate) = steady else {
         let text = "every batch was preempted by another process (try --cpu, or a longer --time)";
         return Err(Failure::new(crate::model::FailureKind::Failed, text));
@@ -263,7 +264,7 @@ pub fn launches(m: &Measurement, range: &Range<usize>, speed: &Speed) -> Option<
 }
 
 fn relative(launches: &Launches, yardsticks: &Yardsticks) -> Option<Relative> {
-    let value = launches.steady_ns / yardsticks.panel_ns?;
+    let value = launches.median_ns / yardsticks.panel_ns?;
     Some(Relative { value, next_run: stats::next_run(value, launches, 0.0) })
 }
 

@@ -3,7 +3,7 @@
 use super::batch_size::{Shape, calibrate};
 use super::{Config, Launcher, Measured, Worker};
 use crate::model::{Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits};
-use crate::stats::{self, Estimate};
+use crate::stats::{self, Estimate, Speed};
 use std::ops::Range;
 
 /// One case of the run.
@@ -119,7 +119,7 @@ impl Lane {
     }
 
     fn estimate(&self, steady: Range<usize>) -> Option<Estimate> {
-        stats::estimate(&self.measurement, steady)
+        stats::estimate(&self.measurement, steady, &Speed::default())
     }
 
     /// A failure ends the case, and its samples are not shown as its cost. An interrupt keeps the samples.

@@ -266,7 +266,8 @@ mod tests {
             let medians = |i: usize| stats::block_medians(measurement(&measured[i]));
             let (steady, _) = stats::state_change(&medians(1), &medians(2)).expect("a change");
             assert!(steady.start > 0 && watching.looks == looks, "{steady:?} after {} looks", watching.looks);
-            let estimate = stats::estimate(measurement(&measured[0]), steady).expect("blocks of that state");
+            let estimate = stats::estimate(measurement(&measured[0]), steady, &stats::Speed::default())
+                .expect("blocks of that state");
             assert!(estimate.interval.is_some(), "{estimate:?}");
         }
     }

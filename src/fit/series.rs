@@ -1,8 +1,8 @@
 //! Groups the records of a run that differ in one parameter only. It fits nothing.
 
 use crate::model::{Case, Measurement, Outcome, Record, Role, Run};
-use crate::stats::{self, Interval};
-use crate::summary::steady_range;
+use crate::stats::{self, Interval, Speed};
+use crate::summary::{Panel, steady_range};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -90,6 +90,7 @@ impl Sets {
 /// The series of two or more values among the cases asked for. A record is in one series for each of its parameters.
 pub fn series(run: &Run) -> Vec<Series<'_>> {
     let (range, _) = steady_range(run);
+    let speed = Panel::of(run, &range).speed;
     let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
     for record in run.records.iter().filter(|r| r.role == Role::Asked) {
@@ -100,7 +101,7 @@ pub fn series(run: &Run) -> Vec<Series<'_>> {
             }
         }
     }
-    groups.into_iter().filter_map(|(key, group)| one_series(key, group, &range)).collect()
+    groups.into_iter().filter_map(|(key, group)| one_series(key, group, (&range, &speed))).collect()
 }
 
 fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)> {
@@ -114,19 +115,22 @@ fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)>
     })
 }
 
+/// The blocks to use, and the machine's speed in each.
+type Steady<'a> = (&'a Range<usize>, &'a Speed);
+
 /// Of several records with the same value, the first is used.
-fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, range: &Range<usize>) -> Option<Series<'a>> {
+fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, steady: Steady) -> Option<Series<'a>> {
     group.sort_by_key(|(value, _)| *value);
     group.dedup_by_key(|(value, _)| *value);
     let (_, first) = group.first().filter(|_| group.len() >= 2)?;
     let mut case = first.case.clone();
     case.params.remove(key.parameter);
     case.defaults.remove(key.parameter);
-    let points = group.into_iter().map(|(value, record)| point(value, record, range)).collect();
+    let points = group.into_iter().map(|(value, record)| point(value, record, steady)).collect();
     Some(Series { case, parameter: key.parameter.to_string(), points })
 }
 
-fn point<'a>(value: u64, record: &'a Record, steady: &Range<usize>) -> Point<'a> {
+fn point<'a>(value: u64, record: &'a Record, steady: Steady) -> Point<'a> {
     let (cost, measurement, blocks) = match &record.outcome {
         Outcome::Failed(_) => (None, None, 0..0),
         Outcome::Published(figure) => {
@@ -141,11 +145,12 @@ fn point<'a>(value: u64, record: &'a Record, steady: &Range<usize>) -> Point<'a>
 }
 
 /// From the steady blocks, or from all blocks if those have no sample, as in the run's table.
-fn measured(m: &Measurement, steady: &Range<usize>) -> Option<(PointCost, Range<usize>)> {
+fn measured(m: &Measurement, (steady, speed): Steady) -> Option<(PointCost, Range<usize>)> {
     let count = m.blocks.len();
     let clipped = steady.start.min(count)..steady.end.min(count);
-    let (estimate, blocks) = [clipped, 0..count].into_iter().find_map(|b| Some((stats::estimate(m, b.clone())?, b)))?;
-    let block_ns = stats::block_medians(m).get(blocks.clone())?.to_vec();
+    let estimate = |b: Range<usize>| Some((stats::estimate(m, b.clone(), speed)?, b));
+    let (estimate, blocks) = [clipped, 0..count].into_iter().find_map(estimate)?;
+    let block_ns = stats::steady_block_medians(m, speed).get(blocks.clone())?.to_vec();
     Some((PointCost { ns: estimate.median.0, interval: estimate.interval, block_ns }, blocks))
 }
 

@@ -36,7 +36,7 @@ fn level(run: &Run) -> Option<Level> {
         cpu: run.host.cpu.clone().unwrap_or_default(),
         kernel: run.host.kernel.clone().unwrap_or_default(),
         started_unix_s: run.started_unix_s,
-        panel_ns: panel.level_ns()?,
+        panel_ns: panel.mean_ns()?,
         members: panel.members.len(),
         busy_cpus: run.host.busy_cpus?,
     })

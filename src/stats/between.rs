@@ -7,8 +7,8 @@
 
 use super::interval::Interval;
 use super::speed::{Speed, polished, steady_median};
-use super::{median, student};
-use crate::model::{Block, Measurement, Nanos};
+use super::student;
+use crate::model::{Measurement, Nanos};
 use std::ops::Range;
 
 /// Standard deviation, on the log scale, of what moves all cases of a run together, where nothing is known about the machine:
@@ -44,11 +44,9 @@ const ASSUMED_RUNS: f64 = 4.0;
 /// A case's cost in one run, for ratios between runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launches {
-    /// Median over all batches, in nanoseconds per iteration.
+    /// Median over all batches at the run's usual speed, in nanoseconds per iteration.
     pub median_ns: f64,
-    /// The same at the run's usual speed.
-    pub steady_ns: f64,
-    /// The median of each launch at the run's usual speed, in nanoseconds per iteration.
+    /// The same for each launch.
     pub medians_ns: Vec<f64>,
 }
 
@@ -65,9 +63,6 @@ pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<L
     let end = range.end.min(m.blocks.len());
     let range = range.start.min(end)..end;
     let blocks = &m.blocks[range.clone()];
-    let n = m.iterations as f64;
-    let all = blocks.iter().flat_map(|block: &Block| &block.slots).flatten();
-    let median_ns = median(all.map(|ns| *ns as f64 / n).collect()).filter(|ns| *ns > 0.0 && ns.is_finite())?;
     let mut start = range.start;
     let parts = blocks.chunk_by(|a, b| a.launch == b.launch).map(|part| {
         let own = start..start + part.len();
@@ -75,7 +70,7 @@ pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<L
         own
     });
     let medians_ns = parts.filter_map(|part| steady_median(m, &part, speed)).collect();
-    Some(Launches { median_ns, steady_ns: steady_median(m, &range, speed)?, medians_ns })
+    Some(Launches { median_ns: steady_median(m, &range, speed)?, medians_ns })
 }
 
 /// How far the runs of two sides, `old` before `new`, are from each other on the log scale, by the members of the panel that
@@ -134,10 +129,8 @@ struct Sample {
 
 impl Sample {
     fn of(side: Side) -> Option<Sample> {
-        let ln = |(i, run): (usize, &Launches)| match side.shifts.get(i) {
-            Some(shift) => run.steady_ns.ln() - shift,
-            None => run.median_ns.ln(),
-        };
+        let shift = |i: usize| side.shifts.get(i).copied().unwrap_or(0.0);
+        let ln = |(i, run): (usize, &Launches)| run.median_ns.ln() - shift(i);
         let logs: Vec<f64> = side.runs.iter().enumerate().map(ln).collect();
         let launches: Vec<(f64, f64)> = side.runs.iter().map(scatter).collect::<Option<_>>()?;
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
@@ -229,8 +222,9 @@ impl BetweenRuns {
 
 #[cfg(test)]
 mod tests {
-    use super::super::holm;
+    use super::super::{holm, median};
     use super::*;
+    use crate::model::Block;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -250,7 +244,7 @@ mod tests {
     /// A run with these launches, at the same speed throughout.
     fn of(medians_ns: &[f64]) -> Launches {
         let median_ns = median(medians_ns.to_vec()).unwrap_or(100.0);
-        Launches { median_ns, steady_ns: median_ns, medians_ns: medians_ns.to_vec() }
+        Launches { median_ns, medians_ns: medians_ns.to_vec() }
     }
 
     /// Runs compared as measured, of which 1.5% is assumed.

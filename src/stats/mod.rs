@@ -24,13 +24,13 @@ pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
-use crate::model::{Measurement, Nanos};
+use crate::model::{Block, Measurement, Nanos};
 use std::ops::Range;
 
 /// The cost of a case by its samples, in nanoseconds per iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Median over all batches.
+    /// Median over all batches, each at the run's usual speed.
     pub median: Nanos,
     /// The smallest sample.
     pub best: Nanos,
@@ -47,16 +47,21 @@ impl Estimate {
     }
 }
 
-/// Estimates the cost from the blocks in `range`; `None` where they hold no sample.
+/// Estimates the cost from the blocks in `range`, at the speed that the machine usually had in the run; `None` where they
+/// hold no sample. The best sample is as it was measured.
 ///
 /// Assumes that block medians are exchangeable; batches within a block may depend on each other.
-pub fn estimate(measurement: &Measurement, range: Range<usize>) -> Option<Estimate> {
+pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -> Option<Estimate> {
+    let start = range.start;
     let blocks = measurement.blocks.get(range.start..range.end.min(measurement.blocks.len()))?;
     let n = measurement.iterations as f64;
-    let of_block = |i: usize| blocks[i].slots.iter().flatten().map(|ns| *ns as f64 / n);
+    let of_block = |i: usize| {
+        let per_iteration = (-speed.slower_ln(start + i)).exp() / n;
+        blocks[i].slots.iter().flatten().map(move |ns| *ns as f64 * per_iteration)
+    };
     let mut medians: Vec<f64> = (0..blocks.len()).filter_map(|i| median(of_block(i).collect())).collect();
     let mut all: Vec<f64> = (0..blocks.len()).flat_map(of_block).collect();
-    let best = all.iter().copied().min_by(f64::total_cmp)?;
+    let best = *blocks.iter().flat_map(|block| &block.slots).flatten().min()? as f64 / n;
     let median = median_of(&mut all)?;
     Some(Estimate {
         median: Nanos(median),
@@ -67,11 +72,18 @@ pub fn estimate(measurement: &Measurement, range: Range<usize>) -> Option<Estima
     })
 }
 
-/// The median of each block in nanoseconds per iteration; NaN for a block without samples.
+/// The median of each block in nanoseconds per iteration, as measured; NaN for a block without samples.
 pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
-    let n = measurement.iterations as f64;
-    let samples = |b: &crate::model::Block| b.slots.iter().flatten().map(|ns| *ns as f64 / n).collect();
-    measurement.blocks.iter().map(|b| median(samples(b)).unwrap_or(f64::NAN)).collect()
+    steady_block_medians(measurement, &Speed::default())
+}
+
+/// The same at the run's usual speed.
+pub fn steady_block_medians(measurement: &Measurement, speed: &Speed) -> Vec<f64> {
+    let median_of = |(i, block): (usize, &Block)| {
+        let per_iteration = (-speed.slower_ln(i)).exp() / measurement.iterations as f64;
+        median(block.slots.iter().flatten().map(|ns| *ns as f64 * per_iteration).collect()).unwrap_or(f64::NAN)
+    };
+    measurement.blocks.iter().enumerate().map(median_of).collect()
 }
 
 /// The median; `None` without values.
@@ -96,7 +108,6 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::model::Block;
 
     /// A measurement with one slot a block, batches of one iteration.
     pub fn measurement(blocks: &[&[u64]]) -> Measurement {
@@ -114,10 +125,10 @@ pub mod tests {
     #[test]
     fn few_blocks_give_no_interval() {
         let few = measurement(&[&[10, 11, 12], &[10, 10, 10]]);
-        let estimate = estimate(&few, 0..2).unwrap();
+        let estimate = estimate(&few, 0..2, &Speed::default()).unwrap();
         assert_eq!((estimate.median.0, estimate.best.0, estimate.interval), (10.0, 10.0, None));
         assert_eq!((estimate.samples, estimate.blocks), (6, 2));
-        assert!(super::estimate(&measurement(&[]), 0..0).is_none());
-        assert!(super::estimate(&few, 5..9).is_none(), "blocks that this case does not have");
+        assert!(super::estimate(&measurement(&[]), 0..0, &Speed::default()).is_none());
+        assert!(super::estimate(&few, 5..9, &Speed::default()).is_none(), "blocks that this case does not have");
     }
 }

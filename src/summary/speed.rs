@@ -58,17 +58,8 @@ impl<'a> Panel<'a> {
     }
 
     /// Geometric mean of the members' costs in nanoseconds at the run's usual speed; `None` with too few members.
-    pub fn steady_ns(&self) -> Option<f64> {
-        self.mean(&self.speed)
-    }
-
-    /// The same as measured.
-    pub fn level_ns(&self) -> Option<f64> {
-        self.mean(&Speed::default())
-    }
-
-    fn mean(&self, speed: &Speed) -> Option<f64> {
-        let ln = |(_, m): &(_, &Measurement)| Some(stats::steady_median(m, &self.range, speed)?.ln());
+    pub fn mean_ns(&self) -> Option<f64> {
+        let ln = |(_, m): &(_, &Measurement)| Some(stats::steady_median(m, &self.range, &self.speed)?.ln());
         let logs: Vec<f64> = self.members.iter().filter_map(ln).collect();
         self.is_usable().then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp()).filter(|ns| ns.is_finite())
     }
@@ -86,7 +77,7 @@ impl<'a> Panel<'a> {
 /// What the panel of `run` tells of the machine; `None` with too few members.
 pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
     Some(MachineSpeed {
-        panel_ns: panel.steady_ns()?,
+        panel_ns: panel.mean_ns()?,
         members: panel.members.len(),
         within_run_percent: panel.within_run_percent(),
         between_runs_percent: 100.0 * run_scatter(run),

@@ -118,7 +118,7 @@ fn next_run(summary: &Summary) -> Option<String> {
     let scatter = percent(machine.between_runs_percent);
     Some(format!(
         "±: where the next run's median will be, 9 times in 10; whole runs move by {scatter}% ({learned}); x panel, relative \
-         to what the whole machine did, moves less"
+         to the machine, moves less"
     ))
 }
 
