@@ -60,7 +60,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- batches ---- */
+/* ---- usage ---- */
 
 static long involuntary_switches(void) {
     struct rusage usage;
@@ -100,25 +100,47 @@ static struct totals usage_so_far(void) {
     return sum;
 }
 
+/* ---- the CPU time of a batch ---- */
+
 /* An operation that switches by itself has involuntary switches of its own, so they do not show that something else had
    the CPU. CPU time does: while the operation runs, this process, its children or its partners are on a CPU. */
-static int knows_cpu(void) {
-#ifdef __linux__
-    return operation->flags & SWITCHES && !(operation->flags & MACHINE);
-#else
-    return 0;
-#endif
+static int cpu_is_known;
+
+static uint64_t own_cpu_ns(void) {
+    struct timespec t;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0) return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Some systems count CPU time by ticks (gVisor does): they cannot tell that of a batch. */
+static int cpu_clock_is_fine(void) {
+    enum { TRIES = 5, SPIN_NS = 50000 };
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t cpu = own_cpu_ns(), start = now_ns();
+        while (now_ns() - start < SPIN_NS) continue;
+        uint64_t took = own_cpu_ns() - cpu;
+        if (took > SPIN_NS / 2 && took < 2 * SPIN_NS) return 1;
+    }
+    return 0;
+}
+
+static void find_out_about_cpu_time(void) {
+    uint64_t partners;
+    int switches = operation->flags & SWITCHES && !(operation->flags & MACHINE);
+    cpu_is_known = switches && cpu_of_partners(&partners) && cpu_clock_is_fine();
+}
+
+/* Of this process, its children that were waited for, and its partners. */
 static uint64_t cpu_so_far(void) {
     struct totals children = {0, 0, 0, 0};
-    struct timespec own;
-    if (!knows_cpu()) return 0;
+    uint64_t partners;
+    if (!cpu_is_known) return 0;
+    cpu_is_known = cpu_of_partners(&partners);
     add_usage(&children, RUSAGE_CHILDREN);
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    return (uint64_t)own.tv_sec * 1000000000u + (uint64_t)own.tv_nsec + children.user_ns + children.system_ns +
-           cpu_of_partners();
+    return own_cpu_ns() + children.user_ns + children.system_ns + partners;
 }
+
+/* ---- batches ---- */
 
 static void batch(uint64_t n, size_t index) {
     if (operation->prepare) operation->prepare(n);
@@ -147,7 +169,7 @@ static void reply(size_t k, struct totals before, struct totals after) {
     size_t used = 0;
     for (size_t i = 0; i < k; i++)
         used += (size_t)sprintf(text + used, "%llu %ld\n", (unsigned long long)batches[i].ns, batches[i].switches);
-    if (knows_cpu()) {
+    if (cpu_is_known) {
         used += (size_t)sprintf(text + used, "cpu");
         for (size_t i = 0; i < k; i++)
             used += (size_t)sprintf(text + used, " %llu", (unsigned long long)batches[i].cpu_ns);
@@ -245,6 +267,7 @@ static const char *libc_name(void) {
 }
 
 static void announce(void) {
+    find_out_about_cpu_time();
     char line[256];
     double cost;
     uint64_t step;
