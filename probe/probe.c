@@ -38,6 +38,7 @@
 #ifdef __linux__
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/vfs.h>
 #endif
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
@@ -266,15 +267,25 @@ static const char *libc_name(void) {
 #endif
 }
 
+/* Whether the working directory is in memory, where nothing depends on a device or its layout. */
+static int is_in_memory(void) {
+#ifdef __linux__
+    struct statfs fs;
+    return statfs(".", &fs) == 0 && ((uint32_t)fs.f_type == 0x01021994u || (uint32_t)fs.f_type == 0x858458f6u); /* tmpfs, ramfs */
+#else
+    return 0;
+#endif
+}
+
 static void announce(void) {
     find_out_about_cpu_time();
     char line[256];
     double cost;
     uint64_t step;
     clock_facts(&cost, &step);
-    snprintf(line, sizeof line, "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx\n",
+    snprintf(line, sizeof line, "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx%s\n",
              (long)getpid(), (int)sizeof(void *) * 8, libc_name(), cost, (unsigned long long)step,
-             (unsigned long long)(uintptr_t)operation->run);
+             (unsigned long long)(uintptr_t)operation->run, is_in_memory() ? " storage=memory" : "");
     put(line, strlen(line));
 }
 

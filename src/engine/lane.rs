@@ -53,6 +53,8 @@ impl Lane {
         match launcher.launch(&self.planned.case, padding) {
             Ok(worker) => {
                 self.facts = worker.facts().clone();
+                // File systems in memory have no free lists to search.
+                self.measurement.history &= self.facts.get("storage") != Some("memory");
                 self.worker = Some(worker);
             }
             Err(failure) => self.fail(failure),
@@ -227,6 +229,24 @@ pub mod tests {
         assert_eq!([waited(35, 70, false), waited(35, 70, true)], [false, true]);
         lane.record(&Reply { cpu_ns: vec![], ..reply }, Shape { n: 1, k: 3, cold: false });
         assert_eq!(lane.measurement.blocks[0].slots[1], [50, 3300, 70], "nothing is known");
+    }
+
+    #[test]
+    fn nothing_in_memory_depends_on_history() {
+        struct In(&'static str);
+        impl Launcher for In {
+            fn launch(&mut self, _: &crate::model::Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
+                let facts = crate::runner::parse_ready(self.0)?;
+                Ok(Box::new(Scripted { facts, ..Scripted::steady(1.0) }))
+            }
+        }
+        let history = |ready| {
+            let mut lane = lane();
+            lane.measurement.history = true;
+            lane.launch(&mut In(ready), 0);
+            lane.measurement.history
+        };
+        assert_eq!([history("ready pid=1 storage=memory"), history("ready pid=1")], [false, true]);
     }
 
     #[test]
