@@ -5,4 +5,7 @@
 
 /* Records the probe's own path, argv[0], for beside_probe(). */
 void remember_executable(const char *path);
+
+/* The CPU time of all partners that run, in nanoseconds; 0 if it is not known. */
+int cpu_of_partners(uint64_t *ns);
 #endif

@@ -238,7 +238,12 @@ fn figure(
     let estimate = |range| stats::estimate(m, range, yardsticks.speed);
     let steady = estimate(yardsticks.range.clone()).or_else(|| estimate(0..usize::MAX));
     let Some(estimate) = steady else {
-        let text = "every batch was preempted by another process (try --cpu, or a longer --time)";
+        let text = match m.switches {
+            true => {
+                "every batch mostly waited for a CPU that other processes had (try another --cpu, or a quieter machine)"
+            }
+            false => "every batch was preempted by another process (try --cpu, or a longer --time)",
+        };
         return Err(Failure::new(crate::model::FailureKind::Failed, text));
     };
     let launches = launches(m, &yardsticks.range, yardsticks.speed);
@@ -301,7 +306,8 @@ fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yar
     }
     let left_out = m.preempted_ns.len() as f64;
     let share = left_out / (left_out + estimate.samples as f64);
-    doubts.extend((share > PREEMPTED).then_some(Warning::Preempted { share }));
+    let left_out = if m.switches { Warning::WaitedForCpu { share } } else { Warning::Preempted { share } };
+    doubts.extend((share > PREEMPTED).then_some(left_out));
     doubts.extend(lost_cpu(m, language).map(|share| Warning::LostCpu { share }));
     doubts
 }

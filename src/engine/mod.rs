@@ -31,6 +31,11 @@ pub trait Worker {
 
     /// What it reported about itself.
     fn facts(&self) -> &Facts;
+
+    /// Whether it and its partners share one CPU.
+    fn is_pinned(&self) -> bool {
+        false
+    }
 }
 
 /// Wall time since some start.

@@ -13,6 +13,8 @@ pub struct Batch {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     pub batches: Vec<Batch>,
+    /// CPU nanoseconds of each batch, with those of children and partners; empty if they are not known.
+    pub cpu_ns: Vec<u64>,
     pub user_ns: u64,
     pub system_ns: u64,
     pub minor_faults: u64,

@@ -20,8 +20,13 @@ pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
     if let Some(totals) = line.strip_prefix("total ") {
         let numbers: Vec<u64> = totals.split(' ').filter_map(|word| word.parse().ok()).collect();
         let [user_ns, system_ns, minor_faults, major_faults] = numbers[..] else { return Err(failure_in(line)) };
-        *reply = Reply { user_ns, system_ns, minor_faults, major_faults, batches: std::mem::take(&mut reply.batches) };
+        *reply = Reply { user_ns, system_ns, minor_faults, major_faults, ..std::mem::take(reply) };
         return Ok(true);
+    }
+    if let Some(times) = line.strip_prefix("cpu ") {
+        let times: Result<Vec<u64>, _> = times.split(' ').map(str::parse).collect();
+        reply.cpu_ns = times.ok().filter(|all| all.len() == reply.batches.len()).ok_or_else(|| failure_in(line))?;
+        return Ok(false);
     }
     let pair = line.split_once(' ').and_then(|(ns, switches)| Some((ns.parse().ok()?, switches.parse().ok()?)));
     let (ns, switches) = pair.ok_or_else(|| failure_in(line))?;
@@ -67,6 +72,20 @@ mod tests {
         assert_eq!(add_line(&mut reply, "total 1 2 3 4"), Ok(true));
         assert_eq!(reply.batches, [Batch { ns: 101233, switches: 0 }]);
         assert_eq!((reply.user_ns, reply.system_ns, reply.minor_faults, reply.major_faults), (1, 2, 3, 4));
+    }
+
+    #[test]
+    fn each_batch_may_have_its_cpu_time() {
+        let mut reply = Reply::default();
+        for line in ["101233 0", "99871 2", "cpu 98120 97003"] {
+            assert_eq!(add_line(&mut reply, line), Ok(false));
+        }
+        assert_eq!(reply.cpu_ns, [98120, 97003]);
+        for line in ["cpu 1", "cpu 1 2 3", "cpu 1 x", "cpu "] {
+            assert_eq!(add_line(&mut reply, line).unwrap_err().kind, FailureKind::Crashed, "{line}");
+        }
+        assert_eq!(add_line(&mut reply, "total 1 2 3 4"), Ok(true));
+        assert_eq!((reply.batches.len(), reply.cpu_ns.len()), (2, 2));
     }
 
     #[test]

@@ -41,4 +41,8 @@ impl Worker for Ready {
     fn facts(&self) -> &Facts {
         &self.facts
     }
+
+    fn is_pinned(&self) -> bool {
+        self.watch.is_some()
+    }
 }

@@ -16,6 +16,8 @@ pub enum Warning {
     TargetNotMet { target_percent: f64, reached_percent: f64 },
     /// The share of batches that were preempted and are left out.
     Preempted { share: f64 },
+    /// The share of batches that are left out because they mostly waited for a CPU, of an operation that switches by itself.
+    WaitedForCpu { share: f64 },
     /// The share of the wall time that the worker was on a CPU.
     LostCpu { share: f64 },
     /// The cost does not differ significantly from the empty loop's.

@@ -14,6 +14,9 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
         }
         Warning::TargetNotMet { target_percent, .. } => format!("target {target_percent}% not met").into(),
         Warning::Preempted { .. } => "batches that were preempted and are left out".into(),
+        Warning::WaitedForCpu { .. } => {
+            "batches that waited for a CPU that other processes had, and are left out (--cpu pins to one)".into()
+        }
         Warning::LostCpu { .. } => format!("on CPU for under {} of wall time", whole_percent(CPU_SHARE)).into(),
         Warning::BelowResolution => "net cost is below resolution: it cannot be told from the empty loop".into(),
         Warning::FoldedBody => {
@@ -34,7 +37,7 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
 pub fn detail(warning: &Warning) -> String {
     match warning {
         Warning::TargetNotMet { target_percent, reached_percent } => above(*reached_percent, *target_percent),
-        Warning::Preempted { share } => format!("{:.0}%", share * 100.0),
+        Warning::Preempted { share } | Warning::WaitedForCpu { share } => format!("{:.0}%", share * 100.0),
         Warning::LostCpu { share } => whole_percent(*share),
         Warning::NotEntered { name } => name.clone(),
         _ => String::new(),
@@ -96,6 +99,8 @@ mod tests {
         assert_eq!((text(&a), detail(&a), detail(&b)), (text(&b), "87%".into(), "under 1%".into()));
         assert_eq!(text(&a), "on CPU for under 95% of wall time");
         assert_eq!(a.to_string(), "on CPU for 87% of wall time");
+        let waited = Warning::WaitedForCpu { share: 0.92 }.to_string();
+        assert!(waited.starts_with("batches that waited for a CPU ") && waited.ends_with(": 92%"), "{waited}");
         let missed = Warning::TargetNotMet { target_percent: 1.0, reached_percent: 2.34 };
         assert_eq!(missed.to_string(), "target 1% not met: 2.3%");
         assert_eq!(Warning::Unverified { reason: "EPERM".into() }.to_string(), "kernel entries unverified: EPERM");
