@@ -1,8 +1,10 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod repeated;
 mod warning;
 
+pub use repeated::{combined, combined_ratio, summarize};
 pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
@@ -10,7 +12,7 @@ use crate::model::{
     self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use crate::stats::{self, Estimate, Interval, Ranged, UserShare};
+use crate::stats::{self, Estimate, Interval, OverRuns, Ranged, UserShare};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,6 +32,20 @@ pub struct Summary {
     pub study: Option<StudyView>,
     /// What concerns all rows.
     pub warnings: Vec<RunWarning>,
+    /// The runs after the first; absent if there are none. Rows are then over all runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<RunStart>,
+}
+
+/// When a further run began, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunStart {
+    /// In seconds since 1970-01-01 UTC.
+    pub started_unix_s: u64,
+    /// The seed of its random orders.
+    pub seed: u64,
+    /// From the first launch to the last sample, in seconds.
+    pub elapsed_s: f64,
 }
 
 /// The result of one record.
@@ -43,6 +59,9 @@ pub struct Row {
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
     pub warnings: Vec<Warning>,
+    /// What its runs say, if there are several; the cost is then that over all of them.
+    #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
+    pub over_runs: Option<OverRuns>,
 }
 
 impl Row {
@@ -86,10 +105,10 @@ impl RowCost {
     }
 }
 
-/// Summarizes a run.
-pub fn summarize(run: &Run) -> Summary {
+/// Summarizes `run` without its repeats; `study` is the one that both are for.
+fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     let (range, change) = steady_range(run);
-    let derived = derive(run, &range);
+    let derived = derive(study, run, &range);
     let recorded = run.warnings.iter().cloned().map(|text| RunWarning::Recorded { text });
     let more_derived = (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let yardsticks = Yardsticks::of(run, range);
@@ -100,6 +119,7 @@ pub fn summarize(run: &Run) -> Summary {
         study: run.study.clone(),
         baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
         warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
+        repeats: Vec::new(),
     }
 }
 
@@ -186,6 +206,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         entries: record.entries.clone(),
         entries_status: record.entries_status.clone(),
         warnings,
+        over_runs: None,
     }
 }
 

@@ -136,7 +136,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
 fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
-    run.records.retain(|record| record.role == Role::Baseline || selection.takes(&record.case));
+    run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     if !args.only.is_empty() && !run.records.iter().any(|record| record.role == Role::Asked) {
         let patterns = args.only.join(", ");
         return usage(Err(anyhow!("--only: no row matches {patterns}; leave it out to see all")));

@@ -37,6 +37,13 @@ pub struct ColumnInfo {
     pub complete: bool,
     /// Warnings about the run as a whole.
     pub warnings: Vec<RunWarning>,
+    /// Number of runs; the facts above are those of the first.
+    pub runs: usize,
+    /// Facts that differ between the files of this column.
+    pub mixed: Vec<&'static str>,
+    /// The start and the seed of each run.
+    #[serde(skip)]
+    pub(super) starts: Vec<(u64, u64)>,
 }
 
 /// One record of a run.
@@ -48,6 +55,9 @@ pub struct ColumnRow {
     pub figure: Result<RowCost, Failure>,
     /// `None` for failures and published values, and if no sample is above 0.
     pub launches: Option<Launches>,
+    /// The logarithm of the median of each run of the column, in nanoseconds per iteration; NaN for a run without one. As many
+    /// as the column has runs, in their order.
+    pub ln_medians: Vec<f64>,
     /// `None` if they are not known.
     pub entries: Option<Entries>,
     /// Whether the cost depends on changes to the file system before the run.
@@ -62,13 +72,17 @@ impl Column {
 
     /// The same with a `summary` of `run` that was made before.
     pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
-        let (range, _) = summary::steady_range(run);
+        let ranges: Vec<Range<usize>> = run.runs().map(|one| summary::steady_range(one).0).collect();
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
         }
-        let row = |record: &Record| Some(condensed(record, shown.get(&record.case)?, &range));
-        let (asked, others): (Vec<_>, Vec<_>) = run.records.iter().partition(|r| r.role == Role::Asked);
+        let launches = |index: usize| -> Vec<Option<Launches>> {
+            run.runs().zip(&ranges).map(|(one, range)| launches(one.records.get(index)?, range)).collect()
+        };
+        let row = |(i, record): (usize, &Record)| Some(condensed(record, shown.get(&record.case)?, &launches(i)));
+        let (asked, others): (Vec<_>, Vec<_>) =
+            run.records.iter().enumerate().partition(|(_, r)| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
         Column { info, rows, derived: summary.derived.clone() }
@@ -105,6 +119,9 @@ impl ColumnInfo {
             precision_percent: run.precision_percent,
             complete: run.complete,
             warnings,
+            runs: run.runs().count(),
+            mixed: Vec::new(),
+            starts: run.runs().map(|one| (one.started_unix_s, one.seed)).collect(),
         }
     }
 
@@ -114,19 +131,35 @@ impl ColumnInfo {
     }
 }
 
-fn condensed(record: &Record, shown: &Row, steady: &Range<usize>) -> ColumnRow {
-    let launches = match &record.outcome {
+fn launches(record: &Record, steady: &Range<usize>) -> Option<Launches> {
+    match &record.outcome {
         Outcome::Measured(m) => stats::launches(m, steady.clone()).or_else(|| stats::launches(m, 0..usize::MAX)),
         Outcome::Failed(_) | Outcome::Published(_) => None,
-    };
+    }
+}
+
+/// `runs` are the record's launches in each run.
+fn condensed(record: &Record, shown: &Row, runs: &[Option<Launches>]) -> ColumnRow {
+    let ln_medians: Vec<f64> = runs.iter().map(|run| run.as_ref().map_or(f64::NAN, |run| run.median_ns.ln())).collect();
     ColumnRow {
         case: record.case.clone(),
         asked: record.role == Role::Asked,
         figure: shown.figure.clone(),
-        launches,
+        launches: joined(runs.iter().flatten(), &ln_medians),
+        ln_medians,
         entries: record.entries.clone(),
         depends_on_history: shown.depends_on_history(),
     }
+}
+
+/// All launches of a case in its runs, around the cost over these runs; `None` without any.
+pub(super) fn joined<'a>(runs: impl Iterator<Item = &'a Launches> + Clone, ln_medians: &[f64]) -> Option<Launches> {
+    let first = runs.clone().next()?;
+    if runs.clone().count() == 1 {
+        return Some(first.clone());
+    }
+    let medians_ns = runs.flat_map(|run| &run.medians_ns).copied().collect();
+    Some(Launches { median_ns: stats::mean_log(ln_medians)?.exp(), medians_ns })
 }
 
 impl ColumnRow {

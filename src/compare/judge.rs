@@ -74,7 +74,8 @@ fn verdict(
 }
 
 fn between(cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
-    stats::between_runs(cell.launches.as_ref()?, base.launches.as_ref()?)
+    let groups = stats::between_groups(&cell.ln_medians, &base.ln_medians);
+    groups.or_else(|| stats::between_runs(cell.launches.as_ref()?, base.launches.as_ref()?))
 }
 
 fn unmarked(found: &BetweenRuns, relative: Option<f64>) -> Ratio {
@@ -95,7 +96,8 @@ pub fn reference(columns: &[Column], baseline: usize, margin: f64) -> Vec<Verdic
         let (Some(own), Some(base)) = (columns[index].reference(), columns[baseline].reference()) else {
             return Verdict::Missing;
         };
-        let found = own.launches.as_ref().zip(base.launches.as_ref()).and_then(|(a, b)| stats::between_runs(a, b));
+        let single = || own.launches.as_ref().zip(base.launches.as_ref()).and_then(|(a, b)| stats::between_runs(a, b));
+        let found = stats::between_groups(&own.ln_medians, &base.ln_medians).or_else(single);
         match (found, own.cost_ns(), base.cost_ns()) {
             (Some(found), ..) => {
                 let claim = Claim::of(&found, margin);

@@ -75,6 +75,9 @@ pub struct Cell {
     pub depends_on_history: bool,
     #[serde(skip)]
     pub(super) launches: Option<Launches>,
+    /// As in [`ColumnRow::ln_medians`].
+    #[serde(skip)]
+    pub(super) ln_medians: Vec<f64>,
 }
 
 impl Cell {
@@ -84,6 +87,7 @@ impl Cell {
             entries: row.entries.clone(),
             depends_on_history: row.depends_on_history,
             launches: row.launches.clone(),
+            ln_medians: row.ln_medians.clone(),
         })
     }
 

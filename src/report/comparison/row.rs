@@ -84,9 +84,13 @@ pub fn ratio(verdict: &Verdict) -> Cell {
     verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(number(ratio), ratio))
 }
 
-/// `1.06 .. 1.15`; empty without an interval.
+/// Intervals that two decimals would not show.
+const NARROW: f64 = 0.03;
+
+/// `1.06 .. 1.15`, with three decimals if it is narrow; empty without an interval.
 pub fn interval(verdict: &Verdict) -> Cell {
-    let ends = |ratio: f64| if ratio < 9.995 { format!("{ratio:.2}") } else { number(ratio) };
+    let narrow = verdict.low_high().is_some_and(|(low, high)| high - low < NARROW);
+    let ends = |ratio: f64| if ratio < 9.995 && !narrow { format!("{ratio:.2}") } else { number(ratio) };
     verdict.low_high().map_or(Cell::default(), |(low, high)| Cell::from(format!("{} .. {}", ends(low), ends(high))))
 }
 
