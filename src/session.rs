@@ -3,6 +3,7 @@
 
 mod company;
 mod launch;
+mod repeats;
 
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
 use crate::kernel::Sources;
@@ -82,6 +83,8 @@ pub struct Session {
     interrupt: Interrupt,
     host: Host,
     steal: Option<StealClock>,
+    /// Whether no other run of the same cases follows.
+    last: bool,
 }
 
 /// Default time per case, and the bounds of the sum over all cases.
@@ -110,7 +113,7 @@ impl Session {
         }
         let steal = StealClock::start(&sources, placement.measuring);
         let workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
-        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal })
+        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal, last: true })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -175,20 +178,33 @@ impl Session {
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
         let passes = self.pass_all(&planned, watch);
+        self.time(&planned, &passes, company, watch, out)
+    }
+
+    /// Measures the times of the cases whose passes did not fail.
+    fn time(
+        &mut self,
+        planned: &[Planned],
+        passes: &[Result<Passes, Failure>],
+        company: Company,
+        watch: &dyn Watch,
+        out: Option<&Path>,
+    ) -> (Run, Result<(), StoreError>) {
         let sound: Vec<Planned> =
-            planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
+            planned.iter().zip(passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
         let mut recorder = Recorder {
             run: self.empty_run(&config),
-            planned: &planned,
-            passes: &passes,
-            steal: self.steal,
+            planned,
+            passes,
+            steal: self.steal.take(),
             out,
             watch,
             interrupt: &self.interrupt,
             looked: false,
             company,
             began: Instant::now(),
+            last: self.last,
         };
         self.workers.make_room(sound.len() as u64);
         watch.stage(Stage::Measuring);
@@ -315,6 +331,8 @@ struct Recorder<'a> {
     looked: bool,
     company: Company,
     began: Instant,
+    /// Whether the whole is complete once this run is.
+    last: bool,
 }
 
 impl Recorder<'_> {
@@ -337,7 +355,7 @@ impl Recorder<'_> {
 
     fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.run(measured);
-        run.complete = !self.interrupt.is_set();
+        run.complete = self.last && !self.interrupt.is_set();
         run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         let written = self.write(&run);

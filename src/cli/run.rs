@@ -41,6 +41,11 @@ pub struct RunArgs {
     /// what each case got.
     #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds)]
     cpu_seconds: Option<f64>,
+    /// Repeat the whole run N times, each with new processes, a new directory and a new random order, in one result file. Costs
+    /// are then means over the runs and intervals come from their scatter, from three runs on. --time and --cpu-seconds are
+    /// per run.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
     /// Target half-width of the 95% confidence interval.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
     precision: f64,
@@ -96,6 +101,7 @@ Examples:
   syscost run id.getppid file.lstat
   syscost run file --param depth=1,8 --time 10 --out file.json
   syscost run call --view cmpthese --cpu-seconds 1
+  syscost run id file --runs 5 --time 10 --out file.json
   syscost run --all --precision 2 --format csv
   syscost run fd.dup_close --threads 1..4 --shared
   syscost run --study perl-ops
@@ -216,7 +222,8 @@ pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(session.check_room(&plan.fixtures))?;
     session.make_fixtures(&plan.fixtures)?;
     session.study = study.map(|study| study.view);
-    let (run, stored) = session.measure(plan.planned.clone(), &progress, args.out.as_deref());
+    let (run, stored) =
+        session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, args.out.as_deref());
     progress.done();
     write_run(&run, &args.view, terminal::screen(), out)?;
     // Only now: a full disk is no reason to lose the table as well.
@@ -230,7 +237,7 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     if !run.complete {
         return Exit::Interrupted;
     }
-    let failed = run.records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_)));
+    let failed = run.runs().flat_map(|run| &run.records).any(|record| matches!(record.outcome, Outcome::Failed(_)));
     if failed || plan.unmet(run).next().is_some() { Exit::SomeFailed } else { Exit::Success }
 }
 

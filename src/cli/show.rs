@@ -8,7 +8,7 @@ use crate::fit::{Family, families};
 use crate::model::{By, Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
-    Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, pages, parameter_table, plot, summary_table,
+    Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot, summary_table,
     write_bars, write_cmpthese, write_distributions, write_export, write_json, write_lines, write_profile, write_table,
 };
 use crate::store::Stored;
@@ -162,7 +162,11 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
             ViewKind::Timethese | ViewKind::Cmpthese => write_cmpthese(run, &summary, kind, out)?,
         }
     }
-    Ok(())
+    let for_people = matches!(view.format, RunFormat::Ours(Format::Text | Format::Markdown));
+    let of_samples = view.kinds(run).iter().any(|kind| *kind != ViewKind::Table)
+        || families(run).iter().any(Family::is_worth_a_table);
+    let note = first_run_note(&summary).filter(|_| for_people && of_samples);
+    note.map_or(Ok(()), |note| write_lines([String::new(), note], out))
 }
 
 fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {

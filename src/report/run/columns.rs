@@ -48,6 +48,7 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
 pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     let mut columns = identity(summary);
     columns.extend(costs());
+    columns.push(next_run(summary));
     columns.push(scaled(summary));
     columns.extend(rates(summary));
     columns.extend(counts());
@@ -87,6 +88,16 @@ fn costs<'a>() -> Vec<Spec<'a, Line<'a>>> {
             .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
             .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
     ]
+}
+
+/// Where the median of one more run lies; only for several runs.
+fn next_run<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
+    let known = |row: &Row| row.over_runs.as_ref().is_some_and(|over| over.next.is_some());
+    let cell = |line: &Line| {
+        let next = line.row.and_then(|row| row.over_runs.as_ref()?.next);
+        next.map_or(Cell::default(), |(low, high)| Cell::from(format!("{} .. {}", nanoseconds(low), nanoseconds(high))))
+    };
+    Spec::right("next run", cell).shown_if(summary.rows.iter().any(known)).expendable(2)
 }
 
 /// The cost on the study's scale.

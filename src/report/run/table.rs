@@ -63,6 +63,25 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     rows
 }
 
+/// What the columns mean for several runs.
+fn over_runs(summary: &Summary) -> Option<String> {
+    let (runs, next) = (summary.runs(), "'next run': where the median of one more run lies, with 95% probability");
+    match runs {
+        0 | 1 => None,
+        2 => Some("2 runs: ns/op is their mean".to_string()),
+        _ => Some(format!(
+            "{runs} runs: ns/op is the mean over the runs, its interval comes from their scatter; {next}; kernel entries and \
+             modes are those of the first run"
+        )),
+    }
+}
+
+/// Which samples a view of several runs is made from; `None` for a single run.
+pub fn first_run_note(summary: &Summary) -> Option<String> {
+    let runs = summary.runs();
+    (runs > 1).then(|| format!("plots, fits and comparisons of samples are of the first of {runs} runs"))
+}
+
 /// A note that with several threads, costs and rates are those of the one that is timed.
 fn per_thread(summary: &Summary) -> Option<String> {
     let threaded = |row: &Row| row.case.params.get(THREADS).is_some_and(|threads| *threads > 1);
@@ -97,6 +116,7 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
         ));
     }
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))));
+    notes.extend(over_runs(summary));
     notes.extend(per_thread(summary));
     notes.extend(yardsticks(summary));
     notes
