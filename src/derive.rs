@@ -100,6 +100,11 @@ fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>)
     }
 }
 
+/// The ratio of two measurements of one run from the time blocks in `range`, or from all if these hold no common round.
+pub fn paired_ratio(a: &Measurement, b: &Measurement, range: &Range<usize>) -> Option<Ranged> {
+    stats::paired_ratio(&within(a, range), &within(b, range)).or_else(|| stats::paired_ratio(a, b))
+}
+
 fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Ranged> {
     match combination {
         Combination::Difference => stats::paired_difference(a, b),

@@ -4,6 +4,7 @@
 mod company;
 mod launch;
 mod repeats;
+mod sides;
 
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
 use crate::kernel::Sources;
@@ -14,11 +15,12 @@ use crate::model::{
     Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
-use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
+use crate::runner::{self, Fixture, Interrupt, Workers, read_catalogue};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use anyhow::{Context, Result};
 use company::Company;
+pub use sides::Sides;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -85,6 +87,8 @@ pub struct Session {
     steal: Option<StealClock>,
     /// Whether no other run of the same cases follows.
     last: bool,
+    /// What is measured side by side.
+    sides: Sides,
 }
 
 /// Default time per case, and the bounds of the sum over all cases.
@@ -100,11 +104,19 @@ impl Session {
     /// # Errors
     /// If one of these fails; the message says which.
     pub fn open(options: RunOptions) -> Result<Session> {
+        Session::open_sides(options, Sides::One)
+    }
+
+    /// The same for measuring two sides in the same rounds.
+    ///
+    /// # Errors
+    /// Also if a side is not what it should be.
+    pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
         let sources = Sources::default();
         // Before this process moves to the driver's CPUs, so that the facts hold the original affinity.
         let mut host = host::facts(&sources, None);
         let placement = Placement::choose(options.cpu)?;
-        let directory = RunDirectory::create()?;
+        let directory = sides.directory()?;
         host.file_system = host::file_system(directory.path());
         let catalogue = read_catalogue(&directory.probe())?;
         let interrupt = Interrupt::default();
@@ -112,8 +124,9 @@ impl Session {
             signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
         }
         let steal = StealClock::start(&sources, placement.measuring);
-        let workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
-        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal, last: true })
+        let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
+        sides.add_to(&mut workers)?;
+        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal, last: true, sides })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -141,8 +154,9 @@ impl Session {
         if fixtures.is_empty() {
             return Ok(());
         }
-        let directory = self.workers.fixture_directory()?;
-        host::room(&directory).map_or(Ok(()), |room| runner::check_room(fixtures, &directory, &room))
+        let mut directories = self.workers.fixture_directories()?.into_iter();
+        let check = |at: &Path| host::room(at).map_or(Ok(()), |room| runner::check_room(fixtures, at, &room));
+        directories.try_for_each(|directory| check(&directory))
     }
 
     /// Creates the fixtures that snippets work on. An interrupt stops that, and then the run.
@@ -153,9 +167,10 @@ impl Session {
         if fixtures.is_empty() {
             return Ok(());
         }
-        let directory = self.workers.fixture_directory()?;
-        let mut each = fixtures.iter().take_while(|_| !self.interrupt.is_set());
-        each.try_for_each(|fixture| fixture.make(&directory, &self.interrupt))
+        let directories = self.workers.fixture_directories()?;
+        let each = directories.iter().flat_map(|directory| fixtures.iter().map(move |fixture| (directory, fixture)));
+        let mut each = each.take_while(|_| !self.interrupt.is_set());
+        each.try_for_each(|(directory, fixture)| fixture.make(directory, &self.interrupt))
     }
 
     /// What a probe reports about itself and the clock.

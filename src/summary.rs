@@ -1,6 +1,7 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod pairs;
 mod repeated;
 mod warning;
 
@@ -62,6 +63,19 @@ pub struct Row {
     /// What its runs say, if there are several; the cost is then that over all of them.
     #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
     pub over_runs: Option<OverRuns>,
+    /// The same case in another environment, if the run has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Versus>,
+}
+
+/// A case's cost divided by that of the same case in the first environment of the run, paired round by round.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Versus {
+    /// That environment.
+    pub environment: String,
+    /// The ratio.
+    #[serde(flatten)]
+    pub ratio: Ranged,
 }
 
 impl Row {
@@ -207,6 +221,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         entries_status: record.entries_status.clone(),
         warnings,
         over_runs: None,
+        versus: None,
     }
 }
 

@@ -69,9 +69,9 @@ Examples:
   syscost compare --history results/
 
 A ratio between two runs is less certain than a cost within one: its interval rests on how the
-launches of the workers scatter, and on 1.5% that is assumed for what moves a whole run. With two runs
-or more on both sides ('run --runs N', or --versus) nothing is assumed: their own scatter counts. Where
-kernel entries differ, there is no ratio.";
+launches of the workers scatter, and on 1.5% that is assumed for what moves a whole run. With
+two runs or more on both sides ('run --runs N', or --versus) nothing is assumed: their own
+scatter counts. Where kernel entries differ, there is no ratio.";
 
 /// A percentage, with or without its sign, as a share.
 fn percent(text: &str) -> Result<f64, String> {

@@ -5,7 +5,7 @@ use super::{Company, Session, Stage, Watch};
 use crate::kernel::Sources;
 use crate::kernel::host::{self, StealClock};
 use crate::model::{Host, Planned, Run};
-use crate::runner::{Fixture, RunDirectory, Workers};
+use crate::runner::{Fixture, Workers};
 use crate::store::{self, StoreError};
 use anyhow::Result;
 use std::path::Path;
@@ -50,13 +50,14 @@ impl Session {
     /// New workers in a new directory with its fixtures, and the facts that may have changed.
     fn renew(&mut self, seed: u64, fixtures: &[Fixture]) -> Result<()> {
         let sources = Sources::default();
-        let directory = RunDirectory::create()?;
+        let directory = self.sides.directory()?;
         let file_system = host::file_system(directory.path());
         // This process has moved to the driver's CPUs since the first run began.
         self.host = Host { cpus_allowed: self.host.cpus_allowed, file_system, ..host::facts(&sources, None) };
         let placement = self.workers.placement.clone();
         self.steal = StealClock::start(&sources, placement.measuring);
         self.workers = Workers::new(directory, placement, self.interrupt.clone(), self.options.timeout);
+        self.sides.add_to(&mut self.workers)?;
         self.options.seed = Some(seed);
         self.make_fixtures(fixtures)
     }

@@ -1,7 +1,7 @@
 //! Several runs of the same cases as one summary: costs are geometric means of the runs' medians, intervals come from the
 //! scatter of runs. `compare` uses `combined` for the files of one side.
 
-use super::{Row, RowCost, RunStart, Summary, Warning, summarize_one};
+use super::{Row, RowCost, RunStart, Summary, Versus, Warning, pairs, summarize_one};
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Nanos, Run};
 use crate::stats::{self, Interval, OverRuns, Ranged};
@@ -9,7 +9,12 @@ use std::mem::discriminant;
 
 /// Summarizes a run, or several together if it has repeats.
 pub fn summarize(run: &Run) -> Summary {
-    together(run, run.runs().map(|one| summarize_one(one, run.study.as_ref())).collect())
+    let one = |one: &Run| {
+        let mut summary = summarize_one(one, run.study.as_ref());
+        pairs::pair(&mut summary, one);
+        summary
+    };
+    together(run, run.runs().map(one).collect())
 }
 
 /// One summary of all runs; `summaries` are those of `run` and its repeats. Rows with the same place are one case.
@@ -57,7 +62,15 @@ fn row_together(runs: &[Row], target_percent: f64) -> Row {
     let first = runs[0].clone();
     let figure = combined(&costs, &ln_medians).map_or(first.figure, Ok);
     let warnings = warnings(runs, &over, figure.as_ref().ok(), target_percent);
-    Row { figure, warnings, over_runs: Some(over), ..first }
+    Row { figure, warnings, over_runs: Some(over), versus: versus(runs), ..first }
+}
+
+/// The ratio to the first environment over the runs that have one.
+fn versus(runs: &[Row]) -> Option<Versus> {
+    let known = || runs.iter().filter_map(|row| row.versus.as_ref());
+    let ratios: Vec<Ranged> = known().map(|versus| versus.ratio).collect();
+    let ratio = combined_ratio(Combination::Ratio, &ratios)?;
+    Some(Versus { environment: known().next()?.environment.clone(), ratio })
 }
 
 /// The cost over the runs with these logarithms of medians, NaN for a run without one. `parts` are costs of one run or of

@@ -63,6 +63,13 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     rows
 }
 
+/// What the ratios between environments are.
+fn paired(summary: &Summary) -> Option<String> {
+    let versus = summary.rows.iter().find_map(|row| row.versus.as_ref())?;
+    let first = &versus.environment;
+    Some(format!("'/ {first}': the cost divided by that in {first}, paired round by round, with its 95% interval"))
+}
+
 /// What the columns mean for several runs.
 fn over_runs(summary: &Summary) -> Option<String> {
     let (runs, next) = (summary.runs(), "'next run': where the median of one more run lies, with 95% probability");
@@ -116,6 +123,7 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
         ));
     }
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))));
+    notes.extend(paired(summary));
     notes.extend(over_runs(summary));
     notes.extend(per_thread(summary));
     notes.extend(yardsticks(summary));
