@@ -2,8 +2,8 @@
 //! a [`Column`] per run, which holds results without samples so that many files fit into memory; the output is a
 //! [`Comparison`].
 //!
-//! Its files are layers, each of which imports only those before it: what a run is condensed to (`column`,
-//! `conditions`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
+//! Its files are layers, each of which imports only those before it: what runs are condensed to (`column`,
+//! `conditions`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
 //! `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
 //! them (`areas`, `derived`, `growth`, `cautions`, `history`). All results are values; `report` has the text for them.
 //!
@@ -16,6 +16,7 @@ mod cautions;
 mod column;
 mod conditions;
 mod derived;
+mod group;
 mod growth;
 pub mod history;
 mod index;

@@ -29,9 +29,17 @@ pub struct DerivedRow {
     pub scale: Option<Scale>,
 }
 
-/// The derived rows of a run, from the time blocks in `range`.
-pub fn derive(run: &Run, range: &Range<usize>) -> Vec<DerivedRow> {
-    let Some(study) = &run.study else { return Vec::new() };
+impl DerivedRow {
+    /// What is the same for the same row of another run.
+    pub fn key(&self) -> (String, String, [String; 2], BTreeMap<String, u64>, bool) {
+        let is_ratio = self.combination == Combination::Ratio;
+        (self.name.clone(), self.environment.clone(), self.of.clone(), self.params.clone(), is_ratio)
+    }
+}
+
+/// The rows that `study` derives from a run, from the time blocks in `range`.
+pub fn derive(study: Option<&StudyView>, run: &Run, range: &Range<usize>) -> Vec<DerivedRow> {
+    let Some(study) = study else { return Vec::new() };
     let mut by_label: HashMap<&str, Vec<&Record>> = HashMap::new();
     let mut first: HashMap<_, &Record> = HashMap::new();
     for record in run.records.iter().filter(|record| record.role == Role::Asked) {
@@ -92,6 +100,11 @@ fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>)
     }
 }
 
+/// The ratio of two measurements of one run from the time blocks in `range`, or from all if these hold no common round.
+pub fn paired_ratio(a: &Measurement, b: &Measurement, range: &Range<usize>) -> Option<Ranged> {
+    stats::paired_ratio(&within(a, range), &within(b, range)).or_else(|| stats::paired_ratio(a, b))
+}
+
 fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Ranged> {
     match combination {
         Combination::Difference => stats::paired_difference(a, b),
@@ -142,8 +155,8 @@ mod tests {
             cases: cases.iter().map(ToString::to_string).collect(),
         };
         let scales = vec![scale(&["a"]), scale(&["b"])];
-        let study = Some(StudyView { derived, scales, ..StudyView::default() });
-        derive(&crate::model::Run { study, ..run(records) }, &(0..usize::MAX))
+        let study = StudyView { derived, scales, ..StudyView::default() };
+        derive(Some(&study), &run(records), &(0..usize::MAX))
     }
 
     #[test]

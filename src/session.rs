@@ -4,6 +4,8 @@
 mod company;
 mod launch;
 mod learn;
+mod repeats;
+mod sides;
 
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
 use crate::kernel::Sources;
@@ -14,12 +16,13 @@ use crate::model::{
     Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Role, Run, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
-use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
+use crate::runner::{self, Fixture, Interrupt, Workers, read_catalogue};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use crate::summary;
 use anyhow::{Context, Result};
 use company::Company;
+pub use sides::Sides;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -85,6 +88,10 @@ pub struct Session {
     host: Host,
     steal: Option<StealClock>,
     busy: Option<BusyClock>,
+    /// Whether no other run of the same cases follows.
+    last: bool,
+    /// What is measured side by side.
+    sides: Sides,
 }
 
 /// Default time per case, and the bounds of the sum over all cases.
@@ -100,11 +107,19 @@ impl Session {
     /// # Errors
     /// If one of these fails; the message says which.
     pub fn open(options: RunOptions) -> Result<Session> {
+        Session::open_sides(options, Sides::One)
+    }
+
+    /// The same for measuring two sides in the same rounds.
+    ///
+    /// # Errors
+    /// Also if a side is not what it should be.
+    pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
         let sources = Sources::default();
         // Before this process moves to the driver's CPUs, so that the facts hold the original affinity.
         let mut host = host::facts(&sources, None);
         let placement = Placement::choose(options.cpu)?;
-        let directory = RunDirectory::create()?;
+        let directory = sides.directory()?;
         host.file_system = host::file_system(directory.path());
         let catalogue = read_catalogue(&directory.probe())?;
         let interrupt = Interrupt::default();
@@ -113,8 +128,9 @@ impl Session {
         }
         let steal = StealClock::start(&sources, placement.measuring);
         let busy = BusyClock::start(&sources);
-        let workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
-        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal, busy })
+        let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
+        sides.add_to(&mut workers)?;
+        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal, busy, last: true, sides })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -142,8 +158,9 @@ impl Session {
         if fixtures.is_empty() {
             return Ok(());
         }
-        let directory = self.workers.fixture_directory()?;
-        host::room(&directory).map_or(Ok(()), |room| runner::check_room(fixtures, &directory, &room))
+        let mut directories = self.workers.fixture_directories()?.into_iter();
+        let check = |at: &Path| host::room(at).map_or(Ok(()), |room| runner::check_room(fixtures, at, &room));
+        directories.try_for_each(|directory| check(&directory))
     }
 
     /// Creates the fixtures that snippets work on. An interrupt stops that, and then the run.
@@ -154,9 +171,10 @@ impl Session {
         if fixtures.is_empty() {
             return Ok(());
         }
-        let directory = self.workers.fixture_directory()?;
-        let mut each = fixtures.iter().take_while(|_| !self.interrupt.is_set());
-        each.try_for_each(|fixture| fixture.make(&directory, &self.interrupt))
+        let directories = self.workers.fixture_directories()?;
+        let each = directories.iter().flat_map(|directory| fixtures.iter().map(move |fixture| (directory, fixture)));
+        let mut each = each.take_while(|_| !self.interrupt.is_set());
+        each.try_for_each(|(directory, fixture)| fixture.make(directory, &self.interrupt))
     }
 
     /// What a probe reports about itself and the clock.
@@ -179,21 +197,34 @@ impl Session {
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
         let passes = self.pass_all(&planned, watch);
+        self.time(&planned, &passes, company, watch, out)
+    }
+
+    /// Measures the times of the cases whose passes did not fail.
+    fn time(
+        &mut self,
+        planned: &[Planned],
+        passes: &[Result<Passes, Failure>],
+        company: Company,
+        watch: &dyn Watch,
+        out: Option<&Path>,
+    ) -> (Run, Result<(), StoreError>) {
         let sound: Vec<Planned> =
-            planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
+            planned.iter().zip(passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
         let mut recorder = Recorder {
             run: self.empty_run(&config),
-            planned: &planned,
-            passes: &passes,
-            steal: self.steal,
-            busy: self.busy,
+            planned,
+            passes,
+            steal: self.steal.take(),
+            busy: self.busy.take(),
             out,
             watch,
             interrupt: &self.interrupt,
             looked: false,
             company,
             began: Instant::now(),
+            last: self.last,
         };
         self.workers.make_room(sound.len() as u64);
         watch.stage(Stage::Measuring);
@@ -325,6 +356,8 @@ struct Recorder<'a> {
     looked: bool,
     company: Company,
     began: Instant,
+    /// Whether the whole is complete once this run is.
+    last: bool,
 }
 
 impl Recorder<'_> {
@@ -347,7 +380,7 @@ impl Recorder<'_> {
 
     fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.run(measured);
-        run.complete = !self.interrupt.is_set();
+        run.complete = self.last && !self.interrupt.is_set();
         run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
         run.host.busy_cpus = self.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));

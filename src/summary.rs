@@ -1,9 +1,12 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod pairs;
+mod repeated;
 mod speed;
 mod warning;
 
+pub use repeated::{combined, combined_ratio, summarize};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_scatter};
 pub use warning::{RunWarning, StateChange, Warning};
 
@@ -12,7 +15,7 @@ use crate::model::{
     self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use crate::stats::{self, Estimate, Interval, Launches, Ranged, Speed, UserShare};
+use crate::stats::{self, Estimate, Interval, Launches, OverRuns, Ranged, Speed, UserShare};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -34,6 +37,20 @@ pub struct Summary {
     pub machine: Option<MachineSpeed>,
     /// What concerns all rows.
     pub warnings: Vec<RunWarning>,
+    /// The runs after the first; absent if there are none. Rows are then over all runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<RunStart>,
+}
+
+/// When a further run began, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunStart {
+    /// In seconds since 1970-01-01 UTC.
+    pub started_unix_s: u64,
+    /// The seed of its random orders.
+    pub seed: u64,
+    /// From the first launch to the last sample, in seconds.
+    pub elapsed_s: f64,
 }
 
 /// The result of one record.
@@ -47,6 +64,22 @@ pub struct Row {
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
     pub warnings: Vec<Warning>,
+    /// What its runs say, if there are several; the cost is then that over all of them.
+    #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
+    pub over_runs: Option<OverRuns>,
+    /// The same case in another environment, if the run has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Versus>,
+}
+
+/// A case's cost divided by that of the same case in the first environment of the run, paired round by round.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Versus {
+    /// That environment.
+    pub environment: String,
+    /// The ratio.
+    #[serde(flatten)]
+    pub ratio: Ranged,
 }
 
 impl Row {
@@ -109,10 +142,10 @@ pub struct Relative {
     pub next_run: Option<Interval>,
 }
 
-/// Summarizes a run.
-pub fn summarize(run: &Run) -> Summary {
+/// Summarizes `run` without its repeats; `study` is the one that both are for.
+fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     let (range, change) = steady_range(run);
-    let derived = derive(run, &range);
+    let derived = derive(study, run, &range);
     let recorded = run.warnings.iter().cloned().map(|text| RunWarning::Recorded { text });
     let more_derived = (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let panel = Panel::of(run, &range);
@@ -126,6 +159,7 @@ pub fn summarize(run: &Run) -> Summary {
         baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
         machine,
         warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
+        repeats: Vec::new(),
     }
 }
 
@@ -226,6 +260,8 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         entries: record.entries.clone(),
         entries_status: record.entries_status.clone(),
         warnings,
+        over_runs: None,
+        versus: None,
     }
 }
 

@@ -105,6 +105,53 @@ fn three_files_are_paged() {
     expect_golden("compare-three-80.txt", &text);
 }
 
+/// Five runs a side, 0.1% apart, which show 3%; two of the files have two runs.
+fn sides(place: &Place) -> (Vec<String>, Vec<String>) {
+    let side = |directory: &str, by: f64| -> Vec<String> {
+        fs::create_dir(place.path().join(directory)).unwrap();
+        let file = |i: i32| {
+            let of = |i: i32| {
+                let ns = |ns: f64| ns * by * (1.0 + 0.001 * f64::from(i - 2));
+                let records = [("file.stat", 430.0), ("id.getppid", 100.0 / by)];
+                records.map(|(id, cost)| measured(id, value!({id: 1}), ns(cost))).to_vec()
+            };
+            let mut run = run("vm", 1_700_000_000 + i as u64 + (by * 1000.0) as u64, of(i));
+            if i == 3 {
+                let results: Vec<Value> = of(4).into_iter().map(|r| value!({"samples": r["samples"]})).collect();
+                run["repeats"] = value!([{"started_unix_s": 9, "seed": (by * 1000.0) as u64, "elapsed_s": 4.0, "host": {}, "results": results}]);
+            }
+            write(&place.path().join(directory), &format!("{i}.json"), &run);
+            format!("{directory}/{i}.json")
+        };
+        (0..4).map(file).collect()
+    };
+    (side("before", 1.0), side("after", 1.03))
+}
+
+#[test]
+fn several_runs_a_side_show_what_single_runs_cannot() {
+    let place = Place::new();
+    let (before, after) = sides(&place);
+    let arguments = [before.clone(), vec!["--versus".to_string()], after.clone()].concat();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let text = printed(&place, "120", &arguments);
+    expect_golden("compare-versus-120.txt", &text);
+    let row = cells(&text, "file.stat");
+    assert!(row.contains(&"slower".to_string()), "{row:?}");
+    let single = printed(&place, "120", &[before[0].as_str(), after[0].as_str()]);
+    assert!(cells(&single, "file.stat").contains(&"inconclusive".to_string()), "{single}");
+    let json = printed(&place, "80", &[&arguments[..], &["--format", "json"]].concat());
+    let document: Value = serde_json::from_str(&json).unwrap();
+    expect_valid("comparison-2.json", &document);
+    assert_eq!((&document["columns"][0]["runs"], &document["columns"][1]["label"]), (&value!(5), &value!("after")));
+    let other = printed(&place, "120", &[&arguments[..], &["--baseline", "after/1.json", "--label", "a"]].concat());
+    assert!(!other.contains("before 5 runs") && other.contains("a 5 runs"), "{other}");
+    let twice = [&["before/1.json", "--versus"], &arguments[..1]].concat();
+    assert!(!printed(&place, "80", &twice).is_empty());
+    let same = printed(&place, "80", &["before/1.json", "before/2.json", "--versus", "before/1.json", "after/1.json"]);
+    assert!(same.contains("the same run, not another: old, new"), "{same}");
+}
+
 #[test]
 fn tables_fit_narrow_screens() {
     let place = place();
@@ -323,6 +370,9 @@ fn what_the_user_can_mend_has_exit_status_2() {
     for wrong in ["many", "-5", "nan", "%"] {
         expect_usage(&pair(&["--threshold", wrong].map(|text| if text == "-5" { "--threshold=-5" } else { text })), "");
     }
+    expect_usage(&["--versus", "before.json"], "required");
+    expect_usage(&["-", "--versus", "-"], "standard input");
+    expect_usage(&["before.json", "--versus", "after.json", "--baseline", "x"], "which are called before, after");
     expect_usage(&["--history", "missing"], "--history missing: cannot be read");
     expect_usage(&["--history", "tmp"], "no file called *.json");
     expect_usage(&["--history", ".", "before.json"], "cannot be used with");

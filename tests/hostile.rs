@@ -28,6 +28,7 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["run.json", "moved.json", "sizes.json", "--threshold", "1"],
             vec!["run.json", "moved.json", "--study", "study.toml"],
             vec!["run.json", "moved.json", "--fail-over", "0"],
+            vec!["run.json", "moved.json", "--versus", "sizes.json", "moved.json"],
             vec!["--history", "history"],
             vec!["run.json", "run.json", "--baseline", files::SHORT],
             vec!["run.json", "run.json", "--only", files::SHORT],

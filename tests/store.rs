@@ -7,7 +7,7 @@ mod common;
 mod data;
 
 use common::{overwriting, root};
-use data::{any_run, example, json, mutated, published};
+use data::{any_run, example, json, mutated, published, repeat};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fs;
@@ -103,6 +103,44 @@ fn each_mistake_has_its_own_message() {
         let message = read_bytes(bytes.as_bytes()).unwrap_err();
         assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
     }
+}
+
+#[test]
+fn repeats_that_make_no_sense_have_their_messages() {
+    let first = example();
+    let again = || repeat(&first, 43, vec![first.records[0].outcome.clone()], vec![]);
+    let text = json(&syscost::model::Run { repeats: vec![again(), again()], ..first.clone() });
+    assert_eq!(read_bytes(text.as_bytes()).unwrap().runs().map(|run| run.seed).collect::<Vec<_>>(), [42, 43, 43]);
+    let results = text.split("\"results\":").nth(1).unwrap();
+    let swap = |from: &str, to: &str| {
+        assert!(results.contains(from), "{from}");
+        text.replacen(results, &results.replacen(from, to, 1), 1)
+    };
+    let cases = [
+        (
+            swap("{\"error\":{", "{\"other\":{"),
+            "repeats[0].results[1]: must have exactly one of samples and error; the",
+        ),
+        (swap("4096", "0"), "repeats[0].results[0].samples.iterations: is 0, must be at least 1"),
+        (swap("4096", "\"x\""), "repeats[0].results[0].samples.iterations: invalid type: string"),
+        (swap(",{\"error\"", "],\"x\":[{\"error\""), "repeats[0].results: are 1, must be 2: one per record"),
+        (text.replacen("\"seed\":43", "\"sead\":43", 1), "repeats[0]: missing field `seed`"),
+    ];
+    for (bytes, expected) in cases {
+        let message = read_bytes(bytes.as_bytes()).unwrap_err();
+        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+    }
+}
+
+#[test]
+fn repeats_of_long_code_are_refused_before_they_fill_the_memory() {
+    let mut first = example();
+    first.records[1].case.language = Some("perl".into());
+    first.records[1].case.operation = "x".repeat(1 << 20);
+    let lone = syscost::model::Run { records: vec![first.records[1].clone()], ..first };
+    let many = vec![repeat(&lone, 1, vec![], vec![]); 300];
+    let error = store::write_to(&syscost::model::Run { repeats: many, ..lone }, &mut std::io::sink()).unwrap_err();
+    assert!(error.to_string().contains("bytes of names and code, more than 268435456"), "{error}");
 }
 
 #[test]

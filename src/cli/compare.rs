@@ -1,12 +1,13 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
 mod history;
+mod sides;
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
-use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
+use crate::compare::{Column, Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_json};
 use anyhow::{Result, anyhow};
@@ -20,7 +21,12 @@ pub struct CompareArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
     #[arg(value_name = "FILE", required_unless_present = "history")]
     files: Vec<PathBuf>,
-    /// Label for each file, in order [default: its host name, else its file name].
+    /// The other side: what was named before are several runs of one thing, these of another. Each side is one column, and
+    /// ratios come with the scatter of its runs. Two runs a side or more; five or more show small differences.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "history")]
+    versus: Vec<PathBuf>,
+    /// Label for each file, or with --versus for each side, in order [default: its host name, else its file name; for a side
+    /// its directory or what its file names have in common].
     #[arg(long = "label", value_name = "TEXT")]
     labels: Vec<String>,
     /// File or label to divide the others by [default: the first file].
@@ -56,14 +62,16 @@ const EXAMPLES: &str = "\
 Examples:
   syscost compare before.json after.json
   syscost compare before.json after.json --threshold 5% --sort ratio
+  syscost compare before/*.json --versus after/*.json
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
 
 A ratio between two runs is less certain than a cost within one: its interval rests on how the
-launches of the workers scatter, and on 1.5% that is assumed for what moves a whole run. Where kernel
-entries differ, there is no ratio.";
+launches of the workers scatter, and on 1.5% that is assumed for what moves a whole run. With
+two runs or more on both sides ('run --runs N', or --versus) nothing is assumed: their own
+scatter counts. Where kernel entries differ, there is no ratio.";
 
 /// A percentage, with or without its sign, as a share.
 fn percent(text: &str) -> Result<f64, String> {
@@ -79,11 +87,7 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     if let Some(directory) = &args.history {
         return history::run(directory, &selection, margin, args.format, out);
     }
-    usage(result_files::check(&args.files, &args.labels))?;
-    let condense = |_, run| result_files::column(selection.study.as_ref(), run);
-    let columns = result_files::read(&args.files, &args.labels, condense, |column| &mut column.info)?;
-    let labels = columns.iter().map(|column| column.info.label.as_str());
-    let baseline = usage(result_files::baseline(args.baseline.as_deref(), &args.files, labels))?;
+    let (columns, baseline) = columns(args, &selection)?;
     let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
@@ -102,6 +106,20 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     let grown = growth_lines(&comparison);
     grown.iter().for_each(|line| notes.tell(line));
     Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
+}
+
+/// The columns, and which of them is the baseline.
+fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, usize)> {
+    let condense = |_, run| result_files::column(selection.study.as_ref(), run);
+    let baseline = args.baseline.as_deref();
+    if !args.versus.is_empty() {
+        return sides::read([&args.files, &args.versus], &args.labels, baseline, condense);
+    }
+    usage(result_files::check(&args.files, &args.labels))?;
+    let columns = result_files::read(&args.files, &args.labels, condense, |column| &mut column.info)?;
+    let labels = columns.iter().map(|column| column.info.label.as_str());
+    let baseline = usage(result_files::baseline(baseline, &args.files, labels))?;
+    Ok((columns, baseline))
 }
 
 fn selection(args: &CompareArgs) -> Result<Selection> {

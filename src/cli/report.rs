@@ -130,7 +130,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
 
 /// Of a file only what is shown.
 fn portrait(args: &ReportArgs, selection: &Selection, index: usize, mut run: Run) -> Portrait {
-    run.records.retain(|record| record.role == Role::Baseline || selection.takes(&record.case));
+    run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     let few = args.files.len() <= MOST_DETAILED && run.records.len() <= MOST_RECORDS;
     Portrait::new("", &run, may_be_baseline(args, index) || (args.format == Kind::Html && few))
 }

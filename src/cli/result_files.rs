@@ -116,7 +116,7 @@ fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<
 }
 
 /// Names come from files: made printable and short.
-fn shortened(name: &str) -> String {
+pub fn shortened(name: &str) -> String {
     let clean: String = clean::line(name);
     match clean.chars().count() > LONGEST {
         true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),

@@ -10,7 +10,7 @@ use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
 use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
 use crate::runner::Environment;
-use crate::session::{RunOptions, Session};
+use crate::session::{RunOptions, Session, Sides};
 use anyhow::{Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, FromArgMatches};
@@ -41,6 +41,11 @@ pub struct RunArgs {
     /// what each case got.
     #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds)]
     cpu_seconds: Option<f64>,
+    /// Repeat the whole run N times, each with new processes, a new directory and a new random order, in one result file. Costs
+    /// are then means over the runs and intervals come from their scatter, from three runs on. --time and --cpu-seconds are
+    /// per run.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
     /// Target half-width of the 95% confidence interval.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
     precision: f64,
@@ -75,9 +80,18 @@ pub struct RunArgs {
     /// must belong to you or root and be writable by nobody else.
     #[arg(long)]
     trust_files: bool,
-    /// How to build the probe and C snippets; one column each.
+    /// How to build the probe and C snippets; one column each. All are measured in the same rounds, and each case has its ratio
+    /// to the first, paired round by round.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environments())]
     environments: Vec<String>,
+    /// Measure every operation with this other probe too, in the same rounds, and show the ratio to the built-in one, paired
+    /// round by round: a build by another compiler or with other flags, or the probe of another version.
+    #[arg(long, value_name = "FILE", conflicts_with = "environments")]
+    versus_probe: Option<PathBuf>,
+    /// Directories to measure in, in place of TMPDIR; each case is measured in every one, in the same rounds, with the ratio to
+    /// the first, paired round by round: file systems, or disks.
+    #[arg(long, value_name = "DIR,DIR[,...]", value_delimiter = ',', conflicts_with_all = ["environments", "versus_probe"])]
+    tmpdir: Vec<PathBuf>,
     /// Seed for the random order of cases [default: from the clock; stored with the run].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -96,8 +110,11 @@ Examples:
   syscost run id.getppid file.lstat
   syscost run file --param depth=1,8 --time 10 --out file.json
   syscost run call --view cmpthese --cpu-seconds 1
+  syscost run id file --runs 5 --time 10 --out file.json
   syscost run --all --precision 2 --format csv
   syscost run fd.dup_close --threads 1..4 --shared
+  syscost run file --tmpdir /tmp,/dev/shm
+  syscost run --all --versus-probe ./probe-clang --runs 5
   syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
@@ -192,9 +209,22 @@ impl RunArgs {
         self.params.iter().chain(&self.threads).cloned().chain(shared).collect()
     }
 
-    fn plan(&self, session: &Session, study: Option<&Study>) -> Result<StudyPlan> {
+    /// What is measured side by side.
+    fn sides(&self) -> Result<Sides> {
+        match (&self.versus_probe, &self.tmpdir[..]) {
+            (Some(probe), _) => Ok(Sides::Probe(probe.clone())),
+            (None, []) => Ok(Sides::One),
+            (None, [_]) => Err(anyhow!("--tmpdir needs two directories or more, or set TMPDIR for one")),
+            (None, directories) => Ok(Sides::Directories(directories.to_vec())),
+        }
+    }
+
+    fn plan(&self, session: &Session, study: Option<&Study>, sides: &Sides) -> Result<StudyPlan> {
         let settings = self.settings();
-        let choices = Choices { settings: &settings, environments: &self.environments, most_cases: self.max_cases };
+        let names = sides.names();
+        let environments = if names.is_empty() { &self.environments } else { &names };
+        let (most_cases, reach) = (self.max_cases, sides.reach());
+        let choices = Choices { settings: &settings, environments, most_cases, reach };
         if let Some(study) = study {
             return study.plan(&session.catalogue, &choices);
         }
@@ -210,13 +240,15 @@ pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
-    let mut session = usage(Session::open(args.options(study.as_ref())))?;
-    let plan = usage(args.plan(&session, study.as_ref()))?;
+    let sides = usage(args.sides())?;
+    let mut session = usage(Session::open_sides(args.options(study.as_ref()), sides.clone()))?;
+    let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     usage(session.check_limits(&plan.planned))?;
     usage(session.check_room(&plan.fixtures))?;
     session.make_fixtures(&plan.fixtures)?;
     session.study = study.map(|study| study.view);
-    let (run, stored) = session.measure(plan.planned.clone(), &progress, args.out.as_deref());
+    let (run, stored) =
+        session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, args.out.as_deref());
     progress.done();
     write_run(&run, &args.view, terminal::screen(), out)?;
     // Only now: a full disk is no reason to lose the table as well.
@@ -230,7 +262,7 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     if !run.complete {
         return Exit::Interrupted;
     }
-    let failed = run.records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_)));
+    let failed = run.runs().flat_map(|run| &run.records).any(|record| matches!(record.outcome, Outcome::Failed(_)));
     if failed || plan.unmet(run).next().is_some() { Exit::SomeFailed } else { Exit::Success }
 }
 

@@ -8,8 +8,9 @@ use crate::fit::{Family, families};
 use crate::model::{By, Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
-    Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, pages, parameter_table, plot, summary_table,
-    write_bars, write_cmpthese, write_distributions, write_export, write_json, write_lines, write_profile, write_table,
+    Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot,
+    summary_table, write_bars, write_cmpthese, write_distributions, write_export, write_json, write_lines,
+    write_profile, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -136,7 +137,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
 fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
-    run.records.retain(|record| record.role == Role::Baseline || selection.takes(&record.case));
+    run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     if !args.only.is_empty() && !run.records.iter().any(|record| record.role == Role::Asked) {
         let patterns = args.only.join(", ");
         return usage(Err(anyhow!("--only: no row matches {patterns}; leave it out to see all")));
@@ -162,7 +163,11 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
             ViewKind::Timethese | ViewKind::Cmpthese => write_cmpthese(run, &summary, kind, out)?,
         }
     }
-    Ok(())
+    let for_people = matches!(view.format, RunFormat::Ours(Format::Text | Format::Markdown));
+    let of_samples = view.kinds(run).iter().any(|kind| *kind != ViewKind::Table)
+        || families(run).iter().any(Family::is_worth_a_table);
+    let note = first_run_note(&summary).filter(|_| for_people && of_samples);
+    note.map_or(Ok(()), |note| write_lines([String::new(), note], out))
 }
 
 fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {

@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 pub enum Caution {
     /// Columns that are copies of the same run, by run.
     SameRun { copies: Vec<Vec<usize>> },
+    /// Facts that differ between the files of one column.
+    MixedSide { columns: Vec<(usize, Vec<&'static str>)> },
     /// The runs were interrupted.
     Incomplete { columns: Vec<usize> },
     /// The kinds of taxes on every system call, by column.

@@ -16,6 +16,7 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     let infos: Vec<&ColumnInfo> = columns.iter().map(|column| &column.info).collect();
     let mut found = Vec::new();
     found.extend(same_run(&infos));
+    found.extend(mixed(&infos));
     found.extend(incomplete(&infos));
     found.extend(taxes(&infos));
     found.extend(reference_moved(columns, baseline, reference));
@@ -36,11 +37,21 @@ fn some<T>(found: Vec<T>) -> Option<Vec<T>> {
 
 fn same_run(infos: &[&ColumnInfo]) -> Option<Caution> {
     let mut runs: IndexMap<(u64, u64, Option<&String>), Vec<usize>> = IndexMap::new();
-    for (column, info) in infos.iter().enumerate().filter(|(_, info)| info.is_measured() && info.started_unix_s > 0) {
-        runs.entry((info.started_unix_s, info.seed, info.host.name.as_ref())).or_default().push(column);
+    for (column, info) in infos.iter().enumerate().filter(|(_, info)| info.is_measured()) {
+        for (started, seed) in info.starts.iter().filter(|(started, _)| *started > 0) {
+            runs.entry((*started, *seed, info.host.name.as_ref())).or_default().push(column);
+        }
     }
-    let copies = some(runs.into_values().filter(|columns| columns.len() > 1).collect())?;
+    let mut copies = some(runs.into_values().filter(|columns| columns.len() > 1).collect())?;
+    copies.sort();
+    copies.dedup();
     Some(Caution::SameRun { copies })
+}
+
+fn mixed(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let found = infos.iter().enumerate().filter(|(_, info)| !info.mixed.is_empty());
+    some(found.map(|(column, info)| (column, info.mixed.clone())).collect())
+        .map(|columns| Caution::MixedSide { columns })
 }
 
 fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
@@ -136,7 +147,8 @@ fn other_code(rows: &[ComparedRow]) -> Option<Caution> {
 
 fn one_launch(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {
     let lone = |column: &usize| {
-        let mut launches = rows.iter().filter_map(|row| row.cells[*column].as_ref()).flat_map(|cell| &cell.runs);
+        let mut launches =
+            rows.iter().filter_map(|row| row.cells[*column].as_ref()).flat_map(|cell| cell.runs.iter().flatten());
         launches.any(|launches| launches.medians_ns.len() == 1)
     };
     some((0..columns).filter(lone).collect()).map(|columns| Caution::OneLaunch { columns })

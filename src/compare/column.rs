@@ -2,7 +2,7 @@
 
 use crate::derive::DerivedRow;
 use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
-use crate::stats::Launches;
+use crate::stats::{Launches, Speed};
 use crate::summary::{self, Panel, Row, RowCost, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -44,6 +44,13 @@ pub struct ColumnInfo {
     pub complete: bool,
     /// Warnings about the run as a whole.
     pub warnings: Vec<RunWarning>,
+    /// Number of runs; the facts above are those of the first.
+    pub runs: usize,
+    /// Facts that differ between the files of this column.
+    pub mixed: Vec<&'static str>,
+    /// The start and the seed of each run.
+    #[serde(skip)]
+    pub(super) starts: Vec<(u64, u64)>,
 }
 
 /// One record of a run.
@@ -53,8 +60,8 @@ pub struct ColumnRow {
     /// Whether it was requested; otherwise it is one of the baselines that every run measures.
     pub asked: bool,
     pub figure: Result<RowCost, Failure>,
-    /// One for each run; none for failures and published values, and if no sample is above 0.
-    pub runs: Vec<Launches>,
+    /// One for each run of the column, in their order; `None` for a failure, a published value, and if no sample is above 0.
+    pub runs: Vec<Option<Launches>>,
     /// `None` if they are not known.
     pub entries: Option<Entries>,
     /// Whether the cost depends on changes to the file system before the run.
@@ -69,17 +76,24 @@ impl Column {
 
     /// The same with a `summary` of `run` that was made before.
     pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
-        let (range, _) = summary::steady_range(run);
+        let ranges: Vec<Range<usize>> = run.runs().map(|one| summary::steady_range(one).0).collect();
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
         }
-        let panel = Panel::of(run, &range);
-        let row = |record: &Record| Some(condensed(record, shown.get(&record.case)?, (&range, &panel)));
-        let (asked, others): (Vec<_>, Vec<_>) = run.records.iter().partition(|r| r.role == Role::Asked);
+        let panels: Vec<Panel> = run.runs().zip(&ranges).map(|(one, range)| Panel::of(one, range)).collect();
+        let launches = |index: usize| -> Vec<Option<Launches>> {
+            let of = |((one, range), panel): ((&Run, &Range<usize>), &Panel)| {
+                launches(one.records.get(index)?, range, &panel.speed)
+            };
+            run.runs().zip(&ranges).zip(&panels).map(of).collect()
+        };
+        let row = |(i, record): (usize, &Record)| Some(condensed(record, shown.get(&record.case)?, launches(i)));
+        let (asked, others): (Vec<_>, Vec<_>) =
+            run.records.iter().enumerate().partition(|(_, r)| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
-        let panel = vec![panel.costs_ns()];
+        let panel = panels.iter().map(Panel::costs_ns).collect();
         Column { info, rows, derived: summary.derived.clone(), panel, run_scatter: summary::run_scatter(run) }
     }
 
@@ -114,6 +128,9 @@ impl ColumnInfo {
             precision_percent: run.precision_percent,
             complete: run.complete,
             warnings,
+            runs: run.runs().count(),
+            mixed: Vec::new(),
+            starts: run.runs().map(|one| (one.started_unix_s, one.seed)).collect(),
         }
     }
 
@@ -123,16 +140,20 @@ impl ColumnInfo {
     }
 }
 
-fn condensed(record: &Record, shown: &Row, (steady, panel): (&Range<usize>, &Panel)) -> ColumnRow {
-    let launches = match &record.outcome {
-        Outcome::Measured(m) => summary::launches(m, steady, &panel.speed),
+fn launches(record: &Record, steady: &Range<usize>, speed: &Speed) -> Option<Launches> {
+    match &record.outcome {
+        Outcome::Measured(m) => summary::launches(m, steady, speed),
         Outcome::Failed(_) | Outcome::Published(_) => None,
-    };
+    }
+}
+
+/// `runs` are the record's launches in each run.
+fn condensed(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> ColumnRow {
     ColumnRow {
         case: record.case.clone(),
         asked: record.role == Role::Asked,
         figure: shown.figure.clone(),
-        runs: launches.into_iter().collect(),
+        runs,
         entries: record.entries.clone(),
         depends_on_history: shown.depends_on_history(),
     }

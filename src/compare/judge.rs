@@ -87,8 +87,7 @@ fn verdict(
 }
 
 fn between(sides: &Sides, cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
-    let (own, base) = sides.sides(&cell.runs, &base.runs);
-    stats::between_runs(own, base)
+    sides.compared(&cell.runs, &base.runs)
 }
 
 fn unmarked(found: &BetweenRuns, as_measured: f64, relative: Option<f64>) -> Ratio {
@@ -109,8 +108,7 @@ pub fn reference(sides: &[Sides], columns: &[Column], baseline: usize, margin: f
         let (Some(own), Some(base)) = (columns[index].reference(), columns[baseline].reference()) else {
             return Verdict::Missing;
         };
-        let (new, old) = sides[index].as_measured(&own.runs, &base.runs);
-        let found = stats::between_runs(new, old);
+        let found = sides[index].as_measured(&own.runs, &base.runs);
         match (found, own.cost_ns(), base.cost_ns()) {
             (Some(found), ..) => {
                 let claim = Claim::of(&found, margin);

@@ -3,7 +3,7 @@
 
 use super::column::{Column, PanelCosts};
 use crate::model::{PANEL, PANEL_IN_USER_MODE};
-use crate::stats::{self, FEWEST_MEMBERS, Launches, Side};
+use crate::stats::{self, BetweenRuns, FEWEST_MEMBERS, Launches};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,18 +47,23 @@ impl<'a> Sides<'a> {
         Sides { shifts, change, ..unknown }
     }
 
-    /// A row's runs in both columns, ready to be compared.
-    pub fn sides<'b>(&'b self, own: &'b [Launches], base: &'b [Launches]) -> (Side<'b>, Side<'b>) {
-        let known = self.shifts[0].len() == own.len() && self.shifts[1].len() == base.len();
-        let (new, old) = self.as_measured(own, base);
-        let shifts = |i: usize| if known { &self.shifts[i][..] } else { &[] };
-        (Side { shifts: shifts(0), ..new }, Side { shifts: shifts(1), ..old })
+    /// A row's runs in both columns compared; relative to the machine as a whole where that is known.
+    pub fn compared(&self, own: &[Option<Launches>], base: &[Option<Launches>]) -> Option<BetweenRuns> {
+        if self.shifts[0].len() != own.len() || self.shifts[1].len() != base.len() {
+            return self.as_measured(own, base);
+        }
+        let side = |i: usize, runs: &[Option<Launches>]| -> Vec<(Launches, f64)> {
+            let known = runs.iter().zip(&self.shifts[i]);
+            known.filter_map(|(run, shift)| Some((run.clone()?, *shift))).collect()
+        };
+        stats::relative_to_machine(&side(0, own), &side(1, base))
     }
 
     /// The same without regard to the machine's speed.
-    pub fn as_measured<'b>(&self, own: &'b [Launches], base: &'b [Launches]) -> (Side<'b>, Side<'b>) {
-        let side = |i: usize, runs| Side { runs, shifts: &[], run_scatter: self.columns[i].run_scatter };
-        (side(0, own), side(1, base))
+    pub fn as_measured(&self, own: &[Option<Launches>], base: &[Option<Launches>]) -> Option<BetweenRuns> {
+        let known = |runs: &[Option<Launches>]| runs.iter().flatten().cloned().collect::<Vec<_>>();
+        let scatter = |i: usize| self.columns[i].run_scatter;
+        stats::between_runs((&known(own), scatter(0)), (&known(base), scatter(1)))
     }
 }
 
@@ -86,8 +91,7 @@ fn members(own: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<
 }
 
 fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<MachineChange> {
-    let side = |column: &Column, shifts| Side { runs: &[], shifts, run_scatter: column.run_scatter };
-    let found = stats::between_machines(side(own, &shifts[0]), side(base, &shifts[1]))?;
+    let found = stats::between_machines((&shifts[0], own.run_scatter), (&shifts[1], base.run_scatter))?;
     let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
     let part = |operations: &[&str]| mean_ratio(&members(&own.panel, &base.panel, operations), own.panel.len());
     let (user_mode, kernel_mode) = (part(user)?, part(kernel)?);

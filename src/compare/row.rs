@@ -74,7 +74,7 @@ pub struct Cell {
     #[serde(skip)]
     pub depends_on_history: bool,
     #[serde(skip)]
-    pub(super) runs: Vec<Launches>,
+    pub(super) runs: Vec<Option<Launches>>,
 }
 
 impl Cell {

@@ -35,6 +35,11 @@ pub fn work(cell: &Cell, base: &Cell) -> Work {
     }
 }
 
+/// Whether these are the entries of the same work, whatever their names.
+pub fn is_same(a: &Entries, b: &Entries) -> bool {
+    equal_counts(a, b)
+}
+
 fn equal(a: f64, b: f64) -> bool {
     (a - b).abs() <= EQUAL.max(EQUAL_SHARE * a.max(b))
 }

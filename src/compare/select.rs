@@ -39,7 +39,8 @@ impl StudyCases {
     /// Makes `run` a run of this study: records that do the work of one of its cases get that name, and the study's
     /// view replaces the run's.
     pub fn apply(&self, run: &mut Run) {
-        for record in &mut run.records {
+        let repeats = run.repeats.iter_mut().flat_map(|run| &mut run.records);
+        for record in run.records.iter_mut().chain(repeats) {
             let case = &record.case;
             if self.place(case.label(), case.language.as_ref()).is_some() {
                 continue;

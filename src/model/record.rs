@@ -32,6 +32,10 @@ pub struct Run {
     /// The study that named the cases; `None` if the command line did.
     #[serde(skip)]
     pub study: Option<StudyView>,
+    /// Further runs of the same cases, in the order in which they were made, each complete, with the records of this one in
+    /// its order; `study`, `source` and `repeats` are empty in them.
+    #[serde(skip)]
+    pub repeats: Vec<Run>,
 }
 
 /// The origin of records that were measured by another tool or taken from an article.
@@ -151,6 +155,19 @@ pub struct Failure {
     pub kind: FailureKind,
     /// One line, with the errno name if a call failed.
     pub message: String,
+}
+
+impl Run {
+    /// This run and its repeats.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        std::iter::once(self).chain(&self.repeats)
+    }
+
+    /// Drops, from this run and its repeats, the records that `keep` refuses by what they say of the case.
+    pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
+        self.records.retain(&keep);
+        self.repeats.iter_mut().for_each(|run| run.records.retain(&keep));
+    }
 }
 
 impl Default for Tool {

@@ -21,6 +21,31 @@ pub struct Choices<'a> {
     pub environments: &'a [String],
     /// More cases are refused, before any is created.
     pub most_cases: u64,
+    /// Which cases are measured in each of the environments.
+    pub reach: Reach,
+}
+
+/// Which cases environments apply to; the others are measured once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Operations, and snippets that the C compiler builds.
+    #[default]
+    Built,
+    /// Operations of the probe.
+    Operations,
+    /// All.
+    Everything,
+}
+
+impl Reach {
+    /// Whether they apply to cases in that language; `None` for operations.
+    fn covers(self, language: Option<&str>) -> bool {
+        match self {
+            Reach::Built => language.and_then(|name| Language::find(name).ok()).is_none_or(|own| own.environments),
+            Reach::Operations => language.is_none(),
+            Reach::Everything => true,
+        }
+    }
 }
 
 /// Each case has its own process, all at the same time: more are taken for a mistake.
@@ -28,7 +53,7 @@ pub const MOST_CASES: u64 = 10_000;
 
 impl Default for Choices<'_> {
     fn default() -> Self {
-        Choices { settings: &[], environments: &[], most_cases: MOST_CASES }
+        Choices { settings: &[], environments: &[], most_cases: MOST_CASES, reach: Reach::default() }
     }
 }
 
@@ -49,9 +74,9 @@ impl Choices<'_> {
 }
 
 /// How many cases a subject makes.
-pub(super) fn count(subject: &Subject, settings: &[Setting], environments: &[String]) -> u128 {
+pub(super) fn count(subject: &Subject, settings: &[Setting], environments: &[String], reach: Reach) -> u128 {
     let language = if let Subject::Snippet(case) = subject { case.language.as_deref() } else { None };
-    let environments = if knows_environments(language) { environments.len().max(1) } else { 1 };
+    let environments = if reach.covers(language) { environments.len().max(1) } else { 1 };
     let values = settings.iter().filter(|s| has(subject, &s.name)).map(|s| s.values.len() as u128);
     values.fold(environments as u128, u128::saturating_mul)
 }
@@ -62,15 +87,15 @@ pub(super) fn count(subject: &Subject, settings: &[Setting], environments: &[Str
 /// # Errors
 /// If no subject has a parameter, or there are more cases than the user allows.
 pub fn select(catalogue: &[Operation], subjects: &[Subject], choices: &Choices) -> Result<Vec<Planned>> {
-    let Choices { settings, environments, .. } = *choices;
+    let Choices { settings, environments, reach, .. } = *choices;
     for setting in settings {
         if !subjects.iter().any(|s| has(s, &setting.name)) {
             bail!("--param {}: {}", setting.name, known_parameters(subjects));
         }
     }
-    choices.check(subjects.iter().map(|s| count(s, settings, environments)))?;
+    choices.check(subjects.iter().map(|s| count(s, settings, environments, reach)))?;
     let each = subjects.iter().flat_map(|s| cases(s, settings));
-    let mut planned: Vec<Planned> = each.flat_map(|p| in_environments(&p, environments)).collect();
+    let mut planned: Vec<Planned> = each.flat_map(|p| in_environments(&p, environments, reach)).collect();
     add_baselines(catalogue, &mut planned);
     Ok(planned)
 }
@@ -134,17 +159,12 @@ fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Ro
     }
 }
 
-/// A case in each environment; only languages built by the C compiler have environments.
-pub(super) fn in_environments(planned: &Planned, environments: &[String]) -> Vec<Planned> {
-    if environments.is_empty() || !knows_environments(planned.case.language.as_deref()) {
+/// A case in each environment that applies to it.
+pub(super) fn in_environments(planned: &Planned, environments: &[String], reach: Reach) -> Vec<Planned> {
+    if environments.is_empty() || !reach.covers(planned.case.language.as_deref()) {
         return vec![planned.clone()];
     }
     environments.iter().map(|environment| planned.in_environment(environment)).collect()
-}
-
-/// Whether environments apply: to operations and to languages built by the C compiler.
-fn knows_environments(language: Option<&str>) -> bool {
-    language.and_then(|name| Language::find(name).ok()).is_none_or(|language| language.environments)
 }
 
 /// Adds what every run measures in each environment and language of `planned`.
@@ -281,10 +301,28 @@ mod tests {
         let subjects =
             [Subject::Operation(&operation), Subject::Operation(&all[2]), Subject::Snippet(Case::snippet("perl", "1"))];
         let environments = ["native".to_string(), "static".to_string()];
-        let choices = |most_cases| Choices { settings: &settings, environments: &environments, most_cases };
+        let choices =
+            |most_cases| Choices { settings: &settings, environments: &environments, most_cases, ..Choices::default() };
         let asked = select(&all, &subjects, &choices(403)).unwrap().iter().filter(|p| p.role == Role::Asked).count();
         assert_eq!(asked, 200 * 2 + 2 + 1);
         assert!(select(&all, &subjects, &choices(402)).unwrap_err().to_string().starts_with("these are 403 cases"));
+    }
+
+    #[test]
+    fn environments_reach_what_they_can_change() {
+        let all = catalogue();
+        let subjects = [Subject::Operation(&all[4]), Subject::Snippet(Case::snippet("perl", "1"))];
+        let environments = ["native".to_string(), "/b".to_string()];
+        let asked = |reach| {
+            let choices = Choices { environments: &environments, reach, ..Choices::default() };
+            named(&select(&all, &subjects, &choices).unwrap(), Role::Asked)
+        };
+        let once = ["file.lstat native", "file.lstat /b", "perl:1 native"];
+        assert_eq!(
+            (asked(Reach::Operations), asked(Reach::Built)),
+            (once.map(String::from).to_vec(), once.map(String::from).to_vec())
+        );
+        assert_eq!(asked(Reach::Everything).last().unwrap(), "perl:1 /b");
     }
 
     #[test]

@@ -14,5 +14,5 @@ pub mod warnings;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use portrait::Portrait;
-pub use table::{Sort, summary_table};
+pub use table::{Sort, first_run_note, summary_table};
 pub use terminal::{write_bars, write_distributions};

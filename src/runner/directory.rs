@@ -36,7 +36,7 @@ impl RunDirectory {
     pub fn create() -> Result<RunDirectory> {
         let mut reasons = Vec::new();
         for (name, parent) in candidates() {
-            match Self::create_in(&parent) {
+            match Self::create_in(&parent, true) {
                 Ok(made) => return Ok(made),
                 Err(reason) => reasons.push(format!("{name} {}: {reason:#}", parent.display())),
             }
@@ -44,7 +44,16 @@ impl RunDirectory {
         bail!("{}; set TMPDIR to a directory of yours that has room and is not mounted noexec", reasons.join("; "))
     }
 
-    fn create_in(parent: &Path) -> Result<RunDirectory> {
+    /// Creates one below `parent`, which the user chose for the files of operations. Only one with programs needs a file
+    /// system that permits executing them.
+    ///
+    /// # Errors
+    /// Why that is no directory for it.
+    pub fn create_below(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
+        Self::create_in(parent, with_programs).with_context(|| format!("cannot measure in {}", parent.display()))
+    }
+
+    fn create_in(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
         let parent = parent.canonicalize()?;
         parent.ancestors().try_for_each(check_names_are_safe)?;
         let (janitor, name) = Janitor::start(&parent)?;
@@ -52,7 +61,9 @@ impl RunDirectory {
         let number = name.rsplit('-').next().unwrap_or_default().to_string();
         let mut made = RunDirectory { path, number, janitor, lock: None, workers: 0 };
         made.lock = hold(&made.path)?;
-        made.fill()?;
+        if with_programs {
+            made.fill()?;
+        }
         Ok(made)
     }
 
@@ -77,6 +88,18 @@ impl RunDirectory {
     /// The native probe's executable.
     pub fn probe(&self) -> PathBuf {
         self.path.join("probe")
+    }
+
+    /// Copies the program at `path` beside the probe, where it finds the probe's companions, and returns the copy's path.
+    ///
+    /// # Errors
+    /// If it is not an executable file, or cannot be copied.
+    pub fn add_program(&self, name: &str, path: &Path) -> Result<PathBuf> {
+        ensure!(path.exists(), "there is no such file");
+        ensure!(is_executable(path), "it is not an executable file");
+        let copy = self.path.join(name);
+        write_program(&copy, &fs::read(path)?)?;
+        Ok(copy)
     }
 
     /// A new empty directory for one worker.

@@ -16,6 +16,7 @@ mod janitor;
 mod language;
 mod protocol;
 mod snippet;
+mod variant;
 mod workers;
 
 pub use cache::state_directory;
@@ -32,4 +33,5 @@ pub use protocol::parse_ready;
 pub use protocol::{add_line, parse_sampled};
 #[doc(hidden)]
 pub use snippet::{fill, forms};
+pub use variant::Variant;
 pub use workers::Workers;

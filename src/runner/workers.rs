@@ -3,12 +3,14 @@
 use super::builds::{Builds, Built};
 use super::child::Child;
 use super::interrupt::Interrupt;
+use super::variant::Variant;
 use super::{NATIVE, RunDirectory};
 use crate::kernel::affinity::Placement;
 use crate::kernel::limits::{self, Raised};
 use crate::model::{Case, Facts, Failure};
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 use std::time::Duration;
@@ -23,6 +25,8 @@ pub struct Workers {
     pub timeout: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
+    /// What is measured beside the environments, by the name that stands for an environment's.
+    variants: BTreeMap<String, Variant>,
     /// The raised limit of open files, which workers do not inherit.
     raised: Option<Raised>,
     /// Whether a worker was found on another CPU than the measuring one.
@@ -38,7 +42,23 @@ impl Workers {
     pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, timeout: Duration) -> Workers {
         let builds = RefCell::new(Builds::new(directory.path()));
         let directory = Rc::new(RefCell::new(directory));
-        Workers { placement, interrupt, timeout, directory, builds, raised: None, strayed: Rc::default() }
+        let variants = BTreeMap::new();
+        Workers { placement, interrupt, timeout, directory, builds, variants, raised: None, strayed: Rc::default() }
+    }
+
+    /// Cases in the environment `name` are from now on native ones run as `variant` says.
+    pub fn add_variant(&mut self, name: &str, variant: Variant) {
+        self.variants.insert(name.to_string(), variant);
+    }
+
+    /// Adds a variant whose probe is a copy of the program at `path`.
+    ///
+    /// # Errors
+    /// If it is not an executable file, or cannot be copied.
+    pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
+        let probe = self.directory.borrow().add_program("probe-versus", path)?;
+        self.add_variant(name, Variant { probe: Some(probe), directory: None });
+        Ok(())
     }
 
     /// The descriptors that this process needs for so many workers at once.
@@ -62,12 +82,13 @@ impl Workers {
         self.directory.borrow().probe()
     }
 
-    /// The directory of fixtures.
+    /// The directories of fixtures: one, or one in each directory that operations work in.
     ///
     /// # Errors
-    /// If it cannot be created.
-    pub fn fixture_directory(&self) -> anyhow::Result<PathBuf> {
-        self.directory.borrow().fixture_directory()
+    /// If one cannot be created.
+    pub fn fixture_directories(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let others = self.variants.values().filter_map(|variant| variant.directory.as_ref());
+        std::iter::once(&self.directory).chain(others).map(|own| own.borrow().fixture_directory()).collect()
     }
 
     /// Builds what `case` needs, if that has not been done.
@@ -99,7 +120,9 @@ impl Workers {
             raised.undo_for(&mut command);
         }
         let voice = built.and_then(Built::voice);
-        self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, voice))
+        let variant = self.variants.get(&case.environment);
+        let directory = variant.and_then(|variant| variant.directory.as_ref()).unwrap_or(&self.directory);
+        self.placement.on_measuring_cpu(|| Child::start(command, directory, &self.interrupt, voice))
     }
 
     /// Starts the process and waits until it is ready; returns the worker and what it reports about itself.
@@ -127,6 +150,13 @@ impl Workers {
 
     /// What was built for a case; `None` for the embedded probe.
     fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
+        if let Some(variant) = self.variants.get(&case.environment) {
+            let native = Case { environment: NATIVE.to_string(), ..case.clone() };
+            return match &variant.probe {
+                Some(probe) if case.language.is_none() => Ok(Some(Built::Probe(probe.clone()))),
+                _ => self.built(&native),
+            };
+        }
         if case.language.is_none() && case.environment == NATIVE {
             return Ok(None);
         }

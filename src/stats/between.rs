@@ -38,6 +38,10 @@ pub const NEXT_RUN: f64 = 0.9;
 /// The normal quantile of that level.
 const NEXT_RUN_QUANTILE: f64 = 1.645;
 
+/// The smallest standard error of several runs, on the log scale. Medians of few distinct values may all be equal, which is no
+/// proof.
+const LEAST_ERROR: f64 = 1e-6;
+
 /// Degrees of freedom that an assumed standard deviation of runs counts for, beside those of measured runs.
 const ASSUMED_RUNS: f64 = 4.0;
 
@@ -80,36 +84,43 @@ pub fn run_shifts(members: &[Vec<f64>]) -> Option<Vec<f64>> {
     (members.len() >= super::speed::FEWEST_MEMBERS).then(|| polished(members, runs))
 }
 
-/// One side of a comparison: a case's runs, and how far each of them was from the others.
-#[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
-    pub runs: &'a [Launches],
-    /// ln of how much slower the machine was in each run; empty if that is unknown.
-    pub shifts: &'a [f64],
-    /// Standard deviation of what moves a whole run, on the log scale.
-    pub run_scatter: f64,
+/// new / old as measured, each side with the runs of a case and the assumed scatter of whole runs on the log scale. `None` if
+/// either has no run.
+///
+/// Assumes that logarithms of the medians of runs are normal. The variance of a side of several runs is that of their medians;
+/// of a single run, that of its launches with [`OWN`] and the assumed scatter. Degrees of freedom are those of Welch and
+/// Satterthwaite, with assumed parts taken as exact.
+pub fn between_runs(new: (&[Launches], f64), old: (&[Launches], f64)) -> Option<BetweenRuns> {
+    let (new, old) = (Sample::of(new.0.iter().map(|run| (run, 0.0)))?.as_measured(new.1), old);
+    let old = Sample::of(old.0.iter().map(|run| (run, 0.0)))?.as_measured(old.1);
+    let (variance, doubt) = (new.variance + old.variance, new.doubt + old.doubt);
+    // Without any scatter the formula has no value.
+    let degrees = if doubt > 0.0 { variance * variance / doubt } else { new.fewest.min(old.fewest) }.clamp(1.0, 1e6);
+    finite(BetweenRuns { log_ratio: new.mean - old.mean, standard_error: variance.sqrt(), degrees })
 }
 
-/// new / old, relative to the machine as a whole where the shifts of the runs are known, else as measured; `None` if either
-/// side has no cost above 0.
+/// new / old relative to the machine as a whole: each side with a case's runs, and how much slower the machine was in each on
+/// the log scale. `None` if either has no run.
 ///
-/// Assumes that logarithms of the medians of runs are normal. Their variance is that of the launches with [`OWN`] for what
-/// launches do not show, combined with the scatter of the runs on each side if there are several, by degrees of freedom; and
-/// `run_scatter` where shifts are unknown. Degrees of freedom are those of Satterthwaite, with assumed parts taken as exact.
-pub fn between_runs(new: Side, old: Side) -> Option<BetweenRuns> {
-    let (new, old) = (Sample::of(new)?, Sample::of(old)?);
+/// Assumes that logarithms of the medians of runs are normal, with one variance on both sides: that of the launches with
+/// [`OWN`] for what they do not show, and the scatter of the runs on each side if there are several, by degrees of freedom.
+pub fn relative_to_machine(new: &[(Launches, f64)], old: &[(Launches, f64)]) -> Option<BetweenRuns> {
+    let sample = |side: &[(Launches, f64)]| Sample::of(side.iter().map(|(run, shift)| (run, *shift)));
+    let (new, old) = (sample(new)?, sample(old)?);
     let parts = new.launches.iter().chain(&old.launches);
-    let count = (new.launches.len() + old.launches.len()) as f64;
+    let count = parts.clone().count() as f64;
     let of_launches = parts.clone().map(|(variance, _)| variance).sum::<f64>() / count;
     let doubt = parts.map(|(variance, degrees)| variance * variance / degrees).sum::<f64>() / (count * count);
-    let expected = of_launches + OWN.powi(2) + (new.assumed + old.assumed) / 2.0;
+    let expected = of_launches + OWN.powi(2);
     let of_expected = (expected * expected / doubt).clamp(1.0, 1e6);
-    let of_runs = count - 2.0;
-    let weight = of_expected.min(MOST_WEIGHT);
+    let (of_runs, weight) = (count - 2.0, of_expected.min(MOST_WEIGHT));
     let variance = (weight * expected + new.squares + old.squares) / (weight + of_runs);
     let degrees = if of_runs > 0.0 { weight + of_runs } else { of_expected };
-    let standard_error = (variance * (1.0 / new.launches.len() as f64 + 1.0 / old.launches.len() as f64)).sqrt();
-    let found = BetweenRuns { log_ratio: new.mean - old.mean, standard_error, degrees };
+    let standard_error = (variance * (1.0 / new.count() + 1.0 / old.count())).sqrt();
+    finite(BetweenRuns { log_ratio: new.mean - old.mean, standard_error, degrees })
+}
+
+fn finite(found: BetweenRuns) -> Option<BetweenRuns> {
     found.log_ratio.is_finite().then_some(found)
 }
 
@@ -123,20 +134,43 @@ struct Sample {
     squares: f64,
     /// Of each run: the variance of its median by its launches, and the degrees of freedom of that.
     launches: Vec<(f64, f64)>,
-    /// Variance of what moves a whole run, if it was not removed.
-    assumed: f64,
+}
+
+/// The error of a side's mean.
+struct MeanError {
+    mean: f64,
+    variance: f64,
+    /// The squared variance over its degrees of freedom.
+    doubt: f64,
+    /// The degrees of freedom of a side whose runs do not scatter at all; infinite for a single run, most of which is assumed.
+    fewest: f64,
 }
 
 impl Sample {
-    fn of(side: Side) -> Option<Sample> {
-        let shift = |i: usize| side.shifts.get(i).copied().unwrap_or(0.0);
-        let ln = |(i, run): (usize, &Launches)| run.median_ns.ln() - shift(i);
-        let logs: Vec<f64> = side.runs.iter().enumerate().map(ln).collect();
-        let launches: Vec<(f64, f64)> = side.runs.iter().map(scatter).collect::<Option<_>>()?;
+    /// Of runs, each with what to subtract from its logarithm; `None` if there is none, or one has no launch.
+    fn of<'a>(runs: impl Iterator<Item = (&'a Launches, f64)>) -> Option<Sample> {
+        let (mut logs, mut launches) = (Vec::new(), Vec::new());
+        for (run, shift) in runs {
+            logs.push(run.median_ns.ln() - shift);
+            launches.push(scatter(run)?);
+        }
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let squares = logs.iter().map(|log| (log - mean).powi(2)).sum();
-        let assumed = if side.shifts.is_empty() { side.run_scatter.powi(2) } else { 0.0 };
-        mean.is_finite().then_some(Sample { mean, squares, launches, assumed })
+        mean.is_finite().then_some(Sample { mean, squares, launches })
+    }
+
+    fn count(&self) -> f64 {
+        self.launches.len() as f64
+    }
+
+    fn as_measured(self, run_scatter: f64) -> MeanError {
+        let (mean, count) = (self.mean, self.count());
+        if let [(of_launches, degrees)] = self.launches[..] {
+            let variance = of_launches + OWN.powi(2) + run_scatter.powi(2);
+            return MeanError { mean, variance, doubt: of_launches * of_launches / degrees, fewest: f64::INFINITY };
+        }
+        let (variance, degrees) = ((self.squares / (count - 1.0) / count).max(LEAST_ERROR.powi(2)), count - 1.0);
+        MeanError { mean, variance, doubt: variance * variance / degrees, fewest: degrees }
     }
 }
 
@@ -155,20 +189,17 @@ fn scatter(run: &Launches) -> Option<(f64, f64)> {
     }
 }
 
-/// How far apart two groups of runs are, by their shifts: the machine as a whole, new / old.
-pub fn between_machines(new: Side, old: Side) -> Option<BetweenRuns> {
-    let mean = |side: &Side| side.shifts.iter().sum::<f64>() / side.shifts.len() as f64;
-    let squares = |side: &Side| side.shifts.iter().map(|shift| (shift - mean(side)).powi(2)).sum::<f64>();
-    let (a, b) = (new.shifts.len() as f64, old.shifts.len() as f64);
-    let assumed = (new.run_scatter.powi(2) + old.run_scatter.powi(2)) / 2.0;
+/// How far apart two groups of runs are, by how much slower the machine was in each: the machine as a whole, new / old. Each
+/// side also has the assumed scatter of whole runs. All on the log scale.
+pub fn between_machines(new: (&[f64], f64), old: (&[f64], f64)) -> Option<BetweenRuns> {
+    let mean = |shifts: &[f64]| shifts.iter().sum::<f64>() / shifts.len() as f64;
+    let squares = |shifts: &[f64]| shifts.iter().map(|shift| (shift - mean(shifts)).powi(2)).sum::<f64>();
+    let (a, b) = (new.0.len() as f64, old.0.len() as f64);
+    let assumed = (new.1.powi(2) + old.1.powi(2)) / 2.0;
     let degrees = ASSUMED_RUNS + a + b - 2.0;
-    let variance = (ASSUMED_RUNS * assumed + squares(&new) + squares(&old)) / degrees;
-    let found = BetweenRuns {
-        log_ratio: mean(&new) - mean(&old),
-        standard_error: (variance * (1.0 / a + 1.0 / b)).sqrt(),
-        degrees,
-    };
-    found.log_ratio.is_finite().then_some(found)
+    let variance = (ASSUMED_RUNS * assumed + squares(new.0) + squares(old.0)) / degrees;
+    let standard_error = (variance * (1.0 / a + 1.0 / b)).sqrt();
+    finite(BetweenRuns { log_ratio: mean(new.0) - mean(old.0), standard_error, degrees })
 }
 
 /// The standard deviation of what moves whole runs on a machine, by `levels_ln`, the logarithms of what the panel cost in
@@ -247,13 +278,8 @@ mod tests {
         Launches { median_ns, medians_ns: medians_ns.to_vec() }
     }
 
-    /// Runs compared as measured, of which 1.5% is assumed.
-    fn as_measured(runs: &[Launches]) -> Side<'_> {
-        Side { runs, shifts: &[], run_scatter: 0.015 }
-    }
-
     fn compared(new: &Launches, old: &Launches) -> Option<BetweenRuns> {
-        between_runs(as_measured(std::slice::from_ref(new)), as_measured(std::slice::from_ref(old)))
+        between_runs((std::slice::from_ref(new), 0.015), (std::slice::from_ref(old), 0.015))
     }
 
     #[test]
@@ -312,21 +338,46 @@ mod tests {
         assert!(width(&of(&[100.0])) > 1.1 && width(&of(&[100.0, 100.0, 100.0])) < 1.09);
         assert_eq!(compared(&of(&[]), &of(&[100.0])), None);
         assert_eq!(compared(&of(&[0.0]), &of(&[100.0])), None);
-        assert_eq!(between_runs(as_measured(&[]), as_measured(&[of(&[100.0])])), None);
+        assert_eq!(between_runs((&[], 0.015), (&[of(&[100.0])], 0.015)), None);
     }
 
     /// Runs of one case whose speed scatters by 5%, compared with the speed known; what launches do not show is `own`.
     fn relative(random: &mut ChaCha8Rng, truth: f64, own: f64, runs: usize) -> BetweenRuns {
-        let mut side = |cost: f64| -> (Vec<Launches>, Vec<f64>) {
+        let mut side = |cost: f64| -> Vec<(Launches, f64)> {
             let run = |_| {
                 let (shift, own) = (0.05 * normal(random), own * normal(random));
                 (simulated(random, cost * f64::exp(shift + own), 0.0, 0.002), shift)
             };
-            (0..runs).map(run).unzip()
+            (0..runs).map(run).collect()
         };
         let (new, old) = (side(100.0 * truth), side(100.0));
-        let of = |(runs, shifts)| Side { runs, shifts, run_scatter: 0.015 };
-        between_runs(of((&new.0, &new.1)), of((&old.0, &old.1))).unwrap()
+        relative_to_machine(&new, &old).unwrap()
+    }
+
+    #[test]
+    fn ratios_of_groups_cover_the_truth_whatever_the_scatter_of_each() {
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        for (new, old, of_new, of_old) in [(5, 5, 0.01, 0.01), (3, 10, 0.03, 0.005), (2, 2, 0.01, 0.02)] {
+            let mut held = 0;
+            for _ in 0..4000 {
+                let mut side = |runs: i32, cost: f64, scatter: f64| -> Vec<Launches> {
+                    (0..runs).map(|_| of(&[cost * (scatter * normal(&mut random)).exp()])).collect()
+                };
+                let (new, old) = (side(new, 120.0, of_new), side(old, 100.0, of_old));
+                let (low, high) = between_runs((&new, 0.015), (&old, 0.015)).unwrap().low_high();
+                held += i32::from(low <= 1.2 && 1.2 <= high);
+            }
+            let share = f64::from(held) / 4000.0;
+            assert!(share >= 0.94, "{new} and {old} runs: {share}");
+        }
+    }
+
+    #[test]
+    fn runs_without_scatter_are_no_proof() {
+        let two = [of(&[100.0]), of(&[100.0])];
+        let same = between_runs((&two, 0.015), (&two, 0.015)).unwrap();
+        let (low, high) = same.low_high();
+        assert!(low < 1.0 && 1.0 < high && same.p_differs(0.0) > 0.99, "{same:?}");
     }
 
     #[test]
@@ -346,10 +397,9 @@ mod tests {
 
     #[test]
     fn the_machine_as_a_whole_has_the_scatter_of_runs() {
-        let side = |shifts| Side { runs: &[], shifts, run_scatter: 0.01 };
-        let found = between_machines(side(&[0.03]), side(&[0.0])).unwrap();
+        let found = between_machines((&[0.03], 0.01), (&[0.0], 0.01)).unwrap();
         assert!((found.log_ratio - 0.03).abs() < 1e-12 && (found.standard_error - 0.01 * 2f64.sqrt()).abs() < 1e-12);
-        let steady = between_machines(side(&[0.03, 0.031, 0.029, 0.03, 0.03]), side(&[0.0; 5])).unwrap();
+        let steady = between_machines((&[0.03, 0.031, 0.029, 0.03, 0.03], 0.01), (&[0.0; 5], 0.01)).unwrap();
         assert!(steady.standard_error < found.standard_error / 2.0 && steady.degrees == 12.0);
     }
 

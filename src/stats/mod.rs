@@ -7,13 +7,14 @@ mod drift;
 mod interval;
 mod modes;
 mod paired;
+mod runs;
 mod speed;
 mod student;
 mod two_modes;
 
 pub use between::{
-    BETWEEN_RUNS, BetweenRuns, Launches, Side, between_machines, between_runs, launches, next_run, run_scatter,
-    run_shifts,
+    BETWEEN_RUNS, BetweenRuns, Launches, NEXT_RUN, between_machines, between_runs, launches, next_run,
+    relative_to_machine, run_scatter, run_shifts,
 };
 pub use change_points::{FEWEST_RUNS, change_points};
 pub use differ::{holm, least_p_value, paired_p_value};
@@ -21,6 +22,7 @@ pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, block_interval};
 pub use modes::{UserShare, user_share};
 pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
+pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log, next_of_runs};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 

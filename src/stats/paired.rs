@@ -16,12 +16,12 @@ pub struct Ranged {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Ends {
+pub(super) struct Ends {
     low: f64,
     high: f64,
 }
 
-fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
     low_high.map(|(low, high)| Ends { low, high }).serialize(serializer)
 }
 

@@ -30,6 +30,10 @@ pub enum Warning {
     DependsOnHistory,
     /// The kernel entries are not proven, and why.
     Unverified { reason: String },
+    /// Too few runs for an interval over them: it is from within the runs.
+    FewRuns { runs: usize },
+    /// It failed in some of the runs.
+    FailedInRuns { failed: usize, runs: usize },
 }
 
 /// What concerns a run as a whole.

@@ -121,6 +121,13 @@ fn run() -> Value {
     records[1]["language"] = json!("perl");
     records[2]["entries_status"] = json!("unverified");
     records[2]["entries_reason"] = json!("x");
+    let again = |record: &Value| match &record["samples"] {
+        Value::Null => json!({"warnings": ["x"], "error": {"kind": "failed", "message": "x"}}),
+        samples => json!({"warnings": ["x"], "samples": samples}),
+    };
+    let results: Vec<Value> = records.iter().map(again).collect();
+    let host = run["host"].clone();
+    run["repeats"] = json!([{"started_unix_s": 1, "seed": 2, "elapsed_s": 3.0, "host": host, "warnings": ["x"], "results": results}]);
     run
 }
 
@@ -147,6 +154,7 @@ fn repeated(run: &Value, count: u64, vary: impl Fn(&mut Value, u64)) -> Value {
         record
     });
     run["records"] = Value::Array(varied.collect());
+    run["repeats"] = json!([]);
     run
 }
 

@@ -137,11 +137,26 @@ prop_compose! {
 prop_compose! {
     pub fn any_run()(records in vec(any_record(), 0..4), warnings in vec(any::<String>(), 0..2), seed in any::<u64>(),
         elapsed_s in number(), name in option::of(text()), load_1min in option::of(number()),
-        source in option::of((text(), any::<String>())), complete in any::<bool>(), study in option::of(any_study())) -> Run {
+        source in option::of((text(), any::<String>())), complete in any::<bool>(), study in option::of(any_study()),
+        again in vec((any::<u64>(), vec(any_measurement(), 4), vec(any::<String>(), 0..2)), 0..3)) -> Run {
         let source = source.map(|(title, note)| Source { title, note });
         let host = Host { name, load_1min, taxes: vec![Tax::default()], ..Host::default() };
-        Run { records, warnings, seed, elapsed_s, host, source, study, complete, ..example() }
+        let repeats = again.into_iter().map(|(seed, outcomes, warnings)| {
+            repeat(&Run { records: records.clone(), ..example() }, seed, outcomes, warnings)
+        });
+        let repeats = repeats.collect();
+        Run { records, warnings, seed, elapsed_s, host, source, study, complete, repeats, ..example() }
     }
+}
+
+/// A further run of the cases of `first`, in which the last one fails.
+pub fn repeat(first: &Run, seed: u64, outcomes: Vec<Outcome>, warnings: Vec<String>) -> Run {
+    let failed = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+    let outcomes = outcomes.into_iter().take(first.records.len().saturating_sub(1)).chain([failed]);
+    let record =
+        |(record, outcome): (&Record, Outcome)| Record { outcome, warnings: warnings.clone(), ..record.clone() };
+    let records = first.records.iter().zip(outcomes).map(record).collect();
+    Run { seed, records, warnings: warnings.clone(), complete: true, ..first.clone() }
 }
 
 prop_compose! {

@@ -52,7 +52,7 @@ impl Study {
             bail!("--param {}: no case of the study has it", setting.name);
         }
         let counted = |(case, subject): &(StudyCase, Subject)| {
-            count(subject, &self.settings(case, choices), self.environments(case, choices))
+            count(subject, &self.settings(case, choices), self.environments(case, choices), choices.reach)
         };
         choices.check(subjects.iter().map(counted))?;
         let mut planned = Vec::new();
@@ -143,7 +143,7 @@ impl Study {
         };
         let environments = self.environments(case, choices);
         let each = cases(subject, &settings).into_iter().map(named);
-        let each = each.flat_map(|planned| in_environments(&planned, environments));
+        let each = each.flat_map(|planned| in_environments(&planned, environments, choices.reach));
         each.map(|planned| case.expecting(planned)).collect()
     }
 

@@ -27,6 +27,13 @@ pub fn line(comparison: &Comparison, caution: &Caution) -> String {
             let copies: Vec<String> = copies.iter().map(|columns| labels(comparison, columns)).collect();
             format!("the same run, not another: {}", copies.join("; "))
         }
+        Caution::MixedSide { columns } => {
+            let one = |(column, facts): &(usize, Vec<&str>)| {
+                format!("{} ({})", comparison.columns[*column].label, some(facts, MOST_NAMES))
+            };
+            let sides: Vec<String> = columns.iter().map(one).collect();
+            format!("the files of one side differ, and are averaged all the same: {}", some(&sides, MOST_NAMES))
+        }
         Caution::Incomplete { columns } => in_files("interrupted: results rest on fewer samples", columns),
         Caution::TaxesDiffer { kinds } => {
             let texts = kinds.iter().map(joined).enumerate().collect();

@@ -26,6 +26,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
     notes.extend(history(comparison, &names));
+    notes.extend(runs(comparison));
     let is_marked = |verdict: &Verdict| verdict.mark().is_some();
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
         let file = if comparison.columns.len() > 2 { "of a file " } else { "" };
@@ -55,6 +56,19 @@ fn machines(comparison: &Comparison) -> Vec<String> {
         Some(format!("{}: the machine as a whole cost {all} ({low} .. {high}); {then}", column.label))
     };
     changes.filter_map(line).collect()
+}
+
+/// How many runs each column is over; `None` if each is a single one.
+fn runs(comparison: &Comparison) -> Option<String> {
+    let columns = &comparison.columns;
+    let count = |runs: usize| if runs == 1 { "1 run".to_string() } else { format!("{runs} runs") };
+    let each: Vec<String> = columns.iter().map(|column| format!("{} {}", column.label, count(column.runs))).collect();
+    let single = columns.iter().any(|column| column.runs == 1);
+    let rest = match single {
+        true => "against a single run, what moves a whole run is assumed",
+        false => "ratios rest on how these scatter",
+    };
+    columns.iter().any(|column| column.runs > 1).then(|| format!("{}; {rest}", some(&each, MOST_NAMES)))
 }
 
 /// The rows whose costs depend on the file system's history.

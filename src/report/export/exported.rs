@@ -2,7 +2,7 @@
 
 use crate::clean;
 use crate::model::{Measurement, Outcome, Record, Role, Run};
-use crate::stats;
+use crate::stats::{self, OverRuns};
 use crate::summary::{Row, Summary, steady_range};
 use anyhow::Result;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub struct Exported<'a> {
     /// The name in our tables, with the environment if it is not `native`; unique.
     pub name: String,
     pub row: &'a Row,
-    /// One per time block; one for a published value; none if the case failed.
+    /// One per time block, or per run if there are several; one for a published value; none if the case failed.
     pub repetitions: Vec<Repetition>,
     /// Share of the wall time that its process was on a CPU, from 0 to 1; `None` if that is not known.
     pub cpu_share: Option<f64>,
@@ -39,15 +39,29 @@ pub struct Repetition {
 /// The requested cases, in the order of the run.
 pub fn cases<'a>(run: &Run, summary: &'a Summary) -> Vec<Exported<'a>> {
     let (range, _) = steady_range(run);
-    let asked = run.records.iter().filter(|record| record.role == Role::Asked);
+    let asked = run.records.iter().enumerate().filter(|(_, record)| record.role == Role::Asked);
     let mut taken = HashMap::new();
-    let exported = |(record, row): (&Record, &'a Row)| Exported {
+    let repetitions = |index: usize, record: &Record, row: &Row| match &row.over_runs {
+        Some(over) => of_runs(run, index, over),
+        None => repetitions(record, &range),
+    };
+    let exported = |((index, record), row): ((usize, &Record), &'a Row)| Exported {
         name: unique(clean::line(&name(row)), &mut taken),
         row,
-        repetitions: if row.figure.is_ok() { repetitions(record, &range) } else { Vec::new() },
+        repetitions: if row.figure.is_ok() { repetitions(index, record, row) } else { Vec::new() },
         cpu_share: cpu_share(record),
     };
     asked.zip(&summary.rows).map(exported).collect()
+}
+
+/// The median of each run that has one.
+fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
+    let iterations = |one: &Run| match one.records.get(index).map(|record| &record.outcome) {
+        Some(Outcome::Measured(m)) => m.iterations.saturating_mul(m.samples().count() as u64),
+        _ => 0,
+    };
+    let runs = run.runs().zip(&over.medians_ns);
+    runs.filter_map(|(one, ns)| Some(Repetition { iterations: iterations(one), ns: (*ns)? })).collect()
 }
 
 pub fn name(row: &Row) -> String {

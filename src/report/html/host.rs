@@ -70,12 +70,13 @@ pub fn warnings(html: &mut Markup, files: &[Portrait]) {
 type Fact = (&'static str, fn(&Portrait) -> Option<String>);
 
 /// What is told, in this order.
-const FACTS: [Fact; 31] = [
+const FACTS: [Fact; 32] = [
     ("measured by", |p| Some(measured_by(&p.column.info))),
     ("at", |p| Some(p.column.info.started_unix_s).filter(|s| *s > 0).map(|s| format!("{} UTC", date(s)))),
     ("took", |p| {
         p.detail.as_ref().map(|d| format!("{} s of {} s", three_figures(d.elapsed_s), three_figures(d.budget_s)))
     }),
+    ("runs", |p| Some(p.column.info.runs).filter(|runs| *runs > 1).map(|runs| runs.to_string())),
     ("target precision", |p| {
         Some(format!("{}%", p.column.info.precision_percent)).filter(|_| p.column.info.source.is_none())
     }),

@@ -155,7 +155,7 @@ impl<'a> Line<'a> {
             params: &row.case.params,
             scale: summary.study.as_ref().and_then(|study| study.scale(row.case.label())),
             time: figure.map(RowCost::value),
-            ratio: None,
+            ratio: row.versus.as_ref().map(|versus| versus.ratio),
             half_width_percent: figure.and_then(RowCost::half_width_percent),
             error: row.figure.as_ref().err().map(|failure| failure.message.as_str()),
             name: Cell::from(row.case.to_string()),

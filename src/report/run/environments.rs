@@ -18,12 +18,18 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
     let mut specs =
         vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
+    let paired = summary.rows.iter().any(|row| row.versus.is_some());
+    let first = environments(summary).first().copied().filter(|_| paired);
     for environment in environments(summary) {
         let there = move |group: &Group, cell: &dyn Fn(&Line) -> Cell| {
             group.iter().find(|line| line.environment == environment).map_or(Cell::default(), |line| cell(line))
         };
         specs.push(Spec::right(&format!("{environment} ns/op"), move |group| there(group, &cost)));
         specs.push(Spec::right("±", move |group| there(group, &precision)).expendable(2));
+        if let Some(first) = first.filter(|first| *first != environment) {
+            specs.push(Spec::right(&format!("/ {first}"), move |group| there(group, &versus)));
+            specs.push(Spec::right("95% interval", move |group| there(group, &versus_interval)).expendable(1));
+        }
         specs.extend(scaled.as_ref().map(|scaled| {
             let heading = format!("{environment} {}", scaled.heading());
             Spec::right(&heading, move |group| there(group, &|line| scaled.cell(line.scale, line.time))).expendable(1)
@@ -50,6 +56,17 @@ fn key(line: &Line) -> (&'static str, Case) {
 /// The cost, or `failed`: the columns are too narrow for the reason, which is in the notes.
 fn cost(line: &Line) -> Cell {
     line.failure().map_or_else(|| line.cost.clone(), |_| Cell::styled("failed", Style::Bad))
+}
+
+/// The ratio to the first environment, paired round by round.
+fn versus(line: &Line) -> Cell {
+    let ratio = line.row.and_then(|row| row.versus.as_ref()).map(|versus| versus.ratio.value);
+    ratio.map_or(Cell::default(), |ratio| Cell::number(format!("{ratio:.3}"), ratio))
+}
+
+fn versus_interval(line: &Line) -> Cell {
+    let ends = line.row.and_then(|row| row.versus.as_ref()?.ratio.low_high);
+    ends.map_or(Cell::default(), |(low, high)| Cell::from(format!("{low:.3} .. {high:.3}")))
 }
 
 fn precision(line: &Line) -> Cell {
@@ -105,6 +122,6 @@ mod tests {
         assert_eq!(failures(&rows), ["call.getpid in m32: no compiler"]);
         let same = summarize(&run(vec![record("native", &[]), record("static", &[])]));
         let rows: Vec<&Row> = same.rows.iter().collect();
-        assert_eq!(environment_table(&same, &lines(&same, &rows)).rows()[0][5].text, "none");
+        assert_eq!(environment_table(&same, &lines(&same, &rows)).rows()[0].last().unwrap().text, "none");
     }
 }

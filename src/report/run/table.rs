@@ -9,7 +9,7 @@ use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, fai
 use crate::report::run::warnings;
 use crate::report::study;
 use crate::report::{Records, Table};
-use crate::stats::BETWEEN_RUNS;
+use crate::stats::{BETWEEN_RUNS, FEWEST_REPEATED};
 use crate::summary::{Row, Summary, Warning};
 use indexmap::IndexMap;
 use std::borrow::Cow;
@@ -64,6 +64,31 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     rows
 }
 
+/// What the ratios between environments are.
+fn paired(summary: &Summary) -> Option<String> {
+    let versus = summary.rows.iter().find_map(|row| row.versus.as_ref())?;
+    let first = &versus.environment;
+    Some(format!("'/ {first}': the cost divided by that in {first}, paired round by round, with its 95% interval"))
+}
+
+/// What the columns mean for several runs.
+fn over_runs(summary: &Summary) -> Option<String> {
+    let runs = summary.runs();
+    match runs {
+        0 | 1 => None,
+        2 => Some("2 runs: ns/op is their mean".to_string()),
+        _ => Some(format!(
+            "{runs} runs: ns/op is the mean over the runs; kernel entries and modes are those of the first run"
+        )),
+    }
+}
+
+/// Which samples a view of several runs is made from; `None` for a single run.
+pub fn first_run_note(summary: &Summary) -> Option<String> {
+    let runs = summary.runs();
+    (runs > 1).then(|| format!("plots, fits and comparisons of samples are of the first of {runs} runs"))
+}
+
 /// A note that with several threads, costs and rates are those of the one that is timed.
 fn per_thread(summary: &Summary) -> Option<String> {
     let threaded = |row: &Row| row.case.params.get(THREADS).is_some_and(|threads| *threads > 1);
@@ -98,6 +123,8 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
         ));
     }
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))));
+    notes.extend(paired(summary));
+    notes.extend(over_runs(summary));
     notes.extend(per_thread(summary));
     notes.extend(yardsticks(summary));
     notes.extend(next_run(summary));
@@ -108,6 +135,9 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
 fn next_run(summary: &Summary) -> Option<String> {
     let figures = || summary.rows.iter().filter_map(|row| row.figure.as_ref().ok());
     figures().any(|figure| figure.next_run.is_some()).then_some(())?;
+    if summary.runs() >= FEWEST_REPEATED {
+        return Some("±: where the next run's median will be, 9 times in 10, by the scatter of the runs".to_string());
+    }
     let Some(machine) = &summary.machine else {
         let assumed = percent(100.0 * BETWEEN_RUNS);
         return Some(format!(

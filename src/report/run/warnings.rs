@@ -1,6 +1,6 @@
 //! The text of warnings about a run or a row. `summary` finds them.
 
-use crate::stats::FEWEST_BLOCKS;
+use crate::stats::{FEWEST_BLOCKS, FEWEST_REPEATED};
 use crate::summary::{CPU_SHARE, RunWarning, Warning};
 use std::borrow::Cow;
 use std::fmt;
@@ -30,6 +30,11 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
                 .into()
         }
         Warning::Unverified { reason } => format!("kernel entries unverified: {reason}").into(),
+        Warning::FewRuns { .. } => format!(
+            "fewer than {FEWEST_REPEATED} runs: the interval is from within them, the scatter of runs is not in it"
+        )
+        .into(),
+        Warning::FailedInRuns { .. } => "failed in some runs, which are left out".into(),
     }
 }
 
@@ -40,6 +45,7 @@ pub fn detail(warning: &Warning) -> String {
         Warning::Preempted { share } | Warning::WaitedForCpu { share } => format!("{:.0}%", share * 100.0),
         Warning::LostCpu { share } => whole_percent(*share),
         Warning::NotEntered { name } => name.clone(),
+        Warning::FailedInRuns { failed, runs } => format!("{failed} of {runs}"),
         _ => String::new(),
     }
 }

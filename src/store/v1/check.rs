@@ -27,7 +27,7 @@ pub fn file(file: &ResultFile) -> Checked {
     })
 }
 
-fn host(host: &Host) -> Checked {
+pub(super) fn host(host: &Host) -> Checked {
     let numbers = [
         ("host.clock_cost_ns", host.clock_cost_ns),
         ("host.clock_step_ns", host.clock_step_ns),
@@ -65,7 +65,7 @@ fn entries(record: &Record) -> Checked {
     }
 }
 
-fn samples(samples: &Samples) -> Checked {
+pub(super) fn samples(samples: &Samples) -> Checked {
     if samples.iterations == 0 {
         return wrong("samples.iterations", "is 0, must be at least 1");
     }

@@ -25,7 +25,8 @@ impl Wire<Run> for ResultFile {
     }
 
     fn check(&self) -> Checked {
-        check::file(self)
+        check::file(self)?;
+        repeats::check(self)
     }
 
     fn from_model(run: &Run) -> ResultFile {
@@ -42,12 +43,14 @@ impl Wire<Run> for ResultFile {
             complete: run.complete,
             warnings: run.warnings,
             records: run.records.into_iter().map(Record::from).collect(),
+            repeats: run.repeats.into_iter().map(Repeat::from).collect(),
         }
     }
 
     fn into_model(self) -> Result<Run, Invalid> {
         self.check()?;
-        Ok(Run {
+        let repeats = self.repeats;
+        let first = Run {
             tool: self.tool.into(),
             host: self.host,
             started_unix_s: self.started_unix_s,
@@ -60,7 +63,10 @@ impl Wire<Run> for ResultFile {
             warnings: self.warnings,
             source: self.source.map(Into::into),
             study: self.study.map(Into::into),
-        })
+            repeats: Vec::new(),
+        };
+        let repeats = repeats.into_iter().map(|repeat| repeat.into_model(&first)).collect();
+        Ok(Run { repeats, ..first })
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod check;
 mod convert;
+mod repeats;
 mod study;
 
 use super::error::FileKind;
@@ -60,6 +61,41 @@ pub struct ResultFile {
     warnings: Vec<String>,
     /// One record per case.
     records: Vec<Record>,
+    /// Further runs of the same cases, in the order in which they were made; absent if there was one run only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    repeats: Vec<Repeat>,
+}
+
+/// A further run of the same cases, with new processes in a new random order. What it does not say is as in the first run.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Repeat {
+    /// When it began, in seconds since 1970-01-01 UTC.
+    started_unix_s: u64,
+    /// The seed of its random orders.
+    seed: u64,
+    /// Wall time from the first launch to the last sample, in seconds.
+    #[schemars(range(min = 0))]
+    elapsed_s: f64,
+    /// The machine, looked at again when this run began.
+    host: Host,
+    /// What concerns this run as a whole, one line each.
+    #[serde(default)]
+    warnings: Vec<String>,
+    /// One result per record of the file, in the same order.
+    results: Vec<Again>,
+}
+
+/// What a further run found for one record: its samples or its error, exactly one of the two.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = one_of(&["samples", "error"])))]
+struct Again {
+    /// What was noticed while measuring, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    samples: Option<Samples>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
 }
 
 /// What wrote a result file.
@@ -98,7 +134,7 @@ struct Plan {
 
 /// A case with its samples, its error or its published result: exactly one of the three.
 #[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("oneOf" = outcomes()))]
+#[schemars(extend("oneOf" = one_of(&["samples", "error", "figure"])))]
 struct Record {
     /// The operation's id, e.g. `file.lstat`; for a snippet its source text, which may be empty.
     operation: String,
@@ -148,10 +184,10 @@ struct Record {
     figure: Option<Figure>,
 }
 
-/// Exactly one of three members is an object.
-fn outcomes() -> serde_json::Value {
-    let one = |name: &str| serde_json::json!({"required": [name], "properties": {name: {"type": "object"}}});
-    ["samples", "error", "figure"].map(one).into_iter().collect()
+/// Exactly one of these members is an object.
+fn one_of(names: &[&str]) -> serde_json::Value {
+    let one = |name: &&str| serde_json::json!({"required": [name], "properties": {*name: {"type": "object"}}});
+    names.iter().map(one).collect()
 }
 
 /// Why a case is in the run.

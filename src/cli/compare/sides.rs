@@ -1,0 +1,93 @@
+//! `syscost compare A... --versus B...`: the files of each side as one column.
+
+use super::super::error::usage;
+use super::super::result_files::{baseline, check_labels, read_all, shortened};
+use crate::compare::Column;
+use crate::model::Run;
+use crate::store::StoreError;
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+/// The two sides, and which of them is the baseline: the first, or the one that `wanted` names by its label or a file.
+///
+/// # Errors
+/// The first file that cannot be read, or what is wrong with labels and baseline.
+pub fn read(
+    sides: [&[PathBuf]; 2],
+    asked: &[String],
+    wanted: Option<&str>,
+    condense: impl Fn(usize, Run) -> Column + Sync,
+) -> Result<(Vec<Column>, usize)> {
+    let files = sides.concat();
+    usage(check_labels(&files, &[]))?;
+    usage(check_labels(&[PathBuf::new(), PathBuf::new()], asked))?;
+    let mut columns = read_all(&files, condense).into_iter().collect::<Result<Vec<Column>, StoreError>>()?;
+    let second = columns.split_off(sides[0].len());
+    let groups = labels(sides, asked).into_iter().zip([columns, second]);
+    let groups: Vec<Column> = groups.filter_map(|(label, columns)| Column::group(&label, columns)).collect();
+    let by_file = |file: &str| sides.iter().position(|side| side.iter().any(|own| own == Path::new(file)));
+    let index = match wanted.and_then(by_file) {
+        Some(side) => side,
+        None => usage(baseline(wanted, &[], groups.iter().map(|column| column.info.label.as_str())))?,
+    };
+    Ok((groups, index))
+}
+
+/// What was asked for; else the directory of each side, the beginning that its files have in common, or `old` and `new`.
+fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
+    let different = |labels: [Option<String>; 2]| match labels {
+        [Some(a), Some(b)] if a != b => Some([a, b]),
+        _ => None,
+    };
+    let found = different(sides.map(directory)).or_else(|| different(sides.map(beginning)));
+    let mut labels = found.unwrap_or_else(|| ["old", "new"].map(String::from)).map(|label| shortened(&label));
+    if labels[0] == labels[1] {
+        labels = ["old", "new"].map(String::from);
+    }
+    for (label, asked) in labels.iter_mut().zip(asked) {
+        label.clone_from(asked);
+    }
+    if labels[0] == labels[1] {
+        labels[1] += " #2";
+    }
+    labels
+}
+
+/// The name of the directory that all files of a side are in.
+fn directory(files: &[PathBuf]) -> Option<String> {
+    let first = files.first()?.parent()?;
+    let all = files.iter().all(|file| file.parent() == Some(first));
+    first.file_name().filter(|_| all).map(|name| name.to_string_lossy().into_owned())
+}
+
+/// What the names of a side's files begin with, without digits and separators at its end.
+fn beginning(files: &[PathBuf]) -> Option<String> {
+    let stem = |file: &PathBuf| file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stems = files.iter().map(stem).collect::<Option<Vec<String>>>()?;
+    let common = stems.iter().skip(1).fold(stems.first()?.clone(), |common, stem| {
+        common.chars().zip(stem.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+    });
+    let text = if files.len() == 1 { &common } else { common.trim_end_matches(|c: char| !c.is_alphabetic()) };
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(first: &[&str], second: &[&str], asked: &[&str]) -> [String; 2] {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
+        labels([&paths(first), &paths(second)], &asked)
+    }
+
+    #[test]
+    fn sides_are_called_after_what_their_files_have_in_common() {
+        assert_eq!(of(&["r/before/1.json", "r/before/2.json"], &["r/after/1.json"], &[]), ["before", "after"]);
+        assert_eq!(of(&["old-1.json", "old-2.json"], &["new-1.json", "new-2.json"], &[]), ["old", "new"]);
+        assert_eq!(of(&["main.json"], &["fix.json"], &[]), ["main", "fix"]);
+        assert_eq!(of(&["1.json", "2.json"], &["3.json", "4.json"], &[]), ["old", "new"]);
+        assert_eq!(of(&["a/1.json", "b/1.json"], &["a/2.json"], &["x"]), ["x", "new"]);
+        assert_eq!(of(&["-"], &["1.json"], &["same", "same"]), ["same", "same #2"]);
+    }
+}

@@ -1,0 +1,177 @@
+//! The runs of one side as one column: costs are geometric means over its runs, and each row keeps the median of each run.
+
+use super::column::{Column, ColumnInfo, ColumnRow};
+use super::conditions::CONDITIONS;
+use super::same_work::is_same;
+use crate::derive::DerivedRow;
+use crate::model::{Case, Failure, FailureKind};
+use crate::stats::{self, Launches};
+use crate::summary::{combined, combined_ratio};
+use indexmap::IndexMap;
+
+impl Column {
+    /// The columns of several files as one, called `label`. Rows are in the order of the first file that has them, the asked
+    /// ones first. `None` without columns.
+    pub fn group(label: &str, columns: Vec<Column>) -> Option<Column> {
+        let info = info(label, &columns)?;
+        let mut rows: IndexMap<Case, Vec<(usize, ColumnRow)>> = IndexMap::new();
+        let mut derived: Vec<Vec<DerivedRow>> = Vec::new();
+        let panel = columns.iter().flat_map(|column| column.panel.clone()).collect();
+        let run_scatter = columns.iter().map(|column| column.run_scatter).sum::<f64>() / columns.len() as f64;
+        let counts: Vec<usize> = columns.iter().map(|column| column.info.runs).collect();
+        for (index, column) in columns.into_iter().enumerate() {
+            for row in column.rows {
+                let files = rows.entry(row.case.clone()).or_default();
+                // A file that has a case twice has one row of it in a group.
+                if files.last().is_none_or(|(last, _)| *last != index) {
+                    files.push((index, row));
+                }
+            }
+            derived.push(column.derived);
+        }
+        let mut rows: Vec<ColumnRow> = rows.into_values().map(|files| row(&files, &counts)).collect();
+        rows.sort_by_key(|row| !row.asked);
+        Some(Column { info, rows, derived: derived_rows(derived), panel, run_scatter })
+    }
+}
+
+fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
+    let first = &columns.first()?.info;
+    let differs = |of: fn(&ColumnInfo) -> Option<super::Known>| columns.iter().any(|c| of(&c.info) != of(first));
+    let mixed = CONDITIONS.iter().filter(|(_, of)| differs(*of)).map(|(fact, _)| *fact).collect();
+    let mut warnings = Vec::new();
+    for warning in columns.iter().flat_map(|column| &column.info.warnings) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    Some(ColumnInfo {
+        label: label.to_string(),
+        complete: columns.iter().all(|column| column.info.complete),
+        runs: columns.iter().map(|column| column.info.runs).sum(),
+        starts: columns.iter().flat_map(|column| column.info.starts.clone()).collect(),
+        warnings,
+        mixed,
+        ..first.clone()
+    })
+}
+
+/// One row of all files that have it; `counts` are the runs of every file of the side.
+fn row(files: &[(usize, ColumnRow)], counts: &[usize]) -> ColumnRow {
+    let of_file = |index: usize| files.iter().find(|(own, _)| *own == index).map(|(_, row)| row);
+    let runs: Vec<Option<Launches>> = (0..counts.len())
+        .flat_map(|index| of_file(index).map_or_else(|| vec![None; counts[index]], |row| row.runs.clone()))
+        .collect();
+    let ln_medians: Vec<f64> = runs.iter().map(|run| run.as_ref().map_or(f64::NAN, |run| run.median_ns.ln())).collect();
+    let first = &files[0].1;
+    let parts: Vec<_> =
+        files.iter().filter_map(|(index, row)| Some((*row.figure.as_ref().ok()?, counts[*index] as f64))).collect();
+    let mut figure = combined(&parts, &ln_medians).map_or_else(|| first.figure.clone(), Ok);
+    let known = || files.iter().filter_map(|(_, row)| row.entries.as_ref());
+    if known().any(|entries| known().next().is_some_and(|first| !is_same(entries, first))) {
+        figure = Err(Failure::new(FailureKind::Failed, "its kernel entries differ between the files of this side"));
+    }
+    ColumnRow {
+        asked: files.iter().any(|(_, row)| row.asked),
+        runs: if figure.is_ok() { runs } else { Vec::new() },
+        figure,
+        entries: known().next().cloned(),
+        depends_on_history: files.iter().any(|(_, row)| row.depends_on_history),
+        case: first.case.clone(),
+    }
+}
+
+/// Each derived row over the files that have it.
+fn derived_rows(files: Vec<Vec<DerivedRow>>) -> Vec<DerivedRow> {
+    let mut rows: Vec<(DerivedRow, Vec<stats::Ranged>)> = Vec::new();
+    let mut places: IndexMap<_, usize> = IndexMap::new();
+    for row in files.into_iter().flatten() {
+        let value = row.value.clone().ok();
+        let place = *places.entry(row.key()).or_insert(rows.len());
+        match rows.get_mut(place) {
+            Some((_, values)) => values.extend(value),
+            None => rows.push((row, value.into_iter().collect())),
+        }
+    }
+    let over = |(row, values): (DerivedRow, Vec<stats::Ranged>)| match combined_ratio(row.combination, &values) {
+        Some(value) => DerivedRow { value: Ok(value), ..row },
+        None => row,
+    };
+    rows.into_iter().map(over).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::super::{Mark, Options, compare};
+    use super::*;
+    use crate::model::Run;
+    use crate::model::fixtures::{entering, record, run};
+
+    fn side(label: &str, costs: &[u64]) -> Column {
+        let one = |ns: &u64| column("", vec![record("file.stat", *ns), record("id.getppid", 100_000)]);
+        Column::group(label, costs.iter().map(one).collect()).unwrap()
+    }
+
+    /// The median of each run in nanoseconds.
+    fn medians(row: &ColumnRow) -> Vec<f64> {
+        row.runs.iter().flatten().map(|run| run.median_ns.round()).collect()
+    }
+
+    #[test]
+    fn files_of_a_side_are_one_column_with_a_median_for_each_run() {
+        let group = side("old", &[100_000, 101_000, 102_000]);
+        assert_eq!((group.info.runs, group.info.label.as_str(), group.rows.len()), (3, "old", 2));
+        let row = &group.rows[0];
+        assert_eq!(medians(row), [100e3, 101e3, 102e3]);
+        let cost = row.figure.as_ref().unwrap();
+        assert!((cost.median.0 - 100_996.7).abs() < 0.1 && cost.interval.unwrap().low < 100_000.0, "{cost:?}");
+        assert_eq!(row.runs.iter().flatten().map(|run| run.medians_ns.len()).sum::<usize>(), 9);
+    }
+
+    /// Two single runs cannot show 3%; five runs a side that scatter little can.
+    #[test]
+    fn several_runs_a_side_need_no_assumed_scatter() {
+        let (old, new) = ([100_000, 100_200, 99_900, 100_100, 99_800], [103_000, 103_100, 102_900, 103_200, 102_800]);
+        let judged = |old: &[u64], new: &[u64]| {
+            compare(&[side("old", old), side("new", new)], &Options::default()).rows[0].verdicts[1].clone()
+        };
+        assert_eq!(judged(&old, &new).mark(), Some(Mark::Slower));
+        assert_eq!(judged(&old[..1], &new[..1]).mark(), Some(Mark::Inconclusive));
+        let (low, high) = judged(&old, &new).low_high().unwrap();
+        assert!(low > 1.02 && high < 1.04, "{low} {high}");
+        let (low, high) = judged(&old, &new[..1]).low_high().unwrap();
+        assert!(low < 1.0 && high > 1.06, "one run's scatter is assumed: {low} {high}");
+    }
+
+    #[test]
+    fn a_file_with_repeats_is_a_group_by_itself() {
+        let one = |ns: u64| run(vec![record("file.stat", ns)]);
+        let whole = Run { repeats: vec![one(110_000), one(120_000)], ..one(100_000) };
+        let own = Column::new("own", &whole);
+        assert_eq!((own.info.runs, own.rows[0].runs.len()), (3, 3));
+        let cost = own.rows[0].figure.as_ref().unwrap().median.0;
+        assert!((cost - 109_696.1).abs() < 0.1, "{cost}");
+        let both = Column::group("both", vec![own, column("", vec![record("file.stat", 130_000)])]).unwrap();
+        assert_eq!(medians(&both.rows[0]), [100e3, 110e3, 120e3, 130e3]);
+    }
+
+    #[test]
+    fn runs_without_a_row_are_told_apart_from_those_with_it() {
+        let first = column("", vec![record("file.stat", 100)]);
+        let second = column("", vec![record("id.umask", 50), record("file.stat", 100)]);
+        let group = Column::group("x", vec![first, second]).unwrap();
+        let umask = &group.rows[1];
+        assert!(umask.case.operation == "id.umask" && umask.runs.len() == 2 && umask.runs[0].is_none());
+        assert!(umask.runs[1].is_some() && umask.figure.is_ok());
+    }
+
+    #[test]
+    fn other_work_within_a_side_has_no_cost() {
+        let of = |entries: &[(&str, f64)]| column("", vec![entering("file.stat", 100, entries)]);
+        let group = Column::group("x", vec![of(&[("stat", 1.0)]), of(&[("open", 1.0), ("close", 1.0)])]).unwrap();
+        assert!(group.rows[0].figure.is_err() && group.rows[0].runs.is_empty());
+        let renamed = Column::group("x", vec![of(&[("stat", 1.0)]), of(&[("newfstatat", 1.0)])]).unwrap();
+        assert!(renamed.rows[0].figure.is_ok());
+    }
+}

@@ -1,0 +1,121 @@
+//! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries are counted
+//! and modes sampled in the first run only, since they do not scatter from run to run as times do.
+
+use super::{Company, Session, Stage, Watch};
+use crate::kernel::Sources;
+use crate::kernel::host::{self, StealClock};
+use crate::model::{Host, Planned, Run};
+use crate::runner::{Fixture, Workers};
+use crate::store::{self, StoreError};
+use anyhow::Result;
+use std::path::Path;
+
+impl Session {
+    /// As [`Session::measure`], `runs` times; the seed of each run is that of the one before it plus 1. An interrupt ends it,
+    /// and keeps the runs that came to their end, or what there is of the first. So does a run that cannot be prepared; a
+    /// warning of the first run says why.
+    pub fn measure_runs(
+        mut self,
+        (planned, fixtures): (Vec<Planned>, &[Fixture]),
+        runs: u32,
+        watch: &dyn Watch,
+        out: Option<&Path>,
+    ) -> (Run, Result<(), StoreError>) {
+        let part = |run: u32| Part { watch, run, runs };
+        self.last = runs <= 1;
+        let company = Company::begin(&self.workers);
+        let passes = self.pass_all(&planned, watch);
+        let (mut run, mut stored) = self.time(&planned, &passes, company, &part(0), out);
+        for index in 1..runs {
+            if self.interrupt.is_set() {
+                break;
+            }
+            if let Err(error) = self.renew(run.seed.wrapping_add(index.into()), fixtures) {
+                run.warnings.push(format!("run {} of {runs} could not be prepared: {error:#}", index + 1));
+                stored = write(&run, out);
+                break;
+            }
+            let company = Company::begin(&self.workers);
+            let (again, _) = self.time(&planned, &passes, company, &part(index), None);
+            if self.interrupt.is_set() {
+                break;
+            }
+            run.repeats.push(Run { complete: true, study: None, ..again });
+            run.complete = index + 1 == runs;
+            stored = write(&run, out);
+        }
+        (run, stored)
+    }
+
+    /// New workers in a new directory with its fixtures, and the facts that may have changed.
+    fn renew(&mut self, seed: u64, fixtures: &[Fixture]) -> Result<()> {
+        let sources = Sources::default();
+        let directory = self.sides.directory()?;
+        let file_system = host::file_system(directory.path());
+        // This process has moved to the driver's CPUs since the first run began.
+        self.host = Host { cpus_allowed: self.host.cpus_allowed, file_system, ..host::facts(&sources, None) };
+        let placement = self.workers.placement.clone();
+        self.steal = StealClock::start(&sources, placement.measuring);
+        self.workers = Workers::new(directory, placement, self.interrupt.clone(), self.options.timeout);
+        self.sides.add_to(&mut self.workers)?;
+        self.options.seed = Some(seed);
+        self.make_fixtures(fixtures)
+    }
+}
+
+fn write(run: &Run, out: Option<&Path>) -> Result<(), StoreError> {
+    out.map_or(Ok(()), |path| store::write(run, path)).map_err(StoreError::after_a_look)
+}
+
+/// Progress of one run among several: the bar is that of all of them.
+struct Part<'a> {
+    watch: &'a dyn Watch,
+    run: u32,
+    runs: u32,
+}
+
+impl Watch for Part<'_> {
+    fn stage(&self, stage: Stage) {
+        if self.run == 0 {
+            self.watch.stage(stage);
+        }
+    }
+
+    fn at(&self, share: f64, doing: &str) {
+        let share = (f64::from(self.run) + share) / f64::from(self.runs);
+        match self.runs {
+            0 | 1 => self.watch.at(share, doing),
+            runs => self.watch.at(share, &format!("run {} of {runs}: {doing}", self.run + 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[derive(Default)]
+    struct Seen(RefCell<Vec<(f64, String)>>);
+
+    impl Watch for Seen {
+        fn stage(&self, _: Stage) {
+            self.0.borrow_mut().push((0.0, "stage".into()));
+        }
+        fn at(&self, share: f64, doing: &str) {
+            self.0.borrow_mut().push((share, doing.into()));
+        }
+    }
+
+    #[test]
+    fn the_bar_is_that_of_all_runs() {
+        let seen = Seen::default();
+        for run in 0..2 {
+            let part = Part { watch: &seen, run, runs: 2 };
+            part.stage(Stage::Measuring);
+            part.at(0.5, "measuring");
+        }
+        let expected = [(0.0, "stage"), (0.25, "run 1 of 2: measuring"), (0.75, "run 2 of 2: measuring")];
+        assert_eq!(*seen.0.borrow(), expected.map(|(share, doing)| (share, doing.to_string())));
+    }
+}

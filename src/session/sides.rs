@@ -1,0 +1,111 @@
+//! Two sides in the same rounds: another probe beside the embedded one, or several directories to work in. Each side has a
+//! name, which stands for an environment's.
+
+use crate::model::Case;
+use crate::plan::Reach;
+use crate::runner::{Environment, NATIVE, RunDirectory, Variant, Workers};
+use anyhow::{Context, Result, anyhow};
+use std::path::{Path, PathBuf};
+
+/// What is measured side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Sides {
+    /// One side, or environments.
+    #[default]
+    One,
+    /// The embedded probe and the program at this path.
+    Probe(PathBuf),
+    /// The same in each of these directories, of which there are at least two.
+    Directories(Vec<PathBuf>),
+}
+
+impl Sides {
+    /// The names of the sides, all different; empty for one side.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Sides::One => Vec::new(),
+            Sides::Probe(path) => {
+                let name = path.file_name().map_or("other".into(), |name| name.to_string_lossy());
+                let taken = Environment::names().contains(&name.as_ref());
+                vec![NATIVE.to_string(), if taken { format!("other {name}") } else { name.into_owned() }]
+            }
+            Sides::Directories(paths) => {
+                let mut names: Vec<String> = Vec::new();
+                for path in paths {
+                    let name = directory_name(path);
+                    let numbered = (2..).map(|number| format!("{name} #{number}"));
+                    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !names.contains(name));
+                    names.extend(free);
+                }
+                names
+            }
+        }
+    }
+
+    /// Which cases have both sides: other programs than the probe do not care for it, but all work in a directory.
+    pub fn reach(&self) -> Reach {
+        match self {
+            Sides::One => Reach::Built,
+            Sides::Probe(_) => Reach::Operations,
+            Sides::Directories(_) => Reach::Everything,
+        }
+    }
+
+    /// The run's own directory, in which its programs are.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub(super) fn directory(&self) -> Result<RunDirectory> {
+        match self {
+            Sides::Directories(paths) if !paths.is_empty() => RunDirectory::create_below(&paths[0], true),
+            _ => RunDirectory::create(),
+        }
+    }
+
+    /// Makes the sides known to `workers`, which run in that directory.
+    ///
+    /// # Errors
+    /// If a directory cannot be used, or the program is not a probe.
+    pub(super) fn add_to(&self, workers: &mut Workers) -> Result<()> {
+        let names = self.names();
+        match self {
+            Sides::One => Ok(()),
+            Sides::Probe(path) => add_probe(workers, &names[1], path)
+                .map_err(|error| anyhow!("--versus-probe {}: {error:#}", path.display())),
+            Sides::Directories(paths) => {
+                for (i, (name, path)) in names.iter().zip(paths).enumerate() {
+                    let other = || RunDirectory::create_below(path, false).map(Variant::within);
+                    workers.add_variant(name, if i == 0 { Variant::default() } else { other()? });
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// As given, but never to be taken for an environment.
+fn directory_name(path: &Path) -> String {
+    let name = path.to_string_lossy().into_owned();
+    if name.contains('/') { name } else { format!("./{name}") }
+}
+
+fn add_probe(workers: &mut Workers, name: &str, path: &Path) -> Result<()> {
+    workers.add_probe(name, path)?;
+    let case = Case { environment: name.to_string(), ..Case::native("call.empty_loop") };
+    let answered = workers.start_ready(&case, 0).map(drop);
+    answered.context("it does not answer as a probe does")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_have_different_names_and_none_of_an_environment() {
+        let directories = |paths: &[&str]| Sides::Directories(paths.iter().map(PathBuf::from).collect()).names();
+        assert_eq!(directories(&["/tmp", "static", "/tmp"]), ["/tmp", "./static", "/tmp #2"]);
+        assert_eq!(Sides::Probe("a/probe-O3".into()).names(), ["native", "probe-O3"]);
+        assert_eq!(Sides::Probe("a/native".into()).names(), ["native", "other native"]);
+        assert!(Sides::One.names().is_empty());
+    }
+}

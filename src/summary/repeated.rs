@@ -1,0 +1,180 @@
+//! Several runs of the same cases as one summary: costs are geometric means of the runs' medians, intervals come from the
+//! scatter of runs. `compare` uses `combined` for the files of one side.
+
+use super::{Relative, Row, RowCost, RunStart, Summary, Versus, Warning, pairs, summarize_one};
+use crate::derive::DerivedRow;
+use crate::model::{Combination, Nanos, Run};
+use crate::stats::{self, Interval, OverRuns, Ranged};
+use std::mem::discriminant;
+
+/// Summarizes a run, or several together if it has repeats.
+pub fn summarize(run: &Run) -> Summary {
+    let one = |one: &Run| {
+        let mut summary = summarize_one(one, run.study.as_ref());
+        pairs::pair(&mut summary, one);
+        summary
+    };
+    together(run, run.runs().map(one).collect())
+}
+
+/// One summary of all runs; `summaries` are those of `run` and its repeats. Rows with the same place are one case.
+fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
+    let mut summaries = summaries.into_iter();
+    let mut whole = summaries.next().unwrap_or_else(Summary::empty);
+    let others: Vec<Summary> = summaries.collect();
+    if others.is_empty() {
+        return whole;
+    }
+    let target = run.precision_percent;
+    rows_together(&mut whole.rows, others.iter().map(|other| &other.rows[..]).collect(), target);
+    rows_together(&mut whole.baselines, others.iter().map(|other| &other.baselines[..]).collect(), target);
+    derived_together(&mut whole.derived, &others);
+    for warning in others.iter().flat_map(|other| &other.warnings) {
+        if !whole.warnings.contains(warning) {
+            whole.warnings.push(warning.clone());
+        }
+    }
+    let start = |run: &Run| RunStart { started_unix_s: run.started_unix_s, seed: run.seed, elapsed_s: run.elapsed_s };
+    Summary { repeats: run.repeats.iter().map(start).collect(), ..whole }
+}
+
+impl Summary {
+    fn empty() -> Summary {
+        let (rows, baselines, derived) = (Vec::new(), Vec::new(), Vec::new());
+        let (machine, study, repeats) = (None, None, Vec::new());
+        Summary { rows, baselines, derived, study, machine, warnings: Vec::new(), repeats }
+    }
+}
+
+fn rows_together(rows: &mut [Row], others: Vec<&[Row]>, target_percent: f64) {
+    for (i, row) in rows.iter_mut().enumerate() {
+        let again = others.iter().filter_map(|rows| rows.get(i)).filter(|again| again.case == row.case);
+        let all: Vec<Row> = std::iter::once(row.clone()).chain(again.cloned()).collect();
+        *row = row_together(&all, target_percent);
+    }
+}
+
+/// One row of all runs of a case.
+fn row_together(runs: &[Row], target_percent: f64) -> Row {
+    let ln = |row: &Row| row.figure.as_ref().ok().filter(|cost| cost.median.is_cost()).map(|cost| cost.median.0.ln());
+    let ln_medians: Vec<f64> = runs.iter().map(|row| ln(row).unwrap_or(f64::NAN)).collect();
+    let over = OverRuns::of(&ln_medians);
+    let costs: Vec<(RowCost, f64)> = runs.iter().filter_map(|row| Some((*row.figure.as_ref().ok()?, 1.0))).collect();
+    let first = runs[0].clone();
+    let figure = combined(&costs, &ln_medians).map_or(first.figure, Ok);
+    let warnings = warnings(runs, &over, figure.as_ref().ok(), target_percent);
+    Row { figure, warnings, over_runs: Some(over), versus: versus(runs), ..first }
+}
+
+/// The ratio to the first environment over the runs that have one.
+fn versus(runs: &[Row]) -> Option<Versus> {
+    let known = || runs.iter().filter_map(|row| row.versus.as_ref());
+    let ratios: Vec<Ranged> = known().map(|versus| versus.ratio).collect();
+    let ratio = combined_ratio(Combination::Ratio, &ratios)?;
+    Some(Versus { environment: known().next()?.environment.clone(), ratio })
+}
+
+/// The cost over the runs with these logarithms of medians, NaN for a run without one. `parts` are costs of one run or of
+/// several, each with its number of runs. `None` if there are none.
+///
+/// The interval is that over runs. For fewer than three, it is the smallest that holds those of all parts.
+pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost> {
+    let (first, _) = parts.first()?;
+    let Some(mean) = stats::mean_log(ln_medians) else { return Some(*first) };
+    let over_runs = OverRuns::of(ln_medians).low_high.map(|(low, high)| Interval { low, high, level: 0.95 });
+    let median = Nanos(mean.exp());
+    let empty = |part: &RowCost| Some((part.median - part.net?).0);
+    Some(RowCost {
+        median,
+        best: parts.iter().filter_map(|(part, _)| part.best).min_by(|a, b| a.0.total_cmp(&b.0)),
+        interval: over_runs.or_else(|| hull(parts.iter().map(|(part, _)| part.interval))),
+        next_run: stats::next_of_runs(ln_medians).or_else(|| hull(parts.iter().map(|(part, _)| part.next_run))),
+        relative: relative(parts),
+        samples: parts.iter().map(|(part, _)| part.samples).fold(0, usize::saturating_add),
+        net: mean_of(parts, empty).map(|empty| median - Nanos(empty)),
+        times_empty_call: mean_of(parts, |part| part.times_empty_call),
+        user_share: parts.iter().find_map(|(part, _)| part.user_share),
+    })
+}
+
+/// The geometric mean of the relative costs; its interval for one more run is by their scatter.
+fn relative(parts: &[(RowCost, f64)]) -> Option<Relative> {
+    let logs: Vec<f64> = parts.iter().map(|(part, _)| Some(part.relative?.value.ln())).collect::<Option<_>>()?;
+    let single = hull(parts.iter().map(|(part, _)| part.relative?.next_run));
+    Some(Relative { value: stats::mean_log(&logs)?.exp(), next_run: stats::next_of_runs(&logs).or(single) })
+}
+
+/// The geometric mean over all runs; `None` unless every part has a value above 0.
+fn mean_of(parts: &[(RowCost, f64)], of: impl Fn(&RowCost) -> Option<f64>) -> Option<f64> {
+    let logs = parts.iter().map(|(part, runs)| Some(of(part).filter(|value| *value > 0.0)?.ln() * runs));
+    let runs: f64 = parts.iter().map(|(_, runs)| runs).sum();
+    Some((logs.sum::<Option<f64>>()? / runs).exp())
+}
+
+/// The smallest interval that holds all; `None` if one is missing.
+fn hull(intervals: impl Iterator<Item = Option<Interval>>) -> Option<Interval> {
+    let join = |a: Interval, b: Interval| Interval {
+        low: a.low.min(b.low),
+        high: a.high.max(b.high),
+        level: a.level.min(b.level),
+    };
+    intervals.collect::<Option<Vec<Interval>>>()?.into_iter().reduce(join)
+}
+
+/// The warnings of all runs, one of each kind. What is said of an interval is said of the one that is shown.
+fn warnings(runs: &[Row], over: &OverRuns, cost: Option<&RowCost>, target_percent: f64) -> Vec<Warning> {
+    let mut found: Vec<Warning> = Vec::new();
+    for warning in runs.iter().flat_map(|row| &row.warnings) {
+        let same = |other: &Warning| match warning {
+            Warning::Recorded { .. } | Warning::Unverified { .. } => other == warning,
+            _ => discriminant(other) == discriminant(warning),
+        };
+        let of_interval = matches!(warning, Warning::TooFewBlocks { .. } | Warning::TargetNotMet { .. });
+        let replaced = of_interval && over.low_high.is_some();
+        if !replaced && !found.iter().any(same) {
+            found.push(warning.clone());
+        }
+    }
+    let reached = cost.filter(|_| over.low_high.is_some()).and_then(RowCost::half_width_percent);
+    let missed = reached.filter(|reached| *reached > target_percent);
+    found.extend(missed.map(|reached_percent| Warning::TargetNotMet { target_percent, reached_percent }));
+    let failed = runs.iter().filter(|row| row.figure.is_err()).count();
+    if failed > 0 && failed < runs.len() {
+        found.push(Warning::FailedInRuns { failed, runs: runs.len() });
+    }
+    let few = (1..stats::FEWEST_REPEATED).contains(&over.count());
+    found.extend(few.then_some(Warning::FewRuns { runs: over.count() }));
+    found
+}
+
+fn derived_together(derived: &mut [DerivedRow], others: &[Summary]) {
+    for (i, row) in derived.iter_mut().enumerate() {
+        let again = others.iter().filter_map(|other| other.derived.get(i)).filter(|again| again.key() == row.key());
+        let all: Vec<Ranged> =
+            std::iter::once(&*row).chain(again).filter_map(|row| row.value.as_ref().ok().copied()).collect();
+        if let Some(value) = combined_ratio(row.combination, &all) {
+            row.value = Ok(value);
+        }
+    }
+}
+
+/// A derived value over runs: the mean, of a ratio on the logarithmic scale. Intervals are as those of costs.
+pub fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
+    let (there, back): (fn(f64) -> f64, fn(f64) -> f64) = match combination {
+        Combination::Ratio => (f64::ln, f64::exp),
+        Combination::Difference => (|value| value, |value| value),
+    };
+    let values: Vec<f64> = runs.iter().map(|run| there(run.value)).collect();
+    let value = back(stats::mean_log(&values)?);
+    let interval = |(low, high): (f64, f64)| Interval { low, high, level: 0.95 };
+    let within = hull(runs.iter().map(|run| run.low_high.map(interval))).map(|all| (all.low, all.high));
+    let over = stats::mean_interval(&values).map(|(low, high)| (back(low), back(high)));
+    Some(Ranged { value, low_high: over.or(within) })
+}
+
+impl Summary {
+    /// How many runs it is of.
+    pub fn runs(&self) -> usize {
+        1 + self.repeats.len()
+    }
+}
