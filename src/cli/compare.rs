@@ -7,9 +7,11 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
-use crate::compare::{Column, Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
+use crate::compare::{self, Column, Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
-use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_json};
+use crate::report::{
+    Format, growth_lines, plan_table, write_comparison, write_comparison_csv, write_json, write_table,
+};
 use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
@@ -50,6 +52,10 @@ pub struct CompareArgs {
     /// interval lies above it.
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "history")]
     fail_over: Option<f64>,
+    /// Instead of comparing files: say how many runs like these a side would find a change of this size, by how these runs
+    /// scatter. Name several runs of one thing; --threshold says what is too small to matter [default: 1%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "history", "fail_over"])]
+    plan: Option<f64>,
     /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
     history: Option<PathBuf>,
@@ -63,15 +69,17 @@ Examples:
   syscost compare before.json after.json
   syscost compare before.json after.json --threshold 5% --sort ratio
   syscost compare before/*.json --versus after/*.json
+  syscost compare --plan 2% --threshold 0.5% before/*.json
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
 
-A ratio between two runs is less certain than a cost within one: its interval rests on how the
-launches of the workers scatter, and on 1.5% that is assumed for what moves a whole run. With
-two runs or more on both sides ('run --runs N', or --versus) nothing is assumed: their own
-scatter counts. Where kernel entries differ, there is no ratio.";
+On one machine, rows are compared relative to the machine as a whole, which a panel of cheap
+operations shows in every run: what made everything faster or slower is said apart. Otherwise
+a ratio of single runs rests on how launches scatter and on what moves whole runs, learned from
+earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus) show smaller
+differences by their own scatter. Where kernel entries differ, there is no ratio.";
 
 /// A percentage, with or without its sign, as a share.
 fn percent(text: &str) -> Result<f64, String> {
@@ -86,6 +94,9 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     let margin = args.threshold.unwrap_or(MARGIN);
     if let Some(directory) = &args.history {
         return history::run(directory, &selection, margin, args.format, out);
+    }
+    if let Some(change) = args.plan {
+        return plan(args, &selection, (change, margin), out);
     }
     let (columns, baseline) = columns(args, &selection)?;
     let options = Options { baseline, margin, selection, order: args.sort };
@@ -106,6 +117,25 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     let grown = growth_lines(&comparison);
     grown.iter().for_each(|line| notes.tell(line));
     Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
+}
+
+/// All files are runs of one thing.
+fn plan(args: &CompareArgs, selection: &Selection, (change, margin): (f64, f64), out: &mut dyn Write) -> Result<Exit> {
+    if change <= margin {
+        return usage(Err(anyhow!(
+            "--plan: the change is not over the {}% that is too small to matter: name a smaller --threshold",
+            100.0 * margin
+        )));
+    }
+    let condense = |_, run| result_files::column(selection.study.as_ref(), run);
+    let column = sides::one(&args.files, condense)?;
+    let plan = compare::plan(&column, selection, change, margin);
+    match args.format {
+        Format::Json => write_json(&plan, out)?,
+        format => write_table(&plan_table(&plan), format, terminal::screen(), out)?,
+    }
+    out.flush()?;
+    Ok(Exit::Success)
 }
 
 /// The columns, and which of them is the baseline.

@@ -67,6 +67,13 @@ impl<'a> Sides<'a> {
     }
 }
 
+/// A row's runs in `column`, each with how much slower the machine was than in the others; 0 where that is unknown.
+pub fn side_of(column: &Column, runs: &[Option<Launches>]) -> Vec<(Launches, f64)> {
+    let shifts = stats::run_shifts(&members(&column.panel, &[], &PANEL)).unwrap_or_default();
+    let shift = |run: usize| shifts.get(run).copied().unwrap_or(0.0);
+    runs.iter().enumerate().filter_map(|(i, run)| Some((run.clone()?, shift(i)))).collect()
+}
+
 /// Whether both were measured on one machine with one kernel, so that what all cases share is its speed.
 fn same_machine(own: &Column, base: &Column) -> bool {
     let (own, base) = (&own.info.host, &base.info.host);

@@ -20,7 +20,9 @@ pub mod svg;
 mod table;
 
 pub use attribution::{Top, write_attribution};
-pub use comparison::{growth_lines, write_comparison, write_comparison_csv, write_history, write_history_csv};
+pub use comparison::{
+    growth_lines, plan_table, write_comparison, write_comparison_csv, write_history, write_history_csv,
+};
 pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{EXPORTS, ExportFormat, RunFormat, write_export};
 pub use fit::{pages, parameter_table, plot};

@@ -105,19 +105,30 @@ pub fn between_runs(new: (&[Launches], f64), old: (&[Launches], f64)) -> Option<
 /// Assumes that logarithms of the medians of runs are normal, with one variance on both sides: that of the launches with
 /// [`OWN`] for what they do not show, and the scatter of the runs on each side if there are several, by degrees of freedom.
 pub fn relative_to_machine(new: &[(Launches, f64)], old: &[(Launches, f64)]) -> Option<BetweenRuns> {
-    let sample = |side: &[(Launches, f64)]| Sample::of(side.iter().map(|(run, shift)| (run, *shift)));
-    let (new, old) = (sample(new)?, sample(old)?);
-    let parts = new.launches.iter().chain(&old.launches);
+    let mean = |side: &[(Launches, f64)]| Sample::relative(side).map(|sample| sample.mean);
+    let (variance, degrees) = relative_variance(&[new, old])?;
+    let standard_error = (variance * (1.0 / new.len() as f64 + 1.0 / old.len() as f64)).sqrt();
+    finite(BetweenRuns { log_ratio: mean(new)? - mean(old)?, standard_error, degrees })
+}
+
+/// The variance of a single run of a case relative to the machine as a whole, one for all `sides`, and its degrees of freedom.
+pub(super) fn relative_variance(sides: &[&[(Launches, f64)]]) -> Option<(f64, f64)> {
+    let samples: Vec<Sample> = sides.iter().map(|side| Sample::relative(side)).collect::<Option<_>>()?;
+    let parts = samples.iter().flat_map(|sample| &sample.launches);
     let count = parts.clone().count() as f64;
     let of_launches = parts.clone().map(|(variance, _)| variance).sum::<f64>() / count;
     let doubt = parts.map(|(variance, degrees)| variance * variance / degrees).sum::<f64>() / (count * count);
     let expected = of_launches + OWN.powi(2);
     let of_expected = (expected * expected / doubt).clamp(1.0, 1e6);
-    let (of_runs, weight) = (count - 2.0, of_expected.min(MOST_WEIGHT));
-    let variance = (weight * expected + new.squares + old.squares) / (weight + of_runs);
-    let degrees = if of_runs > 0.0 { weight + of_runs } else { of_expected };
-    let standard_error = (variance * (1.0 / new.count() + 1.0 / old.count())).sqrt();
-    finite(BetweenRuns { log_ratio: new.mean - old.mean, standard_error, degrees })
+    let (of_runs, weight) = (count - samples.len() as f64, of_expected.min(MOST_WEIGHT));
+    let squares: f64 = samples.iter().map(|sample| sample.squares).sum();
+    let variance = (weight * expected + squares) / (weight + of_runs);
+    Some((variance, if of_runs > 0.0 { weight + of_runs } else { of_expected }))
+}
+
+/// The degrees of freedom of a comparison of so many runs a side, by those of what one run lets expect.
+pub(super) fn relative_degrees(of_expected: f64, runs: u32) -> f64 {
+    if runs == 1 { of_expected.max(1.0) } else { of_expected.min(MOST_WEIGHT) + 2.0 * f64::from(runs - 1) }
 }
 
 fn finite(found: BetweenRuns) -> Option<BetweenRuns> {
@@ -157,6 +168,11 @@ impl Sample {
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let squares = logs.iter().map(|log| (log - mean).powi(2)).sum();
         mean.is_finite().then_some(Sample { mean, squares, launches })
+    }
+
+    /// Each run with how much slower the machine was.
+    fn relative(runs: &[(Launches, f64)]) -> Option<Sample> {
+        Sample::of(runs.iter().map(|(run, shift)| (run, *shift)))
     }
 
     fn count(&self) -> f64 {

@@ -5,7 +5,7 @@ use super::super::result_files::{baseline, check_labels, read_all, shortened};
 use crate::compare::Column;
 use crate::model::Run;
 use crate::store::StoreError;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// The two sides, and which of them is the baseline: the first, or the one that `wanted` names by its label or a file.
@@ -31,6 +31,17 @@ pub fn read(
         None => usage(baseline(wanted, &[], groups.iter().map(|column| column.info.label.as_str())))?,
     };
     Ok((groups, index))
+}
+
+/// All `files` as one column.
+///
+/// # Errors
+/// The first file that cannot be read.
+pub fn one(files: &[PathBuf], condense: impl Fn(usize, Run) -> Column + Sync) -> Result<Column> {
+    usage(check_labels(files, &[]))?;
+    let columns = read_all(files, condense).into_iter().collect::<Result<Vec<Column>, StoreError>>()?;
+    let label = directory(files).unwrap_or_else(|| "runs".to_string());
+    Column::group(&label, columns).context("no file to plan with: name result files")
 }
 
 /// What was asked for; else the directory of each side, the beginning that its files have in common, or `old` and `new`.

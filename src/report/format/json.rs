@@ -2,8 +2,8 @@
 //! only added. Files have separate types in `store`.
 
 use crate::attribute::Attribution;
-use crate::compare::Comparison;
 use crate::compare::history::Machine;
+use crate::compare::{Comparison, Plan};
 use crate::fit::{Family, families};
 use crate::model::{By, CallCount, ProcessGroup, Profile, Run};
 use crate::report::profile::notes;
@@ -81,6 +81,10 @@ pub struct HistoryDocument<'a> {
     pub margin: f64,
     /// By host name.
     pub machines: &'a [Machine],
+}
+
+impl Document for Plan {
+    const SCHEMA: &'static str = "syscost.comparison-plan/1";
 }
 
 impl Document for HistoryDocument<'_> {
