@@ -4,13 +4,15 @@
 mod company;
 mod launch;
 
+use crate::counters;
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
 use crate::kernel::Sources;
 use crate::kernel::affinity::{Placement, Wanted};
+use crate::kernel::counters::Offer;
 use crate::kernel::host::{self, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
+    Case, Counters, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
@@ -38,6 +40,8 @@ pub struct RunOptions {
     pub timeout: Duration,
     /// Whether to count kernel entries.
     pub verify: bool,
+    /// Whether to count hardware and software events.
+    pub counters: bool,
 }
 
 impl Default for RunOptions {
@@ -50,6 +54,7 @@ impl Default for RunOptions {
             seed: None,
             timeout: Duration::from_secs(10),
             verify: true,
+            counters: false,
         }
     }
 }
@@ -174,12 +179,14 @@ impl Session {
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
-        let passes = self.pass_all(&planned, watch);
+        let offer = self.options.counters.then(|| Offer::here(&Sources::default(), self.workers.placement.measuring));
+        let refused = offer.as_ref().and_then(counters::warning);
+        let passes = self.pass_all(&planned, offer, watch);
         let sound: Vec<Planned> =
             planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
         let mut recorder = Recorder {
-            run: self.empty_run(&config),
+            run: self.empty_run(&config, refused),
             planned: &planned,
             passes: &passes,
             steal: self.steal,
@@ -214,17 +221,22 @@ impl Session {
         }
     }
 
-    fn pass_all(&self, planned: &[Planned], watch: &dyn Watch) -> Vec<Result<Passes, Failure>> {
+    fn pass_all(
+        &self,
+        planned: &[Planned],
+        mut offer: Option<Offer>,
+        watch: &dyn Watch,
+    ) -> Vec<Result<Passes, Failure>> {
         watch.stage(Stage::Proving);
         let pass_one = |(i, case): (usize, &Planned)| {
             watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
-            self.pass_one(case)
+            self.pass_one(case, offer.as_mut())
         };
         planned.iter().enumerate().map(pass_one).collect()
     }
 
     /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
-    fn pass_one(&self, planned: &Planned) -> Result<Passes, Failure> {
+    fn pass_one(&self, planned: &Planned, offer: Option<&mut Offer>) -> Result<Passes, Failure> {
         if self.interrupt.is_set() {
             return Err(Failure::interrupted());
         }
@@ -234,10 +246,11 @@ impl Session {
             true => prove(&self.workers, &alone)?,
             false => Proof::none("not counted, as asked (--no-verify)"),
         };
-        Ok(Passes { proof, mode_samples: split(&self.workers, &alone) })
+        let counters = offer.and_then(|offer| counters::count(&self.workers, &alone, offer));
+        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters })
     }
 
-    fn empty_run(&self, config: &Config) -> Run {
+    fn empty_run(&self, config: &Config, refused: Option<String>) -> Run {
         let placement = &self.workers.placement;
         let host = Host {
             measuring_cpu: placement.measuring,
@@ -251,7 +264,7 @@ impl Session {
             seed: config.seed,
             budget_s: config.budget.as_secs_f64(),
             precision_percent: config.precision_percent,
-            warnings: self.workers.warnings(),
+            warnings: self.workers.warnings().into_iter().chain(refused).collect(),
             study: self.study.clone(),
             ..Run::default()
         }
@@ -274,10 +287,12 @@ impl Clock for Wall {
 struct Passes {
     proof: Proof,
     mode_samples: Option<ModeSamples>,
+    counters: Option<Counters>,
 }
 
 fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
     let mut warm_up = None;
+    let counters = passes.as_ref().ok().and_then(|passes| passes.counters.clone());
     let (outcome, proof, mode_samples) = match passes {
         Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed"), None),
         Ok(passes) => {
@@ -297,6 +312,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
         entries: proof.entries,
         entries_status: proof.status,
         mode_samples,
+        counters,
         warnings: proof.warning.into_iter().chain(device).chain(warm_up).collect(),
     }
 }

@@ -22,13 +22,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("plan", &["clean", "kernel", "model", "runner"]),
     ("proof", &["kernel", "model", "runner"]),
     ("split", &["model", "runner"]),
+    ("counters", &["kernel", "model", "proof", "prose", "runner"]),
     ("store", &["clean", "kernel", "model"]),
     ("compare", &["derive", "model", "plan", "stats", "summary"]),
     ("attribute", &["model", "summary"]),
-    ("session", &["engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
+    ("session", &["counters", "engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),
-    ("explain", &["kernel", "model", "proof", "runner"]),
+    ("explain", &["counters", "kernel", "model", "proof", "runner"]),
     (
         "report",
         &[

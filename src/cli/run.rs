@@ -87,6 +87,10 @@ pub struct RunArgs {
     /// Skip counting kernel entries.
     #[arg(long)]
     no_verify: bool,
+    /// Count hardware and software events per iteration too: instructions and cycles by mode, branch and cache misses, page
+    /// faults. Takes up to a second more per case; --view counters shows all of them.
+    #[arg(long)]
+    counters: bool,
     #[command(flatten)]
     view: View,
 }
@@ -171,6 +175,7 @@ impl RunArgs {
             seed: self.seed,
             timeout: Duration::from_secs_f64(self.timeout),
             verify: !self.no_verify,
+            counters: self.counters,
         }
     }
 
