@@ -21,6 +21,7 @@ pub mod history;
 mod index;
 mod judge;
 mod matching;
+mod metric;
 mod row;
 mod same_work;
 mod select;
@@ -34,6 +35,9 @@ pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use growth::{Grown, Growth};
+pub use metric::{
+    Metric, MetricColumn, MetricComparison, MetricGrown, MetricMark, MetricOptions, MetricRow, MetricVerdict, compare_metric,
+};
 pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Difference, Mark, Ratio, Verdict};

@@ -1,13 +1,15 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod events;
 mod warning;
 
+pub use events::EventCounts;
 pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
-    self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
+    self, Case, Counters, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Interval, Ranged, UserShare};
@@ -42,6 +44,9 @@ pub struct Row {
     pub entries: Option<Entries>,
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
+    /// Hardware and software events per iteration; absent if they were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<EventCounts>,
     pub warnings: Vec<Warning>,
 }
 
@@ -109,6 +114,8 @@ struct Yardsticks {
     empty_loops: BTreeMap<(Option<String>, String), Estimate>,
     /// The empty function call of each environment.
     empty_calls: BTreeMap<String, Estimate>,
+    /// Its counted events.
+    empty_call_counters: BTreeMap<String, Counters>,
     precision_percent: f64,
     /// The blocks that estimates use.
     range: Range<usize>,
@@ -122,7 +129,10 @@ impl Yardsticks {
         let empty_loops =
             loops.filter_map(|r| Some(((r.case.language.clone(), r.case.environment.clone()), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
-        Yardsticks { empty_loops, empty_calls, precision_percent: run.precision_percent, range }
+        let counters = |r: &Record| Some((r.case.environment.clone(), r.counters.clone()?));
+        let empty_call_counters =
+            run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL)).filter_map(counters).collect();
+        Yardsticks { empty_loops, empty_calls, empty_call_counters, precision_percent: run.precision_percent, range }
     }
 
     fn empty_loop(&self, case: &Case) -> Option<&Estimate> {
@@ -131,6 +141,10 @@ impl Yardsticks {
 
     fn net(&self, case: &Case, median: Nanos) -> Option<Nanos> {
         Some(median - self.empty_loop(case)?.median)
+    }
+
+    fn counters(&self, case: &Case) -> Option<&Counters> {
+        self.empty_call_counters.get(&case.environment)
     }
 
     fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
@@ -185,6 +199,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         figure,
         entries: record.entries.clone(),
         entries_status: record.entries_status.clone(),
+        counters: record.counters.as_ref().map(|counters| EventCounts::of(counters, yardsticks.counters(&record.case))),
         warnings,
     }
 }
@@ -210,8 +225,14 @@ fn figure(
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
-        user_share: stats::user_share(record.mode_samples, m),
+        user_share: user_share(record, m),
     })
+}
+
+/// By cycles, which are exact, or else by samples.
+fn user_share(record: &Record, m: &Measurement) -> Option<UserShare> {
+    let by_cycles = record.counters.as_ref().and_then(stats::user_share_by_cycles);
+    by_cycles.or_else(|| stats::user_share(record.mode_samples, m))
 }
 
 /// A published result, relative to the baselines as far as they are known.

@@ -1,11 +1,13 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
 mod history;
+mod metric;
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
+use metric::MetricChoice;
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_json};
@@ -44,6 +46,10 @@ pub struct CompareArgs {
     /// interval lies above it.
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "history")]
     fail_over: Option<f64>,
+    /// Compare by counts of an event instead of time, in runs made with --counters: ns, instructions:k, instructions:u,
+    /// cycles:k, branch-misses, page-faults, ... as perf spells them.
+    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = metric::parse, conflicts_with = "history")]
+    metric: MetricChoice,
     /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
     history: Option<PathBuf>,
@@ -58,6 +64,7 @@ Examples:
   syscost compare before.json after.json --threshold 5% --sort ratio
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
+  syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
 
@@ -80,6 +87,9 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
         return history::run(directory, &selection, margin, args.format, out);
     }
     usage(result_files::check(&args.files, &args.labels))?;
+    if let MetricChoice::Event(metric) = &args.metric {
+        return metric::run(metric, args, selection, notes, out);
+    }
     let condense = |_, run| result_files::column(selection.study.as_ref(), run);
     let columns = result_files::read(&args.files, &args.labels, condense, |column| &mut column.info)?;
     let labels = columns.iter().map(|column| column.info.label.as_str());

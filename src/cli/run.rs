@@ -9,6 +9,7 @@ use super::{complete, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
 use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
+use crate::report::ViewKind;
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session};
 use anyhow::{Result, anyhow};
@@ -175,7 +176,7 @@ impl RunArgs {
             seed: self.seed,
             timeout: Duration::from_secs_f64(self.timeout),
             verify: !self.no_verify,
-            counters: self.counters,
+            counters: self.counters || self.view.view == Some(ViewKind::Counters),
         }
     }
 

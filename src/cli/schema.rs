@@ -22,6 +22,7 @@ pub enum SchemaKind {
     Summary,
     Result,
     Comparison,
+    MetricComparison,
     History,
     Profile,
     ProfileSummary,
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
     use crate::cli::doctor::DoctorDocument;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
-    use crate::compare::Comparison;
+    use crate::compare::{Comparison, MetricComparison};
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
     use crate::store;
     use serde_json::Value;
@@ -66,6 +67,7 @@ mod tests {
             SchemaKind::Summary => json_schema::<SummaryDocument>(),
             SchemaKind::Result => store::schema(),
             SchemaKind::Comparison => json_schema::<Comparison>(),
+            SchemaKind::MetricComparison => json_schema::<MetricComparison>(),
             SchemaKind::History => json_schema::<HistoryDocument>(),
             SchemaKind::Profile => store::profile_schema(),
             SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),

@@ -69,7 +69,6 @@ pub const EVENTS: &[Event] = &[
     Event { exact: true, ..software(PAGE_FAULTS, "page_faults", "page faults") },
     software("context-switches", "context_switches", "context switches"),
     software("cpu-migrations", "cpu_migrations", "moves to another CPU"),
-    software("task-clock", "task_clock_ns", "nanoseconds on a CPU"),
 ];
 
 /// What ends the name of an event of which only user mode could be counted.

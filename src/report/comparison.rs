@@ -4,11 +4,13 @@ pub mod cautions;
 pub mod conditions;
 mod csv;
 mod history;
+mod metric;
 pub mod notes;
 pub mod row;
 mod table;
 
 pub use csv::write_comparison_csv;
 pub use history::{write_history, write_history_csv};
+pub use metric::{metric_growth_lines, write_metric};
 pub use notes::growth_lines;
 pub use table::write_comparison;

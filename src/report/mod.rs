@@ -20,7 +20,10 @@ pub mod svg;
 mod table;
 
 pub use attribution::{Top, write_attribution};
-pub use comparison::{growth_lines, write_comparison, write_comparison_csv, write_history, write_history_csv};
+pub use comparison::{
+    growth_lines, metric_growth_lines, write_comparison, write_comparison_csv, write_history, write_history_csv,
+    write_metric,
+};
 pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{EXPORTS, ExportFormat, RunFormat, write_export};
 pub use fit::{pages, parameter_table, plot};
@@ -29,5 +32,7 @@ pub use format::json::{
 };
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
 pub use profile::{profile_table, write_profile};
-pub use run::{Portrait, Sort, ViewKind, figures, summary_table, write_bars, write_cmpthese, write_distributions};
+pub use run::{
+    Portrait, Sort, ViewKind, figures, summary_table, write_bars, write_cmpthese, write_counters, write_distributions,
+};
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

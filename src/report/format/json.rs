@@ -2,7 +2,7 @@
 //! only added. Files have separate types in `store`.
 
 use crate::attribute::Attribution;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, MetricComparison};
 use crate::compare::history::Machine;
 use crate::fit::{Family, families};
 use crate::model::{By, CallCount, ProcessGroup, Profile, Run};
@@ -68,6 +68,10 @@ impl<'a> SummaryDocument<'a> {
 
 impl Document for SummaryDocument<'_> {
     const SCHEMA: &'static str = "syscost.summary/2";
+}
+
+impl Document for MetricComparison {
+    const SCHEMA: &'static str = "syscost.metric-comparison/1";
 }
 
 impl Document for Comparison {
