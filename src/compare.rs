@@ -36,7 +36,8 @@ pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use growth::{Grown, Growth};
 pub use metric::{
-    Metric, MetricColumn, MetricComparison, MetricGrown, MetricMark, MetricOptions, MetricRow, MetricVerdict, compare_metric,
+    Metric, MetricColumn, MetricComparison, MetricGrown, MetricMark, MetricOptions, MetricRow, MetricVerdict,
+    compare_metric,
 };
 pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};

@@ -1,6 +1,6 @@
 //! Hardware and software events per iteration: an untimed pass runs each case in fresh workers with two different n and
 //! takes the difference per iteration, as `proof` does, so that start-up, protocol and reading the counters cancel. Called
-//! by `session` and `explain`.
+//! by `session`.
 //!
 //! Only one group of counters counts at a time, and a reading during which the kernel took a counter away is repeated, never
 //! scaled up. Requests are short, so that most have no timer interrupt in them, and analysis takes medians.
@@ -136,7 +136,9 @@ fn difference(group: &[Countable], few: &[Reading], many: &[Reading], more: u64)
     let zero = |(countable, reading): (&Countable, &Reading)| countable.event.never_zero && reading.count == 0;
     match group.iter().zip(many).position(zero) {
         Some(index) => Err(Doubt::Zero(index)),
-        None => Ok(few.iter().zip(many).map(|(few, many)| (many.count as f64 - few.count as f64) / more as f64).collect()),
+        None => {
+            Ok(few.iter().zip(many).map(|(few, many)| (many.count as f64 - few.count as f64) / more as f64).collect())
+        }
     }
 }
 

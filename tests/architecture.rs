@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("session", &["counters", "engine", "kernel", "model", "proof", "runner", "split", "stats", "store"]),
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),
-    ("explain", &["counters", "kernel", "model", "proof", "runner"]),
+    ("explain", &["kernel", "model", "proof", "runner"]),
     (
         "report",
         &[

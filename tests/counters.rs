@@ -114,8 +114,9 @@ fn instructions_repeat_and_are_those_of_perf_stat() {
 /// The same difference by perf: two numbers of iterations, each in a process of its own.
 fn perf_stat(machine: &Machine, id: &str, event: &str) -> Option<f64> {
     let (few, many) = (100_000, 1_100_000);
-    let mut differences: Vec<f64> =
-        (0..5).map(|_| Some((perf_count(machine, id, event, many)? - perf_count(machine, id, event, few)?) / 1e6)).collect::<Option<_>>()?;
+    let mut differences: Vec<f64> = (0..5)
+        .map(|_| Some((perf_count(machine, id, event, many)? - perf_count(machine, id, event, few)?) / 1e6))
+        .collect::<Option<_>>()?;
     differences.sort_by(f64::total_cmp);
     Some(differences[2])
 }
@@ -186,6 +187,19 @@ fn a_run_counts_shows_and_compares() {
     let compared = place.printed(&["compare", "a.json", "b.json", "--metric", "page-faults", "--fail-over", "0.5%"]);
     assert!(compared.contains("page-faults per iteration") && compared.contains("passed: no row"), "{compared}");
     assert!(compared.contains("1.0000"), "{compared}");
+    let json = place.printed(&["compare", "a.json", "b.json", "--metric", "page-faults", "--format", "json"]);
+    expect_valid("metric-comparison-1.json", &json);
+    expect_valid("summary-2.json", &place.printed(&["show", "a.json", "--format", "json"]));
+    let metrics = place.printed(&["show", "a.json", "--format", "openmetrics"]);
+    assert!(metrics.contains("syscost_events{case=\"mem.fault_anonymous\""), "{metrics}");
+}
+
+fn expect_valid(schema: &str, document: &str) {
+    let schema = fs::read_to_string(common::root().join("schema").join(schema)).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let document: Value = serde_json::from_str(document).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
 }
 
 /// A file in which every count of an event is larger by half a percent.
@@ -216,7 +230,8 @@ fn half_a_percent_shows_between_two_runs() {
         place.printed(&["run", id, "--time", "0.5", "--quiet", "--counters", "--out", file]);
     }
     half_a_percent_more(&place, "b.json", "more.json", event);
-    let compare = |file: &str| place.run(&["compare", "a.json", file, "--metric", event, "--only", id, "--fail-over", "0.2%"]);
+    let compare =
+        |file: &str| place.run(&["compare", "a.json", file, "--metric", event, "--only", id, "--fail-over", "0.2%"]);
     assert_eq!(compare("b.json").status.code(), Some(0), "{}", stderr(&compare("b.json")));
     let more = compare("more.json");
     assert_eq!(more.status.code(), Some(1));

@@ -7,11 +7,11 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
-use metric::MetricChoice;
 use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_json};
 use anyhow::{Result, anyhow};
+use metric::MetricChoice;
 use std::io::Write;
 use std::path::PathBuf;
 

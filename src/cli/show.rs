@@ -9,7 +9,8 @@ use crate::model::{By, Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
     Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, pages, parameter_table, plot, summary_table,
-    write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json, write_lines, write_profile, write_table,
+    write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json, write_lines,
+    write_profile, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};

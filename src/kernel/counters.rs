@@ -22,9 +22,12 @@ const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
 const WITH_TIMES: u64 = 1 | 2;
+/// How ioctl(2) numbers requests without data, which these architectures do in their own way (asm/ioctl.h).
+const NO_DATA: u64 =
+    if cfg!(any(target_arch = "powerpc64", target_arch = "mips64", target_arch = "sparc64")) { 0x2000_0000 } else { 0 };
 /// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE.
-const ENABLE: u64 = 0x2400;
-const DISABLE: u64 = 0x2401;
+const ENABLE: u64 = NO_DATA | 0x2400;
+const DISABLE: u64 = NO_DATA | 0x2401;
 /// Fewer counters than any processor of today has, so that a group fits.
 const GROUP: usize = 4;
 const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
@@ -55,7 +58,9 @@ const CODES: &[(&str, (u32, u64))] = &[
 /// Why an event cannot be counted here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("this machine offers no hardware counters (a virtual machine has them only if the hypervisor passes them on)")]
+    #[error(
+        "this machine offers no hardware counters (a virtual machine has them only if the hypervisor passes them on)"
+    )]
     NoCounters,
     #[error("this processor does not have the event")]
     NoSuchEvent,
@@ -147,14 +152,17 @@ impl Offer {
                 Err(refusal) => offer.refused.push((event, refusal)),
             }
         }
-        let (hardware, software): (Vec<_>, Vec<_>) = counted.into_iter().partition(|countable| countable.event.hardware);
+        let (hardware, software): (Vec<_>, Vec<_>) =
+            counted.into_iter().partition(|countable| countable.event.hardware);
         offer.groups = hardware.chunks(GROUP).chain(software.chunks(GROUP)).map(<[Countable]>::to_vec).collect();
         offer
     }
 
     /// Halves `group`, if it has several events; whether it had.
     pub fn split(&mut self, group: &[Countable]) -> bool {
-        let Some(at) = self.groups.iter().position(|own| own == group).filter(|_| group.len() > 1) else { return false };
+        let Some(at) = self.groups.iter().position(|own| own == group).filter(|_| group.len() > 1) else {
+            return false;
+        };
         let rest = self.groups[at].split_off(group.len() / 2);
         self.groups.insert(at + 1, rest);
         true
@@ -281,7 +289,8 @@ impl Attached {
         let mut attached = Attached { groups: Vec::new() };
         for countable in offer.groups.iter().flat_map(|group| group.iter().enumerate()) {
             let (index, countable) = countable;
-            let leader = attached.groups.last().filter(|_| index > 0).map_or(NO_GROUP, |(_, files)| files[0].as_raw_fd());
+            let leader =
+                attached.groups.last().filter(|_| index > 0).map_or(NO_GROUP, |(_, files)| files[0].as_raw_fd());
             let opened = attached.add(pid, *countable, leader, offer.extended);
             let alone = |errno| match errno {
                 Errno::EINVAL if leader != NO_GROUP => attached.add(pid, *countable, NO_GROUP, offer.extended),
@@ -333,8 +342,9 @@ impl Attached {
 
 #[allow(unsafe_code)]
 fn control(leader: &File, request: u64) -> io::Result<()> {
-    // SAFETY: these requests take no pointer; the third argument is a set of flags, of which none is wanted.
-    let done = unsafe { libc::ioctl(leader.as_raw_fd(), request as _, 0) };
+    const NO_FLAGS: libc::c_ulong = 0;
+    // SAFETY: these requests take no pointer; the third argument is a set of flags.
+    let done = unsafe { libc::ioctl(leader.as_raw_fd(), request as _, NO_FLAGS) };
     Errno::result(done).map(drop).map_err(io::Error::from)
 }
 

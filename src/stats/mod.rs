@@ -13,7 +13,9 @@ mod two_modes;
 
 pub use between::{BETWEEN_RUNS, BetweenRuns, Launches, between_runs, launches};
 pub use change_points::{FEWEST_RUNS, change_points};
-pub use counted::{EXACT_BETWEEN_RUNS, OTHER_BETWEEN_RUNS, between_counts, event_count, launch_medians, user_share_by_cycles};
+pub use counted::{
+    EXACT_BETWEEN_RUNS, OTHER_BETWEEN_RUNS, between_counts, event_count, launch_medians, user_share_by_cycles,
+};
 pub use differ::{holm, least_p_value, paired_p_value};
 pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, block_interval};

@@ -1,6 +1,7 @@
 //! `syscost compare --metric`: files side by side by an event that was counted.
 
 use super::CompareArgs;
+use crate::clean;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
@@ -61,7 +62,7 @@ fn compared(metric: &Metric, args: &CompareArgs, selection: Selection) -> Result
     };
     let columns = result_files::read(&args.files, &args.labels, condense, MetricColumn::info)?;
     if let Some((label, reason)) = columns.iter().find_map(MetricColumn::missing) {
-        return usage(Err(anyhow!("--metric: {} in {label}: {reason}", metric.name)));
+        return usage(Err(anyhow!("--metric: {} in {label}: {}", metric.name, clean::line(reason))));
     }
     let labels = columns.iter().map(MetricColumn::label);
     let baseline = usage(result_files::baseline(args.baseline.as_deref(), &args.files, labels))?;

@@ -32,9 +32,11 @@ fn table(comparison: &MetricComparison) -> Table {
         Spec::left("environment", |row: &MetricRow| Cell::styled(row.key.environment.clone(), Style::Faint))
             .shown_if(environments.len() > 1),
     ];
-    specs.extend(std::iter::once(comparison.baseline).chain(others()).map(|column| {
-        Spec::right(label(column), move |row: &MetricRow| count_cell(row, column)).yielding(1)
-    }));
+    specs.extend(
+        std::iter::once(comparison.baseline)
+            .chain(others())
+            .map(|column| Spec::right(label(column), move |row: &MetricRow| count_cell(row, column)).yielding(1)),
+    );
     for column in others() {
         let title = |what: &str| if several { format!("{} {what}", label(column)) } else { what.to_string() };
         specs.push(Spec::right(&title("ratio"), move |row: &MetricRow| ratio(&row.verdicts[column])));
@@ -235,7 +237,10 @@ mod tests {
         let row = text.lines().find(|line| line.starts_with("id.getppid")).unwrap();
         assert!(row.contains("274.6") && row.contains("1.0051") && row.ends_with("more"), "{row}");
         assert!(text.lines().any(|line| line.starts_with("id.umask") && line.ends_with("inconclusive")), "{text}");
-        assert!(text.contains("no count in old: file.stat: not counted in this run: measure with --counters"), "{text}");
+        assert!(
+            text.contains("no count in old: file.stat: not counted in this run: measure with --counters"),
+            "{text}"
+        );
         assert!(text.contains("failed: 1 row certainly grew by more than 0.3%"), "{text}");
         found.keep_differing();
         assert_eq!((found.rows.len(), found.left_out), (2, 1), "what has no ratio stays");

@@ -46,8 +46,11 @@ const ENTRIES: Family = Family {
 };
 const BY_CALL: Family =
     Family { name: "kernel_entries_by_call", unit: "", help: "The same by the name of the system call." };
-const EVENTS: Family =
-    Family { name: "events", unit: "", help: "Hardware and software events of one iteration, by the name of the event." };
+const EVENTS: Family = Family {
+    name: "events",
+    unit: "",
+    help: "Hardware and software events of one iteration, by the name of the event.",
+};
 const FAILED: Family = Family { name: "failed", unit: "", help: "1 for a case that has no figure." };
 const STARTED: Family =
     Family { name: "run_start_time_seconds", unit: "seconds", help: "When the run began, since 1970-01-01 UTC." };

@@ -2,8 +2,8 @@
 //! only added. Files have separate types in `store`.
 
 use crate::attribute::Attribution;
-use crate::compare::{Comparison, MetricComparison};
 use crate::compare::history::Machine;
+use crate::compare::{Comparison, MetricComparison};
 use crate::fit::{Family, families};
 use crate::model::{By, CallCount, ProcessGroup, Profile, Run};
 use crate::report::profile::notes;
