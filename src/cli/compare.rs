@@ -7,11 +7,11 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
-use crate::compare::{Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
+use crate::compare::{Comparison, MARGIN, Metric, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, growth_lines, write_comparison, write_comparison_csv, write_json};
 use anyhow::{Result, anyhow};
-use metric::MetricChoice;
+use metric::{MetricChoice, Question};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -88,7 +88,7 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     }
     usage(result_files::check(&args.files, &args.labels))?;
     if let MetricChoice::Event(metric) = &args.metric {
-        return metric::run(metric, args, selection, notes, out);
+        return metric::run(&question(metric, args, selection), args.format, notes, out);
     }
     let condense = |_, run| result_files::column(selection.study.as_ref(), run);
     let columns = result_files::read(&args.files, &args.labels, condense, |column| &mut column.info)?;
@@ -112,6 +112,19 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     let grown = growth_lines(&comparison);
     grown.iter().for_each(|line| notes.tell(line));
     Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
+}
+
+fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection) -> Question<'a> {
+    Question {
+        metric,
+        files: &args.files,
+        labels: &args.labels,
+        baseline: args.baseline.as_deref(),
+        selection,
+        order: args.sort,
+        threshold: args.threshold,
+        fail_over: args.fail_over,
+    }
 }
 
 fn selection(args: &CompareArgs) -> Result<Selection> {

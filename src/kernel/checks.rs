@@ -59,8 +59,6 @@ const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
 const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 /// The initial user namespace: capabilities in another one do not apply to the machine.
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
-/// Devices of processors' counters; hybrid processors and ARM have names of their own.
-const COUNTERS: &[&str] = &["cpu", "cpu_core", "cpu_atom", "armv8", "armv9", "cpum_cf"];
 
 /// Makes all checks; takes as long as the compiler does.
 pub fn checks(sources: &Sources) -> Checks {
@@ -114,12 +112,6 @@ fn perf(sources: &Sources) -> Result<(), PerfObstacle> {
 fn capable(sources: &Sources, bit: u32) -> bool {
     let of_machine = sources.link("proc/self/ns/user").is_none_or(|namespace| namespace == FIRST_USER_NAMESPACE);
     of_machine && sources.has(bit)
-}
-
-/// Whether the kernel shows a device for the processor's counters.
-pub(super) fn has_processor_counters(sources: &Sources) -> bool {
-    let devices = sources.list("sys/bus/event_source/devices");
-    devices.iter().any(|device| COUNTERS.iter().any(|name| device == name || device.starts_with(&format!("{name}_"))))
 }
 
 fn version(compiler: &str) -> Option<String> {
@@ -177,14 +169,6 @@ mod tests {
         assert!(capable(&sources, PERFMON));
         link(&keep, "proc/self/ns/user", "user:[4026532000]");
         assert!(!capable(&sources, PERFMON));
-    }
-
-    #[test]
-    fn counters_are_devices_of_a_processor() {
-        let with = |device: &str| has_processor_counters(&tree(&[(device, "4\n")]).1);
-        assert!(with("sys/bus/event_source/devices/cpu/type"));
-        assert!(with("sys/bus/event_source/devices/armv8_cortex_a72/type"));
-        assert!(!with("sys/bus/event_source/devices/software/type"));
     }
 
     #[test]

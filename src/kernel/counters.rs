@@ -5,7 +5,6 @@
 //! still count at the same time or not at all. Neither exclude_host nor exclude_guest is set: workers run no guests.
 
 use super::Sources;
-use super::checks::has_processor_counters;
 use super::perf::{Attributes, DISABLED, INHERIT, NO_GROUP, open};
 use crate::model::{EVENTS, Event, USER_ONLY};
 use nix::errno::Errno;
@@ -32,6 +31,9 @@ const DISABLE: u64 = NO_DATA | 0x2401;
 const GROUP: usize = 4;
 const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 const DEVICES: &str = "sys/bus/event_source/devices";
+
+/// Devices of processors' counters; hybrid processors and ARM have names of their own.
+const COUNTERS: &[&str] = &["cpu", "cpu_core", "cpu_atom", "armv8", "armv9", "cpum_cf"];
 
 /// Misses of loads from a cache: its number, PERF_COUNT_HW_CACHE_OP_READ (0) and PERF_COUNT_HW_CACHE_RESULT_MISS (1).
 const fn load_misses(cache: u64) -> (u32, u64) {
@@ -222,6 +224,12 @@ impl Refused {
     }
 }
 
+/// Whether the kernel shows a device for the processor's counters.
+fn has_processor_counters(sources: &Sources) -> bool {
+    let devices = sources.list("sys/bus/event_source/devices");
+    devices.iter().any(|device| COUNTERS.iter().any(|name| device == name || device.starts_with(&format!("{name}_"))))
+}
+
 /// Opens an event on this process. One that cannot be 0 must count, too.
 fn try_out(countable: &Countable, extended: u64) -> Result<(), Refused> {
     let attributes = countable.attributes(extended, 0).ok_or(Refused::Errno(Errno::ENOENT))?;
@@ -391,6 +399,14 @@ mod tests {
     const CPU: (&str, &str) = ("sys/bus/event_source/devices/cpu/type", "4\n");
 
     #[test]
+    fn counters_are_devices_of_a_processor() {
+        let with = |device: &str| has_processor_counters(&tree(&[(device, "4\n")]).1);
+        assert!(with("sys/bus/event_source/devices/cpu/type"));
+        assert!(with("sys/bus/event_source/devices/armv8_cortex_a72/type"));
+        assert!(!with("sys/bus/event_source/devices/software/type"));
+    }
+
+    #[test]
     fn every_event_has_a_number() {
         for event in EVENTS {
             let attributes = Countable { event, user_only: false }.attributes(0, 0).expect(event.name);
@@ -516,7 +532,10 @@ mod tests {
             eprintln!("SKIPPED faults_of_a_child_are_counted: {:?}", offer.refused);
             return;
         }
-        let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("cat");
+        // It starts another process once its input ends.
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-c", "read line; cat </dev/null; true"]).stdin(std::process::Stdio::piped());
+        let mut child = shell.spawn().expect("sh");
         let mut attached = Attached::to(child.id(), &offer, &sources).expect("attached");
         let group = attached.groups().iter().position(|group| group[0].event.name == "page-faults").expect("a group");
         attached.switch(group, true).expect("on");

@@ -30,7 +30,7 @@ pub fn columns<'a, R: 'a>(summary: &Summary, of: fn(&R) -> Option<&'a EventCount
             .shown_if(has_ipc)
             .number("instructions_per_cycle", move |row| of(row)?.instructions_per_cycle)
             .number("instructions_times_empty_call", move |row| of(row)?.instructions_times_empty_call),
-        Spec::right("faults", cell(PAGE_FAULTS)).shown_if(has(PAGE_FAULTS)).expendable(2),
+        Spec::right("faults", cell(PAGE_FAULTS)).shown_if(has(PAGE_FAULTS)).expendable(if has_ipc { 2 } else { 0 }),
     ];
     let field = |event: &'static Event| Spec::hidden().number(event.field, move |row: &R| of(row)?.value(event.name));
     specs.extend(EVENTS.iter().map(field));
