@@ -6,7 +6,7 @@
 
 use super::Sources;
 use super::perf::{Attributes, DISABLED, INHERIT, NO_GROUP, open};
-use crate::model::{EVENTS, Event, USER_ONLY};
+use crate::model::{EVENTS, Event, INSTRUCTIONS_USER, USER_ONLY};
 use nix::errno::Errno;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -154,10 +154,21 @@ impl Offer {
                 Err(refusal) => offer.refused.push((event, refusal)),
             }
         }
+        offer.blame_the_machine();
         let (hardware, software): (Vec<_>, Vec<_>) =
             counted.into_iter().partition(|countable| countable.event.hardware);
         offer.groups = hardware.chunks(GROUP).chain(software.chunks(GROUP)).map(<[Countable]>::to_vec).collect();
         offer
+    }
+
+    /// Where there are no hardware counters at all, permission to use them would not help. The kernel looks at it first.
+    fn blame_the_machine(&mut self) {
+        let refused = |event: &Event| self.refused.iter().find(|(own, _)| *own == event).map(|(_, refusal)| refusal);
+        let user = Event::find(INSTRUCTIONS_USER).and_then(refused);
+        if user == Some(&Refusal::NoCounters) {
+            let hardware = self.refused.iter_mut().filter(|(event, _)| event.hardware);
+            hardware.for_each(|(_, refusal)| *refusal = Refusal::NoCounters);
+        }
     }
 
     /// Halves `group`, if it has several events; whether it had.
@@ -471,6 +482,26 @@ mod tests {
         let refused: Vec<&str> = offer.refused.iter().map(|(event, _)| event.name).collect();
         assert_eq!(refused, ["instructions:k", "cycles:k", "context-switches", "cpu-migrations"]);
         assert!(offer.refused[0].1.to_string().starts_with("kernel.perf_event_paranoid is 2,"));
+    }
+
+    #[test]
+    fn permission_is_no_matter_where_there_are_no_counters() {
+        let (_keep, sources) = tree(&[(PARANOID, "2\n")]);
+        let opens = |countable: &Countable| match countable.event {
+            event if event.name.ends_with(":u") || countable.user_only => {
+                if event.hardware {
+                    errno(Errno::ENOENT)
+                } else {
+                    Ok(())
+                }
+            }
+            _ => errno(Errno::EACCES),
+        };
+        let offer = Offer::of(&sources, opens);
+        assert_eq!(names(&offer), [["page-faults:u"]]);
+        let hardware = offer.refused.iter().filter(|(event, _)| event.hardware);
+        assert!(hardware.clone().count() > 8 && hardware.clone().all(|(_, refusal)| *refusal == Refusal::NoCounters));
+        assert_eq!(offer.reasons().len(), 2);
     }
 
     #[test]

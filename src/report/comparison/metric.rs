@@ -115,11 +115,9 @@ fn notes(comparison: &MetricComparison) -> Vec<String> {
         notes.push(format!("{rows} certainly grew by more than {} (--fail-over)", share(growth.limit)));
     }
     notes.push(format!(
-        "counts of requests of two lengths in {} runs; unchanged is within {}; intervals hold the scatter of launches and \
-         {} that is assumed between runs",
-        comparison.columns.len(),
-        share(comparison.margin),
-        share(comparison.assumed_between_runs)
+        "intervals are over launches, and {} is assumed for what differs between runs; unchanged is within {}",
+        share(comparison.assumed_between_runs),
+        share(comparison.margin)
     ));
     notes.extend((comparison.left_out > 0).then(|| format!("{} rows do not certainly differ", comparison.left_out)));
     notes.extend(failures(comparison));
@@ -236,7 +234,7 @@ mod tests {
         let text = text(&found, Format::Text);
         let row = text.lines().find(|line| line.starts_with("id.getppid")).unwrap();
         assert!(row.contains("274.6") && row.contains("1.0051") && row.ends_with("more"), "{row}");
-        assert!(text.lines().any(|line| line.starts_with("id.umask") && line.ends_with("inconclusive")), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("id.umask") && line.ends_with("unchanged")), "{text}");
         assert!(
             text.contains("no count in old: file.stat: not counted in this run: measure with --counters"),
             "{text}"
