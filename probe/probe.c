@@ -14,6 +14,10 @@
  *       < total 250000 52000 0 0            CPU nanoseconds in user and system mode, minor and major page faults
  *       > sample 40                         sample where a timer interrupts the operation, for 40 ms of CPU time
  *       < sampled 120 1500                  ticks in user mode and in kernel mode; 0 0 if it cannot be sampled
+ *       > count 1000                        prepare 1000 iterations
+ *       < prepared                          the caller reads counters of this process
+ *       > run                               run them
+ *       < counted                           the caller reads the counters again
  *       end of input: tear down and exit
  *
  * Replies are written after the last batch, so that the protocol's own calls are never inside one.
@@ -222,10 +226,28 @@ static void serve_sample(const char *text) {
     put(line, strlen(line));
 }
 
+/* ---- iterations between two readings of counters ---- */
+
+static int read_line(char *line, size_t size);
+
+static void serve_count(const char *text) {
+    char line[64];
+    uint64_t n = number_at(&text);
+    if (n == 0 || *text != '\0') fail(0, "a request is not of the form 'count N'");
+    if (operation->limit && n > operation->limit) fail(0, "a request has more iterations than the operation's limit");
+    if (operation->prepare) operation->prepare(n);
+    put("prepared\n", strlen("prepared\n"));
+    if (!read_line(line, sizeof line)) return;
+    operation->run(n);
+    put("counted\n", strlen("counted\n"));
+}
+
 static void serve_line(const char *line) {
-    static const char sample[] = "sample ";
+    static const char sample[] = "sample ", count[] = "count ";
     if (strncmp(line, sample, sizeof sample - 1) == 0)
         serve_sample(line + sizeof sample - 1);
+    else if (strncmp(line, count, sizeof count - 1) == 0)
+        serve_count(line + sizeof count - 1);
     else
         serve_request(line);
 }

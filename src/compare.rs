@@ -23,6 +23,7 @@ mod index;
 mod judge;
 mod machine;
 mod matching;
+mod metric;
 mod plan;
 mod row;
 mod same_work;
@@ -38,6 +39,10 @@ pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use growth::{Grown, Growth};
 pub use machine::MachineChange;
+pub use metric::{
+    Metric, MetricColumn, MetricComparison, MetricGrown, MetricMark, MetricOptions, MetricRow, MetricVerdict,
+    compare_metric,
+};
 pub use plan::{Plan, PlannedRow, plan};
 pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};

@@ -157,12 +157,12 @@ impl Drop for Pass {
 
 /// Iterations of the smaller request: with as many digits as the larger, because a language that reads its input byte by
 /// byte makes a system call for each digit.
-fn base(more: u64) -> u64 {
+pub(crate) fn base(more: u64) -> u64 {
     10u64.pow(more.ilog10())
 }
 
 /// Iterations in which every declared fraction occurs at least once: 4096 for x1/4096.
-fn finest(planned: &Planned) -> u64 {
+pub(crate) fn finest(planned: &Planned) -> u64 {
     let declared = planned.enters.iter().chain([&planned.prepares]).flat_map(|declared| &declared.0);
     let periods = declared.map(|expected| match expected.count {
         Count::Exactly(count) if count > 0.0 => (1.0 / count).round() as u64,

@@ -7,13 +7,16 @@ mod learn;
 mod repeats;
 mod sides;
 
+use crate::counters;
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
 use crate::kernel::Sources;
 use crate::kernel::affinity::{Placement, Wanted};
+use crate::kernel::counters::Offer;
 use crate::kernel::host::{self, BusyClock, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Role, Run, StudyView, THREADS,
+    Case, Counters, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Role, Run, StudyView,
+    THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, Workers, read_catalogue};
@@ -43,6 +46,8 @@ pub struct RunOptions {
     pub timeout: Duration,
     /// Whether to count kernel entries.
     pub verify: bool,
+    /// Whether to count hardware and software events.
+    pub counters: bool,
 }
 
 impl Default for RunOptions {
@@ -55,6 +60,7 @@ impl Default for RunOptions {
             seed: None,
             timeout: Duration::from_secs(10),
             verify: true,
+            counters: false,
         }
     }
 }
@@ -196,8 +202,8 @@ impl Session {
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
-        let passes = self.pass_all(&planned, watch);
-        self.time(&planned, &passes, company, watch, out)
+        let (passes, refused) = self.pass_all(&planned, watch);
+        self.time(&planned, &passes, (company, refused), watch, out)
     }
 
     /// Measures the times of the cases whose passes did not fail.
@@ -205,7 +211,7 @@ impl Session {
         &mut self,
         planned: &[Planned],
         passes: &[Result<Passes, Failure>],
-        company: Company,
+        (company, refused): (Company, Option<String>),
         watch: &dyn Watch,
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
@@ -213,7 +219,7 @@ impl Session {
             planned.iter().zip(passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
         let mut recorder = Recorder {
-            run: self.empty_run(&config),
+            run: self.empty_run(&config, refused),
             planned,
             passes,
             steal: self.steal.take(),
@@ -250,34 +256,39 @@ impl Session {
         }
     }
 
-    fn pass_all(&self, planned: &[Planned], watch: &dyn Watch) -> Vec<Result<Passes, Failure>> {
+    /// What the untimed passes find of each case, and a warning about events that cannot be counted.
+    fn pass_all(&self, planned: &[Planned], watch: &dyn Watch) -> (Vec<Result<Passes, Failure>>, Option<String>) {
+        let cpu = self.workers.placement.measuring;
+        let mut offer = self.options.counters.then(|| Offer::here(&Sources::default(), cpu));
+        let refused = offer.as_ref().and_then(counters::warning);
         watch.stage(Stage::Proving);
         let pass_one = |(i, case): (usize, &Planned)| {
             watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
-            self.pass_one(case)
+            self.pass_one(case, offer.as_mut())
         };
-        planned.iter().enumerate().map(pass_one).collect()
+        (planned.iter().enumerate().map(pass_one).collect(), refused)
     }
 
     /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
-    fn pass_one(&self, planned: &Planned) -> Result<Passes, Failure> {
+    fn pass_one(&self, planned: &Planned, offer: Option<&mut Offer>) -> Result<Passes, Failure> {
         if self.interrupt.is_set() {
             return Err(Failure::interrupted());
         }
         self.workers.prepare(&planned.case)?;
         if planned.role == Role::Baseline && !summary::is_baseline(&planned.case) {
             let proof = Proof::none("not counted: it only shows the machine's speed");
-            return Ok(Passes { proof, mode_samples: None });
+            return Ok(Passes { proof, mode_samples: None, counters: None });
         }
         let alone = Planned { case: planned.case.alone(), ..planned.clone() };
         let proof = match self.options.verify {
             true => prove(&self.workers, &alone)?,
             false => Proof::none("not counted, as asked (--no-verify)"),
         };
-        Ok(Passes { proof, mode_samples: split(&self.workers, &alone) })
+        let counters = offer.and_then(|offer| counters::count(&self.workers, &alone, offer));
+        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters })
     }
 
-    fn empty_run(&self, config: &Config) -> Run {
+    fn empty_run(&self, config: &Config, refused: Option<String>) -> Run {
         let placement = &self.workers.placement;
         let host = Host {
             measuring_cpu: placement.measuring,
@@ -291,7 +302,7 @@ impl Session {
             seed: config.seed,
             budget_s: config.budget.as_secs_f64(),
             precision_percent: config.precision_percent,
-            warnings: self.workers.warnings(),
+            warnings: self.workers.warnings().into_iter().chain(refused).collect(),
             study: self.study.clone(),
             ..Run::default()
         }
@@ -314,10 +325,12 @@ impl Clock for Wall {
 struct Passes {
     proof: Proof,
     mode_samples: Option<ModeSamples>,
+    counters: Option<Counters>,
 }
 
 fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
     let mut warm_up = None;
+    let counters = passes.as_ref().ok().and_then(|passes| passes.counters.clone());
     let (outcome, proof, mode_samples) = match passes {
         Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed"), None),
         Ok(passes) => {
@@ -337,6 +350,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
         entries: proof.entries,
         entries_status: proof.status,
         mode_samples,
+        counters,
         warnings: proof.warning.into_iter().chain(device).chain(warm_up).collect(),
     }
 }

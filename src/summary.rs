@@ -1,19 +1,21 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod events;
 mod pairs;
 mod repeated;
 mod speed;
 mod warning;
 
+pub use events::EventCounts;
 pub use repeated::{combined, combined_ratio, summarize};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_scatter};
 pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
-    self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
-    REFERENCE, Record, Role, Run, SPIN, StudyView,
+    self, Case, Counters, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError,
+    Outcome, REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Interval, Launches, OverRuns, Ranged, Speed, UserShare};
 use schemars::JsonSchema;
@@ -63,6 +65,9 @@ pub struct Row {
     pub entries: Option<Entries>,
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
+    /// Hardware and software events per iteration; absent if they were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<EventCounts>,
     pub warnings: Vec<Warning>,
     /// What its runs say, if there are several; the cost is then that over all of them.
     #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
@@ -169,6 +174,8 @@ struct Yardsticks<'a> {
     empty_loops: BTreeMap<(Option<String>, String), Estimate>,
     /// The empty function call of each environment.
     empty_calls: BTreeMap<String, Estimate>,
+    /// Its counted events.
+    empty_call_counters: BTreeMap<String, Counters>,
     precision_percent: f64,
     /// The blocks that estimates use.
     range: Range<usize>,
@@ -188,9 +195,13 @@ impl Yardsticks<'_> {
         let empty_loops =
             loops.filter_map(|r| Some(((r.case.language.clone(), r.case.environment.clone()), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
+        let counters = |r: &Record| Some((r.case.environment.clone(), r.counters.clone()?));
+        let empty_call_counters =
+            run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL)).filter_map(counters).collect();
         Yardsticks {
             empty_loops,
             empty_calls,
+            empty_call_counters,
             precision_percent: run.precision_percent,
             range,
             speed: &panel.speed,
@@ -205,6 +216,10 @@ impl Yardsticks<'_> {
 
     fn net(&self, case: &Case, median: Nanos) -> Option<Nanos> {
         Some(median - self.empty_loop(case)?.median)
+    }
+
+    fn counters(&self, case: &Case) -> Option<&Counters> {
+        self.empty_call_counters.get(&case.environment)
     }
 
     fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
@@ -259,6 +274,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         figure,
         entries: record.entries.clone(),
         entries_status: record.entries_status.clone(),
+        counters: record.counters.as_ref().map(|counters| EventCounts::of(counters, yardsticks.counters(&record.case))),
         warnings,
         over_runs: None,
         versus: None,
@@ -295,7 +311,7 @@ fn figure(
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
-        user_share: stats::user_share(record.mode_samples, m),
+        user_share: user_share(record, m),
     })
 }
 
@@ -307,6 +323,12 @@ pub fn launches(m: &Measurement, range: &Range<usize>, speed: &Speed) -> Option<
 fn relative(launches: &Launches, yardsticks: &Yardsticks) -> Option<Relative> {
     let value = launches.median_ns / yardsticks.panel_ns?;
     Some(Relative { value, next_run: stats::next_run(value, launches, 0.0) })
+}
+
+/// By cycles, which are exact, or else by samples.
+fn user_share(record: &Record, m: &Measurement) -> Option<UserShare> {
+    let by_cycles = record.counters.as_ref().and_then(stats::user_share_by_cycles);
+    by_cycles.or_else(|| stats::user_share(record.mode_samples, m))
 }
 
 /// A published result, relative to the baselines as far as they are known.

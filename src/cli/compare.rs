@@ -1,18 +1,20 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
 mod history;
+mod metric;
 mod sides;
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
-use crate::compare::{self, Column, Comparison, MARGIN, Options, Order, Selection, StudyCases, compare};
+use crate::compare::{self, Column, Comparison, MARGIN, Metric, Options, Order, Selection, StudyCases, compare};
 use crate::plan::{Pattern, Study};
 use crate::report::{
     Format, growth_lines, plan_table, write_comparison, write_comparison_csv, write_json, write_table,
 };
 use anyhow::{Result, anyhow};
+use metric::{MetricChoice, Question};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -56,6 +58,10 @@ pub struct CompareArgs {
     /// scatter. Name several runs of one thing; --threshold says what is too small to matter [default: 1%].
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "history", "fail_over"])]
     plan: Option<f64>,
+    /// Compare by counts of an event instead of time, in runs made with --counters: ns, instructions:k, instructions:u,
+    /// cycles:k, branch-misses, page-faults, ... as perf spells them.
+    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = metric::parse, conflicts_with_all = ["history", "versus", "plan"])]
+    metric: MetricChoice,
     /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
     history: Option<PathBuf>,
@@ -72,6 +78,7 @@ Examples:
   syscost compare --plan 2% --threshold 0.5% before/*.json
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
+  syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
 
@@ -97,6 +104,10 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     }
     if let Some(change) = args.plan {
         return plan(args, &selection, (change, margin), out);
+    }
+    if let MetricChoice::Event(metric) = &args.metric {
+        usage(result_files::check(&args.files, &args.labels))?;
+        return metric::run(&question(metric, args, selection), args.format, notes, out);
     }
     let (columns, baseline) = columns(args, &selection)?;
     let options = Options { baseline, margin, selection, order: args.sort };
@@ -150,6 +161,19 @@ fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, us
     let labels = columns.iter().map(|column| column.info.label.as_str());
     let baseline = usage(result_files::baseline(baseline, &args.files, labels))?;
     Ok((columns, baseline))
+}
+
+fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection) -> Question<'a> {
+    Question {
+        metric,
+        files: &args.files,
+        labels: &args.labels,
+        baseline: args.baseline.as_deref(),
+        selection,
+        order: args.sort,
+        threshold: args.threshold,
+        fail_over: args.fail_over,
+    }
 }
 
 fn selection(args: &CompareArgs) -> Result<Selection> {

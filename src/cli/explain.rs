@@ -6,12 +6,14 @@ use super::complete;
 use super::error::usage;
 use super::progress::Progress;
 use crate::explain::{self, Cost, Explanation, Variant};
+use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
+use crate::kernel::counters::Offer;
 use crate::model::{Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Document, Format, Screen, write_json};
 use crate::session::{RunOptions, Session};
-use crate::summary::{Row, summarize};
+use crate::summary::{EventCounts, Row, summarize};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::io::Write;
@@ -75,6 +77,8 @@ fn options(args: &ExplainArgs) -> RunOptions {
         budget: Some(args.time.unwrap_or(usual)),
         timeout: TIMEOUT,
         verify: false,
+        // Counts in software say nothing here that the page faults do not.
+        counters: !args.variants && Offer::here(&Sources::default(), None).has_hardware(),
         ..RunOptions::default()
     }
 }
@@ -121,10 +125,11 @@ fn one(
     let planned = usage(plan::select(catalogue, &[Subject::Operation(operation)], &choices(args)))?;
     let explanation = explain::explain(session.workers(), &planned[0], operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
-    let cost = costs(session, planned)?.remove(0);
+    let row = rows(session, planned)?.remove(0);
+    let (counters, cost) = (row.counters.clone(), cost(row));
     match args.format {
-        Format::Json => write_json(&OneJson { explanation: &explanation, cost: cost.ok() }, out),
-        format => report::write_explanation(&explanation, &cost, format, screen, out),
+        Format::Json => write_json(&OneJson { explanation: &explanation, cost: cost.ok(), counters }, out),
+        format => report::write_explanation(&explanation, &cost, counters.as_ref(), format, screen, out),
     }
 }
 
@@ -177,15 +182,22 @@ fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&
 
 /// The time of each case that was asked for, or why there is none; all against the empty call of the same run.
 fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Result<Cost, String>>> {
+    Ok(rows(session, planned)?.into_iter().map(cost).collect())
+}
+
+fn cost(row: Row) -> Result<Cost, String> {
+    match row.figure {
+        Ok(figure) => Ok(Cost { time: figure.median, times_empty_call: figure.times_empty_call }),
+        Err(failure) => Err(failure.message),
+    }
+}
+
+fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {
     let (run, _) = session.measure(planned, &Progress::new(true), None);
     if !run.complete {
         bail!("interrupted");
     }
-    let cost = |row: Row| match row.figure {
-        Ok(figure) => Ok(Cost { time: figure.median, times_empty_call: figure.times_empty_call }),
-        Err(failure) => Err(failure.message),
-    };
-    Ok(summarize(&run).rows.into_iter().map(cost).collect())
+    Ok(summarize(&run).rows)
 }
 
 #[derive(Serialize)]
@@ -193,6 +205,8 @@ struct OneJson<'a> {
     #[serde(flatten)]
     explanation: &'a Explanation,
     cost: Option<Cost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counters: Option<EventCounts>,
 }
 
 #[derive(Serialize)]

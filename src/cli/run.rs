@@ -9,6 +9,7 @@ use super::{complete, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
 use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
+use crate::report::ViewKind;
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session, Sides};
 use anyhow::{Result, anyhow};
@@ -101,6 +102,10 @@ pub struct RunArgs {
     /// Skip counting kernel entries.
     #[arg(long)]
     no_verify: bool,
+    /// Count hardware and software events per iteration too: instructions and cycles by mode, branch and cache misses, page
+    /// faults. Takes up to a second more per case; --view counters shows all of them.
+    #[arg(long)]
+    counters: bool,
     #[command(flatten)]
     view: View,
 }
@@ -188,6 +193,7 @@ impl RunArgs {
             seed: self.seed,
             timeout: Duration::from_secs_f64(self.timeout),
             verify: !self.no_verify,
+            counters: self.counters || self.view.view == Some(ViewKind::Counters),
         }
     }
 

@@ -23,6 +23,7 @@ pub enum SchemaKind {
     Result,
     Comparison,
     ComparisonPlan,
+    MetricComparison,
     History,
     Profile,
     ProfileSummary,
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
     use crate::cli::doctor::DoctorDocument;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
-    use crate::compare::{Comparison, Plan};
+    use crate::compare::{Comparison, MetricComparison, Plan};
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
     use crate::store;
     use serde_json::Value;
@@ -68,6 +69,7 @@ mod tests {
             SchemaKind::Result => store::schema(),
             SchemaKind::Comparison => json_schema::<Comparison>(),
             SchemaKind::ComparisonPlan => json_schema::<Plan>(),
+            SchemaKind::MetricComparison => json_schema::<MetricComparison>(),
             SchemaKind::History => json_schema::<HistoryDocument>(),
             SchemaKind::Profile => store::profile_schema(),
             SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),

@@ -9,8 +9,8 @@ use crate::model::{By, Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
     Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot,
-    summary_table, write_bars, write_cmpthese, write_distributions, write_export, write_json, write_lines,
-    write_profile, write_table,
+    summary_table, write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json,
+    write_lines, write_profile, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -160,6 +160,7 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
             ViewKind::Table => write_tables(run, &summary, view, screen, out)?,
             ViewKind::Bars => write_bars(run, screen, out)?,
             ViewKind::Distribution => write_distributions(run, out)?,
+            ViewKind::Counters => write_counters(&summary, &run.host, screen, out)?,
             ViewKind::Timethese | ViewKind::Cmpthese => write_cmpthese(run, &summary, kind, out)?,
         }
     }

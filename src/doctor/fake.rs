@@ -3,7 +3,8 @@
 use super::State;
 use super::finding::Answer;
 use crate::kernel::checks::Checks;
-use crate::model::Host;
+use crate::kernel::counters::{Countable, Offer};
+use crate::model::{EVENTS, Host};
 
 pub fn hardware() -> Host {
     let text = |text: &str| Some(text.to_string());
@@ -32,7 +33,7 @@ pub fn permitted() -> Checks {
         ptrace_allowed: Ok(()),
         ptrace_scope: None,
         perf_allowed: Ok(()),
-        hardware_counters: true,
+        counters: offer(),
         tracing_visible: true,
         cc: Some("cc 12.2.0".to_string()),
         m32: Some(true),
@@ -40,6 +41,13 @@ pub fn permitted() -> Checks {
         steal_since_boot_percent: Some(0.0),
         nominal_mhz: None,
     }
+}
+
+/// All events, those of the processor in a group of their own.
+fn offer() -> Offer {
+    let countable = |event| Countable { event, user_only: false };
+    let (hardware, software) = EVENTS.iter().map(countable).partition(|countable| countable.event.hardware);
+    Offer { groups: vec![hardware, software], ..Offer::default() }
 }
 
 /// The state of a look's answer, if there is one.

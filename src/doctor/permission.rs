@@ -2,6 +2,7 @@
 
 use super::finding::Answer;
 use crate::kernel::checks::{Checks, PerfObstacle};
+use crate::kernel::counters::{Countable, Refusal};
 use crate::model::Host;
 
 /// Without ptrace, entries cannot be counted, and every record is marked `unverified`.
@@ -46,11 +47,22 @@ pub fn perf(_: &Host, checks: &Checks) -> Option<Answer> {
     Answer::notice(found, advice)
 }
 
+/// Without hardware counters, times can still be measured; some events that a processor lacks are nothing to complain about.
 pub fn counters(_: &Host, checks: &Checks) -> Option<Answer> {
-    if checks.hardware_counters {
-        return Answer::good("available");
+    let offer = &checks.counters;
+    let countable: Vec<String> = offer.groups.iter().flatten().map(Countable::name).collect();
+    let Some((event, refusal)) = offer.refused.iter().find(|(event, _)| event.hardware && event.never_zero) else {
+        return Answer::good(format!("{} events can be counted (run --counters)", countable.len()));
+    };
+    let rest = match countable.is_empty() {
+        true => "Times can be measured all the same.".to_string(),
+        false => format!("`run --counters` counts {}; times can be measured all the same.", countable.join(", ")),
+    };
+    let found = if offer.has_hardware() { format!("not {}: {refusal}", event.name) } else { refusal.to_string() };
+    match refusal {
+        Refusal::Paranoid { .. } | Refusal::Filtered => Answer::forbidden(found, rest),
+        _ => Answer::notice(found, rest),
     }
-    Answer::notice("none available", "Cycles and instructions cannot be counted; times can be measured.")
 }
 
 pub fn compiler(_: &Host, checks: &Checks) -> Option<Answer> {
@@ -95,10 +107,25 @@ mod tests {
 
     #[test]
     fn missing_tools_are_named() {
-        let bare = Checks { cc: None, m32: None, hardware_counters: false, ..permitted() };
+        let bare = Checks { cc: None, m32: None, ..permitted() };
         assert_eq!(state(compiler(&hardware(), &bare)), Some(State::Notice));
         assert_eq!(state(m32(&hardware(), &bare)), None);
-        assert_eq!(state(counters(&hardware(), &bare)), Some(State::Notice));
+    }
+
+    #[test]
+    fn counters_that_are_missing_and_forbidden_differ() {
+        let found = |refusal: Refusal| {
+            let mut offer = permitted().counters;
+            let taken = offer.groups.remove(0);
+            offer.refused = taken.iter().map(|countable| (countable.event, refusal.clone())).collect();
+            counters(&hardware(), &Checks { counters: offer, ..permitted() })
+        };
+        let missing = found(Refusal::NoCounters).expect("an answer");
+        assert_eq!(missing.state, State::Notice);
+        assert!(missing.found.starts_with("this machine offers no hardware counters"), "{}", missing.found);
+        assert!(missing.advice.contains("counts page-faults, context-switches"), "{}", missing.advice);
+        assert_eq!(state(found(Refusal::Filtered)), Some(State::Forbidden));
+        assert_eq!(state(counters(&hardware(), &permitted())), Some(State::Good));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! the `doctor` command.
 
 use super::Sources;
+use super::counters::Offer;
 use super::host::StealClock;
 use super::sources::capability::{PERFMON, SYS_ADMIN};
 use super::taxes::tracing_directory;
@@ -25,8 +26,8 @@ pub struct Checks {
     pub ptrace_scope: Option<u8>,
     /// Whether system call tracepoints may be opened, judging by settings; trying to open one is up to the caller.
     pub perf_allowed: Result<(), PerfObstacle>,
-    /// Whether the processor's event counters are available.
-    pub hardware_counters: bool,
+    /// The events that may be counted, and why others may not.
+    pub counters: Offer,
     /// Whether the kernel's tracing state can be read, so that the absence of taxes means something.
     pub tracing_visible: bool,
     /// The first line of the C compiler's version.
@@ -58,8 +59,6 @@ const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
 const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 /// The initial user namespace: capabilities in another one do not apply to the machine.
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
-/// Devices of processors' counters; hybrid processors and ARM have names of their own.
-const COUNTERS: &[&str] = &["cpu", "cpu_core", "cpu_atom", "armv8", "armv9", "cpum_cf"];
 
 /// Makes all checks; takes as long as the compiler does.
 pub fn checks(sources: &Sources) -> Checks {
@@ -68,7 +67,7 @@ pub fn checks(sources: &Sources) -> Checks {
         ptrace_allowed: try_ptrace(),
         ptrace_scope: sources.text("proc/sys/kernel/yama/ptrace_scope").and_then(|scope| scope.parse().ok()),
         perf_allowed: perf(sources),
-        hardware_counters: hardware_counters(sources),
+        counters: Offer::here(sources, None),
         tracing_visible: tracing_directory(sources).is_some(),
         m32: compiler.as_ref().filter(|_| cfg!(target_arch = "x86_64")).map(|(name, _)| builds_32_bit(name)),
         cc: compiler.map(|(_, version)| version),
@@ -113,11 +112,6 @@ fn perf(sources: &Sources) -> Result<(), PerfObstacle> {
 fn capable(sources: &Sources, bit: u32) -> bool {
     let of_machine = sources.link("proc/self/ns/user").is_none_or(|namespace| namespace == FIRST_USER_NAMESPACE);
     of_machine && sources.has(bit)
-}
-
-fn hardware_counters(sources: &Sources) -> bool {
-    let devices = sources.list("sys/bus/event_source/devices");
-    devices.iter().any(|device| COUNTERS.iter().any(|name| device == name || device.starts_with(&format!("{name}_"))))
 }
 
 fn version(compiler: &str) -> Option<String> {
@@ -175,14 +169,6 @@ mod tests {
         assert!(capable(&sources, PERFMON));
         link(&keep, "proc/self/ns/user", "user:[4026532000]");
         assert!(!capable(&sources, PERFMON));
-    }
-
-    #[test]
-    fn counters_are_devices_of_a_processor() {
-        let with = |device: &str| hardware_counters(&tree(&[(device, "4\n")]).1);
-        assert!(with("sys/bus/event_source/devices/cpu/type"));
-        assert!(with("sys/bus/event_source/devices/armv8_cortex_a72/type"));
-        assert!(!with("sys/bus/event_source/devices/software/type"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod bpf;
 pub mod cgroup;
 pub mod checks;
 pub mod clock;
+pub mod counters;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod follow;

@@ -11,27 +11,27 @@ use std::os::fd::FromRawFd;
 /// The kernel's `struct perf_event_attr` in its first version, which every kernel accepts (linux/perf_event.h).
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config1: u64,
+pub(super) struct Attributes {
+    pub(super) kind: u32,
+    pub(super) size: u32,
+    pub(super) config: u64,
+    pub(super) sample_period: u64,
+    pub(super) sample_type: u64,
+    pub(super) read_format: u64,
+    pub(super) flags: u64,
+    pub(super) wakeup_events: u32,
+    pub(super) breakpoint: u32,
+    pub(super) config1: u64,
 }
 
 const TRACEPOINT: u32 = 2;
-const DISABLED: u64 = 1;
-const INHERIT: u64 = 1 << 1;
+pub(super) const DISABLED: u64 = 1;
+pub(super) const INHERIT: u64 = 1 << 1;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
 /// PERF_FLAG_FD_CLOEXEC.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 const ANY_CPU: libc::c_int = -1;
-const NO_GROUP: libc::c_int = -1;
+pub(super) const NO_GROUP: libc::c_int = -1;
 
 /// Calls whose tracepoints have other names, those of the kernel's functions.
 const RENAMED: &[(&str, &str)] = &[
@@ -81,7 +81,7 @@ impl Counter {
             flags: flags | INHERIT,
             ..Attributes::default()
         };
-        open(&attributes, tid).map(Counter).map_err(|errno| PerfError::Refused {
+        open(&attributes, tid, NO_GROUP).map(Counter).map_err(|errno| PerfError::Refused {
             call: name.to_string(),
             errno,
             paranoid: Sources::default()
@@ -101,8 +101,9 @@ impl Counter {
     }
 }
 
+/// Opens an event of task `tid` (the caller if that is 0) as a member of the group that the descriptor `group` leads.
 #[allow(unsafe_code)]
-fn open(attributes: &Attributes, tid: i32) -> Result<File, Errno> {
+pub(super) fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<File, Errno> {
     // SAFETY: the kernel reads `size` bytes, the size of the structure; a result that is not negative is a new
     // descriptor, which nothing else owns.
     unsafe {
@@ -111,7 +112,7 @@ fn open(attributes: &Attributes, tid: i32) -> Result<File, Errno> {
             std::ptr::from_ref(attributes),
             tid,
             ANY_CPU,
-            NO_GROUP,
+            group,
             CLOSE_ON_EXEC,
         );
         Ok(File::from_raw_fd(Errno::result(fd)? as i32))

@@ -2,6 +2,7 @@
 
 mod case;
 mod class;
+mod counters;
 mod entries;
 #[cfg(test)]
 pub mod fixtures;
@@ -18,6 +19,9 @@ mod units;
 
 pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, THREADS};
 pub use class::{Class, DescriptorKind, Drives, FUTEX, depth, drives, power_below};
+pub use counters::{
+    CYCLES_KERNEL, CYCLES_USER, Counters, EVENTS, Event, INSTRUCTIONS_KERNEL, INSTRUCTIONS_USER, PAGE_FAULTS, USER_ONLY,
+};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};

@@ -1,6 +1,6 @@
 //! The result of a run: one record per case, with its samples or the reason why there are none.
 
-use super::{Case, Entries, EntriesStatus, Host, Nanos, StudyView};
+use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, StudyView};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -75,6 +75,8 @@ pub struct Record {
     pub entries_status: EntriesStatus,
     /// `None` if the mode was not sampled.
     pub mode_samples: Option<ModeSamples>,
+    /// `None` if events were not counted.
+    pub counters: Option<Counters>,
     /// Warnings from measuring; analysis adds its own.
     pub warnings: Vec<String>,
 }
@@ -190,6 +192,7 @@ impl Record {
             entries: None,
             entries_status: EntriesStatus::Unverified("not counted".into()),
             mode_samples: None,
+            counters: None,
             warnings: Vec::new(),
         }
     }

@@ -21,7 +21,8 @@ mod table;
 
 pub use attribution::{Top, write_attribution};
 pub use comparison::{
-    growth_lines, plan_table, write_comparison, write_comparison_csv, write_history, write_history_csv,
+    growth_lines, metric_growth_lines, plan_table, write_comparison, write_comparison_csv, write_history,
+    write_history_csv, write_metric,
 };
 pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{EXPORTS, ExportFormat, RunFormat, write_export};
@@ -32,6 +33,7 @@ pub use format::json::{
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
 pub use profile::{profile_table, write_profile};
 pub use run::{
-    Portrait, Sort, ViewKind, figures, first_run_note, summary_table, write_bars, write_cmpthese, write_distributions,
+    Portrait, Sort, ViewKind, figures, first_run_note, summary_table, write_bars, write_cmpthese, write_counters,
+    write_distributions,
 };
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

@@ -17,6 +17,11 @@ pub fn nanoseconds(ns: f64) -> String {
     }
 }
 
+/// A count per iteration, with the digits of nanoseconds; `0` for what rounds to it.
+pub fn count(value: f64) -> String {
+    if value.abs() < 0.005 { "0".to_string() } else { nanoseconds(value) }
+}
+
 /// `value` rounded to a whole number, with commas between groups of three digits.
 pub fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());

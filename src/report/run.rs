@@ -2,6 +2,7 @@
 
 mod cmpthese;
 pub mod columns;
+mod counters;
 pub mod detail;
 pub mod distribution;
 mod environments;
@@ -13,6 +14,7 @@ mod terminal;
 pub mod warnings;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
+pub use counters::write_counters;
 pub use portrait::Portrait;
 pub use table::{Sort, first_run_note, summary_table};
 pub use terminal::{write_bars, write_distributions};

@@ -4,7 +4,7 @@ use super::RunDirectory;
 use super::directory::RUN_VARIABLE;
 use super::files::create_private;
 use super::interrupt::Interrupt;
-use super::protocol::{add_line, parse_ready, parse_sampled};
+use super::protocol::{add_line, expect, parse_ready, parse_sampled};
 use crate::kernel::limits;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
 use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply};
@@ -139,6 +139,24 @@ impl Child {
     pub fn sample(&mut self, time: Duration, timeout: Duration) -> Result<ModeSamples, Failure> {
         self.send(&format!("sample {}", time.as_millis()))?;
         parse_sampled(&self.line(Deadline::after(timeout))?)
+    }
+
+    /// Lets a native probe prepare n iterations, whose run is to be counted; it then waits.
+    ///
+    /// # Errors
+    /// As `request`.
+    pub fn prepare_count(&mut self, n: u64, timeout: Duration) -> Result<(), Failure> {
+        self.send(&format!("count {n}"))?;
+        expect("prepared", &self.line(Deadline::after(timeout))?)
+    }
+
+    /// Runs the iterations that were prepared.
+    ///
+    /// # Errors
+    /// As `request`.
+    pub fn run_count(&mut self, timeout: Duration) -> Result<(), Failure> {
+        self.send("run")?;
+        expect("counted", &self.line(Deadline::after(timeout))?)
     }
 
     fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {

@@ -45,6 +45,14 @@ pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     Ok(ModeSamples { user, system })
 }
 
+/// Reads a line that is just this word.
+///
+/// # Errors
+/// As `parse_ready`.
+pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
+    if line == word { Ok(()) } else { Err(failure_in(line)) }
+}
+
 /// The failure of `error ENOSYS futex: Function not implemented`; any other line violates the protocol.
 fn failure_in(line: &str) -> Failure {
     let Some(text) = line.strip_prefix("error ") else {

@@ -3,7 +3,7 @@
 
 use super::{Company, Session, Stage, Watch};
 use crate::kernel::Sources;
-use crate::kernel::host::{self, StealClock};
+use crate::kernel::host::{self, BusyClock, StealClock};
 use crate::model::{Host, Planned, Run};
 use crate::runner::{Fixture, Workers};
 use crate::store::{self, StoreError};
@@ -24,8 +24,8 @@ impl Session {
         let part = |run: u32| Part { watch, run, runs };
         self.last = runs <= 1;
         let company = Company::begin(&self.workers);
-        let passes = self.pass_all(&planned, watch);
-        let (mut run, mut stored) = self.time(&planned, &passes, company, &part(0), out);
+        let (passes, refused) = self.pass_all(&planned, watch);
+        let (mut run, mut stored) = self.time(&planned, &passes, (company, refused), &part(0), out);
         for index in 1..runs {
             if self.interrupt.is_set() {
                 break;
@@ -36,7 +36,7 @@ impl Session {
                 break;
             }
             let company = Company::begin(&self.workers);
-            let (again, _) = self.time(&planned, &passes, company, &part(index), None);
+            let (again, _) = self.time(&planned, &passes, (company, None), &part(index), None);
             if self.interrupt.is_set() {
                 break;
             }
@@ -56,6 +56,7 @@ impl Session {
         self.host = Host { cpus_allowed: self.host.cpus_allowed, file_system, ..host::facts(&sources, None) };
         let placement = self.workers.placement.clone();
         self.steal = StealClock::start(&sources, placement.measuring);
+        self.busy = BusyClock::start(&sources);
         self.workers = Workers::new(directory, placement, self.interrupt.clone(), self.options.timeout);
         self.sides.add_to(&mut self.workers)?;
         self.options.seed = Some(seed);

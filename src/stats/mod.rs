@@ -2,6 +2,7 @@
 
 mod between;
 mod change_points;
+mod counted;
 mod differ;
 mod drift;
 mod interval;
@@ -18,6 +19,9 @@ pub use between::{
     relative_to_machine, run_scatter, run_shifts,
 };
 pub use change_points::{FEWEST_RUNS, change_points};
+pub use counted::{
+    EXACT_BETWEEN_RUNS, OTHER_BETWEEN_RUNS, between_counts, event_count, launch_medians, user_share_by_cycles,
+};
 pub use differ::{holm, least_p_value, paired_p_value};
 pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, block_interval};

@@ -38,6 +38,11 @@ fn measured() -> Record {
     record.entries = Some([("newfstatat".to_string(), 1.0)].into_iter().collect());
     record.entries_status = EntriesStatus::Verified;
     record.mode_samples = Some(ModeSamples { user: 98, system: 512 });
+    let launches = vec![vec![2841.4, 2841.2], vec![2841.5, 2841.4], vec![2841.3, 2841.4]];
+    record.counters = Some(Counters {
+        counted: [("instructions:k".to_string(), launches)].into_iter().collect(),
+        not_counted: [("cycles:k".to_string(), "it stayed at 0, which cannot be".to_string())].into_iter().collect(),
+    });
     record
 }
 
@@ -123,14 +128,21 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 }
 
 prop_compose! {
+    fn any_counters()(counted in btree_map(text(), vec(vec(number(), 0..3), 0..3), 0..3),
+        not_counted in btree_map(text(), any::<String>(), 0..2)) -> Counters {
+        Counters { counted: counted.into_iter().collect(), not_counted: not_counted.into_iter().collect() }
+    }
+}
+
+prop_compose! {
     fn any_record()(case in any_case(), outcome in any_outcome(), baseline in any::<bool>(),
         entries in option::of(btree_map(text(), number(), 0..3)), reason in option::of(any::<String>()),
-        modes in option::of((any::<u64>(), any::<u64>())), warnings in vec(any::<String>(), 0..2)) -> Record {
+        modes in option::of((any::<u64>(), any::<u64>())), counters in option::of(any_counters()), warnings in vec(any::<String>(), 0..2)) -> Record {
         let role = if baseline { Role::Baseline } else { Role::Asked };
         let entries_status = reason.map_or(EntriesStatus::Verified, EntriesStatus::Unverified);
         let entries = entries.map(|e| e.into_iter().collect());
         let mode_samples = modes.map(|(user, system)| ModeSamples { user, system });
-        Record { case, role, outcome, entries, entries_status, mode_samples, warnings }
+        Record { case, role, outcome, entries, entries_status, mode_samples, counters, warnings }
     }
 }
 

@@ -46,6 +46,11 @@ const ENTRIES: Family = Family {
 };
 const BY_CALL: Family =
     Family { name: "kernel_entries_by_call", unit: "", help: "The same by the name of the system call." };
+const EVENTS: Family = Family {
+    name: "events",
+    unit: "",
+    help: "Hardware and software events of one iteration, by the name of the event.",
+};
 const FAILED: Family = Family { name: "failed", unit: "", help: "1 for a case that has no figure." };
 const STARTED: Family =
     Family { name: "run_start_time_seconds", unit: "seconds", help: "When the run began, since 1970-01-01 UTC." };
@@ -61,6 +66,7 @@ fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     let measured = || cases.iter().filter(|case| case.row.figure.is_ok());
     ENTRIES.write(measured().filter_map(|case| Some((labels(case), case.row.entries.as_ref()?.total()))), out)?;
     BY_CALL.write(measured().flat_map(by_call), out)?;
+    EVENTS.write(cases.iter().flat_map(by_event), out)?;
     FAILED.write(cases.iter().filter(|case| case.row.figure.is_err()).map(|case| (labels(case), 1.0)), out)?;
     let started = (run.started_unix_s > 0).then_some((Vec::new(), run.started_unix_s as f64));
     STARTED.write(started.into_iter(), out)?;
@@ -83,6 +89,12 @@ fn labels(case: &Exported) -> Labels<'static> {
 fn by_call(case: &Exported) -> Vec<(Labels<'static>, f64)> {
     let with = |call: &str| labels(case).into_iter().chain([("call", call.to_string())]).collect();
     case.row.entries.iter().flat_map(|entries| entries.iter()).map(|(call, count)| (with(call), count)).collect()
+}
+
+fn by_event(case: &Exported) -> Vec<(Labels<'static>, f64)> {
+    let with = |event: &str| labels(case).into_iter().chain([("event", event.to_string())]).collect();
+    let counted = case.row.counters.iter().flat_map(|counts| &counts.counted);
+    counted.map(|(event, count)| (with(event), count.value)).filter(|(_, count)| count.is_finite()).collect()
 }
 
 fn host(run: &Run) -> Labels<'static> {

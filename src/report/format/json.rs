@@ -3,7 +3,7 @@
 
 use crate::attribute::Attribution;
 use crate::compare::history::Machine;
-use crate::compare::{Comparison, Plan};
+use crate::compare::{Comparison, MetricComparison, Plan};
 use crate::fit::{Family, families};
 use crate::model::{By, CallCount, ProcessGroup, Profile, Run};
 use crate::report::profile::notes;
@@ -68,6 +68,10 @@ impl<'a> SummaryDocument<'a> {
 
 impl Document for SummaryDocument<'_> {
     const SCHEMA: &'static str = "syscost.summary/2";
+}
+
+impl Document for MetricComparison {
+    const SCHEMA: &'static str = "syscost.metric-comparison/1";
 }
 
 impl Document for Comparison {

@@ -46,6 +46,8 @@ pub enum ViewKind {
     Bars,
     /// A histogram of the samples of each case.
     Distribution,
+    /// All hardware and software events that were counted (run counts them for this view).
+    Counters,
 }
 
 /// Writes the lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.

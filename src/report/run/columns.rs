@@ -3,6 +3,7 @@
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale};
 use crate::report::numbers::{entries, four_figures, nanoseconds, percent, rate, three_figures};
+use crate::report::run::counters;
 use crate::report::study::{self, Scaled};
 use crate::report::table::spec::{Spec, params};
 use crate::report::{Cell, Style};
@@ -51,6 +52,7 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     columns.push(scaled(summary));
     columns.extend(rates(summary));
     columns.extend(counts());
+    columns.extend(counters::columns(summary, |line: &Line<'a>| line.row?.counters.as_ref()));
     columns
 }
 

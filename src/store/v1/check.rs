@@ -1,7 +1,7 @@
 //! Refuses values that have the right type but make no sense, on reading and before writing, so that everything written can
 //! be read again.
 
-use super::{EntriesStatus, Figure, Record, ResultFile, Samples};
+use super::{Counters, EntriesStatus, Figure, Record, ResultFile, Samples};
 use crate::model::Host;
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
@@ -49,6 +49,7 @@ fn record(record: &Record) -> Checked {
     record.params.keys().try_for_each(|key| name("params", key))?;
     record.defaults.keys().try_for_each(|key| name("defaults", key))?;
     entries(record)?;
+    record.counters.iter().try_for_each(counters)?;
     record.samples.iter().try_for_each(samples)?;
     record.figure.iter().try_for_each(figure)
 }
@@ -63,6 +64,20 @@ fn entries(record: &Record) -> Checked {
         (EntriesStatus::Verified, Some(_)) => wrong("entries_reason", "must be null where they are verified"),
         _ => Ok(()),
     }
+}
+
+fn counters(counters: &Counters) -> Checked {
+    counters.not_counted.keys().try_for_each(|event| name("counters.not_counted", event))?;
+    for (event, launches) in &counters.counted {
+        name("counters.counted", event)?;
+        let place = format!("counters.counted.{event}");
+        let values = launches.iter().flatten();
+        if values.clone().count() > MAX_SAMPLES {
+            return wrong(&place, &format!("holds more than {MAX_SAMPLES} counts"));
+        }
+        values.map(|value| value.abs()).try_for_each(|value| positive(&place, value))?;
+    }
+    Ok(())
 }
 
 pub(super) fn samples(samples: &Samples) -> Checked {

@@ -10,6 +10,7 @@ use crate::store::rules::Checked;
 same_fields!(model::Tool, Tool: name, version, compiler);
 same_fields!(model::Source, Source: title, note);
 same_fields!(model::ModeSamples, ModeSamples: user, system);
+same_fields!(model::Counters, Counters: counted, not_counted);
 same_fields!(model::Measurement, Samples: iterations, cpu, preempted_ns, minor_faults, major_faults, switches, history; each blocks);
 same_fields!(model::Block, Block: launch, slots);
 same_fields!(model::CpuTime, CpuTime: user_ns, system_ns, wall_ns);
@@ -96,6 +97,7 @@ impl From<model::Record> for Record {
             entries_status,
             entries_reason,
             mode_samples: record.mode_samples.map(Into::into),
+            counters: record.counters.map(Into::into),
             warnings: record.warnings,
             samples,
             error,
@@ -129,8 +131,9 @@ impl Record {
         };
         let entries = self.entries.map(|map| map.into_iter().collect());
         let mode_samples = self.mode_samples.map(Into::into);
+        let counters = self.counters.map(Into::into);
         let (role, warnings) = (self.role.into(), self.warnings);
-        Ok(model::Record { case, role, outcome, entries, entries_status, mode_samples, warnings })
+        Ok(model::Record { case, role, outcome, entries, entries_status, mode_samples, counters, warnings })
     }
 
     /// The record in messages: its index and case.

@@ -173,6 +173,9 @@ struct Record {
     /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
     #[serde(default)]
     mode_samples: Option<ModeSamples>,
+    /// Hardware and software events per iteration; absent if they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counters: Option<Counters>,
     /// What was noticed while measuring, one line each.
     #[serde(default)]
     warnings: Vec<String>,
@@ -215,6 +218,19 @@ enum EntriesStatus {
 struct ModeSamples {
     user: u64,
     system: u64,
+}
+
+/// Hardware and software events of one case, counted in an untimed pass.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Counters {
+    /// By event, in perf's spelling: for each launch of a worker, the counts per iteration of its repeats. A count is a
+    /// difference of two readings, so it may be a little below 0.
+    #[schemars(with = "BTreeMap<String, Vec<Vec<f64>>>")]
+    counted: IndexMap<String, Vec<Vec<f64>>>,
+    /// Events that could not be counted for this case, and why.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    not_counted: IndexMap<String, String>,
 }
 
 /// The raw times of one case.

@@ -119,6 +119,7 @@ impl Again {
             entries: record.entries.clone(),
             entries_status: record.entries_status.clone(),
             mode_samples: record.mode_samples,
+            counters: record.counters.clone(),
             warnings: self.warnings,
         }
     }

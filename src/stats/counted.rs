@@ -1,0 +1,134 @@
+//! Counts of events per iteration: what they are with their interval, the share of user mode by cycles, and ratios between
+//! runs. Called by `summary` and `compare`.
+//!
+//! Within a launch, counts repeat nearly exactly; what differs (addresses, hash chains, background work) differs between
+//! launches, so the unit of scatter is the launch, and within it the median, which a timer interrupt does not move.
+
+use super::modes::UserShare;
+use super::{BetweenRuns, Ranged, median, student};
+use crate::model::{CYCLES_KERNEL, CYCLES_USER, Counters};
+
+/// Standard deviation, on the log scale, of what shifts the exact counts of a whole run: 0.05%, an assumption, which
+/// `bench/counters` checks on a machine.
+pub const EXACT_BETWEEN_RUNS: f64 = 0.0005;
+/// The same for counts that depend on caches, predictors and frequencies: as for times.
+pub const OTHER_BETWEEN_RUNS: f64 = 0.015;
+/// Variance of the median of several launches over that of their mean (as in `between`).
+const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
+/// Fewer launches have no interval.
+const FEWEST_LAUNCHES: usize = 3;
+
+/// The median over launches, given by theirs, and its 95% interval, by Student's t; `None` without a count. Assumes that the medians of
+/// launches are normal and independent. Without scatter, the interval has no width.
+pub fn event_count(medians: &[f64]) -> Option<Ranged> {
+    let value = median(medians.to_vec())?;
+    let low_high = standard_error(medians).map(|error| {
+        let half = student::quantile(0.025, medians.len() as f64 - 1.0) * error;
+        (value - half, value + half)
+    });
+    Some(Ranged { value, low_high })
+}
+
+/// The median of each launch's counts; launches without any are left out.
+pub fn launch_medians(launches: &[Vec<f64>]) -> Vec<f64> {
+    launches.iter().filter_map(|counts| median(counts.clone())).collect()
+}
+
+/// The standard error of the median of `values`; `None` with fewer than 3.
+fn standard_error(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (values.len() >= FEWEST_LAUNCHES).then(|| (OF_MEDIAN * squares / (count - 1.0) / count).sqrt())
+}
+
+/// User mode's share of the cycles of both modes. `None` if either was not counted in three launches or more, or if there are
+/// no cycles.
+pub fn user_share_by_cycles(counters: &Counters) -> Option<UserShare> {
+    let medians = |event| counters.counted.get(event).map(|launches| launch_medians(launches));
+    let (user, kernel) = (medians(CYCLES_USER)?, medians(CYCLES_KERNEL)?);
+    let share = |(user, kernel): (&f64, &f64)| user.max(0.0) / (user.max(0.0) + kernel.max(0.0));
+    let shares: Vec<f64> = user.iter().zip(&kernel).map(share).filter(|share| share.is_finite()).collect();
+    Some(UserShare { share: median(shares.clone())?, standard_error: standard_error(&shares)? })
+}
+
+/// new / old for one event, given by the medians of launches; `None` where there is nothing to divide: a launch without a single event, or fewer than 3
+/// launches.
+///
+/// Assumes that logarithms of launch medians are normal, and adds the assumed scatter `between_runs` for each run; degrees of
+/// freedom as in [`super::between_runs`].
+pub fn between_counts(new: &[f64], old: &[f64], between_runs: f64) -> Option<BetweenRuns> {
+    let ((new, new_part), (old, old_part)) = (logs(new)?, logs(old)?);
+    let variance = new_part.powi(2) + old_part.powi(2) + 2.0 * between_runs.powi(2);
+    let doubt = new_part.powi(4) / (new.len() as f64 - 1.0) + old_part.powi(4) / (old.len() as f64 - 1.0);
+    let degrees = (variance * variance / doubt).clamp(1.0, 1e6);
+    let log_ratio = median(new)? - median(old)?;
+    Some(BetweenRuns { log_ratio, standard_error: variance.sqrt(), degrees })
+}
+
+/// The logarithms of the launches' medians, and the standard error of their median.
+fn logs(medians: &[f64]) -> Option<(Vec<f64>, f64)> {
+    let logs: Vec<f64> = medians.iter().map(|count| count.ln()).collect();
+    let error = standard_error(&logs).filter(|error| error.is_finite())?;
+    medians.iter().all(|count| *count > 0.0).then_some((logs, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launches(medians: &[f64]) -> Vec<Vec<f64>> {
+        medians.iter().map(|median| vec![*median, median * 3.0, *median]).collect()
+    }
+
+    #[test]
+    fn an_interrupt_in_a_launch_does_not_move_its_median() {
+        let found = event_count(&launch_medians(&launches(&[274.6; 5]))).unwrap();
+        assert_eq!((found.value, found.low_high), (274.6, Some((274.6, 274.6))));
+        assert_eq!(event_count(&[1.0, 2.0]).unwrap().low_high, None);
+        assert_eq!(event_count(&launch_medians(&[vec![]])), None);
+    }
+
+    #[test]
+    fn the_interval_is_students_over_launches() {
+        let (low, high) = event_count(&[9.0, 10.0, 11.0]).unwrap().low_high.unwrap();
+        // t(2) = 4.3027, standard error of the median sqrt(pi/2 / 3).
+        assert!((high - 10.0 - 3.1134).abs() < 1e-3 && (10.0 - low - 3.1134).abs() < 1e-3, "{low} {high}");
+    }
+
+    #[test]
+    fn half_a_percent_shows_in_instructions_and_not_in_cycles() {
+        let (old, new) = ([274.6, 274.5, 274.6, 274.7, 274.6], [276.0, 275.9, 276.0, 276.1, 276.0]);
+        let exact = between_counts(&new, &old, EXACT_BETWEEN_RUNS).unwrap();
+        let (low, high) = exact.low_high();
+        assert!(low > 1.003 && high < 1.008, "{low} {high}");
+        let other = between_counts(&new, &old, OTHER_BETWEEN_RUNS).unwrap().low_high();
+        assert!(other.0 < 1.0 && other.1 > 1.0);
+        let same = between_counts(&old, &old, EXACT_BETWEEN_RUNS).unwrap();
+        assert!(same.low_high().0 < 1.0 && same.low_high().1 > 1.0);
+    }
+
+    #[test]
+    fn nothing_is_divided_by_nothing() {
+        let some = [1.0; 5];
+        for none in [&[0.0; 5][..], &[-0.1, 1.0, 1.0], &[1.0, 1.0], &[]] {
+            assert_eq!(between_counts(&some, none, EXACT_BETWEEN_RUNS), None);
+            assert_eq!(between_counts(none, &some, EXACT_BETWEEN_RUNS), None);
+        }
+    }
+
+    #[test]
+    fn the_share_of_user_mode_is_that_of_its_cycles() {
+        let of = |user: &[f64], kernel: &[f64]| {
+            let counted = [(CYCLES_USER, launches(user)), (CYCLES_KERNEL, launches(kernel))];
+            let counted = counted.into_iter().map(|(name, counts)| (name.to_string(), counts)).collect();
+            user_share_by_cycles(&Counters { counted, ..Counters::default() })
+        };
+        let even = of(&[20.0; 3], &[180.0; 3]).unwrap();
+        assert!(even.share == 0.1 && even.standard_error < 1e-12, "{even:?}");
+        assert_eq!(of(&[-0.01; 3], &[180.0; 3]).map(|share| share.share), Some(0.0));
+        assert_eq!(of(&[0.0; 3], &[0.0; 3]), None);
+        assert_eq!(of(&[20.0; 2], &[180.0; 2]), None);
+        assert_eq!(user_share_by_cycles(&Counters::default()), None);
+    }
+}
