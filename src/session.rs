@@ -10,7 +10,7 @@ use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
+    Case, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
@@ -18,6 +18,7 @@ use crate::split::split;
 use crate::store::{self, StoreError};
 use anyhow::{Context, Result};
 use company::Company;
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -88,6 +89,8 @@ pub struct Session {
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
+/// What a case that displaces caches gets in addition: displacing takes nearly all of its time.
+const MORE_IF_COLD: Duration = Duration::from_millis(650);
 /// Wall time per second of samples in long slots: the rest goes to launches, cold batches and requests.
 const BESIDE_SAMPLES: f64 = 1.25;
 
@@ -177,7 +180,7 @@ impl Session {
         let passes = self.pass_all(&planned, watch);
         let sound: Vec<Planned> =
             planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
-        let config = self.config(planned.len());
+        let config = self.config(&planned);
         let mut recorder = Recorder {
             run: self.empty_run(&config),
             planned: &planned,
@@ -200,9 +203,12 @@ impl Session {
         recorder.finish(&measured)
     }
 
-    fn config(&self, cases: usize) -> Config {
-        let cases = u32::try_from(cases).unwrap_or(u32::MAX);
-        let by_cases = (BUDGET_PER_CASE * cases).clamp(LEAST_BUDGET, MOST_BUDGET);
+    fn config(&self, planned: &[Planned]) -> Config {
+        let count = |cases: usize| u32::try_from(cases).unwrap_or(u32::MAX);
+        let cases = count(planned.len());
+        let cold = count(planned.iter().filter(|p| p.case.cold().is_some_and(|bytes| bytes > 0)).count());
+        let whole = BUDGET_PER_CASE.saturating_mul(cases).saturating_add(MORE_IF_COLD.saturating_mul(cold));
+        let by_cases = whole.clamp(LEAST_BUDGET, MOST_BUDGET);
         let per_case = self.options.per_case.map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
         let wanted = per_case.or(self.options.budget);
         Config {
@@ -216,11 +222,20 @@ impl Session {
 
     fn pass_all(&self, planned: &[Planned], watch: &dyn Watch) -> Vec<Result<Passes, Failure>> {
         watch.stage(Stage::Proving);
-        let pass_one = |(i, case): (usize, &Planned)| {
+        let mut done: HashMap<Case, Result<Passes, Failure>> = HashMap::new();
+        let mut pass_one = |(i, case): (usize, &Planned)| {
             watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
-            self.pass_one(case)
+            if case.case.cold().is_none() {
+                let passes = self.pass_one(case);
+                done.insert(case.case.alone(), passes.clone());
+                return passes;
+            }
+            not_cold(case)?;
+            let passes = done.entry(case.case.alone()).or_insert_with(|| self.pass_one(case)).clone();
+            // The shares of a warm loop are not those of a cold call.
+            passes.map(|passes| Passes { mode_samples: None, ..passes })
         };
-        planned.iter().enumerate().map(pass_one).collect()
+        planned.iter().enumerate().map(&mut pass_one).collect()
     }
 
     /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
@@ -270,7 +285,14 @@ impl Clock for Wall {
     }
 }
 
+/// Fails for an operation whose single calls say nothing of it.
+fn not_cold(planned: &Planned) -> Result<(), Failure> {
+    let text = "cold: only some iterations enter the kernel, and the median of single ones would not show those";
+    if planned.enters_rarely() { Err(Failure::new(FailureKind::Unsupported, text)) } else { Ok(()) }
+}
+
 /// What the untimed passes found of a case.
+#[derive(Clone)]
 struct Passes {
     proof: Proof,
     mode_samples: Option<ModeSamples>,

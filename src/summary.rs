@@ -1,16 +1,18 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod cold;
 mod warning;
 
 pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
-    self, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
+    self, COLD, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Interval, Ranged, UserShare};
+use cold::ColdRatios;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -68,7 +70,10 @@ pub struct RowCost {
     /// Median minus that of the empty loop; `None` without one. Never clamped.
     #[serde(rename = "net_ns")]
     pub net: Option<Nanos>,
-    /// Median in units of the empty function call's; `None` without one.
+    /// Net cost of single cold calls in units of that of warm batches; `None` for rows that are not cold, without the warm row
+    /// or the empty loops to subtract, and where a net cost cannot be told from zero.
+    pub cold_over_warm: Option<Ranged>,
+    /// Median in units of the empty function call's; `None` without one, and for cold calls.
     pub times_empty_call: Option<f64>,
     /// User mode's share of the CPU time; `None` where it is not known well enough.
     pub user_share: Option<UserShare>,
@@ -104,42 +109,55 @@ pub fn summarize(run: &Run) -> Summary {
 }
 
 /// Baselines of rows, by language and environment.
-struct Yardsticks {
-    /// The empty loop of a language (none for the native probe) in an environment.
-    empty_loops: BTreeMap<(Option<String>, String), Estimate>,
+struct Yardsticks<'a> {
+    /// The empty loop of a language (none for the native probe) in an environment, warm or after the same treatment.
+    empty_loops: BTreeMap<(Option<String>, String, Option<u64>), Estimate>,
     /// The empty function call of each environment.
     empty_calls: BTreeMap<String, Estimate>,
     precision_percent: f64,
     /// The blocks that estimates use.
     range: Range<usize>,
+    cold: ColdRatios<'a>,
 }
 
-impl Yardsticks {
-    fn of(run: &Run, range: Range<usize>) -> Yardsticks {
+impl Yardsticks<'_> {
+    fn of(run: &Run, range: Range<usize>) -> Yardsticks<'_> {
         let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone());
         let loops = run.records.iter().filter(|r| is_empty_loop(&r.case));
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
-        let empty_loops =
-            loops.filter_map(|r| Some(((r.case.language.clone(), r.case.environment.clone()), estimate(r)?))).collect();
+        let empty_loops = loops.filter_map(|r| Some((whose_loop(&r.case), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
-        Yardsticks { empty_loops, empty_calls, precision_percent: run.precision_percent, range }
+        let cold = ColdRatios::of(run);
+        Yardsticks { empty_loops, empty_calls, precision_percent: run.precision_percent, range, cold }
     }
 
     fn empty_loop(&self, case: &Case) -> Option<&Estimate> {
-        self.empty_loops.get(&(case.language.clone(), case.environment.clone()))
+        self.empty_loops.get(&whose_loop(case))
     }
 
     fn net(&self, case: &Case, median: Nanos) -> Option<Nanos> {
         Some(median - self.empty_loop(case)?.median)
     }
 
+    /// The empty call is warm and in batches, so it is no unit of single cold calls.
     fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
+        if case.cold().is_some() {
+            return None;
+        }
         Some(median / self.empty_calls.get(&case.environment).filter(|empty| empty.median.is_cost())?.median)
     }
 }
 
+/// What cases with the same empty loop have in common.
+fn whose_loop(case: &Case) -> (Option<String>, String, Option<u64>) {
+    (case.language.clone(), case.environment.clone(), case.cold())
+}
+
 fn is_empty_loop(case: &Case) -> bool {
-    case.is_plain(EMPTY_LOOP) || (case.language.is_some() && case.operation.is_empty())
+    match case.language {
+        Some(_) => case.operation.is_empty(),
+        None => case.operation == EMPTY_LOOP && case.params.keys().all(|name| name == COLD),
+    }
 }
 
 /// Whether every run measures it, asked for or not.
@@ -209,6 +227,7 @@ fn figure(
         interval: estimate.interval,
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
+        cold_over_warm: yardsticks.cold.over_warm(&record.case, &yardsticks.range),
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
         user_share: stats::user_share(record.mode_samples, m),
     })
@@ -222,6 +241,7 @@ fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsti
         interval: None,
         samples: 0,
         net: yardsticks.net(case, published.time),
+        cold_over_warm: None,
         times_empty_call: yardsticks.times_empty_call(case, published.time),
         user_share: published.user_share.map(|share| UserShare { share, standard_error: 0.0 }),
     }

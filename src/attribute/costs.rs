@@ -114,7 +114,9 @@ impl Costs {
         let environment = choose(run, environment)?;
         let summary = summarize(run);
         let rows = summary.rows.iter().chain(&summary.baselines);
-        let own = rows.filter(|row| row.case.language.is_none() && row.case.environment == environment);
+        // Programs make most of their calls in loops: cold costs are upper bounds, see METHOD.md.
+        let warm = rows.filter(|row| row.case.cold().is_none());
+        let own = warm.filter(|row| row.case.language.is_none() && row.case.environment == environment);
         let mut points: HashMap<String, Vec<MeasuredOperation>> = HashMap::new();
         let mut seen = HashSet::new();
         for (operation, point) in own.filter_map(|row| Some((&row.case.operation, point(row)?))) {

@@ -7,7 +7,7 @@ use super::error::usage;
 use super::progress::Progress;
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::affinity::Wanted;
-use crate::model::{Operation, Planned, SHARED, THREADS};
+use crate::model::{COLD, Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Document, Format, Screen, write_json};
 use crate::session::{RunOptions, Session};
@@ -89,6 +89,9 @@ fn check(args: &ExplainArgs) -> Result<()> {
     }
     if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
         bail!("--param {}: explain follows one thread; omit it", setting.name);
+    }
+    if args.params.iter().any(|s| s.name == COLD) {
+        bail!("--param {COLD}: explain is about the call, not about caches; omit it");
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
         bail!("--param {}: explain takes one value of each parameter", setting.name);

@@ -16,6 +16,10 @@ pub struct Shape {
     pub cold: bool,
 }
 
+/// The target duration of a slot that displaces caches before each call, and the most calls in it.
+const COLD_SLOT: Duration = Duration::from_millis(20);
+const MOST_COLD_CALLS: u32 = 16;
+
 /// Finds the shape in two passes; the second starts from the result of the first, with warm caches.
 ///
 /// # Errors
@@ -26,6 +30,9 @@ pub fn calibrate(
     slots: Slots,
     timeout: Duration,
 ) -> Result<Shape, Failure> {
+    if let Some(displacing) = worker.facts().number("displacing_ns").filter(|ns| *ns > 0.0) {
+        return Ok(single_calls(displacing));
+    }
     let target = batch_target(worker).max(slots.least_batch);
     let first = grow(worker, 1, limit, target, timeout)?;
     let (n, ns) = grow(worker, (first.0 / 2).max(1), limit, target, timeout)?;
@@ -36,6 +43,12 @@ fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
     let batches = slots.time.as_nanos() as f64 / batch_ns.max(1.0);
     let long = n == 1 && batch_ns >= target.as_nanos() as f64;
     Shape { n, k: (batches as u32).clamp(1, slots.most_batches), cold: !long }
+}
+
+/// Each sample is one call where caches are displaced before it, since displacing takes nearly all of the time.
+fn single_calls(displacing_ns: f64) -> Shape {
+    let calls = COLD_SLOT.as_nanos() as f64 / displacing_ns;
+    Shape { n: 1, k: (calls as u32).clamp(1, MOST_COLD_CALLS), cold: true }
 }
 
 /// A batch must be long compared with the clock's cost and step: max(500 costs, 1000 steps), from 10 to 200 us.
@@ -94,6 +107,13 @@ mod tests {
     fn a_long_iteration_is_a_batch_of_its_own() {
         assert_eq!(calibrated(500_000.0, None), Shape { n: 1, k: 1, cold: false });
         assert_eq!(calibrated(60_000.0, None), Shape { n: 1, k: 3, cold: false });
+    }
+
+    #[test]
+    fn cold_calls_are_samples_of_their_own() {
+        assert_eq!(single_calls(100_000.0), Shape { n: 1, k: 16, cold: true });
+        assert_eq!(single_calls(5_000_000.0).k, 4);
+        assert_eq!(single_calls(1e9).k, 1);
     }
 
     #[test]

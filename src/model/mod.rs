@@ -16,7 +16,7 @@ mod study;
 mod totals;
 mod units;
 
-pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, THREADS};
+pub use case::{COLD, Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, THREADS};
 pub use class::{Class, DescriptorKind, Drives, FUTEX, depth, drives, power_below};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};

@@ -6,6 +6,7 @@ mod differ;
 mod drift;
 mod interval;
 mod modes;
+mod net;
 mod paired;
 mod student;
 mod two_modes;
@@ -16,6 +17,7 @@ pub use differ::{holm, least_p_value, paired_p_value};
 pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, block_interval};
 pub use modes::{UserShare, user_share};
+pub use net::{WithLoop, net_ratio};
 pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 

@@ -1,5 +1,6 @@
 //! The columns of a run: one list for text, Markdown, pages and CSV. A new column is one entry in `columns`.
 
+use super::cold;
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale};
 use crate::report::numbers::{entries, nanoseconds, percent, rate, three_figures};
@@ -48,6 +49,7 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
 pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     let mut columns = identity(summary);
     columns.extend(costs());
+    columns.push(cold::over_warm());
     columns.push(scaled(summary));
     columns.extend(rates(summary));
     columns.extend(counts());
@@ -179,7 +181,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn figure(&self) -> Option<&'a RowCost> {
+    pub fn figure(&self) -> Option<&'a RowCost> {
         self.row?.figure.as_ref().ok()
     }
 
