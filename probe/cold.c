@@ -117,26 +117,6 @@ int cold_displaces(void) { return pages > 0; }
 
 uint64_t cold_displacing_ns(void) { return displacing_ns; }
 
-static uint64_t time_of_displacing(void) {
-    cold_start();
-    uint64_t start = ticks();
-    cold_displace();
-    uint64_t end = ticks();
-    cold_stop();
-    return (uint64_t)((double)(end - start) * ns_per_tick());
-}
-
-void cold_begin(const struct operation *chosen) {
-    if (!param_given("cold")) return;
-    size_t bytes = (size_t)param_within("cold", 0, MOST_BYTES);
-    if (bytes % PAGE != 0) fail(EINVAL, "parameter cold: a multiple of 4K");
-    param_memory("cold", 1, 1);
-    operation = chosen;
-    pages = bytes / PAGE;
-    ns_per_tick(); /* takes 10 ms, once */
-    if (pages > 0) displacing_ns = time_of_displacing();
-}
-
 /* Preparation comes first, since it may be a system call itself. */
 uint64_t cold_batch(uint64_t n) {
     void (*run)(uint64_t) = operation->run;
@@ -149,4 +129,31 @@ uint64_t cold_batch(uint64_t n) {
         sum += ticks() - start;
     }
     return (uint64_t)((double)sum * ns_per_tick() + 0.5);
+}
+
+/* The shorter of two, as another program may have run during one. */
+static uint64_t time_of_displacing(void) {
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 2; i++) {
+        uint64_t start = ticks();
+        cold_displace();
+        uint64_t taken = ticks() - start;
+        if (taken < least) least = taken;
+    }
+    return (uint64_t)((double)least * ns_per_tick());
+}
+
+void cold_begin(const struct operation *chosen) {
+    if (!param_given("cold")) return;
+    size_t bytes = (size_t)param_within("cold", 0, MOST_BYTES);
+    if (bytes % PAGE != 0) fail(EINVAL, "parameter cold: a multiple of 4K");
+    param_memory("cold", 1, 1);
+    operation = chosen;
+    pages = bytes / PAGE;
+    ns_per_tick(); /* takes 10 ms, once */
+    if (pages == 0) return;
+    cold_start();
+    cold_batch(1); /* resolves what is resolved at the first call */
+    displacing_ns = time_of_displacing();
+    cold_stop();
 }

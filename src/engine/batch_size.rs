@@ -16,9 +16,10 @@ pub struct Shape {
     pub cold: bool,
 }
 
-/// The target duration of a slot that displaces caches before each call, and the most calls in it.
-const COLD_SLOT: Duration = Duration::from_millis(20);
-const MOST_COLD_CALLS: u32 = 16;
+/// The longest slot that displaces caches before each call, and if they fit, the calls in a batch and the batches.
+const COLD_SLOT: Duration = Duration::from_millis(50);
+const COLD_CALLS: u64 = 8;
+const COLD_BATCHES: u32 = 16;
 
 /// Finds the shape in two passes; the second starts from the result of the first, with warm caches.
 ///
@@ -31,7 +32,7 @@ pub fn calibrate(
     timeout: Duration,
 ) -> Result<Shape, Failure> {
     if let Some(displacing) = worker.facts().number("displacing_ns").filter(|ns| *ns > 0.0) {
-        return Ok(single_calls(displacing));
+        return Ok(cold_shape(displacing, limit));
     }
     let target = batch_target(worker).max(slots.least_batch);
     let first = grow(worker, 1, limit, target, timeout)?;
@@ -45,10 +46,12 @@ fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
     Shape { n, k: (batches as u32).clamp(1, slots.most_batches), cold: !long }
 }
 
-/// Each sample is one call where caches are displaced before it, since displacing takes nearly all of the time.
-fn single_calls(displacing_ns: f64) -> Shape {
+/// Where caches are displaced before each call, that takes nearly all of the time. A few calls make a sample, because single
+/// ones often fall into two groups, and a median that lies between those says nothing.
+fn cold_shape(displacing_ns: f64, limit: Option<u64>) -> Shape {
     let calls = COLD_SLOT.as_nanos() as f64 / displacing_ns;
-    Shape { n: 1, k: (calls as u32).clamp(1, MOST_COLD_CALLS), cold: true }
+    let n = (calls as u64).clamp(1, limit.unwrap_or(u64::MAX).clamp(1, COLD_CALLS));
+    Shape { n, k: ((calls / n as f64) as u32).clamp(1, COLD_BATCHES), cold: false }
 }
 
 /// A batch must be long compared with the clock's cost and step: max(500 costs, 1000 steps), from 10 to 200 us.
@@ -110,10 +113,15 @@ mod tests {
     }
 
     #[test]
-    fn cold_calls_are_samples_of_their_own() {
-        assert_eq!(single_calls(100_000.0), Shape { n: 1, k: 16, cold: true });
-        assert_eq!(single_calls(5_000_000.0).k, 4);
-        assert_eq!(single_calls(1e9).k, 1);
+    fn a_slot_of_cold_calls_is_bounded_by_the_time_of_displacing() {
+        let shape = |ns, limit| {
+            let Shape { n, k, cold } = cold_shape(ns, limit);
+            (n, k, cold)
+        };
+        assert_eq!(shape(100_000.0, None), (8, 16, false));
+        assert_eq!(shape(5_000_000.0, None), (8, 1, false));
+        assert_eq!(shape(20_000_000.0, None), (2, 1, false));
+        assert_eq!((shape(1e9, None), shape(100_000.0, Some(1))), ((1, 1, false), (1, 16, false)));
     }
 
     #[test]

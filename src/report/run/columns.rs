@@ -113,9 +113,9 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::right("best", |line: &Line| line.of_figure(|f| time(f.best.map(|best| best.0))))
             .expendable(3)
             .number("best_ns", |line| Some(line.figure()?.best?.0)),
-        Spec::right("calls/s", |line: &Line| line.of_figure(|f| Cell::number(rate(per_second(f)), per_second(f))))
+        Spec::right("calls/s", |line: &Line| line.at_rate(|f| Cell::number(rate(per_second(f)), per_second(f))))
             .expendable(4)
-            .number("calls_per_s", |line| line.figure().map(per_second)),
+            .number("calls_per_s", |line| line.figure().filter(|_| !line.is_cold()).map(per_second)),
         Spec::right("usr/sys %", |line: &Line| line.of_figure(|f| f.user_share.map_or(Cell::default(), split_cell)))
             .expendable(2)
             .number("user_share", |line| Some(line.figure()?.user_share?.share))
@@ -187,6 +187,15 @@ impl<'a> Line<'a> {
 
     fn of_figure(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
         self.row.map_or(Cell::default(), |row| of_figure(row, cell))
+    }
+
+    /// A cell of a rate, which calls with other work between them do not have.
+    fn at_rate(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
+        if self.is_cold() { Cell::default() } else { self.of_figure(cell) }
+    }
+
+    fn is_cold(&self) -> bool {
+        self.row.is_some_and(|row| row.case.cold().is_some())
     }
 
     /// Why a record failed.
