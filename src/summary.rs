@@ -8,8 +8,8 @@ pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
-    self, COLD, Case, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome,
-    REFERENCE, Record, Role, Run, SPIN, StudyView,
+    self, Case, EMPTY_CALL, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome, REFERENCE, Record,
+    Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Interval, Ranged, UserShare};
 use cold::ColdRatios;
@@ -124,7 +124,7 @@ struct Yardsticks<'a> {
 impl Yardsticks<'_> {
     fn of(run: &Run, range: Range<usize>) -> Yardsticks<'_> {
         let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone());
-        let loops = run.records.iter().filter(|r| is_empty_loop(&r.case));
+        let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
         let empty_loops = loops.filter_map(|r| Some((whose_loop(&r.case), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
@@ -154,16 +154,9 @@ fn whose_loop(case: &Case) -> (Option<String>, String, Option<u64>) {
     (case.language.clone(), case.environment.clone(), case.cold())
 }
 
-fn is_empty_loop(case: &Case) -> bool {
-    match case.language {
-        Some(_) => case.operation.is_empty(),
-        None => case.operation == EMPTY_LOOP && case.params.keys().all(|name| name == COLD),
-    }
-}
-
 /// Whether every run measures it, asked for or not.
 fn is_baseline(case: &Case) -> bool {
-    is_empty_loop(case) || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
+    case.is_empty_loop() || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
 }
 
 /// Published results were not measured in the same rounds, so they are no baselines.
@@ -285,7 +278,7 @@ fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
 fn below_empty_loop(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warning> {
     let interval = empty.interval?;
     let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
-    if is_empty_loop(case) || (estimate.median - empty.median).0 >= 3.0 * standard_error {
+    if case.is_empty_loop() || (estimate.median - empty.median).0 >= 3.0 * standard_error {
         return None;
     }
     Some(if case.language.is_some() { Warning::FoldedBody } else { Warning::BelowResolution })

@@ -111,6 +111,14 @@ impl Case {
         self.params.get(COLD).copied().filter(|_| self.language.is_none())
     }
 
+    /// Whether it is a loop without a body: that of its language, or the probe's, warm or cold.
+    pub fn is_empty_loop(&self) -> bool {
+        match self.language {
+            Some(_) => self.operation.is_empty(),
+            None => self.operation == EMPTY_LOOP && self.params.keys().all(|name| name == COLD),
+        }
+    }
+
     /// This case in batches.
     pub fn warm(&self) -> Case {
         let mut case = self.clone();

@@ -1,7 +1,6 @@
 //! What a cold call costs in units of the same call in a warm batch. Pure.
 
-use super::{is_empty_loop, measurement};
-use crate::model::{Case, Measurement, Run};
+use crate::model::{Case, Measurement, Outcome, Run};
 use crate::stats::{Ranged, WithLoop, net_ratio};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,9 +19,9 @@ impl<'a> ColdRatios<'a> {
             return ratios;
         }
         for record in run.records.iter().filter(|record| record.case.language.is_none()) {
-            let Some(m) = measurement(record) else { continue };
+            let Outcome::Measured(m) = &record.outcome else { continue };
             ratios.by_case.entry(nameless(&record.case)).or_insert(m);
-            if is_empty_loop(&record.case) {
+            if record.case.is_empty_loop() {
                 ratios.empty.entry((record.case.environment.as_str(), record.case.cold())).or_insert(m);
             }
         }

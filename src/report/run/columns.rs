@@ -49,7 +49,7 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
 pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     let mut columns = identity(summary);
     columns.extend(costs());
-    columns.push(cold::over_warm());
+    columns.push(over_warm(summary));
     columns.push(scaled(summary));
     columns.extend(rates(summary));
     columns.extend(counts());
@@ -89,6 +89,19 @@ fn costs<'a>() -> Vec<Spec<'a, Line<'a>>> {
             .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
             .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
     ]
+}
+
+/// The ratio of a cold row to its warm one.
+fn over_warm<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
+    let ratio = |line: &Line| line.figure()?.cold_over_warm;
+    let cell = move |line: &Line| {
+        ratio(line).map_or(Cell::default(), |ratio| Cell::number(three_figures(ratio.value), ratio.value))
+    };
+    Spec::right("cold / warm", cell)
+        .shown_if(cold::is_in(summary))
+        .number("cold_over_warm", move |line| Some(ratio(line)?.value))
+        .number("cold_over_warm_low", move |line| Some(ratio(line)?.low_high?.0))
+        .number("cold_over_warm_high", move |line| Some(ratio(line)?.low_high?.1))
 }
 
 /// The cost on the study's scale.
@@ -181,7 +194,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub fn figure(&self) -> Option<&'a RowCost> {
+    fn figure(&self) -> Option<&'a RowCost> {
         self.row?.figure.as_ref().ok()
     }
 
