@@ -337,6 +337,14 @@ mod tests {
     }
 
     #[test]
+    fn cold_rows_are_no_unit_costs() {
+        let mut run = run(&[("io.read_zero", &[64, 4096], &|_| 50.0)], 12, Noise::NONE);
+        run.records[0].case.params.insert("cold".into(), 4096);
+        let price = Costs::of(&run, None).unwrap().price("read", &of_size(64)).unwrap();
+        assert_eq!(price.basis.at, Some(Place { parameter: "size", value: 64, low: 4096, high: 4096 }));
+    }
+
+    #[test]
     fn environments_are_named_where_there_are_several() {
         let mut run = run(&[("io.read_zero", &[1, 2], &|_| 100.0)], 12, Noise::NONE);
         run.records[0].case.environment = "m32".into();

@@ -138,7 +138,7 @@ fn threads(text: &str) -> Result<Setting> {
 const COLD_SIZES: &str = "0,32K,1M,32M";
 
 fn cold(text: &str) -> Result<Setting> {
-    Ok(format!("{COLD}={text}").parse()?)
+    format!("{COLD}={text}").parse()
 }
 
 /// What is in environments/ is what there is.
