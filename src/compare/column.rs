@@ -116,7 +116,7 @@ impl ColumnInfo {
 
 fn condensed(record: &Record, shown: &Row, steady: &Range<usize>) -> ColumnRow {
     let launches = match &record.outcome {
-        // How far cold costs scatter from run to run depends on who else uses the shared cache: no verdict.
+        // How far cold costs scatter from run to run is not known, and it is far: no verdict.
         Outcome::Measured(_) if record.case.cold().is_some_and(|bytes| bytes > 0) => None,
         Outcome::Measured(m) => stats::launches(m, steady.clone()).or_else(|| stats::launches(m, 0..usize::MAX)),
         Outcome::Failed(_) | Outcome::Published(_) => None,
