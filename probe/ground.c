@@ -84,8 +84,17 @@ static const char *declared(const char *name) {
     return NULL;
 }
 
-/* Whether every operation has this parameter: how many run it at once, and whether on the same objects. */
-static int crowds(const char *name) { return strcmp(name, "threads") == 0 || strcmp(name, "shared") == 0; }
+/* Whether every operation has this parameter: how many run it at once, whether on the same objects, what is displaced
+   between calls. */
+static int crowds(const char *name) {
+    return strcmp(name, "threads") == 0 || strcmp(name, "shared") == 0 || strcmp(name, "cold") == 0;
+}
+
+int param_given(const char *name) {
+    for (size_t i = 0; i < settings_used; i++)
+        if (strcmp(settings[i].name, name) == 0) return 1;
+    return 0;
+}
 
 uint64_t param(const char *name) {
     for (size_t i = 0; i < settings_used; i++)

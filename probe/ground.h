@@ -12,4 +12,7 @@ void declare_params(const char *declarations);
 /* Sets a parameter from "name=value", which it modifies. Fails if the name is not declared or the value is not a
    number. */
 void set_param(char *word);
+
+/* Whether a parameter was set. */
+int param_given(const char *name);
 #endif

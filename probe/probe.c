@@ -22,10 +22,11 @@
  *
  * Replies are written after the last batch, so that the protocol's own calls are never inside one.
  *
- * Layers, each calling only those before it: ground.c (failure, parameters), support.c (files, partners), sampler.c and
- * crowd.c, the operations in ops/, and the protocol here.
+ * Layers, each calling only those before it: ground.c (failure, parameters), support.c (files, partners), sampler.c,
+ * crowd.c and cold.c, the operations in ops/, and the protocol here.
  */
 #include "areas.h"
+#include "cold.h"
 #include "crowd.h"
 #include "ground.h"
 #include "sampler.h"
@@ -147,7 +148,18 @@ static uint64_t cpu_so_far(void) {
 
 /* ---- batches ---- */
 
+/* Where much is displaced, a switch falls into the displacing, which is not timed: it is not counted. */
+static void single_calls(uint64_t n, size_t index) {
+    long before = involuntary_switches();
+    batches[index].ns = cold_batch(n);
+    batches[index].switches = cold_displaces() ? 0 : involuntary_switches() - before;
+}
+
 static void batch(uint64_t n, size_t index) {
+    if (is_cold()) {
+        single_calls(n, index);
+        return;
+    }
     if (operation->prepare) operation->prepare(n);
     uint64_t cpu = cpu_so_far();
     long before = involuntary_switches();
@@ -204,11 +216,14 @@ static void serve_request(const char *line) {
     uint64_t k = number_at(&line);
     if (n == 0 || k == 0 || k > MOST_BATCHES || *line != '\0') fail(0, "a request is not of the form 'n k'");
     if (operation->limit && n > operation->limit) fail(0, "a request has more iterations than the operation's limit");
+    cold_start();
     crowd_start(n);
     struct totals before = usage_so_far();
     for (size_t i = 0; i < k; i++) batch(n, i);
     struct totals after = usage_so_far();
     crowd_stop();
+    cold_stop();
+    if (cold_displaces()) before = after; /* the displacing's, not the operation's */
     reply(k, before, after);
 }
 
@@ -305,9 +320,11 @@ static void announce(void) {
     double cost;
     uint64_t step;
     clock_facts(&cost, &step);
-    snprintf(line, sizeof line, "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx%s\n",
+    snprintf(line, sizeof line,
+             "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx displacing_ns=%llu%s\n",
              (long)getpid(), (int)sizeof(void *) * 8, libc_name(), cost, (unsigned long long)step,
-             (unsigned long long)(uintptr_t)operation->run, is_in_memory() ? " storage=memory" : "");
+             (unsigned long long)(uintptr_t)operation->run, (unsigned long long)cold_displacing_ns(),
+             is_in_memory() ? " storage=memory" : "");
     put(line, strlen(line));
 }
 
@@ -355,6 +372,7 @@ static void begin(char *line) {
     at_failure(operation->teardown);
     if (operation->setup) operation->setup();
     if (threads > 1 && shared) crowd_of_threads(operation, threads);
+    cold_begin(operation);
     announce();
 }
 

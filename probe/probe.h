@@ -10,8 +10,9 @@
  *     prepare(n)   before each batch, untimed (`prepares` declares the calls that it makes per iteration)
  *     run(n)       the batch: n iterations between two clock readings
  *     teardown     once: what removing the directory and ending the process do not undo
- * Every operation has two more parameters: `threads` runs it that many times at once, `shared` makes these threads on
- * the same objects instead of processes (see crowd.c).
+ * Every operation has three more parameters: `threads` runs it that many times at once, `shared` makes these threads on
+ * the same objects instead of processes (see crowd.c), and `cold` calls prepare(1) and run(1) in turn, with other work in
+ * between (see cold.c).
  * A hook that cannot go on calls fail(): the operation becomes a row with the reason, never a time.
  */
 #ifndef SYSCOST_PROBE_H

@@ -13,14 +13,29 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Both clocks at one moment: of several readings, the one with the least time between its ticks, so that an interruption
+   between the two clocks does not count. */
+static void both_clocks(uint64_t *ns, uint64_t *at) {
+    enum { TRIES = 16 };
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = ticks(), now = now_ns(), after = ticks();
+        if (after - before >= least) continue;
+        least = after - before;
+        *ns = now;
+        *at = before + least / 2;
+    }
+}
+
 double ns_per_tick(void) {
     enum { COMPARED_NS = 10000000 };
     static double rate;
     if (rate > 0) return rate;
-    uint64_t start_ns = now_ns(), start = ticks(), end_ns;
-    do end_ns = now_ns();
-    while (end_ns - start_ns < COMPARED_NS);
-    rate = (double)(end_ns - start_ns) / (double)(ticks() - start);
+    uint64_t start_ns = 0, start = 0, end_ns = 0, end = 0;
+    both_clocks(&start_ns, &start);
+    while (now_ns() - start_ns < COMPARED_NS) continue;
+    both_clocks(&end_ns, &end);
+    rate = (double)(end_ns - start_ns) / (double)(end - start);
     return rate;
 }
 

@@ -16,7 +16,7 @@ pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair};
 pub use misfit::Misfit;
 pub use series::{Point, PointCost, Series};
 
-use crate::model::{OrError, Run};
+use crate::model::{COLD, OrError, Run};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,7 +54,8 @@ impl Family<'_> {
 /// The families of a run, in its order: one for each parameter that varies.
 pub fn families(run: &Run) -> Vec<Family<'_>> {
     let mut by_parameter: IndexMap<String, Vec<Series>> = IndexMap::new();
-    for series in series::series(run) {
+    // No cost is a line over what was displaced: it rises where a cache ends.
+    for series in series::series(run).into_iter().filter(|series| series.parameter != COLD) {
         by_parameter.entry(series.parameter.clone()).or_default().push(series);
     }
     by_parameter.into_iter().map(|(parameter, series)| family(parameter, series)).collect()

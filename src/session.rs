@@ -15,8 +15,8 @@ use crate::kernel::counters::Offer;
 use crate::kernel::host::{self, BusyClock, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Counters, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Role, Run, StudyView,
-    THREADS,
+    Case, Counters, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Role, Run,
+    StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, Workers, read_catalogue};
@@ -26,6 +26,7 @@ use crate::summary;
 use anyhow::{Context, Result};
 use company::Company;
 pub use sides::Sides;
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -104,6 +105,8 @@ pub struct Session {
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
+/// What a case that displaces caches gets in addition: displacing takes nearly all of its time.
+const MORE_IF_COLD: Duration = Duration::from_millis(650);
 /// Wall time per second of samples in long slots: the rest goes to launches, cold batches and requests.
 const BESIDE_SAMPLES: f64 = 1.25;
 
@@ -217,7 +220,7 @@ impl Session {
     ) -> (Run, Result<(), StoreError>) {
         let sound: Vec<Planned> =
             planned.iter().zip(passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
-        let config = self.config(planned.len());
+        let config = self.config(planned);
         let mut recorder = Recorder {
             run: self.empty_run(&config, refused),
             planned,
@@ -242,9 +245,12 @@ impl Session {
         recorder.finish(&measured)
     }
 
-    fn config(&self, cases: usize) -> Config {
-        let cases = u32::try_from(cases).unwrap_or(u32::MAX);
-        let by_cases = (BUDGET_PER_CASE * cases).clamp(LEAST_BUDGET, MOST_BUDGET);
+    fn config(&self, planned: &[Planned]) -> Config {
+        let count = |cases: usize| u32::try_from(cases).unwrap_or(u32::MAX);
+        let cases = count(planned.len());
+        let cold = count(planned.iter().filter(|p| p.case.cold().is_some_and(|bytes| bytes > 0)).count());
+        let whole = BUDGET_PER_CASE.saturating_mul(cases).saturating_add(MORE_IF_COLD.saturating_mul(cold));
+        let by_cases = whole.clamp(LEAST_BUDGET, MOST_BUDGET);
         let per_case = self.options.per_case.map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
         let wanted = per_case.or(self.options.budget);
         Config {
@@ -262,11 +268,21 @@ impl Session {
         let mut offer = self.options.counters.then(|| Offer::here(&Sources::default(), cpu));
         let refused = offer.as_ref().and_then(counters::warning);
         watch.stage(Stage::Proving);
-        let pass_one = |(i, case): (usize, &Planned)| {
+        let mut done: HashMap<Case, Result<Passes, Failure>> = HashMap::new();
+        let mut pass_one = |(i, case): (usize, &Planned)| {
             watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
-            self.pass_one(case, offer.as_mut())
+            if case.case.cold().is_none() {
+                let passes = self.pass_one(case, offer.as_mut());
+                done.insert(case.case.alone(), passes.clone());
+                return passes;
+            }
+            not_cold(case)?;
+            let warm = case.case.alone();
+            let passes = done.entry(warm).or_insert_with(|| self.pass_one(case, offer.as_mut())).clone();
+            // The shares and events of a warm loop are not those of a cold call.
+            passes.map(|passes| Passes { mode_samples: None, counters: None, ..passes })
         };
-        (planned.iter().enumerate().map(pass_one).collect(), refused)
+        (planned.iter().enumerate().map(&mut pass_one).collect(), refused)
     }
 
     /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
@@ -321,7 +337,14 @@ impl Clock for Wall {
     }
 }
 
+/// Fails for an operation whose single calls say nothing of it.
+fn not_cold(planned: &Planned) -> Result<(), Failure> {
+    let text = "cold: only some iterations enter the kernel, and the median of single ones would not show those";
+    if planned.enters_rarely() { Err(Failure::new(FailureKind::Unsupported, text)) } else { Ok(()) }
+}
+
 /// What the untimed passes found of a case.
+#[derive(Clone)]
 struct Passes {
     proof: Proof,
     mode_samples: Option<ModeSamples>,

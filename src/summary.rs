@@ -1,6 +1,7 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod cold;
 mod events;
 mod pairs;
 mod repeated;
@@ -14,10 +15,11 @@ pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
-    self, Case, Counters, EMPTY_CALL, EMPTY_LOOP, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError,
-    Outcome, REFERENCE, Record, Role, Run, SPIN, StudyView,
+    self, Case, Counters, EMPTY_CALL, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome, REFERENCE,
+    Record, Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Interval, Launches, OverRuns, Ranged, Speed, UserShare};
+use cold::ColdRatios;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -115,7 +117,11 @@ pub struct RowCost {
     /// Median minus that of the empty loop; `None` without one. Never clamped.
     #[serde(rename = "net_ns")]
     pub net: Option<Nanos>,
-    /// Median in units of the empty function call's; `None` without one.
+    /// Net cost of single cold calls in units of that of warm batches; `None` for rows that are not cold, without the warm row
+    /// or the empty loops to subtract, and where a net cost cannot be told from zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cold_over_warm: Option<Ranged>,
+    /// Median in units of the empty function call's; `None` without one, and for cold calls.
     pub times_empty_call: Option<f64>,
     /// User mode's share of the CPU time; `None` where it is not known well enough.
     pub user_share: Option<UserShare>,
@@ -170,8 +176,8 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
 
 /// Baselines of rows, by language and environment.
 struct Yardsticks<'a> {
-    /// The empty loop of a language (none for the native probe) in an environment.
-    empty_loops: BTreeMap<(Option<String>, String), Estimate>,
+    /// The empty loop of a language (none for the native probe) in an environment, warm or after the same treatment.
+    empty_loops: BTreeMap<(Option<String>, String, Option<u64>), Estimate>,
     /// The empty function call of each environment.
     empty_calls: BTreeMap<String, Estimate>,
     /// Its counted events.
@@ -185,15 +191,15 @@ struct Yardsticks<'a> {
     panel_ns: Option<f64>,
     /// Standard deviation of whole runs, on the log scale.
     run_scatter: f64,
+    cold: ColdRatios<'a>,
 }
 
 impl Yardsticks<'_> {
-    fn of<'a>(run: &Run, range: Range<usize>, panel: &'a Panel) -> Yardsticks<'a> {
+    fn of<'a>(run: &'a Run, range: Range<usize>, panel: &'a Panel) -> Yardsticks<'a> {
         let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone(), &panel.speed);
-        let loops = run.records.iter().filter(|r| is_empty_loop(&r.case));
+        let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
-        let empty_loops =
-            loops.filter_map(|r| Some(((r.case.language.clone(), r.case.environment.clone()), estimate(r)?))).collect();
+        let empty_loops = loops.filter_map(|r| Some((whose_loop(&r.case), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
         let counters = |r: &Record| Some((r.case.environment.clone(), r.counters.clone()?));
         let empty_call_counters =
@@ -207,11 +213,12 @@ impl Yardsticks<'_> {
             speed: &panel.speed,
             panel_ns: panel.mean_ns(),
             run_scatter: run_scatter(run),
+            cold: ColdRatios::of(run),
         }
     }
 
     fn empty_loop(&self, case: &Case) -> Option<&Estimate> {
-        self.empty_loops.get(&(case.language.clone(), case.environment.clone()))
+        self.empty_loops.get(&whose_loop(case))
     }
 
     fn net(&self, case: &Case, median: Nanos) -> Option<Nanos> {
@@ -222,18 +229,23 @@ impl Yardsticks<'_> {
         self.empty_call_counters.get(&case.environment)
     }
 
+    /// The empty call is warm and in batches, so it is no unit of single cold calls.
     fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
+        if case.cold().is_some() {
+            return None;
+        }
         Some(median / self.empty_calls.get(&case.environment).filter(|empty| empty.median.is_cost())?.median)
     }
 }
 
-fn is_empty_loop(case: &Case) -> bool {
-    case.is_plain(EMPTY_LOOP) || (case.language.is_some() && case.operation.is_empty())
+/// What cases with the same empty loop have in common.
+fn whose_loop(case: &Case) -> (Option<String>, String, Option<u64>) {
+    (case.language.clone(), case.environment.clone(), case.cold())
 }
 
 /// Whether every run measures it, asked for or not.
 pub fn is_baseline(case: &Case) -> bool {
-    is_empty_loop(case) || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
+    case.is_empty_loop() || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
 }
 
 /// Published results were not measured in the same rounds, so they are no baselines.
@@ -310,6 +322,7 @@ fn figure(
         relative: launches.as_ref().and_then(|l| relative(l, yardsticks)),
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
+        cold_over_warm: yardsticks.cold.over_warm(&record.case, &yardsticks.range),
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
         user_share: user_share(record, m),
     })
@@ -341,6 +354,7 @@ fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsti
         relative: None,
         samples: 0,
         net: yardsticks.net(case, published.time),
+        cold_over_warm: None,
         times_empty_call: yardsticks.times_empty_call(case, published.time),
         user_share: published.user_share.map(|share| UserShare { share, standard_error: 0.0 }),
     }
@@ -384,7 +398,7 @@ fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
 fn below_empty_loop(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warning> {
     let interval = empty.interval?;
     let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
-    if is_empty_loop(case) || (estimate.median - empty.median).0 >= 3.0 * standard_error {
+    if case.is_empty_loop() || (estimate.median - empty.median).0 >= 3.0 * standard_error {
         return None;
     }
     Some(if case.language.is_some() { Warning::FoldedBody } else { Warning::BelowResolution })

@@ -209,6 +209,16 @@ fn crowds_are_bounded() {
 }
 
 #[test]
+fn displacing_is_bounded() {
+    let Some(probe) = probe("displacing under sanitizers") else { return };
+    for (cold, valid) in [("0", true), ("4K", true), ("12K", true), ("1M", true), ("1", false), ("2G", false)] {
+        let output = ask(probe, &format!("op fd.close cold={cold}\n3 2\n1 1\n"));
+        assert_eq!(output.contains("error EINVAL parameter cold"), !valid, "cold={cold}: {output}");
+        assert_eq!(output.matches("\ntotal ").count(), if valid { 2 } else { 0 }, "cold={cold}: {output}");
+    }
+}
+
+#[test]
 fn what_is_no_protocol_is_one_line() {
     let Some(probe) = probe("the protocol under sanitizers") else { return };
     let long = format!("op file.stat depth={}\n", "1".repeat(5000));

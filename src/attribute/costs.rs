@@ -114,7 +114,9 @@ impl Costs {
         let environment = choose(run, environment)?;
         let summary = summarize(run);
         let rows = summary.rows.iter().chain(&summary.baselines);
-        let own = rows.filter(|row| row.case.language.is_none() && row.case.environment == environment);
+        // Programs make most of their calls in loops: cold costs are upper bounds, see METHOD.md.
+        let warm = rows.filter(|row| row.case.cold().is_none());
+        let own = warm.filter(|row| row.case.language.is_none() && row.case.environment == environment);
         let mut points: HashMap<String, Vec<MeasuredOperation>> = HashMap::new();
         let mut seen = HashSet::new();
         for (operation, point) in own.filter_map(|row| Some((&row.case.operation, point(row)?))) {
@@ -332,6 +334,14 @@ mod tests {
         let other = Costs::of(&run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE), None).unwrap();
         assert_eq!(costs().prices(&other, "read", &of_size(4096)), None);
         assert!(costs().prices(&costs(), "read", &of_size(4096)).is_some());
+    }
+
+    #[test]
+    fn cold_rows_are_no_unit_costs() {
+        let mut run = run(&[("io.read_zero", &[64, 4096], &|_| 50.0)], 12, Noise::NONE);
+        run.records[0].case.params.insert("cold".into(), 4096);
+        let price = Costs::of(&run, None).unwrap().price("read", &of_size(64)).unwrap();
+        assert_eq!(price.basis.at, Some(Place { parameter: "size", value: 64, low: 4096, high: 4096 }));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
-use crate::model::{Operation, Planned, SHARED, THREADS};
+use crate::model::{COLD, Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Document, Format, Screen, write_json};
 use crate::session::{RunOptions, Session};
@@ -93,6 +93,9 @@ fn check(args: &ExplainArgs) -> Result<()> {
     }
     if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
         bail!("--param {}: explain follows one thread; omit it", setting.name);
+    }
+    if args.params.iter().any(|s| s.name == COLD) {
+        bail!("--param {COLD}: explain is about the call, not about caches; omit it");
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
         bail!("--param {}: explain takes one value of each parameter", setting.name);

@@ -7,8 +7,8 @@ use super::progress::Progress;
 use super::show::{View, write_run};
 use super::{complete, terminal};
 use crate::kernel::affinity::Wanted;
-use crate::model::{Outcome, Run, SHARED, THREADS};
-use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
+use crate::model::{COLD, Outcome, Run, SHARED, THREADS};
+use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, chill, select, subjects};
 use crate::report::ViewKind;
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session, Sides};
@@ -71,6 +71,11 @@ pub struct RunArgs {
     /// With --threads: use threads of one process that work on the same objects [same as --param shared=1].
     #[arg(long, requires = "threads")]
     shared: bool,
+    /// Also measure each operation cold: before each call, which is timed alone, displace what the one before left in caches,
+    /// TLB and branch predictors, by walking memory of these sizes and running 128K of code; 0 displaces nothing
+    /// [sizes if none are given: 0,32K,1M,32M; one alone: --param cold=1M].
+    #[arg(long, value_name = "SIZE[,SIZE...]", num_args = 0..=1, require_equals = true, default_missing_value = COLD_SIZES, value_parser = cold)]
+    cold: Option<Setting>,
     /// Untimed setup code for all snippets in that language; @FILE reads it from a file.
     #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages())]
     setups: Vec<Code>,
@@ -120,6 +125,8 @@ Examples:
   syscost run fd.dup_close --threads 1..4 --shared
   syscost run file --tmpdir /tmp,/dev/shm
   syscost run --all --versus-probe ./probe-clang --runs 5
+  syscost run id.getppid file.stat --cold
+  syscost run io.read_file --param size=4K --cold=1M,32M
   syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
@@ -147,6 +154,13 @@ fn threads(text: &str) -> Result<Setting> {
         true => Err(anyhow!("'{text}' holds 0: one thread is the fewest")),
         false => Ok(setting),
     }
+}
+
+/// Sizes below, between and above those of usual caches of one core, and 0: what timing single calls changes by itself.
+const COLD_SIZES: &str = "0,32K,1M,32M";
+
+fn cold(text: &str) -> Result<Setting> {
+    format!("{COLD}={text}").parse()
 }
 
 /// What is in environments/ is what there is.
@@ -231,18 +245,35 @@ impl RunArgs {
         let environments = if names.is_empty() { &self.environments } else { &names };
         let (most_cases, reach) = (self.max_cases, sides.reach());
         let choices = Choices { settings: &settings, environments, most_cases, reach };
+        let mut plan = self.plan_warm(session, study, &choices)?;
+        if let Some(cold) = &self.cold {
+            plan.planned = chill(&session.catalogue, plan.planned, &cold.values, &choices)?;
+        }
+        Ok(plan)
+    }
+
+    fn plan_warm(&self, session: &Session, study: Option<&Study>, choices: &Choices) -> Result<StudyPlan> {
         if let Some(study) = study {
-            return study.plan(&session.catalogue, &choices);
+            return study.plan(&session.catalogue, choices);
         }
         let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
-        let planned = select(&session.catalogue, &subjects, &choices)?;
+        let planned = select(&session.catalogue, &subjects, choices)?;
         Ok(StudyPlan::without_study(planned))
+    }
+
+    /// Both would set the same parameter.
+    fn check_cold(&self) -> Result<()> {
+        match self.cold.is_some() && self.params.iter().any(|setting| setting.name == COLD) {
+            true => Err(anyhow!("--cold and --param {COLD} are the same parameter: omit one")),
+            false => Ok(()),
+        }
     }
 }
 
 pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let progress = Progress::new(notes.quiet);
     args.view.check()?;
+    usage(args.check_cold())?;
     check_destination("--out", args.out.as_deref())?;
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;

@@ -16,6 +16,11 @@ pub struct Shape {
     pub cold: bool,
 }
 
+/// The longest slot that displaces caches before each call, and if they fit, the calls in a batch and the batches.
+const COLD_SLOT: Duration = Duration::from_millis(50);
+const COLD_CALLS: u64 = 8;
+const COLD_BATCHES: u32 = 16;
+
 /// Finds the shape in two passes; the second starts from the result of the first, with warm caches.
 ///
 /// # Errors
@@ -26,6 +31,9 @@ pub fn calibrate(
     slots: Slots,
     timeout: Duration,
 ) -> Result<Shape, Failure> {
+    if let Some(displacing) = worker.facts().number("displacing_ns").filter(|ns| *ns > 0.0) {
+        return Ok(cold_shape(displacing, limit));
+    }
     let target = batch_target(worker).max(slots.least_batch);
     let first = grow(worker, 1, limit, target, timeout)?;
     let (n, ns) = grow(worker, (first.0 / 2).max(1), limit, target, timeout)?;
@@ -36,6 +44,14 @@ fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
     let batches = slots.time.as_nanos() as f64 / batch_ns.max(1.0);
     let long = n == 1 && batch_ns >= target.as_nanos() as f64;
     Shape { n, k: (batches as u32).clamp(1, slots.most_batches), cold: !long }
+}
+
+/// Where caches are displaced before each call, that takes nearly all of the time. A few calls make a sample, because single
+/// ones often fall into two groups, and a median that lies between those says nothing.
+fn cold_shape(displacing_ns: f64, limit: Option<u64>) -> Shape {
+    let calls = COLD_SLOT.as_nanos() as f64 / displacing_ns;
+    let n = (calls as u64).clamp(1, limit.unwrap_or(u64::MAX).clamp(1, COLD_CALLS));
+    Shape { n, k: ((calls / n as f64) as u32).clamp(1, COLD_BATCHES), cold: false }
 }
 
 /// A batch must be long compared with the clock's cost and step: max(500 costs, 1000 steps), from 10 to 200 us.
@@ -94,6 +110,18 @@ mod tests {
     fn a_long_iteration_is_a_batch_of_its_own() {
         assert_eq!(calibrated(500_000.0, None), Shape { n: 1, k: 1, cold: false });
         assert_eq!(calibrated(60_000.0, None), Shape { n: 1, k: 3, cold: false });
+    }
+
+    #[test]
+    fn a_slot_of_cold_calls_is_bounded_by_the_time_of_displacing() {
+        let shape = |ns, limit| {
+            let Shape { n, k, cold } = cold_shape(ns, limit);
+            (n, k, cold)
+        };
+        assert_eq!(shape(100_000.0, None), (8, 16, false));
+        assert_eq!(shape(5_000_000.0, None), (8, 1, false));
+        assert_eq!(shape(20_000_000.0, None), (2, 1, false));
+        assert_eq!((shape(1e9, None), shape(100_000.0, Some(1))), ((1, 1, false), (1, 16, false)));
     }
 
     #[test]

@@ -83,6 +83,9 @@ pub const PANEL_IN_USER_MODE: usize = 4;
 pub const THREADS: &str = "threads";
 /// Parameter of every operation: whether they all use the same objects.
 pub const SHARED: &str = "shared";
+/// Parameter of every operation: how many bytes of other work displace what a call left in the caches, before each call. Calls
+/// are then timed one by one; 0 displaces nothing.
+pub const COLD: &str = "cold";
 
 impl Case {
     /// An operation of the native probe with default parameters.
@@ -120,10 +123,30 @@ impl Case {
         nameless(self) == nameless(other)
     }
 
-    /// This case without concurrency, which does not change which system calls it makes.
+    /// This case without concurrency and in batches: neither changes which system calls it makes.
     pub fn alone(&self) -> Case {
         let mut case = self.clone();
-        case.params.retain(|name, _| name != THREADS && name != SHARED);
+        case.params.retain(|name, _| name != THREADS && name != SHARED && (name != COLD || self.language.is_some()));
+        case
+    }
+
+    /// The bytes that are displaced before each call, which is timed alone; `None` if calls are timed in batches, warm.
+    pub fn cold(&self) -> Option<u64> {
+        self.params.get(COLD).copied().filter(|_| self.language.is_none())
+    }
+
+    /// Whether it is a loop without a body: that of its language, or the probe's, warm or cold.
+    pub fn is_empty_loop(&self) -> bool {
+        match self.language {
+            Some(_) => self.operation.is_empty(),
+            None => self.operation == EMPTY_LOOP && self.params.keys().all(|name| name == COLD),
+        }
+    }
+
+    /// This case in batches.
+    pub fn warm(&self) -> Case {
+        let mut case = self.clone();
+        case.params.retain(|name, _| name != COLD || self.language.is_some());
         case
     }
 

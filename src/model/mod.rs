@@ -17,7 +17,7 @@ mod study;
 mod totals;
 mod units;
 
-pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, THREADS};
+pub use case::{COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, THREADS};
 pub use class::{Class, DescriptorKind, Drives, FUTEX, depth, drives, power_below};
 pub use counters::{
     CYCLES_KERNEL, CYCLES_USER, Counters, EVENTS, Event, INSTRUCTIONS_KERNEL, INSTRUCTIONS_USER, PAGE_FAULTS, USER_ONLY,

@@ -1,6 +1,6 @@
 //! A case as the plan passes it to the engine.
 
-use super::{Case, Expectation, Role, Traits};
+use super::{Case, Count, Expectation, Role, Traits};
 
 /// A case to be measured.
 #[derive(Clone, Debug)]
@@ -17,6 +17,14 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Whether only some iterations enter the kernel, as where a library fills a buffer: the median of single calls would
+    /// then be that of the others.
+    pub fn enters_rarely(&self) -> bool {
+        let declared = self.enters.iter().flat_map(|enters| &enters.0);
+        let mut counts = declared.map(|expected| &expected.count).peekable();
+        counts.peek().is_some() && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
+    }
+
     /// The same case in another environment.
     pub fn in_environment(&self, environment: &str) -> Planned {
         Planned { case: Case { environment: environment.to_string(), ..self.case.clone() }, ..self.clone() }

@@ -1,6 +1,7 @@
 //! Turns patterns, parameters and studies into cases. Gets the catalogue as an argument; reads only studies and snippet files.
 
 mod code_file;
+mod cold;
 mod parameters;
 mod pattern;
 mod select;
@@ -8,6 +9,7 @@ mod study;
 mod subject;
 
 pub use code_file::Untrusted;
+pub use cold::chill;
 pub use parameters::Setting;
 pub use pattern::{Pattern, like, matching, named};
 pub use select::{BASELINES, Choices, MOST_CASES, Reach, select};

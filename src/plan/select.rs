@@ -2,7 +2,7 @@
 
 use super::{Setting, Subject};
 use crate::model::{
-    Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, PANEL, Planned, REFERENCE, Role, SHARED, SPIN, THREADS,
+    COLD, Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, PANEL, Planned, REFERENCE, Role, SHARED, SPIN, THREADS,
 };
 use crate::runner::{Language, NATIVE};
 use anyhow::{Result, bail};
@@ -102,7 +102,7 @@ pub fn select(catalogue: &[Operation], subjects: &[Subject], choices: &Choices) 
 
 pub(super) fn has(subject: &Subject, name: &str) -> bool {
     match subject {
-        Subject::Operation(o) => name == THREADS || name == SHARED || o.params.iter().any(|p| p.name == name),
+        Subject::Operation(o) => [THREADS, SHARED, COLD].contains(&name) || o.params.iter().any(|p| p.name == name),
         Subject::Snippet(case) => {
             let hole = format!("{{{name}}}");
             [&case.operation, &case.setup, &case.prelude].iter().any(|text| text.contains(&hole))
@@ -179,6 +179,7 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
         }
     }
     add_panel(catalogue, &environments, planned);
+    add_cold_loops(catalogue, planned);
     let loops: BTreeSet<(String, String)> =
         planned.iter().filter_map(|p| Some((p.case.language.clone()?, p.case.environment.clone()))).collect();
     for (language, environment) in loops {
@@ -196,6 +197,17 @@ fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: 
     let Some(environment) = native else { return };
     for operation in PANEL.iter().filter_map(|id| catalogue.iter().find(|o| o.id == *id && o.available)) {
         add(planned, plan_operation(operation, BTreeMap::new(), Role::Baseline).in_environment(environment));
+    }
+}
+
+/// Adds the empty loop for each treatment of cold cases: it has the cost of timing single calls, which theirs include.
+fn add_cold_loops(catalogue: &[Operation], planned: &mut Vec<Planned>) {
+    let Some(empty) = catalogue.iter().find(|o| o.id == EMPTY_LOOP) else { return };
+    let treatments: BTreeSet<(String, u64)> =
+        planned.iter().filter_map(|p| Some((p.case.environment.clone(), p.case.cold()?))).collect();
+    for (environment, bytes) in treatments {
+        let params = BTreeMap::from([(COLD.to_string(), bytes)]);
+        add(planned, plan_operation(empty, params, Role::Baseline).in_environment(&environment));
     }
 }
 

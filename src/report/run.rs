@@ -1,6 +1,7 @@
 //! One run: its table and warnings, its figures, Perl's view of it, and all that a page says of it.
 
 mod cmpthese;
+mod cold;
 pub mod columns;
 mod counters;
 pub mod detail;

@@ -92,9 +92,16 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
         relative: relative(parts),
         samples: parts.iter().map(|(part, _)| part.samples).fold(0, usize::saturating_add),
         net: mean_of(parts, empty).map(|empty| median - Nanos(empty)),
+        cold_over_warm: cold_over_warm(parts),
         times_empty_call: mean_of(parts, |part| part.times_empty_call),
         user_share: parts.iter().find_map(|(part, _)| part.user_share),
     })
+}
+
+/// The ratio of a cold case to its warm one over the runs that have it.
+fn cold_over_warm(parts: &[(RowCost, f64)]) -> Option<Ranged> {
+    let ratios: Vec<Ranged> = parts.iter().filter_map(|(part, _)| part.cold_over_warm).collect();
+    combined_ratio(Combination::Ratio, &ratios)
 }
 
 /// The geometric mean of the relative costs; its interval for one more run is by their scatter.

@@ -1,5 +1,6 @@
 //! The columns of a run: one list for text, Markdown, pages and CSV. A new column is one entry in `columns`.
 
+use super::cold;
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale};
 use crate::report::numbers::{entries, four_figures, nanoseconds, percent, rate, three_figures};
@@ -49,6 +50,7 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
 pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     let mut columns = identity(summary);
     columns.extend(costs());
+    columns.push(over_warm(summary));
     columns.push(scaled(summary));
     columns.extend(rates(summary));
     columns.extend(counts());
@@ -94,6 +96,19 @@ fn costs<'a>() -> Vec<Spec<'a, Line<'a>>> {
     ]
 }
 
+/// The ratio of a cold row to its warm one.
+fn over_warm<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
+    let ratio = |line: &Line| line.figure()?.cold_over_warm;
+    let cell = move |line: &Line| {
+        ratio(line).map_or(Cell::default(), |ratio| Cell::number(three_figures(ratio.value), ratio.value))
+    };
+    Spec::right("cold / warm", cell)
+        .shown_if(cold::is_in(summary))
+        .number("cold_over_warm", move |line| Some(ratio(line)?.value))
+        .number("cold_over_warm_low", move |line| Some(ratio(line)?.low_high?.0))
+        .number("cold_over_warm_high", move |line| Some(ratio(line)?.low_high?.1))
+}
+
 /// The cost on the study's scale.
 fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {
     let scaled = Scaled::of(summary);
@@ -116,9 +131,9 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::right("best", |line: &Line| line.of_figure(|f| time(f.best.map(|best| best.0))))
             .expendable(3)
             .number("best_ns", |line| Some(line.figure()?.best?.0)),
-        Spec::right("calls/s", |line: &Line| line.of_figure(|f| Cell::number(rate(per_second(f)), per_second(f))))
+        Spec::right("calls/s", |line: &Line| line.at_rate(|f| Cell::number(rate(per_second(f)), per_second(f))))
             .expendable(4)
-            .number("calls_per_s", |line| line.figure().map(per_second)),
+            .number("calls_per_s", |line| line.figure().filter(|_| !line.is_cold()).map(per_second)),
         Spec::right("x panel", |line: &Line| line.of_figure(|f| relative_cell(f.relative)))
             .expendable(1)
             .number("relative", |line| Some(line.figure()?.relative?.value))
@@ -195,6 +210,15 @@ impl<'a> Line<'a> {
 
     fn of_figure(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
         self.row.map_or(Cell::default(), |row| of_figure(row, cell))
+    }
+
+    /// A cell of a rate, which calls with other work between them do not have.
+    fn at_rate(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
+        if self.is_cold() { Cell::default() } else { self.of_figure(cell) }
+    }
+
+    fn is_cold(&self) -> bool {
+        self.row.is_some_and(|row| row.case.cold().is_some())
     }
 
     /// Why a record failed.

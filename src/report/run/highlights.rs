@@ -58,9 +58,10 @@ fn entries_words(row: &Row) -> String {
     }
 }
 
-/// The slowest five of those that `pick` selects, without those whose cost may be different in the next run.
+/// The slowest five of those that `pick` selects, without those whose cost may be different in the next run, and without
+/// cold calls, of which the largest size would win.
 fn top(rows: &[Row], pick: impl Fn(&Row) -> Option<(f64, String)>) -> Vec<Highlight> {
-    let steady = rows.iter().filter(|row| !row.depends_on_history());
+    let steady = rows.iter().filter(|row| !row.depends_on_history() && row.case.cold().is_none());
     let picked = steady.filter_map(|row| pick(row).map(|(ns, why)| Highlight { name: name(row), ns, why }));
     let mut picked: Vec<Highlight> = picked.collect();
     picked.sort_by(|a, b| b.ns.total_cmp(&a.ns));
@@ -188,6 +189,14 @@ mod tests {
         assert_eq!((slowest[0].ns, slowest[0].why.as_str()), (50_000.0, "fsync x1"));
         assert_eq!(names(&no_system_calls(&detail.summary)), ["mem.fault", "call.getpid", "call.direct"]);
         assert_eq!(never_enters(&detail.summary), 3);
+    }
+
+    #[test]
+    fn cold_calls_are_not_ranked() {
+        let mut cold = costing("file.stat", |_| 9_000, &[("newfstatat", 1.0)]);
+        cold.case.params.insert("cold".into(), 4096);
+        let detail = Detail::new(&run(vec![cold, costing("file.stat", |_| 300, &[("newfstatat", 1.0)])]));
+        assert_eq!(slowest(&detail.summary).iter().map(|item| item.ns).collect::<Vec<_>>(), [300.0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::model::{Host, THREADS};
 use crate::prose::some;
 use crate::report::comparison::conditions;
 use crate::report::numbers::{nanoseconds, percent};
+use crate::report::run::cold;
 use crate::report::run::columns;
 use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures};
 use crate::report::run::warnings;
@@ -126,6 +127,7 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
     notes.extend(paired(summary));
     notes.extend(over_runs(summary));
     notes.extend(per_thread(summary));
+    notes.extend(cold::note(summary));
     notes.extend(yardsticks(summary));
     notes.extend(next_run(summary));
     notes
