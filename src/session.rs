@@ -10,10 +10,11 @@ use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::host::{self, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, StudyView, THREADS,
+    Case, Facts, Failure, Host, ModeSamples, Operation, Outcome, Planned, Record, Run, SingleCalls, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, RunDirectory, Workers, read_catalogue};
+use crate::singles::{Singles, time_singles};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use anyhow::{Context, Result};
@@ -38,6 +39,8 @@ pub struct RunOptions {
     pub timeout: Duration,
     /// Whether to count kernel entries.
     pub verify: bool,
+    /// Whether to time single calls, and how many.
+    pub latency: Option<Singles>,
 }
 
 impl Default for RunOptions {
@@ -50,6 +53,7 @@ impl Default for RunOptions {
             seed: None,
             timeout: Duration::from_secs(10),
             verify: true,
+            latency: None,
         }
     }
 }
@@ -67,6 +71,8 @@ pub trait Watch {
 pub enum Stage {
     /// Counting kernel entries and sampling modes.
     Proving,
+    /// Timing single calls.
+    Singles,
     /// Measuring times.
     Measuring,
 }
@@ -174,7 +180,8 @@ impl Session {
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
-        let passes = self.pass_all(&planned, watch);
+        let mut passes = self.pass_all(&planned, watch);
+        self.time_singles(&planned, &mut passes, watch);
         let sound: Vec<Planned> =
             planned.iter().zip(&passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned.len());
@@ -234,7 +241,20 @@ impl Session {
             true => prove(&self.workers, &alone)?,
             false => Proof::none("not counted, as asked (--no-verify)"),
         };
-        Ok(Passes { proof, mode_samples: split(&self.workers, &alone) })
+        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), latency: None })
+    }
+
+    /// Times single calls of the cases that work, one case after the other, if that was asked for.
+    fn time_singles(&self, planned: &[Planned], passes: &mut [Result<Passes, Failure>], watch: &dyn Watch) {
+        let Some(wanted) = &self.options.latency else { return };
+        watch.stage(Stage::Singles);
+        let all = planned.len() as f64;
+        for (i, (planned, passes)) in planned.iter().zip(passes).enumerate() {
+            watch.at(i as f64 / all, &planned.case.to_string());
+            if let Ok(passes) = passes {
+                passes.latency = Some(time_singles(&self.workers, planned, wanted));
+            }
+        }
     }
 
     fn empty_run(&self, config: &Config) -> Run {
@@ -274,6 +294,7 @@ impl Clock for Wall {
 struct Passes {
     proof: Proof,
     mode_samples: Option<ModeSamples>,
+    latency: Option<Result<SingleCalls, Failure>>,
 }
 
 fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
@@ -297,6 +318,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
         entries: proof.entries,
         entries_status: proof.status,
         mode_samples,
+        latency: passes.as_ref().ok().and_then(|passes| passes.latency.clone()),
         warnings: proof.warning.into_iter().chain(device).chain(warm_up).collect(),
     }
 }

@@ -1,8 +1,10 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
 //! Pure; called by everything that shows a run.
 
+mod latency;
 mod warning;
 
+pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
 pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
@@ -42,6 +44,9 @@ pub struct Row {
     pub entries: Option<Entries>,
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
+    /// Percentiles of single calls; absent if they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<RowLatency>,
     pub warnings: Vec<Warning>,
 }
 
@@ -94,13 +99,20 @@ pub fn summarize(run: &Run) -> Summary {
     let more_derived = (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let yardsticks = Yardsticks::of(run, range);
     let row = |record: &Record| row(record, &yardsticks);
+    let baseline = |record: &Record| Row { latency: yardstick_latency(record), ..row(record) };
     Summary {
         rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
         derived,
         study: run.study.clone(),
-        baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
+        baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(baseline).collect(),
         warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
     }
+}
+
+/// The single calls of a baseline; of work in user mode always, since its tail is the machine's.
+fn yardstick_latency(record: &Record) -> Option<RowLatency> {
+    let of = if record.case.is_plain(SPIN) { RowLatency::of_yardstick } else { RowLatency::of };
+    record.latency.as_ref().map(of)
 }
 
 /// Baselines of rows, by language and environment.
@@ -185,6 +197,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         figure,
         entries: record.entries.clone(),
         entries_status: record.entries_status.clone(),
+        latency: record.latency.as_ref().map(RowLatency::of),
         warnings,
     }
 }

@@ -6,6 +6,7 @@ mod entries;
 #[cfg(test)]
 pub mod fixtures;
 mod host;
+mod latency;
 mod operation;
 mod planned;
 mod profile;
@@ -20,6 +21,7 @@ pub use case::{Case, EMPTY_CALL, EMPTY_LOOP, REFERENCE, SHARED, SPIN, THREADS};
 pub use class::{Class, DescriptorKind, Drives, FUTEX, depth, drives, power_below};
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
+pub use latency::{CallTimes, LONGEST_NS, SingleCalls, TimeBucket};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{CallCount, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage};

@@ -1,6 +1,6 @@
 //! The result of a run: one record per case, with its samples or the reason why there are none.
 
-use super::{Case, Entries, EntriesStatus, Host, Nanos, StudyView};
+use super::{Case, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -71,6 +71,8 @@ pub struct Record {
     pub entries_status: EntriesStatus,
     /// `None` if the mode was not sampled.
     pub mode_samples: Option<ModeSamples>,
+    /// Times of single calls, or why there are none; `None` if they were not asked for.
+    pub latency: Option<Result<SingleCalls, Failure>>,
     /// Warnings from measuring; analysis adds its own.
     pub warnings: Vec<String>,
 }
@@ -173,6 +175,7 @@ impl Record {
             entries: None,
             entries_status: EntriesStatus::Unverified("not counted".into()),
             mode_samples: None,
+            latency: None,
             warnings: Vec::new(),
         }
     }

@@ -7,12 +7,14 @@ pub mod distribution;
 mod environments;
 pub mod figures;
 pub mod highlights;
+pub mod latency;
 pub mod portrait;
 mod table;
 mod terminal;
 pub mod warnings;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
+pub use latency::{latency_table, write_latency};
 pub use portrait::Portrait;
 pub use table::{Sort, summary_table};
 pub use terminal::{write_bars, write_distributions};

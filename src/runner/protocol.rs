@@ -41,7 +41,7 @@ pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
 }
 
 /// The failure of `error ENOSYS futex: Function not implemented`; any other line violates the protocol.
-fn failure_in(line: &str) -> Failure {
+pub(super) fn failure_in(line: &str) -> Failure {
     let Some(text) = line.strip_prefix("error ") else {
         return Failure::new(
             FailureKind::Crashed,

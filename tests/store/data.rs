@@ -130,7 +130,7 @@ prop_compose! {
         let entries_status = reason.map_or(EntriesStatus::Verified, EntriesStatus::Unverified);
         let entries = entries.map(|e| e.into_iter().collect());
         let mode_samples = modes.map(|(user, system)| ModeSamples { user, system });
-        Record { case, role, outcome, entries, entries_status, mode_samples, warnings }
+        Record { case, role, outcome, entries, entries_status, mode_samples, latency: None, warnings }
     }
 }
 

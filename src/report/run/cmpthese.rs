@@ -46,6 +46,8 @@ pub enum ViewKind {
     Bars,
     /// A histogram of the samples of each case.
     Distribution,
+    /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies).
+    Latency,
 }
 
 /// Writes the lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.

@@ -50,6 +50,7 @@ fn record(record: &Record) -> Checked {
     record.defaults.keys().try_for_each(|key| name("defaults", key))?;
     entries(record)?;
     record.samples.iter().try_for_each(samples)?;
+    record.latency.iter().try_for_each(super::latency::check)?;
     record.figure.iter().try_for_each(figure)
 }
 

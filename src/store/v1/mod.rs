@@ -7,11 +7,13 @@
 
 mod check;
 mod convert;
+mod latency;
 mod study;
 
 use super::error::FileKind;
 use crate::model::Host;
 use indexmap::IndexMap;
+use latency::Latency;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -137,6 +139,9 @@ struct Record {
     /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
     #[serde(default)]
     mode_samples: Option<ModeSamples>,
+    /// Times of single calls; absent if they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    latency: Option<Latency>,
     /// What was noticed while measuring, one line each.
     #[serde(default)]
     warnings: Vec<String>,
