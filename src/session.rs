@@ -252,7 +252,7 @@ impl Session {
         for (i, (planned, passes)) in planned.iter().zip(passes).enumerate() {
             watch.at(i as f64 / all, &planned.case.to_string());
             if let Ok(passes) = passes {
-                passes.latency = Some(time_singles(&self.workers, planned, wanted));
+                passes.latency = Some(time_singles(&self.workers, planned, wanted).map_err(|failure| failure.message));
             }
         }
     }
@@ -294,7 +294,7 @@ impl Clock for Wall {
 struct Passes {
     proof: Proof,
     mode_samples: Option<ModeSamples>,
-    latency: Option<Result<SingleCalls, Failure>>,
+    latency: Option<Result<SingleCalls, String>>,
 }
 
 fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {

@@ -72,7 +72,7 @@ pub struct Record {
     /// `None` if the mode was not sampled.
     pub mode_samples: Option<ModeSamples>,
     /// Times of single calls, or why there are none; `None` if they were not asked for.
-    pub latency: Option<Result<SingleCalls, Failure>>,
+    pub latency: Option<Result<SingleCalls, String>>,
     /// Warnings from measuring; analysis adds its own.
     pub warnings: Vec<String>,
 }

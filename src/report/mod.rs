@@ -30,7 +30,7 @@ pub use format::json::{
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
 pub use profile::{profile_table, write_profile};
 pub use run::{
-    Portrait, Sort, ViewKind, figures, latency_table, summary_table, write_bars, write_cmpthese, write_distributions,
-    write_latency,
+    Portrait, Sort, ViewKind, figures, latency_figure, latency_table, summary_table, write_bars, write_cmpthese,
+    write_distributions, write_latency,
 };
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

@@ -14,7 +14,7 @@ mod terminal;
 pub mod warnings;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
-pub use latency::{latency_table, write_latency};
+pub use latency::{figure as latency_figure, latency_table, write_latency};
 pub use portrait::Portrait;
 pub use table::{Sort, summary_table};
 pub use terminal::{write_bars, write_distributions};

@@ -23,6 +23,11 @@ pub fn longest(times: &CallTimes) -> Option<u64> {
     times.0.last().map(|bucket| bucket.ns)
 }
 
+/// The number of calls that took longer than `ns`.
+pub fn beyond(times: &CallTimes, ns: u64) -> u64 {
+    times.0.iter().filter(|bucket| bucket.ns > ns).fold(0, |sum, bucket| sum.saturating_add(bucket.count))
+}
+
 /// The median, however few calls there are; `None` without any.
 pub fn median_call(times: &CallTimes) -> Option<u64> {
     at_rank(times, times.calls().div_ceil(2).max(1))
@@ -78,6 +83,7 @@ mod tests {
         let all = times(&[(100, 5000), (101, 4000), (200, 900), (5000, 90), (90_000, 10)]);
         let at = |share| percentile(&all, share);
         assert_eq!([at(0.5), at(0.9), at(0.99), at(0.999)], [Some(100), Some(101), Some(200), Some(5000)]);
+        assert_eq!((beyond(&all, 200), beyond(&all, 199)), (100, 1000));
         assert_eq!((at(0.9995), longest(&all), median_call(&all)), (None, Some(90_000), Some(100)));
     }
 

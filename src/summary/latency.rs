@@ -1,7 +1,7 @@
 //! Single calls of a record: percentiles without the cost of timing, and how many slow calls were not the operation's own.
 
-use crate::model::{CallTimes, Failure, Nanos, OrError, SingleCalls};
-use crate::stats::{longest, median_call, percentile, without};
+use crate::model::{CallTimes, Nanos, OrError, SingleCalls};
+use crate::stats::{beyond, longest, median_call, percentile, without};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,8 +28,11 @@ pub struct Latency {
     pub spent_ns: u64,
     #[serde(flatten)]
     pub all: Percentiles,
-    /// Those of calls that were neither preempted nor interrupted; `None` if they are not told apart.
-    pub undisturbed: Option<Percentiles>,
+    /// Those of calls that were neither preempted nor interrupted, as far as the kernel knows: what a hypervisor does to them is
+    /// still in there. `None` if they are not told apart.
+    pub rest: Option<Percentiles>,
+    /// Calls slower than four times the median and a microsecond.
+    pub slow: u64,
     /// Calls that lost the CPU to others; `None` if they are not told apart.
     pub preempted: Option<u64>,
     /// Calls that took an interrupt and kept the CPU; `None` if they are not told apart.
@@ -41,9 +44,9 @@ pub struct Latency {
     /// For figures: time without the timer by 1 / (1 - share of calls).
     #[serde(skip)]
     pub curve: Vec<(f64, f64)>,
-    /// The same for undisturbed calls; empty if they are not told apart.
+    /// The same for the rest; empty if they are not told apart.
     #[serde(skip)]
-    pub undisturbed_curve: Vec<(f64, f64)>,
+    pub rest_curve: Vec<(f64, f64)>,
 }
 
 /// What shares of the calls took at most; `None` with fewer than ten calls beyond.
@@ -74,13 +77,13 @@ pub enum NoLatency {
 
 impl RowLatency {
     /// What `calls` say.
-    pub fn of(calls: &Result<SingleCalls, Failure>) -> RowLatency {
-        let failed = |failure: &Failure| NoLatency::Failed { message: failure.message.clone() };
+    pub fn of(calls: &Result<SingleCalls, String>) -> RowLatency {
+        let failed = |message: &String| NoLatency::Failed { message: message.clone() };
         RowLatency { result: calls.as_ref().map_err(failed).and_then(checked) }
     }
 
     /// The same for work whose tail is the machine's own. That is far above the timer, so the work may be short.
-    pub fn of_yardstick(calls: &Result<SingleCalls, Failure>) -> RowLatency {
+    pub fn of_yardstick(calls: &Result<SingleCalls, String>) -> RowLatency {
         match calls {
             Ok(calls) if !calls.all.0.is_empty() => RowLatency { result: Ok(latency(calls)) },
             _ => RowLatency::of(calls),
@@ -99,20 +102,21 @@ fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
 
 fn latency(calls: &SingleCalls) -> Latency {
     let parts: Vec<&CallTimes> = [&calls.preempted, &calls.interrupted].into_iter().flatten().collect();
-    let undisturbed = (!parts.is_empty()).then(|| without(&calls.all, &parts));
+    let rest = (!parts.is_empty()).then(|| without(&calls.all, &parts));
     let count = |part: &Option<CallTimes>| part.as_ref().map(CallTimes::calls);
     Latency {
         timer: calls.timer,
         tick: calls.tick,
         spent_ns: calls.spent_ns,
         all: percentiles(&calls.all, calls.timer),
-        undisturbed: undisturbed.as_ref().map(|times| percentiles(times, calls.timer)),
+        rest: rest.as_ref().map(|times| percentiles(times, calls.timer)),
+        slow: beyond(&calls.all, median_call(&calls.all).unwrap_or_default().saturating_mul(4).saturating_add(1000)),
         preempted: count(&calls.preempted),
         interrupted: count(&calls.interrupted),
         waits: calls.waits,
         unseen: calls.unseen,
         curve: curve(&calls.all, calls.timer),
-        undisturbed_curve: undisturbed.map(|times| curve(&times, calls.timer)).unwrap_or_default(),
+        rest_curve: rest.map(|times| curve(&times, calls.timer)).unwrap_or_default(),
     }
 }
 
@@ -137,7 +141,7 @@ fn curve(times: &CallTimes, timer: Nanos) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FailureKind, TimeBucket};
+    use crate::model::TimeBucket;
 
     fn times(buckets: &[(u64, u64)]) -> CallTimes {
         CallTimes(buckets.iter().map(|(ns, count)| TimeBucket { ns: *ns, count: *count }).collect())
@@ -161,8 +165,8 @@ mod tests {
             (ns(latency.all.p50), ns(latency.all.p99), ns(latency.all.p99_9)),
             (Some(300.0), Some(300.0), Some(4980.0))
         );
-        assert_eq!((latency.preempted, latency.interrupted), (Some(9), Some(980)));
-        let own = latency.undisturbed.unwrap();
+        assert_eq!((latency.slow, latency.preempted, latency.interrupted), (1000, Some(9), Some(980)));
+        let own = latency.rest.unwrap();
         assert_eq!((own.calls, ns(own.p99_9), ns(own.max)), (99_011, Some(300.0), Some(90_091.0)));
         assert_eq!(latency.curve.last(), Some(&(100_000.0, 90_091.0)));
     }
@@ -177,12 +181,11 @@ mod tests {
 
     #[test]
     fn what_was_not_timed_says_why_and_what_was_not_told_apart_is_unknown() {
-        let failure = Failure::new(FailureKind::Failed, "EIO: read");
-        let missing = RowLatency::of(&Err(failure)).result.unwrap_err();
+        let missing = RowLatency::of(&Err("EIO: read".to_string())).result.unwrap_err();
         assert_eq!(missing, NoLatency::Failed { message: "EIO: read".into() });
         assert!(RowLatency::of(&Ok(SingleCalls::default())).result.is_err());
         let alone = SingleCalls { preempted: None, interrupted: None, ..calls(320) };
         let latency = RowLatency::of(&Ok(alone)).result.unwrap();
-        assert_eq!((latency.undisturbed, latency.preempted, latency.undisturbed_curve.len()), (None, None, 0));
+        assert_eq!((latency.rest, latency.preempted, latency.rest_curve.len()), (None, None, 0));
     }
 }

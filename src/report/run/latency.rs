@@ -3,7 +3,7 @@
 
 use crate::model::{EMPTY_LOOP, Nanos, SPIN};
 use crate::prose::some;
-use crate::report::figure::{Line, Lines, Place};
+use crate::report::figure::{Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, Place, shares};
 use crate::report::fit::plot_lines;
 use crate::report::numbers::{nanoseconds, thousands};
 use crate::report::run::figures::name;
@@ -77,7 +77,7 @@ fn timed(summary: &Summary) -> Vec<Timed<'_>> {
 
 fn specs<'a>(rows: &[Timed]) -> Vec<Spec<'a, Timed<'a>>> {
     let missing = rows.iter().any(|timed| timed.result.is_err());
-    let told_apart = rows.iter().filter_map(Timed::latency).any(|latency| latency.undisturbed.is_some());
+    let told_apart = rows.iter().filter_map(Timed::latency).any(|latency| latency.rest.is_some());
     let mut specs = vec![
         Spec::left("operation", |timed: &Timed| name_cell(timed))
             .text("name", |timed| timed.row.case.label().to_string())
@@ -117,12 +117,14 @@ fn percentiles<'a>() -> Vec<Spec<'a, Timed<'a>>> {
 
 /// What slow calls were.
 fn causes<'a>(told_apart: bool) -> Vec<Spec<'a, Timed<'a>>> {
-    let own = |which: fn(&Percentiles) -> Option<Nanos>| {
-        move |timed: &Timed| Some(which(timed.latency()?.undisturbed.as_ref()?)?.0)
-    };
-    let p99_9 = own(|own| own.p99_9);
-    let max = own(|own| own.max);
+    let rest =
+        |which: fn(&Percentiles) -> Option<Nanos>| move |timed: &Timed| Some(which(timed.latency()?.rest.as_ref()?)?.0);
+    let p99_9 = rest(|rest| rest.p99_9);
+    let max = rest(|rest| rest.max);
     vec![
+        Spec::right("slow", |timed: &Timed| count_cell(timed.latency().map(|l| l.slow)))
+            .expendable(2)
+            .count("slow", |timed| Some(timed.latency()?.slow)),
         Spec::right("preempted", |timed: &Timed| count_cell(timed.latency().and_then(|l| l.preempted)))
             .shown_if(told_apart)
             .expendable(2)
@@ -131,13 +133,13 @@ fn causes<'a>(told_apart: bool) -> Vec<Spec<'a, Timed<'a>>> {
             .shown_if(told_apart)
             .expendable(2)
             .count("interrupted", |timed| timed.latency()?.interrupted),
-        Spec::right("own p99.9", move |timed: &Timed| time_cell(timed, p99_9(timed)))
+        Spec::right("rest p99.9", move |timed: &Timed| time_cell(timed, p99_9(timed)))
             .shown_if(told_apart)
-            .number("own_p99_9_ns", p99_9),
-        Spec::right("own max", move |timed: &Timed| time_cell(timed, max(timed)))
+            .number("rest_p99_9_ns", p99_9),
+        Spec::right("rest max", move |timed: &Timed| time_cell(timed, max(timed)))
             .shown_if(told_apart)
             .expendable(1)
-            .number("own_max_ns", max),
+            .number("rest_max_ns", max),
         Spec::hidden()
             .count("waits", |timed: &Timed| Some(timed.latency()?.waits))
             .count("unseen", |timed| Some(timed.latency()?.unseen)),
@@ -190,7 +192,7 @@ fn notes(rows: &[Timed]) -> Vec<String> {
     let few = |latency: &Latency| latency.all.p99_9.is_none();
     let notes = [
         subtracted(rows),
-        own_rule(rows),
+        rest_rule(rows),
         yardstick(rows),
         listed(&format!("-: fewer than {FEWEST_BEYOND} calls lie beyond it"), with(few)),
         listed(
@@ -198,7 +200,7 @@ fn notes(rows: &[Timed]) -> Vec<String> {
             with(|l| l.preempted.is_none()),
         ),
         listed("interrupts not told apart (several CPUs, or no /proc/interrupts)", with(unknown_interrupts)),
-        listed("some slow calls gave up the CPU by themselves, which counts as their own", with(|l| l.waits > 0)),
+        listed("some slow calls gave up the CPU by themselves, which is no preemption", with(|l| l.waits > 0)),
         listed(
             "too many slow calls to read the interrupts after each: some of those that are left may be interrupted",
             with(|l| l.unseen > 0),
@@ -221,11 +223,11 @@ fn subtracted(rows: &[Timed]) -> Option<String> {
     ))
 }
 
-fn own_rule(rows: &[Timed]) -> Option<String> {
-    let told_apart = rows.iter().filter_map(Timed::latency).any(|latency| latency.undisturbed.is_some());
+fn rest_rule(rows: &[Timed]) -> Option<String> {
+    let told_apart = rows.iter().filter_map(Timed::latency).any(|latency| latency.rest.is_some());
     told_apart.then(|| {
-        "own: without calls that lost the CPU (preempted) or took an interrupt; looked for after calls slower than 4 x the \
-         median + 1 us"
+        "slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an \
+         interrupt; rest: all others, with what the kernel cannot see (a hypervisor) still in them"
             .to_string()
     })
 }
@@ -233,46 +235,45 @@ fn own_rule(rows: &[Timed]) -> Option<String> {
 /// What the machine does to work that has no tail of its own.
 fn yardstick(rows: &[Timed]) -> Option<String> {
     let spin = rows.iter().find(|timed| timed.row.case.is_plain(SPIN))?.latency()?;
+    let seconds = spin.spent_ns as f64 / 1e9;
     Some(format!(
-        "{SPIN}, work in user mode for {:.2} s, has no tail of its own: its row is what the machine does to any call",
-        spin.spent_ns as f64 / 1e9
+        "{SPIN} stays in user mode and has no tail of its own: its row is what the machine does to any call ({} times a second \
+         here)",
+        thousands(spin.slow as f64 / seconds)
     ))
 }
 
-/// The curves of the rows that were asked for: all calls.
-pub fn curves(summary: &Summary) -> Vec<Line> {
+/// The curves of the rows that were asked for.
+pub fn curves(summary: &Summary) -> Vec<Curve> {
     let of = |row: &Row| {
         let Some(RowLatency { result: Ok(latency) }) = &row.latency else { return None };
-        Some(line(name(row), &latency.curve))
+        Some(Curve { label: name(row), all: latency.curve.clone(), rest: latency.rest_curve.clone() })
     };
     summary.rows.iter().filter_map(of).collect()
 }
 
-/// One curve: nanoseconds by 1 / (1 - share of calls).
-pub fn line(label: String, curve: &[(f64, f64)]) -> Line {
-    let points = curve.iter().map(|(value, ns)| Place { value: *value, ns: *ns, low_high: None }).collect();
-    Line { label, points, model: None }
+/// The figure of some curves.
+pub fn figure(curves: &[Curve]) -> Figure {
+    let description = format!(
+        "Time of single calls over the share of calls that took no longer, of {} operations, both axes logarithmic. \
+         Percentiles are in the table of single calls.",
+        curves.len()
+    );
+    let chart = Chart::Percentiles(PercentileChart { curves: curves.to_vec() });
+    Figure { title: "Percentiles of single calls".to_string(), description, chart }
 }
 
-/// `90%` for 10; the share of calls that are within.
-pub fn share_words(beyond: f64) -> String {
-    match beyond {
-        beyond if beyond <= 1.0 => "0%".to_string(),
-        beyond => {
-            let digits = (beyond.log10().round() as usize).saturating_sub(2);
-            format!("{:.digits$}%", 100.0 - 100.0 / beyond)
-        }
-    }
-}
-
-/// The powers of ten up to `most`, in words.
-pub fn shares(most: f64) -> Vec<(f64, String)> {
-    let decades = (0..20).map(|power| 10f64.powi(power)).take_while(|beyond| *beyond <= most);
-    decades.map(|beyond| (beyond, share_words(beyond))).collect()
+fn line(curve: Curve) -> Line {
+    let points = curve.all.iter().map(|(value, ns)| Place { value: *value, ns: *ns, low_high: None }).collect();
+    Line { label: curve.label, points, model: None }
 }
 
 fn plot(summary: &Summary, width: u16) -> Vec<String> {
-    let lines = Lines { parameter: "percentile".into(), series: curves(summary), crossovers: Vec::new() };
+    let lines = Lines {
+        parameter: "percentile".into(),
+        series: curves(summary).into_iter().map(line).collect(),
+        crossovers: Vec::new(),
+    };
     let most = lines.points().map(|place| place.value).fold(1.0, f64::max);
     plot_lines(lines, width, &shares(most))
 }

@@ -1,7 +1,6 @@
 //! Version 1: times of single calls, as HdrHistograms.
 
-use super::Failure;
-use crate::model::{self, CallTimes, LONGEST_NS, Nanos, SingleCalls, TimeBucket};
+use crate::model::{CallTimes, LONGEST_NS, Nanos, SingleCalls, TimeBucket};
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, positive, wrong};
 use base64::Engine;
@@ -19,13 +18,15 @@ use std::io::Read;
 pub struct Latency {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     times: Option<Times>,
+    /// Why they could not be timed, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    error: Option<String>,
 }
 
 fn outcomes() -> serde_json::Value {
-    let one = |name: &str| serde_json::json!({"required": [name], "properties": {name: {"type": "object"}}});
-    ["times", "error"].map(one).into_iter().collect()
+    let one =
+        |(name, kind): (&str, &str)| serde_json::json!({"required": [name], "properties": {name: {"type": kind}}});
+    [("times", "object"), ("error", "string")].map(one).into_iter().collect()
 }
 
 /// Times of single calls. Histograms are of whole nanoseconds with three significant digits, in the interchange format of
@@ -85,11 +86,11 @@ pub fn check(latency: &Latency) -> Checked {
     }
 }
 
-impl From<Result<SingleCalls, model::Failure>> for Latency {
-    fn from(latency: Result<SingleCalls, model::Failure>) -> Latency {
+impl From<Result<SingleCalls, String>> for Latency {
+    fn from(latency: Result<SingleCalls, String>) -> Latency {
         match latency {
             Ok(calls) => Latency { times: Some(calls.into()), error: None },
-            Err(failure) => Latency { times: None, error: Some(failure.into()) },
+            Err(failure) => Latency { times: None, error: Some(failure) },
         }
     }
 }
@@ -99,10 +100,10 @@ impl Latency {
     ///
     /// # Errors
     /// What is wrong with a histogram, or that there is neither time nor error.
-    pub fn into_model(self) -> Result<Result<SingleCalls, model::Failure>, Invalid> {
+    pub fn into_model(self) -> Result<Result<SingleCalls, String>, Invalid> {
         match (self.times, self.error) {
             (Some(times), None) => times.into_model().map(Ok),
-            (_, Some(failure)) => Ok(Err(failure.into())),
+            (_, Some(failure)) => Ok(Err(failure)),
             (None, None) => Err(invalid("", "has neither times nor error")),
         }
     }
