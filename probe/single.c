@@ -138,6 +138,8 @@ static enum class look(void) {
 
 /* ---- single calls ---- */
 
+static uint64_t performed; /* calls, those that are not counted included */
+
 static void nothing(uint64_t n) {
     LOOP(n);
 }
@@ -151,6 +153,7 @@ struct single {
 
 /* Not inlined, so that the empty operation is timed by the same code. */
 static NOINLINE struct single time_one(const struct operation *operation, uint64_t previous_end) {
+    performed++;
     if (operation->prepare) operation->prepare(1);
     void (*run)(uint64_t) = operation->run;
     uint64_t start = ticks();
@@ -237,6 +240,7 @@ void time_singles(const struct operation *operation, uint64_t calls, uint64_t ms
     char line[256];
     if (done++) fail(0, "single calls were timed already"); /* the histograms are not empty any more */
     double rate = ns_per_tick(), timer = timer_ns(rate);
+    performed = 0;
     uint64_t spent = time_all(operation, calls, (uint64_t)((double)ms * 1e6 / rate), rate);
     for (int class = 0; class < CLASSES; class++)
         for (size_t bucket = 0; bucket < BUCKETS; bucket++)
@@ -246,7 +250,8 @@ void time_singles(const struct operation *operation, uint64_t calls, uint64_t ms
                                            (unsigned long long)counts[class][bucket]));
     put(line, (size_t)snprintf(line, sizeof line,
                                "singles timer_ns=%.2f tick_ns=%.4f spent_ns=%.0f switches=%d interrupts=%d waits=%llu "
-                               "unseen=%llu\n",
+                               "unseen=%llu performed=%llu\n",
                                timer, rate, (double)spent * rate, watch.told_apart, watch.column >= 0,
-                               (unsigned long long)watch.waits, (unsigned long long)watch.unseen));
+                               (unsigned long long)watch.waits, (unsigned long long)watch.unseen,
+                               (unsigned long long)performed));
 }

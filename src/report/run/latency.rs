@@ -111,7 +111,7 @@ fn percentiles<'a>() -> Vec<Spec<'a, Timed<'a>>> {
         column("p90", "p90_ns", |all| all.p90).expendable(4),
         column("p99", "p99_ns", |all| all.p99),
         column("p99.9", "p99_9_ns", |all| all.p99_9),
-        column("max", "max_ns", |all| all.max),
+        column("max", "max_ns", |all| all.max).yielding(1),
     ]
 }
 
@@ -135,6 +135,7 @@ fn causes<'a>(told_apart: bool) -> Vec<Spec<'a, Timed<'a>>> {
             .count("interrupted", |timed| timed.latency()?.interrupted),
         Spec::right("rest p99.9", move |timed: &Timed| time_cell(timed, p99_9(timed)))
             .shown_if(told_apart)
+            .yielding(2)
             .number("rest_p99_9_ns", p99_9),
         Spec::right("rest max", move |timed: &Timed| time_cell(timed, max(timed)))
             .shown_if(told_apart)
@@ -235,11 +236,10 @@ fn rest_rule(rows: &[Timed]) -> Option<String> {
 /// What the machine does to work that has no tail of its own.
 fn yardstick(rows: &[Timed]) -> Option<String> {
     let spin = rows.iter().find(|timed| timed.row.case.is_plain(SPIN))?.latency()?;
-    let seconds = spin.spent_ns as f64 / 1e9;
+    let often = spin.slow as f64 / (spin.spent_ns as f64 / 1e9);
+    let rate = if often.is_finite() { format!(", {} times a second here", thousands(often)) } else { String::new() };
     Some(format!(
-        "{SPIN} stays in user mode and has no tail of its own: its row is what the machine does to any call ({} times a second \
-         here)",
-        thousands(spin.slow as f64 / seconds)
+        "{SPIN} stays in user mode and has no tail of its own: its row is what the machine does to any call{rate}"
     ))
 }
 

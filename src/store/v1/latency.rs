@@ -61,6 +61,9 @@ struct Times {
 const DIGITS: u8 = 3;
 const LEAST_NS: u64 = 1;
 
+/// The format has signed counts.
+const MOST_CALLS: u64 = i64::MAX as u64;
+
 /// Bytes of a histogram with a count in each bucket, and of its text in base64.
 const MOST_BYTES: u64 = 512 << 10;
 const MOST_TEXT: usize = 1 << 20;
@@ -166,7 +169,7 @@ fn empty() -> Option<Histogram<u64>> {
 fn encode(times: &CallTimes) -> String {
     let mut bytes = Vec::new();
     let Some(mut histogram) = empty() else { return String::new() };
-    times.0.iter().for_each(|bucket| histogram.saturating_record_n(bucket.ns, bucket.count));
+    times.0.iter().for_each(|bucket| histogram.saturating_record_n(bucket.ns, bucket.count.min(MOST_CALLS)));
     match V2DeflateSerializer::new().serialize(&histogram, &mut bytes) {
         Ok(_) => STANDARD.encode(bytes),
         Err(_) => String::new(),
