@@ -18,18 +18,22 @@
  *       < prepared                          the caller reads counters of this process
  *       > run                               run them
  *       < counted                           the caller reads the counters again
+ *       > single 100000 200                 time up to 100000 calls one by one, for at most 200 ms
+ *       < all 104 5321                      a bucket of a histogram, see single.h
+ *       < singles timer_ns=17.3 ...         facts
  *       end of input: tear down and exit
  *
  * Replies are written after the last batch, so that the protocol's own calls are never inside one.
  *
  * Layers, each calling only those before it: ground.c (failure, parameters), support.c (files, partners), sampler.c,
- * crowd.c and cold.c, the operations in ops/, and the protocol here.
+ * single.c, crowd.c and cold.c, the operations in ops/, and the protocol here.
  */
 #include "areas.h"
 #include "cold.h"
 #include "crowd.h"
 #include "ground.h"
 #include "sampler.h"
+#include "single.h"
 #include "support.h"
 
 #include <fcntl.h>
@@ -257,12 +261,28 @@ static void serve_count(const char *text) {
     put("counted\n", strlen("counted\n"));
 }
 
+/* ---- single calls ---- */
+
+static void serve_single(const char *text) {
+    enum { MOST_CALLS = 1000000000, MOST_MS = 3600000 };
+    uint64_t calls = number_at(&text);
+    text += *text == ' ';
+    uint64_t ms = number_at(&text);
+    if (calls == 0 || calls > MOST_CALLS || ms == 0 || ms > MOST_MS || *text != '\0')
+        fail(0, "a request is not of the form 'single CALLS MILLISECONDS'");
+    crowd_start(1);
+    time_singles(operation, calls, ms, put);
+    crowd_stop();
+}
+
 static void serve_line(const char *line) {
-    static const char sample[] = "sample ", count[] = "count ";
+    static const char sample[] = "sample ", count[] = "count ", single[] = "single ";
     if (strncmp(line, sample, sizeof sample - 1) == 0)
         serve_sample(line + sizeof sample - 1);
     else if (strncmp(line, count, sizeof count - 1) == 0)
         serve_count(line + sizeof count - 1);
+    else if (strncmp(line, single, sizeof single - 1) == 0)
+        serve_single(line + sizeof single - 1);
     else
         serve_request(line);
 }

@@ -10,6 +10,7 @@
 //! - [`proof`]: kernel entries per iteration, counted in a separate pass
 //! - [`split`]: samples of user and system mode, in a separate pass
 //! - [`mod@counters`]: hardware and software events per iteration, in a separate pass
+//! - [`singles`]: times of single calls, in a separate pass
 //! - [`explain`]: the instructions of one iteration, disassembled, and a verdict on who answered
 //! - [`trace`]: a command's system calls by class, as a profile, by one of several tracers
 //! - [`kernel`]: the only code that calls ptrace, perf, bpf and CPU affinity, or reads facts about the host
@@ -51,6 +52,7 @@ pub mod prose;
 pub mod report;
 pub mod runner;
 pub mod session;
+pub mod singles;
 pub mod split;
 pub mod stats;
 pub mod store;

@@ -16,10 +16,11 @@ use crate::kernel::host::{self, BusyClock, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
     Case, Counters, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Role, Run,
-    StudyView, THREADS,
+    SingleCalls, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, Workers, read_catalogue};
+use crate::singles::{Singles, time_singles};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use crate::summary;
@@ -49,6 +50,8 @@ pub struct RunOptions {
     pub verify: bool,
     /// Whether to count hardware and software events.
     pub counters: bool,
+    /// Whether to time single calls, and how many.
+    pub latency: Option<Singles>,
 }
 
 impl Default for RunOptions {
@@ -62,6 +65,7 @@ impl Default for RunOptions {
             timeout: Duration::from_secs(10),
             verify: true,
             counters: false,
+            latency: None,
         }
     }
 }
@@ -79,6 +83,8 @@ pub trait Watch {
 pub enum Stage {
     /// Counting kernel entries and sampling modes.
     Proving,
+    /// Timing single calls.
+    Singles,
     /// Measuring times.
     Measuring,
 }
@@ -205,7 +211,8 @@ impl Session {
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
-        let (passes, refused) = self.pass_all(&planned, watch);
+        let (mut passes, refused) = self.pass_all(&planned, watch);
+        self.time_singles(&planned, &mut passes, watch);
         self.time(&planned, &passes, (company, refused), watch, out)
     }
 
@@ -291,9 +298,9 @@ impl Session {
             return Err(Failure::interrupted());
         }
         self.workers.prepare(&planned.case)?;
-        if planned.role == Role::Baseline && !summary::is_baseline(&planned.case) {
+        if only_for_speed(planned) {
             let proof = Proof::none("not counted: it only shows the machine's speed");
-            return Ok(Passes { proof, mode_samples: None, counters: None });
+            return Ok(Passes { proof, mode_samples: None, counters: None, latency: None });
         }
         let alone = Planned { case: planned.case.alone(), ..planned.clone() };
         let proof = match self.options.verify {
@@ -301,7 +308,22 @@ impl Session {
             false => Proof::none("not counted, as asked (--no-verify)"),
         };
         let counters = offer.and_then(|offer| counters::count(&self.workers, &alone, offer));
-        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters })
+        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters, latency: None })
+    }
+
+    /// Times single calls of the cases that work, one case after the other, if that was asked for. Cold cases and the panel
+    /// are left out.
+    fn time_singles(&self, planned: &[Planned], passes: &mut [Result<Passes, Failure>], watch: &dyn Watch) {
+        let Some(wanted) = &self.options.latency else { return };
+        watch.stage(Stage::Singles);
+        let all = planned.len() as f64;
+        for (i, (planned, passes)) in planned.iter().zip(passes).enumerate() {
+            watch.at(i as f64 / all, &planned.case.to_string());
+            let shown = planned.case.cold().is_none() && !only_for_speed(planned);
+            if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
+                passes.latency = Some(time_singles(&self.workers, planned, wanted).map_err(|failure| failure.message));
+            }
+        }
     }
 
     fn empty_run(&self, config: &Config, refused: Option<String>) -> Run {
@@ -343,12 +365,18 @@ fn not_cold(planned: &Planned) -> Result<(), Failure> {
     if planned.enters_rarely() { Err(Failure::new(FailureKind::Unsupported, text)) } else { Ok(()) }
 }
 
+/// Whether it is only measured as a member of the panel that shows the machine's speed.
+fn only_for_speed(planned: &Planned) -> bool {
+    planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
+}
+
 /// What the untimed passes found of a case.
 #[derive(Clone)]
 struct Passes {
     proof: Proof,
     mode_samples: Option<ModeSamples>,
     counters: Option<Counters>,
+    latency: Option<Result<SingleCalls, String>>,
 }
 
 fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
@@ -374,6 +402,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
         entries_status: proof.status,
         mode_samples,
         counters,
+        latency: passes.as_ref().ok().and_then(|passes| passes.latency.clone()),
         warnings: proof.warning.into_iter().chain(device).chain(warm_up).collect(),
     }
 }

@@ -3,12 +3,14 @@
 
 mod cold;
 mod events;
+mod latency;
 mod pairs;
 mod repeated;
 mod speed;
 mod warning;
 
 pub use events::EventCounts;
+pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
 pub use repeated::{combined, combined_ratio, summarize};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_scatter};
 pub use warning::{RunWarning, StateChange, Warning};
@@ -70,6 +72,9 @@ pub struct Row {
     /// Hardware and software events per iteration; absent if they were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<EventCounts>,
+    /// Percentiles of single calls; absent if they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<RowLatency>,
     pub warnings: Vec<Warning>,
     /// What its runs say, if there are several; the cost is then that over all of them.
     #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
@@ -163,15 +168,22 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     let machine = machine_speed(run, &panel);
     let yardsticks = Yardsticks::of(run, range, &panel);
     let row = |record: &Record| row(record, &yardsticks);
+    let baseline = |record: &Record| Row { latency: yardstick_latency(record), ..row(record) };
     Summary {
         rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
         derived,
         study: run.study.clone(),
-        baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(row).collect(),
+        baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(baseline).collect(),
         machine,
         warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
         repeats: Vec::new(),
     }
+}
+
+/// The single calls of a baseline; of work in user mode always, since its tail is the machine's.
+fn yardstick_latency(record: &Record) -> Option<RowLatency> {
+    let of = if record.case.is_plain(SPIN) { RowLatency::of_yardstick } else { RowLatency::of };
+    record.latency.as_ref().map(of)
 }
 
 /// Baselines of rows, by language and environment.
@@ -287,6 +299,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         entries: record.entries.clone(),
         entries_status: record.entries_status.clone(),
         counters: record.counters.as_ref().map(|counters| EventCounts::of(counters, yardsticks.counters(&record.case))),
+        latency: record.latency.as_ref().map(RowLatency::of),
         warnings,
         over_runs: None,
         versus: None,

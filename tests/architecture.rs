@@ -23,12 +23,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("proof", &["kernel", "model", "runner"]),
     ("split", &["model", "runner"]),
     ("counters", &["kernel", "model", "proof", "prose", "runner"]),
+    ("singles", &["model", "runner"]),
     ("store", &["clean", "kernel", "model"]),
     ("compare", &["derive", "model", "plan", "stats", "summary"]),
     ("attribute", &["model", "summary"]),
     (
         "session",
-        &["counters", "engine", "kernel", "model", "plan", "proof", "runner", "split", "stats", "store", "summary"],
+        &[
+            "counters", "engine", "kernel", "model", "plan", "proof", "runner", "singles", "split", "stats", "store",
+            "summary",
+        ],
     ),
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),

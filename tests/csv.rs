@@ -45,10 +45,11 @@ fn run_of_many_kinds() -> Value {
 }
 
 /// What each command prints, with the section of FORMAT.md that tells of its columns.
-const COMMANDS: [(&str, &[&str]); 10] = [
+const COMMANDS: [(&str, &[&str]); 11] = [
     ("Runs", &["show", "many.json"]),
     ("Runs", &["show", "run.json"]),
     ("Runs", &["show", "published.json"]),
+    ("Single calls", &["show", "singles.json", "--view", "latency"]),
     ("Comparisons", &["compare", "run.json", "many.json"]),
     ("Comparisons", &["compare", "published.json", "mac.json", "--study", "os-calls"]),
     ("Changes over time", &["compare", "--history", "history"]),
@@ -65,6 +66,7 @@ fn place() -> Place {
         ("published.json", "published/linux-2.6.32.json"),
         ("mac.json", "published/macosx-10.7.json"),
         ("p.json", "tests/profile/traced.json"),
+        ("singles.json", "fuzz/corpus/result/singles.json"),
     ];
     for (name, file) in files {
         fs::copy(path(file), place.path().join(name)).unwrap();

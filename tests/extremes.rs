@@ -74,12 +74,21 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u64>)> {
     ]
 }
 
+/// Times at both ends of what a histogram holds, of so many calls that their number has no 64 bits.
+fn single_calls(timer_ns: f64) -> SingleCalls {
+    let bucket = |ns| TimeBucket { ns, count: i64::MAX as u64 };
+    let all = CallTimes([0, 2047, LONGEST_NS].map(bucket).to_vec());
+    let preempted = Some(all.clone());
+    SingleCalls { timer: Nanos(timer_ns), spent_ns: 0, all, preempted, unseen: u64::MAX, ..SingleCalls::default() }
+}
+
 fn record(operation: &str, params: BTreeMap<String, u64>, outcome: Outcome, entered: f64) -> Record {
     let case = Case { params, ..Case::native(operation) };
     Record {
         entries: Some([("read".to_string(), entered)].into_iter().collect()),
         entries_status: EntriesStatus::Verified,
         mode_samples: Some(ModeSamples { user: 0, system: 1 << 40 }),
+        latency: Some(Ok(single_calls(entered))),
         ..Record::new(case, outcome)
     }
 }
@@ -179,7 +188,7 @@ fn profile() -> impl Strategy<Value = Profile> {
 }
 
 /// Everything that shows a run, two runs or a profile.
-const COMMANDS: [&[&str]; 21] = [
+const COMMANDS: [&[&str]; 22] = [
     &["show", "a.json"],
     &["show", "a.json", "--format", "csv"],
     &["show", "a.json", "--format", "json"],
@@ -188,6 +197,7 @@ const COMMANDS: [&[&str]; 21] = [
     &["show", "a.json", "--format", "google-benchmark"],
     &["show", "a.json", "--view", "cmpthese"],
     &["show", "a.json", "--view", "distribution"],
+    &["show", "a.json", "--view", "latency"],
     &["show", "p.json"],
     &["show", "p.json", "--by", "class", "--format", "csv"],
     &["show", "p.json", "--format", "json"],

@@ -87,6 +87,7 @@ bounded!(
     ready,
     reply,
     sampled,
+    singles,
     snippet,
     language,
     environment,

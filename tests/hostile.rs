@@ -184,7 +184,7 @@ fn no_command_carries_a_files_text_raw_to_its_reader() {
 fn long_names_are_short_on_a_terminal_and_whole_for_programs() {
     let place = Place::new();
     files::write(&place);
-    for view in ["table", "cmpthese", "timethese", "bars", "distribution"] {
+    for view in ["table", "cmpthese", "timethese", "bars", "distribution", "latency"] {
         let shown = place.run(&["show", "long.json", "--view", view]);
         assert!(shown.status.success() && shown.stdout.len() < 40_000, "{view}: {} bytes", shown.stdout.len());
     }

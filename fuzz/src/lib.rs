@@ -39,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     target("ready", lines::ready, 2000),
     target("reply", lines::reply, 2000),
     target("sampled", lines::sampled, 2000),
+    target("singles", lines::singles, 2000),
     target("snippet", lines::snippet, 500),
     target("language", lines::language, 1000),
     target("environment", lines::environment, 2000),

@@ -26,6 +26,12 @@ pub fn sampled(bytes: &[u8]) {
     let _ = runner::parse_sampled(&text(bytes));
 }
 
+pub fn singles(bytes: &[u8]) {
+    let mut singles = runner::Singles::default();
+    text(bytes).lines().take_while(|line| singles.add_line(line) == Ok(false)).for_each(drop);
+    let _ = singles.calls();
+}
+
 /// The first line chooses a language, the second is a body; the rest is what its compiler says.
 pub fn snippet(bytes: &[u8]) {
     let text = text(bytes);

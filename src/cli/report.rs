@@ -9,9 +9,10 @@ use crate::model::{Role, Run};
 use crate::plan::Pattern;
 use crate::report::Portrait;
 use crate::report::figure::Figure;
+use crate::report::figure::palette::SERIES;
 use crate::report::figures;
 use crate::report::html::{MOST_DETAILED, Page, write_page};
-use crate::report::{svg, write_lines};
+use crate::report::{latency_figure, svg, write_lines};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
 use std::mem::take;
@@ -77,6 +78,8 @@ enum FigureKind {
     Fit,
     /// Ratios to the first file.
     Ratios,
+    /// Percentiles of single calls.
+    Latency,
 }
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
@@ -182,6 +185,13 @@ fn figure(args: &ReportArgs, page: &Page) -> Result<Figure> {
             let all = detail.distributions.iter().flatten().cloned().collect();
             Ok(figures::distributions("Distribution of the samples", all))
         }
+        (FigureKind::Latency, _) => match detail.singles.as_ref().filter(|singles| !singles.curves.is_empty()) {
+            Some(singles) => Ok(latency_figure(&singles.curves[..singles.curves.len().min(SERIES)])),
+            None => bail!(
+                "--figure latency: {} has no percentiles of single calls: measure again with 'syscost run --latency'",
+                main.label()
+            ),
+        },
         (FigureKind::Fit, _) => match detail.parameters.first() {
             Some(one) => Ok(one.figure.clone()),
             None => bail!(
@@ -199,6 +209,7 @@ fn destination(args: &ReportArgs) -> PathBuf {
         (Kind::Svg, FigureKind::Distribution) => "distribution.svg",
         (Kind::Svg, FigureKind::Fit) => "fit.svg",
         (Kind::Svg, FigureKind::Ratios) => "ratios.svg",
+        (Kind::Svg, FigureKind::Latency) => "latency.svg",
     };
     args.output.clone().unwrap_or_else(|| PathBuf::from(name))
 }

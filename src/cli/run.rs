@@ -12,6 +12,7 @@ use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surround
 use crate::report::ViewKind;
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session, Sides};
+use crate::singles::{self, MOST_CALLS, Singles};
 use anyhow::{Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, FromArgMatches};
@@ -104,6 +105,15 @@ pub struct RunArgs {
     /// Kill a worker that takes longer than this for one request.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive)]
     timeout: f64,
+    /// Time single calls too, in a pass before the rounds, and show their percentiles with --view latency. Not for snippets.
+    #[arg(long)]
+    latency: bool,
+    /// Time at most N single calls per case [default: 100000; implies --latency].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CALLS))]
+    latency_calls: Option<u64>,
+    /// Time single calls for at most this long per case [default: 0.2; implies --latency].
+    #[arg(long, value_name = "SECONDS", value_parser = latency_seconds)]
+    latency_time: Option<f64>,
     /// Skip counting kernel entries.
     #[arg(long)]
     no_verify: bool,
@@ -127,6 +137,7 @@ Examples:
   syscost run --all --versus-probe ./probe-clang --runs 5
   syscost run id.getppid file.stat --cold
   syscost run io.read_file --param size=4K --cold=1M,32M
+  syscost run file.lstat io --view latency --latency-time 1
   syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
@@ -144,6 +155,14 @@ pub(super) fn positive(text: &str) -> Result<f64, String> {
 fn cpu_seconds(text: &str) -> Result<f64, String> {
     match positive(text)? {
         seconds if seconds < 0.1 => Err(format!("'{text}' is under 0.1 seconds, which say nothing")),
+        seconds => Ok(seconds),
+    }
+}
+
+/// The probe takes whole milliseconds, up to an hour.
+fn latency_seconds(text: &str) -> Result<f64, String> {
+    match positive(text)? {
+        seconds if !(0.001..=3600.0).contains(&seconds) => Err(format!("'{text}' is not from 0.001 to 3600 seconds")),
         seconds => Ok(seconds),
     }
 }
@@ -208,7 +227,17 @@ impl RunArgs {
             timeout: Duration::from_secs_f64(self.timeout),
             verify: !self.no_verify,
             counters: self.counters || self.view.view == Some(ViewKind::Counters),
+            latency: self.singles(),
         }
+    }
+
+    /// How many single calls to time; `None` if nothing asks for them.
+    fn singles(&self) -> Option<Singles> {
+        let flag = self.latency || self.latency_calls.is_some() || self.latency_time.is_some();
+        let view = self.view.view == Some(ViewKind::Latency);
+        let time = self.latency_time.map_or(singles::TIME, Duration::from_secs_f64);
+        let calls = self.latency_calls.unwrap_or(singles::CALLS);
+        (flag || view).then_some(Singles { calls, time })
     }
 
     /// The study that was asked for; the tour where nothing was.

@@ -10,7 +10,7 @@ use crate::plan::Pattern;
 use crate::report::{
     Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot,
     summary_table, write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json,
-    write_lines, write_profile, write_table,
+    write_latency, write_lines, write_profile, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -43,6 +43,7 @@ Examples:
   syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
   syscost show published/perl-5.10.1-i686.json --view cmpthese
   syscost show now.json --view distribution
+  syscost show now.json --view latency --format csv
   syscost show now.json --only 'file.*' --only id
   syscost show profile.json --by class";
 
@@ -86,12 +87,18 @@ impl View {
         self.view.is_some() || self.sort != Sort::Asked || self.no_plot
     }
 
+    /// Whether the view is that of single calls in a format that tables have.
+    fn is_latency_table(&self) -> bool {
+        let ours = matches!(self.format, RunFormat::Ours(_));
+        self.view == Some(ViewKind::Latency) && ours && self.sort == Sort::Asked
+    }
+
     /// Checks, before anything is read or measured, that the options are compatible.
     ///
     /// # Errors
     /// Which are not.
     pub fn check(&self) -> Result<()> {
-        if self.view.is_none_or(|view| view == ViewKind::Table) {
+        if self.view.is_none_or(|view| view == ViewKind::Table) || self.is_latency_table() {
             return Ok(());
         }
         if !matches!(self.format, RunFormat::Ours(Format::Text)) {
@@ -161,6 +168,7 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
             ViewKind::Bars => write_bars(run, screen, out)?,
             ViewKind::Distribution => write_distributions(run, out)?,
             ViewKind::Counters => write_counters(&summary, &run.host, screen, out)?,
+            ViewKind::Latency => write_singles(run, &summary, view, screen, out)?,
             ViewKind::Timethese | ViewKind::Cmpthese => write_cmpthese(run, &summary, kind, out)?,
         }
     }
@@ -169,6 +177,14 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
         || families(run).iter().any(Family::is_worth_a_table);
     let note = first_run_note(&summary).filter(|_| for_people && of_samples);
     note.map_or(Ok(()), |note| write_lines([String::new(), note], out))
+}
+
+/// The view of single calls; as JSON the document of the run, which has them.
+fn write_singles(run: &Run, summary: &Summary, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    match view.format {
+        RunFormat::Ours(format) if format != Format::Json => write_latency(summary, format, screen, view.no_plot, out),
+        _ => write_json(&SummaryDocument::new(run, summary), out),
+    }
 }
 
 fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {

@@ -7,6 +7,7 @@ mod entries;
 #[cfg(test)]
 pub mod fixtures;
 mod host;
+mod latency;
 mod operation;
 mod planned;
 mod profile;
@@ -24,6 +25,7 @@ pub use counters::{
 };
 pub use entries::{Entries, EntriesStatus};
 pub use host::{Host, Tax};
+pub use latency::{CallTimes, LONGEST_NS, SingleCalls, TimeBucket};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{CallCount, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage};

@@ -1,6 +1,6 @@
 //! The result of a run: one record per case, with its samples or the reason why there are none.
 
-use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, StudyView};
+use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -77,6 +77,8 @@ pub struct Record {
     pub mode_samples: Option<ModeSamples>,
     /// `None` if events were not counted.
     pub counters: Option<Counters>,
+    /// Times of single calls, or why there are none; `None` if they were not asked for.
+    pub latency: Option<Result<SingleCalls, String>>,
     /// Warnings from measuring; analysis adds its own.
     pub warnings: Vec<String>,
 }
@@ -193,6 +195,7 @@ impl Record {
             entries_status: EntriesStatus::Unverified("not counted".into()),
             mode_samples: None,
             counters: None,
+            latency: None,
             warnings: Vec::new(),
         }
     }

@@ -3,6 +3,9 @@
 
 pub mod axis;
 pub mod palette;
+mod percentiles;
+
+pub use percentiles::{Curve, Percentiles, share_words, shares};
 
 use crate::stats::TwoModes;
 use axis::LogAxis;
@@ -22,6 +25,7 @@ pub enum Chart {
     Ratios(Ratios),
     Distributions(Vec<Distribution>),
     Lines(Lines),
+    Percentiles(Percentiles),
 }
 
 /// Costs by row on a logarithmic axis, those of further files on the same rows.

@@ -6,5 +6,5 @@ mod plot;
 mod table;
 
 pub use figure::over_parameter;
-pub use plot::plot;
+pub use plot::{plot, plot_lines};
 pub use table::{pages, parameter_table};

@@ -11,6 +11,7 @@ mod compared;
 mod controls;
 mod head;
 mod host;
+mod latency;
 mod operations;
 mod page;
 
@@ -32,6 +33,7 @@ pub fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     page.comparison.iter().for_each(|comparison| compared::write(&mut html, comparison));
     operations::write(&mut html, page);
     charts::write(&mut html, page);
+    latency::write(&mut html, page);
     host::write(&mut html, page);
     html.raw("</main>");
     head::close(&mut html, page);

@@ -33,7 +33,7 @@ pub use format::json::{
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
 pub use profile::{profile_table, write_profile};
 pub use run::{
-    Portrait, Sort, ViewKind, figures, first_run_note, summary_table, write_bars, write_cmpthese, write_counters,
-    write_distributions,
+    Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, write_bars,
+    write_cmpthese, write_counters, write_distributions, write_latency,
 };
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

@@ -9,6 +9,7 @@ pub mod distribution;
 mod environments;
 pub mod figures;
 pub mod highlights;
+pub mod latency;
 pub mod portrait;
 mod table;
 mod terminal;
@@ -16,6 +17,7 @@ pub mod warnings;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use counters::write_counters;
+pub use latency::{figure as latency_figure, latency_table, write_latency};
 pub use portrait::Portrait;
 pub use table::{Sort, first_run_note, summary_table};
 pub use terminal::{write_bars, write_distributions};

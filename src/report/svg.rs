@@ -9,6 +9,7 @@ mod dots;
 mod drawing;
 mod lines;
 mod marks;
+mod percentiles;
 
 pub use distributions::spark;
 
@@ -26,6 +27,7 @@ fn draw(figure: &Figure) -> Drawing {
         Chart::Ratios(ratios) => dots::ratios(ratios),
         Chart::Distributions(all) => distributions::draw(all),
         Chart::Lines(lines) => lines::draw(lines),
+        Chart::Percentiles(percentiles) => percentiles::draw(percentiles),
     }
 }
 

@@ -5,9 +5,10 @@ use super::directory::RUN_VARIABLE;
 use super::files::create_private;
 use super::interrupt::Interrupt;
 use super::protocol::{add_line, expect, parse_ready, parse_sampled};
+use super::single_calls::Singles;
 use crate::kernel::limits;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
-use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply};
+use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply, SingleCalls};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -157,6 +158,18 @@ impl Child {
     pub fn run_count(&mut self, timeout: Duration) -> Result<(), Failure> {
         self.send("run")?;
         expect("counted", &self.line(Deadline::after(timeout))?)
+    }
+
+    /// Times up to `calls` single calls, for at most `time`, in whole milliseconds; `timeout` is for all else.
+    ///
+    /// # Errors
+    /// As `request`.
+    pub fn singles(&mut self, calls: u64, time: Duration, timeout: Duration) -> Result<SingleCalls, Failure> {
+        self.send(&format!("single {calls} {}", time.as_millis()))?;
+        let deadline = Deadline::after(time + timeout);
+        let mut singles = Singles::default();
+        while !singles.add_line(&self.line(deadline)?)? {}
+        Ok(singles.calls())
     }
 
     fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {

@@ -1,7 +1,7 @@
 //! Worker processes: building and starting them, their protocol, and cleaning up after them.
 //!
 //! The engine decides what is sampled; this module only carries requests. Called by `session` (which implements the engine's
-//! `Launcher` and `Worker` with it), `proof`, `split` and `explain`.
+//! `Launcher` and `Worker` with it), `proof`, `split`, `singles` and `explain`.
 
 mod builds;
 mod cache;
@@ -15,6 +15,7 @@ mod interrupt;
 mod janitor;
 mod language;
 mod protocol;
+mod single_calls;
 mod snippet;
 mod variant;
 mod workers;
@@ -31,6 +32,8 @@ pub use language::Language;
 pub use protocol::parse_ready;
 #[doc(hidden)]
 pub use protocol::{add_line, parse_sampled};
+#[doc(hidden)]
+pub use single_calls::Singles;
 #[doc(hidden)]
 pub use snippet::{fill, forms};
 pub use variant::Variant;

@@ -24,7 +24,8 @@ impl Session {
         let part = |run: u32| Part { watch, run, runs };
         self.last = runs <= 1;
         let company = Company::begin(&self.workers);
-        let (passes, refused) = self.pass_all(&planned, watch);
+        let (mut passes, refused) = self.pass_all(&planned, watch);
+        self.time_singles(&planned, &mut passes, watch);
         let (mut run, mut stored) = self.time(&planned, &passes, (company, refused), &part(0), out);
         for index in 1..runs {
             if self.interrupt.is_set() {

@@ -135,14 +135,35 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn any_times()(buckets in btree_map(0..31 * 1024u64, 1..1_000_000_000u64, 1..20)) -> CallTimes {
+        let bucket = |(index, count)| TimeBucket { ns: CallTimes::bucket_at(index).unwrap(), count };
+        CallTimes(buckets.into_iter().map(bucket).collect())
+    }
+}
+
+prop_compose! {
+    fn any_calls()(all in any_times(), timer in number(), tick in number(), spent_ns in any::<u64>(),
+        apart in any::<bool>(), waits in any::<u64>()) -> SingleCalls {
+        let preempted = apart.then(|| CallTimes(all.0.iter().step_by(2).copied().collect()));
+        let interrupted = apart.then(CallTimes::default);
+        SingleCalls { timer: Nanos(timer), tick: Nanos(tick), spent_ns, all, preempted, interrupted, waits, unseen: 3 }
+    }
+}
+
+fn any_latency() -> impl Strategy<Value = Result<SingleCalls, String>> {
+    prop_oneof![any_calls().prop_map(Ok), any::<String>().prop_map(Err)]
+}
+
+prop_compose! {
     fn any_record()(case in any_case(), outcome in any_outcome(), baseline in any::<bool>(),
         entries in option::of(btree_map(text(), number(), 0..3)), reason in option::of(any::<String>()),
-        modes in option::of((any::<u64>(), any::<u64>())), counters in option::of(any_counters()), warnings in vec(any::<String>(), 0..2)) -> Record {
+        modes in option::of((any::<u64>(), any::<u64>())), counters in option::of(any_counters()),
+        latency in option::of(any_latency()), warnings in vec(any::<String>(), 0..2)) -> Record {
         let role = if baseline { Role::Baseline } else { Role::Asked };
         let entries_status = reason.map_or(EntriesStatus::Verified, EntriesStatus::Unverified);
         let entries = entries.map(|e| e.into_iter().collect());
         let mode_samples = modes.map(|(user, system)| ModeSamples { user, system });
-        Record { case, role, outcome, entries, entries_status, mode_samples, counters, warnings }
+        Record { case, role, outcome, entries, entries_status, mode_samples, counters, latency, warnings }
     }
 }
 

@@ -23,7 +23,13 @@ const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 /// Lines of text, no wider than `width`; none where that is too narrow or there is nothing to draw.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
-    let mut figure = lines(family);
+    let figure = lines(family);
+    let ticks: Vec<(f64, String)> = figure.values().map(|value| (value, Size(value as u64).to_string())).collect();
+    plot_lines(figure, width, &ticks)
+}
+
+/// The same for any lines; `ticks` are the values below the axis, ascending, with their words.
+pub fn plot_lines(mut figure: Lines, width: u16, ticks: &[(f64, String)]) -> Vec<String> {
     let more = figure.series.len().saturating_sub(MARKS.len());
     figure.series.truncate(MARKS.len());
     if width < NARROWEST || figure.values().count() < 2 {
@@ -39,7 +45,7 @@ pub fn plot(family: &Family, width: u16) -> Vec<String> {
         draw(&mut canvas, &path.collect::<Vec<_>>(), mark);
     }
     let mut text = rows(&canvas, &y);
-    text.extend(x_axis(&figure, column, columns));
+    text.extend(x_axis(&figure.parameter, ticks, column, columns));
     text.extend(figure.series.iter().zip(MARKS).map(|(line, mark)| format!("  {mark}  {}", line.label)));
     text.extend((more > 0).then(|| format!("  {more} more are not drawn")));
     text.into_iter().map(|line| line.chars().take(usize::from(width)).collect()).collect()
@@ -85,19 +91,18 @@ fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
 }
 
 /// The axis with a tick for each value, and below it as many values as fit.
-fn x_axis(figure: &Lines, column: impl Fn(f64) -> usize, columns: usize) -> [String; 2] {
+fn x_axis(parameter: &str, ticks: &[(f64, String)], column: impl Fn(f64) -> usize, columns: usize) -> [String; 2] {
     let mut axis = vec!['─'; columns];
     let mut labels = String::new();
-    for value in figure.values() {
-        let column = column(value);
+    for (value, text) in ticks {
+        let column = column(*value);
         axis[column] = '┬';
-        let text = Size(value as u64).to_string();
         let start = column.saturating_sub(text.len() / 2);
         if labels.is_empty() || start > labels.len() {
             labels = format!("{labels:start$}{text}");
         }
     }
-    let name: String = figure.parameter.chars().take(MARGIN - 2).collect();
+    let name: String = parameter.chars().take(MARGIN - 2).collect();
     let axis: String = axis.into_iter().collect();
     [format!("{:>width$}└{axis}", "", width = MARGIN - 1), format!("{name:>width$}  {labels}", width = MARGIN - 2)]
 }

@@ -45,7 +45,7 @@ fn more_than_drawn(html: &mut Markup, page: &Page, drawn: usize) {
     }
 }
 
-fn figure(html: &mut Markup, figure: &Figure, id: &str) {
+pub fn figure(html: &mut Markup, figure: &Figure, id: &str) {
     html.raw("<figure><figcaption>")
         .text(&figure.title)
         .raw("</figcaption><div class=\"box\" tabindex=\"0\" role=\"region\"");

@@ -32,6 +32,9 @@ fn navigation(html: &mut Markup, page: &Page) {
         html.raw("<a href=\"#compared\">Side by side</a>");
     }
     html.raw("<a href=\"#operations\">Operations</a><a href=\"#charts\">Charts</a>");
+    if super::latency::is_known(page) {
+        html.raw("<a href=\"#latency\">Single calls</a>");
+    }
     if super::charts::has_parameters(page) {
         html.raw("<a href=\"#parameters\">Parameters</a>");
     }

@@ -48,6 +48,8 @@ pub enum ViewKind {
     Distribution,
     /// All hardware and software events that were counted (run counts them for this view).
     Counters,
+    /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies).
+    Latency,
 }
 
 /// Writes the lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.

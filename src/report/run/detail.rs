@@ -1,7 +1,7 @@
 //! What pages show of a run.
 
 use crate::report::Table;
-use crate::report::figure::{Distribution, Figure};
+use crate::report::figure::{Curve, Distribution, Figure};
 use crate::summary::Summary;
 
 /// The tables, histograms and figures of a run, without its samples.
@@ -12,9 +12,18 @@ pub struct Detail {
     pub distributions: Vec<Option<Distribution>>,
     /// One for each parameter with enough values for a table.
     pub parameters: Vec<ByParameter>,
+    /// Percentiles of single calls; `None` if none were timed.
+    pub singles: Option<Singles>,
     /// Wall time of measuring in seconds, and its budget.
     pub elapsed_s: f64,
     pub budget_s: f64,
+}
+
+/// Single calls: their table, and a curve for each row that has one.
+#[derive(Clone, Debug)]
+pub struct Singles {
+    pub table: Table,
+    pub curves: Vec<Curve>,
 }
 
 /// Costs as a function of one parameter.

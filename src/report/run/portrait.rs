@@ -5,8 +5,9 @@ use crate::compare::Column;
 use crate::fit::families;
 use crate::model::{Outcome, Record, Role, Run};
 use crate::report::fit::{over_parameter, parameter_table};
-use crate::report::run::detail::{ByParameter, Detail};
+use crate::report::run::detail::{ByParameter, Detail, Singles};
 use crate::report::run::distribution::distribution;
+use crate::report::run::latency::{curves, latency_table};
 use crate::summary::{Summary, steady_range, summarize};
 
 /// One run, to be shown.
@@ -48,6 +49,7 @@ impl Detail {
         let worthy = families.iter().filter(|family| family.is_worth_a_table());
         Detail {
             distributions: asked.map(one).collect(),
+            singles: latency_table(&summary).map(|table| Singles { table, curves: curves(&summary) }),
             summary,
             parameters: worthy.map(|f| ByParameter { table: parameter_table(f), figure: over_parameter(f) }).collect(),
             elapsed_s: run.elapsed_s,

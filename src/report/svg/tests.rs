@@ -15,8 +15,9 @@ fn figures() -> Vec<Figure> {
         Chart::Ratios(Ratios::default()),
         Chart::Distributions(vec![]),
         Chart::Lines(Lines::default()),
+        Chart::Percentiles(Percentiles::default()),
     ];
-    let charts = [bars(), ratios(), distribution(), lines()].into_iter().chain(empty);
+    let charts = [bars(), ratios(), distribution(), lines(), percentiles()].into_iter().chain(empty);
     charts.map(|chart| Figure { title: HOSTILE.into(), description: HOSTILE.into(), chart }).collect()
 }
 
@@ -52,6 +53,12 @@ fn lines() -> Chart {
     let place = |ns: f64| Place { value: ns.max(0.0), ns, low_high: Some((ns, ns)) };
     let line = Line { label: HOSTILE.into(), points: NUMBERS.map(place).to_vec(), model: Some((1.0, f64::NAN)) };
     Chart::Lines(Lines { parameter: HOSTILE.into(), series: vec![line; 7], crossovers: vec![1e300, f64::NAN] })
+}
+
+fn percentiles() -> Chart {
+    let points: Vec<(f64, f64)> = NUMBERS.map(|number| (number, number)).to_vec();
+    let curve = Curve { label: HOSTILE.into(), all: points.clone(), rest: points };
+    Chart::Percentiles(Percentiles { curves: vec![curve; 7] })
 }
 
 /// Checks that every element is closed, in order; enough XML for what is written here.

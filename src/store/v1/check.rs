@@ -51,6 +51,7 @@ fn record(record: &Record) -> Checked {
     entries(record)?;
     record.counters.iter().try_for_each(counters)?;
     record.samples.iter().try_for_each(samples)?;
+    record.latency.iter().try_for_each(super::latency::check)?;
     record.figure.iter().try_for_each(figure)
 }
 

@@ -98,6 +98,7 @@ impl From<model::Record> for Record {
             entries_reason,
             mode_samples: record.mode_samples.map(Into::into),
             counters: record.counters.map(Into::into),
+            latency: record.latency.map(Into::into),
             warnings: record.warnings,
             samples,
             error,
@@ -132,8 +133,10 @@ impl Record {
         let entries = self.entries.map(|map| map.into_iter().collect());
         let mode_samples = self.mode_samples.map(Into::into);
         let counters = self.counters.map(Into::into);
+        let misplaced = |e: Invalid| Invalid { place: format!("{place}: {}", e.place), what: e.what };
+        let latency = self.latency.map(Latency::into_model).transpose().map_err(misplaced)?;
         let (role, warnings) = (self.role.into(), self.warnings);
-        Ok(model::Record { case, role, outcome, entries, entries_status, mode_samples, counters, warnings })
+        Ok(model::Record { case, role, outcome, entries, entries_status, mode_samples, counters, latency, warnings })
     }
 
     /// The record in messages: its index and case.

@@ -7,12 +7,14 @@
 
 mod check;
 mod convert;
+mod latency;
 mod repeats;
 mod study;
 
 use super::error::FileKind;
 use crate::model::Host;
 use indexmap::IndexMap;
+use latency::Latency;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -176,6 +178,9 @@ struct Record {
     /// Hardware and software events per iteration; absent if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counters: Option<Counters>,
+    /// Times of single calls; absent if they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    latency: Option<Latency>,
     /// What was noticed while measuring, one line each.
     #[serde(default)]
     warnings: Vec<String>,

@@ -120,6 +120,7 @@ impl Again {
             entries_status: record.entries_status.clone(),
             mode_samples: record.mode_samples,
             counters: record.counters.clone(),
+            latency: record.latency.clone(),
             warnings: self.warnings,
         }
     }

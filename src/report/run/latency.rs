@@ -1,0 +1,282 @@
+//! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot. Pure; called by `cli` and
+//! `portrait`.
+
+use crate::model::{EMPTY_LOOP, Nanos, SPIN};
+use crate::prose::some;
+use crate::report::figure::{Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, Place, shares};
+use crate::report::fit::plot_lines;
+use crate::report::numbers::{nanoseconds, thousands};
+use crate::report::run::figures::name;
+use crate::report::table::spec::params;
+use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_lines, write_table};
+use crate::stats::FEWEST_BEYOND;
+use crate::summary::{DEARER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary};
+use anyhow::Result;
+use std::io::Write;
+
+/// Most rows that a note names.
+const MOST_NAMES: usize = 6;
+
+/// A row whose calls were to be timed.
+struct Timed<'a> {
+    row: &'a Row,
+    result: &'a Result<Latency, NoLatency>,
+    /// Whether it was asked for, or is there to show what the machine does.
+    asked: bool,
+}
+
+impl Timed<'_> {
+    fn of(row: &Row, asked: bool) -> Option<Timed<'_>> {
+        Some(Timed { row, result: &row.latency.as_ref()?.result, asked })
+    }
+
+    fn latency(&self) -> Option<&Latency> {
+        self.result.as_ref().ok()
+    }
+}
+
+/// Writes the view of single calls; without any, what to do to have some.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_latency(
+    summary: &Summary,
+    format: Format,
+    screen: Screen,
+    no_plot: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let Some(table) = latency_table(summary) else {
+        return write_lines(
+            ["no call of this run was timed by itself: measure again with 'syscost run --latency'"],
+            out,
+        );
+    };
+    write_table(&table, format, screen, out)?;
+    let width = screen.width.filter(|_| format == Format::Text && !no_plot);
+    let lines = width.map(|width| plot(summary, width)).unwrap_or_default();
+    if !lines.is_empty() {
+        writeln!(out)?;
+    }
+    write_lines(lines.iter().map(|line| line.trim_end()), out)
+}
+
+/// The table of single calls; `None` if none were timed. Its last row is work in user mode, for comparison.
+pub fn latency_table(summary: &Summary) -> Option<Table> {
+    let rows = timed(summary);
+    let any = rows.iter().any(|timed| timed.asked);
+    any.then(|| Table::of(&specs(&rows), &rows).titled("single calls, in nanoseconds").noted(notes(&rows)))
+}
+
+/// The rows that were asked for and have single calls, then the yardstick.
+fn timed(summary: &Summary) -> Vec<Timed<'_>> {
+    let asked = summary.rows.iter().filter_map(|row| Timed::of(row, true));
+    let spins = |row: &&Row| row.case.is_plain(SPIN) && !summary.rows.iter().any(|asked| asked.case == row.case);
+    asked.chain(summary.baselines.iter().filter(spins).filter_map(|row| Timed::of(row, false))).collect()
+}
+
+fn specs<'a>(rows: &[Timed]) -> Vec<Spec<'a, Timed<'a>>> {
+    let missing = rows.iter().any(|timed| timed.result.is_err());
+    let told_apart = rows.iter().filter_map(Timed::latency).any(|latency| latency.rest.is_some());
+    let mut specs = vec![
+        Spec::left("operation", |timed: &Timed| name_cell(timed))
+            .text("name", |timed| timed.row.case.label().to_string())
+            .text("operation", |timed| timed.row.case.operation.clone())
+            .text("language", |timed| timed.row.case.language.clone())
+            .text("environment", |timed| timed.row.case.environment.clone())
+            .text("params", |timed| params(&timed.row.case.params)),
+        Spec::right("calls", |timed: &Timed| count_cell(timed.latency().map(|latency| latency.all.calls)))
+            .expendable(3)
+            .count("calls", |timed| Some(timed.latency()?.all.calls)),
+    ];
+    specs.extend(percentiles());
+    specs.extend(causes(told_apart));
+    specs.push(
+        Spec::left("no percentiles because", |timed: &Timed| timed.result.as_ref().err().map_or(Cell::default(), why))
+            .shown_if(missing)
+            .wrapping()
+            .number("timer_ns", |timed| timer(timed.result).map(|ns| ns.0))
+            .text("error", |timed| timed.result.as_ref().err().map(|missing| why(missing).text)),
+    );
+    specs
+}
+
+fn percentiles<'a>() -> Vec<Spec<'a, Timed<'a>>> {
+    let at = |which: fn(&Percentiles) -> Option<Nanos>| move |timed: &Timed| Some(which(&timed.latency()?.all)?.0);
+    let column = |title: &str, field, which: fn(&Percentiles) -> Option<Nanos>| {
+        Spec::right(title, move |timed: &Timed| time_cell(timed, at(which)(timed))).number(field, at(which))
+    };
+    vec![
+        column("p50", "p50_ns", |all| all.p50),
+        column("p90", "p90_ns", |all| all.p90).expendable(4),
+        column("p99", "p99_ns", |all| all.p99),
+        column("p99.9", "p99_9_ns", |all| all.p99_9),
+        column("max", "max_ns", |all| all.max).yielding(1),
+    ]
+}
+
+/// What slow calls were.
+fn causes<'a>(told_apart: bool) -> Vec<Spec<'a, Timed<'a>>> {
+    let rest =
+        |which: fn(&Percentiles) -> Option<Nanos>| move |timed: &Timed| Some(which(timed.latency()?.rest.as_ref()?)?.0);
+    let p99_9 = rest(|rest| rest.p99_9);
+    let max = rest(|rest| rest.max);
+    vec![
+        Spec::right("slow", |timed: &Timed| count_cell(timed.latency().map(|l| l.slow)))
+            .expendable(2)
+            .count("slow", |timed| Some(timed.latency()?.slow)),
+        Spec::right("preempted", |timed: &Timed| count_cell(timed.latency().and_then(|l| l.preempted)))
+            .shown_if(told_apart)
+            .expendable(2)
+            .count("preempted", |timed| timed.latency()?.preempted),
+        Spec::right("interrupted", |timed: &Timed| count_cell(timed.latency().and_then(|l| l.interrupted)))
+            .shown_if(told_apart)
+            .expendable(2)
+            .count("interrupted", |timed| timed.latency()?.interrupted),
+        Spec::right("rest p99.9", move |timed: &Timed| time_cell(timed, p99_9(timed)))
+            .shown_if(told_apart)
+            .yielding(2)
+            .number("rest_p99_9_ns", p99_9),
+        Spec::right("rest max", move |timed: &Timed| time_cell(timed, max(timed)))
+            .shown_if(told_apart)
+            .expendable(1)
+            .number("rest_max_ns", max),
+        Spec::hidden()
+            .count("waits", |timed: &Timed| Some(timed.latency()?.waits))
+            .count("unseen", |timed| Some(timed.latency()?.unseen)),
+    ]
+}
+
+fn name_cell(timed: &Timed) -> Cell {
+    Cell::styled(name(timed.row), if timed.asked { Style::Plain } else { Style::Faint })
+}
+
+fn count_cell(count: Option<u64>) -> Cell {
+    count.map_or(Cell::default(), |count| Cell::number(thousands(count as f64), count as f64))
+}
+
+/// A dash if there are too few calls for it, nothing if there are none.
+fn time_cell(timed: &Timed, ns: Option<f64>) -> Cell {
+    let missing = if timed.result.is_ok() { Cell::styled("-", Style::Faint) } else { Cell::default() };
+    ns.map_or(missing, |ns| Cell::number(nanoseconds(ns), ns))
+}
+
+fn why(missing: &NoLatency) -> Cell {
+    match missing {
+        NoLatency::TooShort { median_ns, timer_ns } => Cell::styled(
+            format!(
+                "too short: {} ns is under {DEARER} x the timer's {} ns",
+                nanoseconds(median_ns.0),
+                nanoseconds(timer_ns.0)
+            ),
+            Style::Warning,
+        ),
+        NoLatency::Failed { message } => Cell::styled(message.clone(), Style::Bad),
+    }
+}
+
+fn timer(result: &Result<Latency, NoLatency>) -> Option<Nanos> {
+    match result {
+        Ok(latency) => Some(latency.timer),
+        Err(NoLatency::TooShort { timer_ns, .. }) => Some(*timer_ns),
+        Err(NoLatency::Failed { .. }) => None,
+    }
+}
+
+fn notes(rows: &[Timed]) -> Vec<String> {
+    let with = |says: fn(&Latency) -> bool| -> Vec<String> {
+        let found = rows.iter().filter(|timed| timed.latency().is_some_and(says));
+        found.map(|timed| name(timed.row)).collect()
+    };
+    let listed =
+        |text: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{text}: {}", some(&names, MOST_NAMES)));
+    let few = |latency: &Latency| latency.all.p99_9.is_none();
+    let notes = [
+        subtracted(rows),
+        rest_rule(rows),
+        yardstick(rows),
+        listed(&format!("-: fewer than {FEWEST_BEYOND} calls lie beyond it"), with(few)),
+        listed(
+            "not told apart, since the operation itself switches threads or waits for a device",
+            with(|l| l.preempted.is_none()),
+        ),
+        listed("interrupts not told apart (several CPUs, or no /proc/interrupts)", with(unknown_interrupts)),
+        listed("some slow calls gave up the CPU by themselves, which is no preemption", with(|l| l.waits > 0)),
+        listed(
+            "too many slow calls to read the interrupts after each: some of those that are left may be interrupted",
+            with(|l| l.unseen > 0),
+        ),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
+fn unknown_interrupts(latency: &Latency) -> bool {
+    latency.preempted.is_some() && latency.interrupted.is_none()
+}
+
+/// The cost of timing; rows measure it each for itself.
+fn subtracted(rows: &[Timed]) -> Option<String> {
+    let timers: Vec<f64> = rows.iter().filter_map(|timed| Some(timer(timed.result)?.0)).collect();
+    let timer = crate::stats::median(timers)?;
+    Some(format!(
+        "each call timed by itself; the timer's cost, {} ns, is subtracted (two clock readings around {EMPTY_LOOP})",
+        nanoseconds(timer)
+    ))
+}
+
+fn rest_rule(rows: &[Timed]) -> Option<String> {
+    let told_apart = rows.iter().filter_map(Timed::latency).any(|latency| latency.rest.is_some());
+    told_apart.then(|| {
+        "slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an \
+         interrupt; rest: all others, with what the kernel cannot see (a hypervisor) still in them"
+            .to_string()
+    })
+}
+
+/// What the machine does to work that has no tail of its own.
+fn yardstick(rows: &[Timed]) -> Option<String> {
+    let spin = rows.iter().find(|timed| timed.row.case.is_plain(SPIN))?.latency()?;
+    let often = spin.slow as f64 / (spin.spent_ns as f64 / 1e9);
+    let rate = if often.is_finite() { format!(", {} times a second here", thousands(often)) } else { String::new() };
+    Some(format!(
+        "{SPIN} stays in user mode and has no tail of its own: its row is what the machine does to any call{rate}"
+    ))
+}
+
+/// The curves of the rows that were asked for.
+pub fn curves(summary: &Summary) -> Vec<Curve> {
+    let of = |row: &Row| {
+        let Some(RowLatency { result: Ok(latency) }) = &row.latency else { return None };
+        Some(Curve { label: name(row), all: latency.curve.clone(), rest: latency.rest_curve.clone() })
+    };
+    summary.rows.iter().filter_map(of).collect()
+}
+
+/// The figure of some curves.
+pub fn figure(curves: &[Curve]) -> Figure {
+    let description = format!(
+        "Time of single calls over the share of calls that took no longer, of {} operations, both axes logarithmic. \
+         Percentiles are in the table of single calls.",
+        curves.len()
+    );
+    let chart = Chart::Percentiles(PercentileChart { curves: curves.to_vec() });
+    Figure { title: "Percentiles of single calls".to_string(), description, chart }
+}
+
+fn line(curve: Curve) -> Line {
+    let points = curve.all.iter().map(|(value, ns)| Place { value: *value, ns: *ns, low_high: None }).collect();
+    Line { label: curve.label, points, model: None }
+}
+
+fn plot(summary: &Summary, width: u16) -> Vec<String> {
+    let lines = Lines {
+        parameter: "percentile".into(),
+        series: curves(summary).into_iter().map(line).collect(),
+        crossovers: Vec::new(),
+    };
+    let most = lines.points().map(|place| place.value).fold(1.0, f64::max);
+    plot_lines(lines, width, &shares(most))
+}
+
+#[cfg(test)]
+mod tests;

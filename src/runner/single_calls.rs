@@ -1,0 +1,103 @@
+//! The probe's reply to `single`: its lines, parsed. Pure; `child` moves the bytes. `probe/single.h` says what they mean.
+
+use super::protocol::failure_in;
+use crate::model::{CallTimes, Facts, Failure, LONGEST_NS, Nanos, SingleCalls, TimeBucket};
+
+/// A reply as far as it has been read.
+#[derive(Debug, Default, PartialEq)]
+pub struct Singles {
+    all: CallTimes,
+    preempted: CallTimes,
+    interrupted: CallTimes,
+    facts: Facts,
+}
+
+impl Singles {
+    /// Adds a line; true if it was the last. Buckets of a class come in ascending order, so that there is an end to them.
+    ///
+    /// # Errors
+    /// The failure in an `error` line, or that the line is not part of the protocol.
+    pub fn add_line(&mut self, line: &str) -> Result<bool, Failure> {
+        if let Some(facts) = line.strip_prefix("singles ") {
+            let pairs = facts.split(' ').filter_map(|word| word.split_once('='));
+            self.facts = pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+            return if self.is_sound() { Ok(true) } else { Err(failure_in(line)) };
+        }
+        let words: Vec<&str> = line.split(' ').collect();
+        let times = match words[0] {
+            "all" => &mut self.all,
+            "preempted" => &mut self.preempted,
+            "interrupted" => &mut self.interrupted,
+            _ => return Err(failure_in(line)),
+        };
+        let bucket = bucket(&words[1..]).filter(|bucket| times.0.last().is_none_or(|last| last.ns < bucket.ns));
+        times.0.push(bucket.ok_or_else(|| failure_in(line))?);
+        Ok(false)
+    }
+
+    fn is_sound(&self) -> bool {
+        let clock = [self.facts.number("timer_ns"), self.facts.number("tick_ns")];
+        clock.iter().all(|ns| ns.is_some_and(|ns| ns > 0.0 && ns < 1e9)) && !self.all.0.is_empty()
+    }
+
+    /// What was read, after the last line.
+    pub fn calls(self) -> SingleCalls {
+        let number = |name| self.facts.number(name).unwrap_or(0.0);
+        SingleCalls {
+            timer: Nanos(number("timer_ns")),
+            tick: Nanos(number("tick_ns")),
+            spent_ns: number("spent_ns") as u64,
+            waits: number("waits") as u64,
+            unseen: number("unseen") as u64,
+            all: self.all,
+            preempted: (number("switches") > 0.0).then_some(self.preempted),
+            interrupted: (number("interrupts") > 0.0).then_some(self.interrupted),
+        }
+    }
+}
+
+fn bucket(words: &[&str]) -> Option<TimeBucket> {
+    let [ns, count] = words else { return None };
+    let bucket = TimeBucket { ns: ns.parse().ok()?, count: count.parse().ok()? };
+    let known = bucket.ns <= LONGEST_NS && CallTimes::bucket_end(bucket.ns) == bucket.ns;
+    (known && bucket.count > 0).then_some(bucket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::FailureKind;
+
+    const LAST: &str = "singles timer_ns=17.30 tick_ns=0.3846 spent_ns=2e8 switches=1 interrupts=0 waits=2 unseen=3";
+
+    #[test]
+    fn a_reply_is_buckets_and_facts() {
+        let mut singles = Singles::default();
+        for line in ["all 104 90", "all 4099 1", "preempted 4099 1"] {
+            assert_eq!(singles.add_line(line), Ok(false), "{line}");
+        }
+        assert_eq!(singles.add_line(LAST), Ok(true));
+        let calls = singles.calls();
+        let bucket = |ns, count| TimeBucket { ns, count };
+        assert_eq!(calls.all, CallTimes(vec![bucket(104, 90), bucket(4099, 1)]));
+        assert_eq!(calls.preempted, Some(CallTimes(vec![bucket(4099, 1)])));
+        assert_eq!(calls.interrupted, None, "they could not be told apart");
+        assert_eq!((calls.timer, calls.spent_ns, calls.waits, calls.unseen), (Nanos(17.3), 200_000_000, 2, 3));
+    }
+
+    #[test]
+    fn lines_that_are_no_buckets_in_ascending_order_are_refused() {
+        let first = || {
+            let mut singles = Singles::default();
+            singles.add_line("all 104 90").unwrap();
+            singles
+        };
+        let wrong =
+            ["all 104 1", "all 103 1", "all 4098 1", "all 105 0", "all 105", "all 105 1 1", "all x 1", "some 105 1"];
+        for line in wrong.into_iter().chain(["", "singles timer_ns=0 tick_ns=1", "singles ", "all 2199023255551 1"]) {
+            assert_eq!(first().add_line(line).unwrap_err().kind, FailureKind::Crashed, "{line}");
+        }
+        assert!(Singles::default().add_line(LAST).is_err(), "no call was timed");
+        assert_eq!(first().add_line("error EIO read: I/O error").unwrap_err().message, "EIO: read: I/O error");
+    }
+}
