@@ -8,7 +8,7 @@ use super::show::{View, write_run};
 use super::{complete, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{Outcome, Run, SHARED, THREADS};
-use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
+use crate::plan::{Choices, Code, MOST_CASES, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, select, subjects};
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session, Sides};
 use anyhow::{Result, anyhow};
@@ -144,6 +144,15 @@ fn threads(text: &str) -> Result<Setting> {
     }
 }
 
+/// Which cases have both sides: other programs than the probe do not care for it, but all work in a directory.
+fn reach(sides: &Sides) -> Reach {
+    match sides {
+        Sides::One => Reach::Built,
+        Sides::Probe(_) => Reach::Operations,
+        Sides::Directories(_) => Reach::Everything,
+    }
+}
+
 /// What is in environments/ is what there is.
 fn environments() -> PossibleValuesParser {
     let value = |name: &'static str| {
@@ -223,7 +232,7 @@ impl RunArgs {
         let settings = self.settings();
         let names = sides.names();
         let environments = if names.is_empty() { &self.environments } else { &names };
-        let (most_cases, reach) = (self.max_cases, sides.reach());
+        let (most_cases, reach) = (self.max_cases, reach(sides));
         let choices = Choices { settings: &settings, environments, most_cases, reach };
         if let Some(study) = study {
             return study.plan(&session.catalogue, &choices);

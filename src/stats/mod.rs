@@ -18,7 +18,7 @@ pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, block_interval};
 pub use modes::{UserShare, user_share};
 pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
-pub use runs::{FEWEST_REPEATED, OverRuns, between_groups, mean_interval, mean_log};
+pub use runs::{FEWEST_REPEATED, OverRuns, between_groups, mean_interval, mean_log, paired_by_launch};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use crate::model::{Measurement, Nanos};
