@@ -101,8 +101,8 @@ fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>)
 }
 
 /// The ratio of two measurements of one run from the time blocks in `range`, or from all if these hold no common round.
-pub fn paired_ratio(a: &Measurement, b: &Measurement, range: &Range<usize>) -> Option<Ranged> {
-    stats::paired_ratio(&within(a, range), &within(b, range)).or_else(|| stats::paired_ratio(a, b))
+pub fn ratio_by_launch(a: &Measurement, b: &Measurement, range: &Range<usize>) -> Option<Ranged> {
+    stats::paired_by_launch(&within(a, range), &within(b, range)).or_else(|| stats::paired_by_launch(a, b))
 }
 
 fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Ranged> {

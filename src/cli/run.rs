@@ -8,7 +8,9 @@ use super::show::{View, write_run};
 use super::{complete, terminal};
 use crate::kernel::affinity::Wanted;
 use crate::model::{COLD, Outcome, Run, SHARED, THREADS};
-use crate::plan::{Choices, Code, MOST_CASES, Setting, Study, StudyPlan, Surroundings, TOUR, chill, select, subjects};
+use crate::plan::{
+    Choices, Code, MOST_CASES, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, chill, select, subjects,
+};
 use crate::report::ViewKind;
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session, Sides};
@@ -182,6 +184,15 @@ fn cold(text: &str) -> Result<Setting> {
     format!("{COLD}={text}").parse()
 }
 
+/// Which cases have both sides: other programs than the probe do not care for it, but all work in a directory.
+fn reach(sides: &Sides) -> Reach {
+    match sides {
+        Sides::One => Reach::Built,
+        Sides::Probe(_) => Reach::Operations,
+        Sides::Directories(_) => Reach::Everything,
+    }
+}
+
 /// What is in environments/ is what there is.
 fn environments() -> PossibleValuesParser {
     let value = |name: &'static str| {
@@ -272,7 +283,7 @@ impl RunArgs {
         let settings = self.settings();
         let names = sides.names();
         let environments = if names.is_empty() { &self.environments } else { &names };
-        let (most_cases, reach) = (self.max_cases, sides.reach());
+        let (most_cases, reach) = (self.max_cases, reach(sides));
         let choices = Choices { settings: &settings, environments, most_cases, reach };
         let mut plan = self.plan_warm(session, study, &choices)?;
         if let Some(cold) = &self.cold {

@@ -2,7 +2,6 @@
 //! name, which stands for an environment's.
 
 use crate::model::Case;
-use crate::plan::Reach;
 use crate::runner::{Environment, NATIVE, RunDirectory, Variant, Workers};
 use anyhow::{Context, Result, anyhow};
 use std::path::{Path, PathBuf};
@@ -39,15 +38,6 @@ impl Sides {
                 }
                 names
             }
-        }
-    }
-
-    /// Which cases have both sides: other programs than the probe do not care for it, but all work in a directory.
-    pub fn reach(&self) -> Reach {
-        match self {
-            Sides::One => Reach::Built,
-            Sides::Probe(_) => Reach::Operations,
-            Sides::Directories(_) => Reach::Everything,
         }
     }
 

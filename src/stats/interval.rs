@@ -42,7 +42,7 @@ pub fn block_interval(medians: &mut [f64]) -> Option<Interval> {
     Some(Interval { low: medians[j - 1], high: medians[count - j], level })
 }
 
-fn deepest(count: usize) -> (usize, f64) {
+pub(super) fn deepest(count: usize) -> (usize, f64) {
     // In logarithms, since 0.5^count is 0 to a double from 1075 blocks on.
     let mut term = -(count as f64) * std::f64::consts::LN_2;
     let mut tail = term.exp();

@@ -32,7 +32,7 @@ pub use net::{WithLoop, net_ratio};
 pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
 pub use percentiles::{FEWEST_BEYOND, beyond, longest, median_call, percentile, tail_curve, without};
 pub use power::{RunDeviation, Wanted, run_deviation, runs_needed};
-pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log, next_of_runs};
+pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log, next_of_runs, paired_by_launch};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 

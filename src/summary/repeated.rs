@@ -167,10 +167,9 @@ fn derived_together(derived: &mut [DerivedRow], others: &[Summary]) {
 
 /// A derived value over runs: the mean, of a ratio on the logarithmic scale. Intervals are as those of costs.
 pub fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
-    let (there, back): (fn(f64) -> f64, fn(f64) -> f64) = match combination {
-        Combination::Ratio => (f64::ln, f64::exp),
-        Combination::Difference => (|value| value, |value| value),
-    };
+    let is_ratio = combination == Combination::Ratio;
+    let there = |value: f64| if is_ratio { value.ln() } else { value };
+    let back = |value: f64| if is_ratio { value.exp() } else { value };
     let values: Vec<f64> = runs.iter().map(|run| there(run.value)).collect();
     let value = back(stats::mean_log(&values)?);
     let interval = |(low, high): (f64, f64)| Interval { low, high, level: 0.95 };

@@ -138,14 +138,20 @@ fn run() -> Value {
     run
 }
 
-/// The samples of all asked records times `factor`.
+/// The samples of all asked records times `factor`, those of further runs too.
 fn slower(run: &Value, factor: f64) -> Value {
     let mut run = run.clone();
-    for record in run["records"].as_array_mut().unwrap().iter_mut().filter(|r| r["role"] == "asked") {
-        let blocks = record.pointer_mut("/samples/blocks").and_then(Value::as_array_mut).into_iter().flatten();
-        for slot in blocks.flat_map(|block| block["slots"].as_array_mut().unwrap()) {
-            let times = slot.as_array().unwrap().iter().map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
-            *slot = Value::Array(times.collect());
+    let asked: Vec<bool> = run["records"].as_array().unwrap().iter().map(|r| r["role"] == "asked").collect();
+    let repeats = run["repeats"].as_array().map_or(0, Vec::len);
+    let lists = (0..repeats).map(|i| format!("/repeats/{i}/results")).chain(["/records".to_string()]);
+    for list in lists {
+        let results = run.pointer_mut(&list).and_then(Value::as_array_mut).unwrap().iter_mut();
+        for record in results.zip(&asked).filter_map(|(record, asked)| asked.then_some(record)) {
+            let blocks = record.pointer_mut("/samples/blocks").and_then(Value::as_array_mut).into_iter().flatten();
+            for slot in blocks.flat_map(|block| block["slots"].as_array_mut().unwrap()) {
+                let times = slot.as_array().unwrap().iter().map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
+                *slot = Value::Array(times.collect());
+            }
         }
     }
     run

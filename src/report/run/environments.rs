@@ -28,7 +28,7 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
         specs.push(Spec::right("±", move |group| there(group, &precision)).expendable(2));
         if let Some(first) = first.filter(|first| *first != environment) {
             specs.push(Spec::right(&format!("/ {first}"), move |group| there(group, &versus)));
-            specs.push(Spec::right("95% interval", move |group| there(group, &versus_interval)).expendable(1));
+            specs.push(Spec::right("interval", move |group| there(group, &versus_interval)).expendable(1));
         }
         specs.extend(scaled.as_ref().map(|scaled| {
             let heading = format!("{environment} {}", scaled.heading());
@@ -122,6 +122,9 @@ mod tests {
         assert_eq!(failures(&rows), ["call.getpid in m32: no compiler"]);
         let same = summarize(&run(vec![record("native", &[]), record("static", &[])]));
         let rows: Vec<&Row> = same.rows.iter().collect();
-        assert_eq!(environment_table(&same, &lines(&same, &rows)).rows()[0].last().unwrap().text, "none");
+        let table = environment_table(&same, &lines(&same, &rows));
+        let text: Vec<&str> = table.rows()[0].iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(text, ["call.getpid", "100.0", "3.5%", "100.0", "3.5%", "1.000", "1.000 .. 1.000", "none"]);
+        assert_eq!(table.columns()[5].title, "/ native");
     }
 }

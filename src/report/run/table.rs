@@ -68,8 +68,12 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
 /// What the ratios between environments are.
 fn paired(summary: &Summary) -> Option<String> {
     let versus = summary.rows.iter().find_map(|row| row.versus.as_ref())?;
-    let first = &versus.environment;
-    Some(format!("'/ {first}': the cost divided by that in {first}, paired round by round, with its 95% interval"))
+    let (first, by_run) = (&versus.environment, summary.runs() >= FEWEST_REPEATED);
+    let interval = match by_run {
+        true => "95% interval over the runs",
+        false => "interval over launches (about 93%; --runs 3 or more for 95%)",
+    };
+    Some(format!("'/ {first}': the cost divided by that in {first}, paired round by round, with its {interval}"))
 }
 
 /// What the columns mean for several runs.
