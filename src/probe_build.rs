@@ -23,6 +23,10 @@ pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> 
         main.push(cross.clone());
     } else {
         main.extend([format!("-L{out}"), "-lsyscost_cross".into(), "-Wl,-rpath,$ORIGIN".into()]);
+        // All calls bound at start-up: otherwise every child of fork() looks up _exit() again, a fifth of its cost.
+        if cfg!(not(target_os = "macos")) {
+            main.push("-Wl,-z,now".into());
+        }
     }
     main.extend(words("-pthread -lrt"));
     let mut programs = Vec::new();

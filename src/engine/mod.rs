@@ -104,7 +104,7 @@ const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
 const EXTRA: f64 = 0.25;
 /// Launches of every worker per look, because memory layout biases a launch.
 const LAUNCHES: u32 = 3;
-/// Time blocks per launch: 12 blocks per look, more than the 10 that an interval needs.
+/// Time blocks per launch in a look of a quarter of the budget: 12 blocks, more than the 10 that an interval needs.
 const BLOCKS: u32 = 4;
 /// Largest environment padding in bytes.
 const PADDING: usize = 4096;

@@ -62,7 +62,7 @@ impl Estimate {
 /// Estimates the cost from the blocks in `range`, at the speed that the machine usually had in the run; `None` where they
 /// hold no sample. The best sample is as it was measured.
 ///
-/// Assumes that block medians are exchangeable; batches within a block may depend on each other.
+/// Assumes that the medians of stretches as long as a block are exchangeable; batches within one may depend on each other.
 pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -> Option<Estimate> {
     let start = range.start;
     let blocks = measurement.blocks.get(range.start..range.end.min(measurement.blocks.len()))?;
@@ -71,8 +71,9 @@ pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -
         let per_iteration = (-speed.slower_ln(start + i)).exp() / n;
         blocks[i].slots.iter().flatten().map(move |ns| *ns as f64 * per_iteration)
     };
-    let mut medians: Vec<f64> = (0..blocks.len()).filter_map(|i| median(of_block(i).collect())).collect();
+    let sampled = (0..blocks.len()).filter(|i| of_block(*i).next().is_some()).count();
     let mut all: Vec<f64> = (0..blocks.len()).flat_map(of_block).collect();
+    let mut medians = medians_of_parts(&all, sampled);
     let best = *blocks.iter().flat_map(|block| &block.slots).flatten().min()? as f64 / n;
     let median = median_of(&mut all)?;
     Some(Estimate {
@@ -82,6 +83,15 @@ pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -
         samples: all.len(),
         blocks: medians.len(),
     })
+}
+
+/// The medians of `count` stretches of `samples` with equally many samples each, one more or less.
+///
+/// While something else has the CPU, a time block has few batches, and slow ones. The interval counts blocks and the median
+/// counts batches: with blocks as they were measured, the median would lie at the lower end of its interval or outside.
+fn medians_of_parts(samples: &[f64], count: usize) -> Vec<f64> {
+    let bound = |part: usize| part * samples.len() / count;
+    (0..count).filter_map(|part| median(samples[bound(part)..bound(part + 1)].to_vec())).collect()
 }
 
 /// The median of each block in nanoseconds per iteration, as measured; NaN for a block without samples.
@@ -132,6 +142,21 @@ pub mod tests {
         assert_eq!(median(vec![]), None);
         assert_eq!(median(vec![3.0]), Some(3.0));
         assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
+    }
+
+    /// Every other block has a tenth of the batches, which take 10% longer.
+    #[test]
+    fn blocks_of_different_sizes_count_by_their_batches() {
+        let quiet: Vec<u64> = (0..20).map(|i| 1000 + i % 7).collect();
+        let busy = [1100, 1101];
+        let blocks: Vec<&[u64]> = (0..12).map(|i| if i % 2 == 0 { &quiet[..] } else { &busy[..] }).collect();
+        let of_blocks = estimate(&measurement(&blocks), 0..12).unwrap();
+        let interval = of_blocks.interval.unwrap();
+        assert_eq!((of_blocks.median.0, of_blocks.blocks), (1003.0, 12));
+        assert!(1000.0 < interval.low && interval.high < 1010.0, "{interval:?}");
+        let equal: Vec<&[u64]> = vec![&quiet; 12];
+        assert_eq!(medians_of_parts(&[1.0, 3.0, 5.0, 9.0, 7.0], 2), [2.0, 7.0]);
+        assert_eq!(estimate(&measurement(&equal), 0..12).unwrap().interval.unwrap().low, 1003.0);
     }
 
     #[test]
