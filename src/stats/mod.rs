@@ -150,13 +150,13 @@ pub mod tests {
         let quiet: Vec<u64> = (0..20).map(|i| 1000 + i % 7).collect();
         let busy = [1100, 1101];
         let blocks: Vec<&[u64]> = (0..12).map(|i| if i % 2 == 0 { &quiet[..] } else { &busy[..] }).collect();
-        let of_blocks = estimate(&measurement(&blocks), 0..12).unwrap();
+        let of_blocks = estimate(&measurement(&blocks), 0..12, &Speed::default()).unwrap();
         let interval = of_blocks.interval.unwrap();
         assert_eq!((of_blocks.median.0, of_blocks.blocks), (1003.0, 12));
         assert!(1000.0 < interval.low && interval.high < 1010.0, "{interval:?}");
         let equal: Vec<&[u64]> = vec![&quiet; 12];
         assert_eq!(medians_of_parts(&[1.0, 3.0, 5.0, 9.0, 7.0], 2), [2.0, 7.0]);
-        assert_eq!(estimate(&measurement(&equal), 0..12).unwrap().interval.unwrap().low, 1003.0);
+        assert_eq!(estimate(&measurement(&equal), 0..12, &Speed::default()).unwrap().interval.unwrap().low, 1003.0);
     }
 
     #[test]
