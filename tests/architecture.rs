@@ -29,10 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("attribute", &["model", "summary"]),
     (
         "session",
-        &[
-            "counters", "engine", "kernel", "model", "plan", "proof", "runner", "singles", "split", "stats", "store",
-            "summary",
-        ],
+        &["counters", "engine", "kernel", "model", "proof", "runner", "singles", "split", "stats", "store", "summary"],
     ),
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),
