@@ -137,7 +137,7 @@ static int cpu_clock_is_fine(void) {
 static void find_out_about_cpu_time(void) {
     uint64_t partners;
     int switches = operation->flags & SWITCHES && !(operation->flags & MACHINE);
-    cpu_is_known = switches && cpu_of_partners(&partners) && cpu_clock_is_fine();
+    cpu_is_known = switches && !is_cold() && cpu_of_partners(&partners) && cpu_clock_is_fine();
 }
 
 /* Of this process, its children that were waited for, and its partners. */

@@ -8,7 +8,7 @@ use super::matching::matched;
 use super::row::{ComparedRow, Key};
 use super::same_work::{Work, work};
 use super::select::Selection;
-use crate::model::Entries;
+use crate::model::{Entries, PANEL, PANEL_IN_USER_MODE};
 use crate::stats::{FEWEST_RUNS, change_points, median};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -45,6 +45,8 @@ pub struct Point {
     pub run: usize,
     #[serde(rename = "median_ns")]
     pub cost_ns: f64,
+    /// The same at the machine's usual speed over all its runs, if that makes the series steadier; changes are sought in it.
+    pub steady_ns: f64,
 }
 
 /// A point at which the cost changed for good.
@@ -107,14 +109,43 @@ fn machine(host: String, mut columns: Vec<Column>, selection: &Selection, margin
     columns.sort_by_key(|column| column.info.started_unix_s);
     let runs: Vec<ColumnInfo> = columns.iter().map(|column| column.info.clone()).collect();
     let rows = matched(&columns, selection).rows;
-    let series = rows.into_iter().map(|row| series(row, &runs, margin)).collect();
+    let slower = slower(&columns);
+    let series = rows.into_iter().map(|row| series(row, &runs, &slower, margin)).collect();
     Machine { host, runs, series }
 }
 
-fn series(row: ComparedRow, runs: &[ColumnInfo], margin: f64) -> Series {
-    let points: Vec<Point> =
-        (0..runs.len()).filter_map(|run| Some(Point { run, cost_ns: row.cost_ns(run)? })).collect();
-    let logs: Vec<f64> = points.iter().map(|point| point.cost_ns.ln()).collect();
+/// ln of how much slower the machine was in each run than in all of them, by the panel's members in user mode: what the kernel
+/// costs is what changes are sought in. `None` for a run that lacks one of the members, of which most runs have all.
+fn slower(columns: &[Column]) -> Vec<Option<f64>> {
+    let members = &PANEL[..PANEL_IN_USER_MODE];
+    let cost = |column: &Column, member: &str| Some(column.panel.first()?.get(member)?.ln());
+    let usual = |member: &&str| median(columns.iter().filter_map(|column| cost(column, member)).collect());
+    let Some(usual) = members.iter().map(usual).collect::<Option<Vec<f64>>>() else { return vec![None; columns.len()] };
+    let of = |column: &Column| {
+        let each = members.iter().zip(&usual).map(|(member, usual)| Some(cost(column, member)? - usual));
+        median(each.collect::<Option<_>>()?)
+    };
+    columns.iter().map(of).collect()
+}
+
+/// The points of a row, at the machine's usual speed if that makes neighbours more alike.
+fn points(row: &ComparedRow, slower: &[Option<f64>]) -> Vec<Point> {
+    let cost = |run: usize| row.cost_ns(run).map(|cost_ns| (run, cost_ns));
+    let costs: Vec<(usize, f64)> = (0..slower.len()).filter_map(cost).collect();
+    let raw: Vec<f64> = costs.iter().map(|(_, ns)| ns.ln()).collect();
+    let steady: Option<Vec<f64>> = costs.iter().zip(&raw).map(|((run, _), ln)| Some(ln - slower[*run]?)).collect();
+    let logs = steady.filter(|steady| steps(steady) < steps(&raw)).unwrap_or(raw);
+    costs.iter().zip(logs).map(|((run, ns), ln)| Point { run: *run, cost_ns: *ns, steady_ns: ln.exp() }).collect()
+}
+
+/// The median step from one value to the next: a change of level is one of many.
+fn steps(logs: &[f64]) -> Option<f64> {
+    median(logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect())
+}
+
+fn series(row: ComparedRow, runs: &[ColumnInfo], slower: &[Option<f64>], margin: f64) -> Series {
+    let points = points(&row, slower);
+    let logs: Vec<f64> = points.iter().map(|point| point.steady_ns.ln()).collect();
     let depends_on_history = row.depends_on_history();
     let found = if depends_on_history { Vec::new() } else { lasting(&points, change_points(&logs), margin) };
     let bounds = |i: usize| (if i == 0 { 0 } else { found[i - 1] }, found.get(i + 1).copied().unwrap_or(points.len()));
@@ -154,7 +185,7 @@ fn size(points: &[Point], found: &[usize], i: usize) -> f64 {
 }
 
 fn level(points: &[Point]) -> Option<f64> {
-    median(points.iter().map(|point| point.cost_ns).collect())
+    median(points.iter().map(|point| point.steady_ns).collect())
 }
 
 /// What changed between two runs: the work itself, the machine, the tool.
@@ -206,6 +237,29 @@ mod tests {
         (0..count).rev().map(one).collect()
     }
 
+    /// The machine's speed has steps of 10%; file.stat grows by 4% in run 12, of which the raw medians show nothing.
+    #[test]
+    fn what_the_machine_does_is_not_taken_for_a_change_and_hides_none() {
+        let one = |day: u64| {
+            let speed = [100, 110, 121, 110, 100, 121][day as usize % 6];
+            let panel = PANEL.iter().map(|operation| record(operation, 1000 * speed));
+            let own = if day < 12 { 1000 } else { 1040 } + day * 7 % 3;
+            let records = panel.chain([record("file.stat", own * speed), record("file.flat", 90_000 + day % 2)]);
+            Column::new(&format!("run{day}"), &Run { started_unix_s: 1000 + day, ..run(records.collect()) })
+        };
+        let machines = histories((0..24).map(one).collect(), &Selection::default(), 0.01);
+        let find = |operation: &str| machines[0].series.iter().find(|series| series.key.label == operation).unwrap();
+        let stat = find("file.stat");
+        assert_eq!(stat.changes.iter().map(|change| change.run).collect::<Vec<_>>(), [12]);
+        assert!((stat.changes[0].ratio - 1.04).abs() < 0.002, "{:?}", stat.changes);
+        let flat = find("file.flat");
+        assert!(
+            flat.points.iter().all(|point| (point.steady_ns - point.cost_ns).abs() < 1e-6),
+            "not steadier that way"
+        );
+        assert_eq!(flat.changes, []);
+    }
+
     #[test]
     fn a_change_is_dated_and_told_with_what_changed_in_the_machine() {
         let mut columns = runs(16, 9, "vm");
@@ -238,7 +292,7 @@ mod tests {
             .iter()
             .flat_map(|ns| [*ns; 4])
             .enumerate()
-            .map(|(run, cost_ns)| Point { run, cost_ns })
+            .map(|(run, cost_ns)| Point { run, cost_ns, steady_ns: cost_ns })
             .collect();
         assert_eq!(lasting(&points, vec![4, 8], 0.01), [8]);
     }
