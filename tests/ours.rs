@@ -124,7 +124,7 @@ fn a_home_that_is_no_absolute_path_is_not_used() {
     for wrong in ["", "relative"] {
         let place = Place::new();
         let mut command = with_home(place.command(&SNIPPET), Path::new(wrong));
-        command.env("XDG_CACHE_HOME", wrong);
+        command.env("XDG_CACHE_HOME", wrong).env("XDG_STATE_HOME", wrong);
         succeeds(command);
         let here: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(here, ["tmp"], "HOME={wrong}");

@@ -59,11 +59,14 @@ pub struct Host {
     /// Load average over the last minute, at the start.
     pub load_1min: Option<f64>,
     /// How many CPUs other programs kept busy on average over the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_cpus: Option<f64>,
     /// Standard deviation in percent by which whole runs were faster or slower than each other on this machine under such
     /// load; `None` if earlier runs do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_scatter_percent: Option<f64>,
     /// The number of runs that it was learned from, this one included.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_scatter_runs: Option<u32>,
     /// Share of CPU time that the hypervisor took away, in percent, over the run.
     pub steal_percent: Option<f64>,
