@@ -88,11 +88,13 @@ pub fn run_shifts(members: &[Vec<f64>]) -> Option<Vec<f64>> {
 /// either has no run.
 ///
 /// Assumes that logarithms of the medians of runs are normal. The variance of a side of several runs is that of their medians;
-/// of a single run, that of its launches with [`OWN`] and the assumed scatter. Degrees of freedom are those of Welch and
+/// of a single run, that of its launches with `OWN` and the assumed scatter. Degrees of freedom are those of Welch and
 /// Satterthwaite, with assumed parts taken as exact.
 pub fn between_runs(new: (&[Launches], f64), old: (&[Launches], f64)) -> Option<BetweenRuns> {
-    let (new, old) = (Sample::of(new.0.iter().map(|run| (run, 0.0)))?.as_measured(new.1), old);
-    let old = Sample::of(old.0.iter().map(|run| (run, 0.0)))?.as_measured(old.1);
+    let side = |(runs, run_scatter): (&[Launches], f64)| {
+        Some(Sample::of(runs.iter().map(|run| (run, 0.0)))?.error_of_mean(run_scatter))
+    };
+    let (new, old) = (side(new)?, side(old)?);
     let (variance, doubt) = (new.variance + old.variance, new.doubt + old.doubt);
     // Without any scatter the formula has no value.
     let degrees = if doubt > 0.0 { variance * variance / doubt } else { new.fewest.min(old.fewest) }.clamp(1.0, 1e6);
@@ -103,7 +105,7 @@ pub fn between_runs(new: (&[Launches], f64), old: (&[Launches], f64)) -> Option<
 /// the log scale. `None` if either has no run.
 ///
 /// Assumes that logarithms of the medians of runs are normal, with one variance on both sides: that of the launches with
-/// [`OWN`] for what they do not show, and the scatter of the runs on each side if there are several, by degrees of freedom.
+/// `OWN` for what they do not show, and the scatter of the runs on each side if there are several, by degrees of freedom.
 pub fn relative_to_machine(new: &[(Launches, f64)], old: &[(Launches, f64)]) -> Option<BetweenRuns> {
     let mean = |side: &[(Launches, f64)]| Sample::relative(side).map(|sample| sample.mean);
     let (variance, degrees) = relative_variance(&[new, old])?;
@@ -179,7 +181,7 @@ impl Sample {
         self.launches.len() as f64
     }
 
-    fn as_measured(self, run_scatter: f64) -> MeanError {
+    fn error_of_mean(&self, run_scatter: f64) -> MeanError {
         let (mean, count) = (self.mean, self.count());
         if let [(of_launches, degrees)] = self.launches[..] {
             let variance = of_launches + OWN.powi(2) + run_scatter.powi(2);
@@ -219,7 +221,7 @@ pub fn between_machines(new: (&[f64], f64), old: (&[f64], f64)) -> Option<Betwee
 }
 
 /// The standard deviation of what moves whole runs on a machine, by `levels_ln`, the logarithms of what the panel cost in
-/// several runs; [`TYPICAL`] counts for two more.
+/// several runs; `TYPICAL` counts for two more.
 pub fn run_scatter(levels_ln: &[f64]) -> f64 {
     let count = levels_ln.len() as f64;
     let mean = levels_ln.iter().sum::<f64>() / count;
@@ -227,7 +229,7 @@ pub fn run_scatter(levels_ln: &[f64]) -> f64 {
     ((TYPICAL_RUNS * TYPICAL.powi(2) + squares) / (TYPICAL_RUNS + (count - 1.0).max(0.0))).sqrt()
 }
 
-/// Where the median of the next run will be, nine times in ten: what this run's launches show, [`OWN`], and `run_scatter` for
+/// Where the median of the next run will be, nine times in ten: what this run's launches show, `OWN`, and `run_scatter` for
 /// what moves whole runs, each for both runs. `middle` is what the interval is around; `None` without launches.
 pub fn next_run(middle: f64, launches: &Launches, run_scatter: f64) -> Option<Interval> {
     let (variance, _) = scatter(launches)?;

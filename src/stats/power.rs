@@ -36,7 +36,7 @@ const LEVEL: f64 = 0.05;
 /// More runs are no plan.
 pub const MOST_RUNS: u32 = 200;
 
-/// How many runs a side find the change with a chance of [`POWER`]; `None` if [`MOST_RUNS`] do not, or it is within the margin.
+/// How many runs a side find the change with a chance of `POWER`; `None` if `MOST_RUNS` do not, or it is within the margin.
 pub fn runs_needed(row: RunDeviation, wanted: Wanted) -> Option<u32> {
     let distance = wanted.change.ln_1p() - wanted.margin.ln_1p();
     let enough = |runs: &u32| {
