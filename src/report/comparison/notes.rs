@@ -1,6 +1,6 @@
 //! The lines below the tables of a comparison: what the terms mean, what was left out, why there are no ratios.
 
-use crate::compare::{ColumnInfo, Comparison, Grown, LeftOut, MachineChange, Verdict};
+use crate::compare::{ColumnInfo, Comparison, Grown, LeftOut, Verdict};
 use crate::prose::some;
 use crate::report::comparison::row::{Names, different_work, share};
 use crate::report::run::warnings;
@@ -40,22 +40,26 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
 
 /// How much faster or slower each machine was as a whole, and what that means for the rows.
 fn machines(comparison: &Comparison) -> Vec<String> {
-    let changes = comparison.columns.iter().zip(&comparison.machine);
-    let line = |(column, change): (&ColumnInfo, &Option<MachineChange>)| {
-        let change = change.as_ref()?;
-        let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
-        let (all, low, high) = (percent(change.ratio), percent(change.low), percent(change.high));
-        let then = match change.rows_are_relative {
-            true => "ratios are relative to that".to_string(),
-            false => format!(
-                "ratios are as measured, as user mode ({}) and the kernel ({}) moved apart",
-                percent(change.user_mode),
-                percent(change.kernel_mode)
-            ),
-        };
-        Some(format!("{}: the machine as a whole cost {all} ({low} .. {high}); {then}", column.label))
+    let line = |(i, column): (usize, &ColumnInfo)| Some(format!("{}: {}", column.label, machine(comparison, i)?));
+    comparison.columns.iter().enumerate().filter_map(line).collect()
+}
+
+/// The same of one column; `None` if it is not known.
+pub fn machine(comparison: &Comparison, column: usize) -> Option<String> {
+    let change = comparison.machine.get(column)?.as_ref()?;
+    let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
+    let all = 100.0 * (change.ratio - 1.0).abs();
+    let word = if change.ratio < 1.0 { "faster" } else { "slower" };
+    let (low, high) = (percent(change.low), percent(change.high));
+    let then = match change.rows_are_relative {
+        true => "ratios are relative to that".to_string(),
+        false => format!(
+            "ratios are as measured, as user mode ({}) and the kernel ({}) moved apart",
+            percent(change.user_mode),
+            percent(change.kernel_mode)
+        ),
     };
-    changes.filter_map(line).collect()
+    Some(format!("the machine as a whole was {all:.1}% {word} ({low} .. {high}); {then}"))
 }
 
 /// How many runs each column is over; `None` if each is a single one.
@@ -137,4 +141,30 @@ fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
     lines
         .map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", some(&files, MOST_NAMES)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Column, Options, compare};
+    use crate::model::fixtures::{record, run};
+    use crate::model::{PANEL, PANEL_IN_USER_MODE};
+
+    /// The panel's members in user mode and in the kernel at these costs, compared with 100 us each.
+    fn told(user: u64, kernel: u64) -> Vec<String> {
+        let column = |label: &str, user: u64, kernel: u64| {
+            let cost = |i: usize| if i < PANEL_IN_USER_MODE { user } else { kernel };
+            Column::new(label, &run(PANEL.iter().enumerate().map(|(i, id)| record(id, cost(i))).collect()))
+        };
+        let columns = [column("old", 100_000, 100_000), column("new", user, kernel)];
+        machines(&compare(&columns, &Options::default()))
+    }
+
+    #[test]
+    fn the_machine_as_a_whole_is_told_apart_from_its_rows() {
+        let faster = "new: the machine as a whole was 3.0% faster (-8.5% .. +2.9%); ratios are relative to that";
+        assert_eq!(told(97_000, 97_000), [faster]);
+        let apart = &told(100_000, 110_000)[0];
+        assert!(apart.ends_with("as measured, as user mode (+0.0%) and the kernel (+10.0%) moved apart"), "{apart}");
+    }
 }

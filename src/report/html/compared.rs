@@ -3,8 +3,8 @@
 use super::cells;
 use super::controls;
 use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
-use crate::report::comparison::cautions;
 use crate::report::comparison::row::{self, Names, different_work, number};
+use crate::report::comparison::{cautions, notes};
 use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::three_figures;
 use crate::report::run::figures::other_columns;
@@ -27,6 +27,9 @@ pub fn answer(html: &mut Markup, comparison: &Comparison) {
     for column in others.iter().take(MOST_FILES) {
         html.raw("<li><b>").text(&comparison.columns[*column].label).raw("</b>: ");
         tally(html, comparison, *column);
+        if let Some(machine) = notes::machine(comparison, *column) {
+            html.text(" ").text(&machine).text(".");
+        }
         html.raw("</li>");
     }
     html.raw("</ul>");

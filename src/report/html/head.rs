@@ -98,7 +98,10 @@ fn base64(bytes: &[u8]) -> String {
 pub fn close(html: &mut Markup, page: &Page) {
     html.raw("<footer><p>Made by ").text(&format!("syscost {}", env!("CARGO_PKG_VERSION")));
     html.raw(" from ").text(&super::compared::count(page.files.len(), "result file"));
-    html.raw(". Costs are medians over batches; intervals are of 95% confidence or more, over time blocks. ");
+    html.raw(
+        ". Costs are medians over batches at the run's usual speed, with where the next run's will be 9 times in 10; \
+             ratios have intervals of 95% confidence. ",
+    );
     html.raw("This page loads nothing and sends nothing.</p></footer><script>").raw(SCRIPT);
     html.raw("</script></body></html>\n");
 }
