@@ -207,8 +207,8 @@ fn half_a_percent_more(place: &Place, from: &str, to: &str, event: &str) {
     let mut run: Value = serde_json::from_str(&fs::read_to_string(place.path().join(from)).unwrap()).unwrap();
     for record in run["records"].as_array_mut().unwrap() {
         // Nothing is counted of what only shows the machine's speed.
-        let Some(launches) = record["counters"]["counted"][event].as_array_mut() else { continue };
-        for launch in launches {
+        let Some(launches) = record.pointer_mut(&format!("/counters/counted/{event}")) else { continue };
+        for launch in launches.as_array_mut().unwrap() {
             for count in launch.as_array_mut().unwrap() {
                 *count = (count.as_f64().unwrap() * 1.005).into();
             }
