@@ -450,7 +450,9 @@ impl Recorder<'_> {
         run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
         run.host.busy_cpus = self.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
-        learn::learn(&mut run);
+        if !self.interrupt.is_set() {
+            learn::learn(&mut run);
+        }
         let written = self.write(&run);
         (run, written)
     }

@@ -112,7 +112,8 @@ pub struct RowCost {
     /// Interval of the median within this run; `None` with too few time blocks, and for a published result.
     #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
-    /// Where the median of the next run will be; `None` for a published result.
+    /// Where the median of the next run will be; `None` for a published result, for a cold one, and if the cost depends on the
+    /// file system's history.
     #[serde(rename = "next_run_ns")]
     pub next_run: Option<Interval>,
     /// The cost in units of the panel's mean; `None` without a panel.
@@ -326,6 +327,9 @@ fn figure(
         return Err(Failure::new(crate::model::FailureKind::Failed, text));
     }
     let launches = launches(m, &yardsticks.range, yardsticks.speed);
+    // How far these scatter from run to run is not known.
+    let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
+    let known = launches.as_ref().filter(|_| !unknown);
     warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks));
     warnings
         .extend(yardsticks.empty_loop(&record.case).and_then(|empty| below_empty_loop(&record.case, &estimate, empty)));
@@ -333,8 +337,8 @@ fn figure(
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
-        next_run: launches.as_ref().and_then(|l| stats::next_run(estimate.median.0, l, yardsticks.run_scatter)),
-        relative: launches.as_ref().and_then(|l| relative(l, yardsticks)),
+        next_run: known.and_then(|l| stats::next_run(estimate.median.0, l, yardsticks.run_scatter)),
+        relative: known.and_then(|l| relative(l, yardsticks)),
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
         cold_over_warm: yardsticks.cold.over_warm(&record.case, &yardsticks.range),
@@ -499,12 +503,14 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_history_says_so() {
+    fn what_depends_on_history_says_so_and_foretells_nothing() {
         let mut removed = record("file.creat_unlink", Role::Asked, |_| 4400);
         let Outcome::Measured(m) = &mut removed.outcome else { unreachable!() };
         m.history = true;
         let rows = summarize(&run(vec![removed, record("file.stat", Role::Asked, |_| 300)])).rows;
         assert_eq!([rows[0].depends_on_history(), rows[1].depends_on_history()], [true, false]);
+        let foretold = |row: &Row| row.figure.as_ref().unwrap().next_run.is_some();
+        assert_eq!([foretold(&rows[0]), foretold(&rows[1])], [false, true]);
     }
 
     #[test]

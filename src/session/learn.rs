@@ -13,10 +13,10 @@ const LATEST: usize = 20;
 /// Fewer runs, this one included, teach nothing.
 const FEWEST: usize = 3;
 
-/// Adds to `run` how much runs on its machine scatter, and keeps its level for later runs. An incomplete run, or one with
-/// less than the whole panel, neither learns nor teaches.
+/// Adds to `run`, which came to its end, how much runs on its machine scatter, and keeps its level for later runs. A run whose
+/// panel was not measured natively neither learns nor teaches: its level is that of another build.
 pub fn learn(run: &mut Run) {
-    let Some(own) = level(run).filter(|_| run.complete) else { return };
+    let Some(own) = level(run) else { return };
     let Some(directory) = runner::state_directory() else { return };
     let earlier = levels::read(&directory);
     let levels_ln = comparable(&earlier, &own);
@@ -31,6 +31,7 @@ pub fn learn(run: &mut Run) {
 fn level(run: &Run) -> Option<Level> {
     let (range, _) = summary::steady_range(run);
     let panel = Panel::of(run, &range);
+    panel.is_native().then_some(())?;
     Some(Level {
         host: run.host.name.clone()?,
         cpu: run.host.cpu.clone().unwrap_or_default(),

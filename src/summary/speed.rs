@@ -1,7 +1,7 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::measurement;
-use crate::model::{Case, Measurement, PANEL, Run};
+use crate::model::{Case, Measurement, PANEL, Record, Run};
 use crate::stats::{self, BETWEEN_RUNS, FEWEST_MEMBERS, Speed};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,14 +34,20 @@ pub struct Panel<'a> {
 impl<'a> Panel<'a> {
     /// The panel of `run`, in its time blocks in `range`.
     pub fn of(run: &'a Run, range: &Range<usize>) -> Panel<'a> {
+        let environment = environment(run);
         let member = |operation: &&str| {
-            let record = run.records.iter().find(|r| r.case.is_plain(operation) && measurement(r).is_some())?;
-            Some((&record.case, measurement(record)?))
+            let is_it = |r: &&Record| r.case.is_plain(operation) && r.case.environment == environment;
+            run.records.iter().filter(is_it).find_map(|record| Some((&record.case, measurement(record)?)))
         };
         let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
         let medians: Vec<Vec<f64>> = members.iter().map(|(_, m)| stats::block_medians(m)).collect();
         let speed = Speed::of(&medians, range);
         Panel { members, speed, range: range.clone() }
+    }
+
+    /// Whether it was measured by the native probe.
+    pub fn is_native(&self) -> bool {
+        self.members.iter().all(|(case, _)| case.environment == NATIVE)
     }
 
     /// What each member costs at the run's usual speed, in nanoseconds, by operation.
@@ -72,6 +78,14 @@ impl<'a> Panel<'a> {
         let squares: f64 = shifts.iter().map(|shift| (shift - mean).powi(2)).sum();
         if count > 1.0 { 100.0 * (squares / (count - 1.0)).sqrt() } else { 0.0 }
     }
+}
+
+const NATIVE: &str = "native";
+
+/// The environment of the panel, one for all members: the native one if the run has it, else that of the first member.
+fn environment(run: &Run) -> &str {
+    let of = || run.records.iter().filter(|r| r.case.is_in_panel()).map(|r| r.case.environment.as_str());
+    of().find(|own| *own == NATIVE).or(of().next()).unwrap_or(NATIVE)
 }
 
 /// What the panel of `run` tells of the machine; `None` with too few members.
@@ -115,6 +129,18 @@ mod tests {
     fn a_small_panel_tells_nothing() {
         let run = panel_of(4, |_| 1000);
         assert_eq!(machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))), None);
+    }
+
+    /// The costs of another build are other ones, and would look like another speed of the machine.
+    #[test]
+    fn all_members_are_of_one_environment() {
+        let mut both = panel_of(12, |_| 5000);
+        both.records.iter_mut().for_each(|record| record.case.environment = "m32".to_string());
+        let other = Panel::of(&both, &(0..usize::MAX));
+        assert!(other.members.len() == 12 && !other.is_native());
+        both.records.extend(panel_of(12, |_| 1000).records);
+        let native = Panel::of(&both, &(0..usize::MAX));
+        assert!(native.is_native() && (native.mean_ns().unwrap() - 1000.0).abs() < 1e-6);
     }
 
     #[test]
