@@ -35,6 +35,23 @@ fn run_to_file(place: &Place, arguments: &[&str]) -> Value {
     serde_json::from_str(&fs::read_to_string(place.path().join("out.json")).unwrap()).unwrap()
 }
 
+/// Each run leaves its level for later ones. How many of them it learns from depends on the load that others make here.
+#[test]
+fn runs_teach_later_ones_how_much_runs_scatter() {
+    let place = Place::new();
+    let levels = || fs::read_to_string(place.path().join("state/syscost/levels.jsonl")).unwrap().lines().count();
+    run_to_file(&place, &["id.getppid", "--runs", "3", "--no-verify"]);
+    assert_eq!(levels(), 3);
+    let next = run_to_file(&place, &["id.getppid", "--no-verify"]);
+    assert_eq!(levels(), 4);
+    let text = stdout(&place.run(&["show", "out.json"]));
+    let source = match next["host"]["run_scatter_runs"].as_u64() {
+        Some(runs) => format!("(learned from {runs} runs)"),
+        None => "(assumed)".to_string(),
+    };
+    assert!(text.replace("\n  ", " ").contains(&source), "{text}");
+}
+
 #[test]
 fn runs_are_repeated_into_one_file() {
     let place = Place::new();
