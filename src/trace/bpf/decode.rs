@@ -3,7 +3,7 @@
 use super::names;
 use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use crate::kernel::bpf::{Counted, Group, Key, Raw};
-use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup};
+use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, selector};
 use crate::trace::{Collected, Detail, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,6 +54,12 @@ fn call_name(key: &Key, plain: bool) -> String {
 }
 
 fn class(key: &Key, counted: &Counted) -> Class {
+    let name = names::name(key.number, key.gate);
+    let operation = selector(names::bare(&name)).and_then(|selector| selector.operation(key.operation));
+    Class { operation, ..class_by_amount(key, counted) }
+}
+
+fn class_by_amount(key: &Key, counted: &Counted) -> Class {
     let Some(drives) = names::drives_of(key.number, key.gate) else { return Class::default() };
     let bytes = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log.into()).unwrap_or(0));
     let known = key.value != VALUE_UNKNOWN;
@@ -63,7 +69,6 @@ fn class(key: &Key, counted: &Counted) -> Class {
         Drives::Bytes { .. } => returned.then(bytes),
         Drives::Length { .. } | Drives::Set { .. } => Some(bytes()),
         Drives::Path { .. } => known.then_some(key.value.into()),
-        Drives::Futex { .. } => Some(key.operation.into()),
         Drives::Descriptor { .. } => None,
     };
     drives.class(descriptor(key.kind), number)
@@ -122,8 +127,8 @@ fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
     let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
     for row in &raw.durations {
         let key = Key { number: row.number, gate: row.gate, ..Key::default() };
-        let bucket = Histogram::bucket(bucket_ns(row.bucket as usize));
-        latencies.entry(call_name(&key, plain)).or_default().add(bucket, row.calls);
+        let histogram = latencies.entry(call_name(&key, plain)).or_default();
+        histogram.add(histogram.bucket(bucket_ns(row.bucket as usize)), row.calls);
     }
     latencies
 }
@@ -267,9 +272,7 @@ mod tests {
         let row = |bucket, calls| Durations { number: libc::SYS_read as u16, gate: gate::OWN, bucket, calls };
         let raw = Raw { durations: vec![row(40, 4), row(40, 1), row(100, 2)], ..Raw::default() };
         let latencies = decoded(&raw, Detail::Times).latencies;
-        assert_eq!(
-            latencies["read"],
-            Histogram(BTreeMap::from([(Histogram::bucket(40), 5), (Histogram::bucket(144), 2)]))
-        );
+        let of = |ns| Histogram::default().bucket(ns);
+        assert_eq!(latencies["read"].counts, BTreeMap::from([(of(40), 5), (of(144), 2)]));
     }
 }

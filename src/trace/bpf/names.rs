@@ -2,7 +2,7 @@
 
 use crate::kernel::bpf::layout::{NO_ARGUMENT, NUMBER_UNKNOWN, NUMBERS, gate, what};
 use crate::kernel::bpf::{Numbers, Row, Rows};
-use crate::model::{Drives, drives};
+use crate::model::{Drives, drives, selector};
 use crate::syscall_names;
 
 /// AUDIT_ARCH_* of this machine's native calls and of its 32-bit ones.
@@ -42,14 +42,11 @@ pub fn rows() -> Box<Rows> {
     Box::new(std::array::from_fn(|index| row(&name((index % NUMBERS) as u16, gates[index / NUMBERS]))))
 }
 
-/// The bits of a futex argument that are the operation; the others are flags.
-const FUTEX_MASK: u32 = 0x7f;
-
 fn row(name: &str) -> Row {
     let name = bare(name);
     let (what, argument) = match drives(name) {
         _ if name == "prctl" => (what::RENAME, 0),
-        None | Some(Drives::Futex { .. }) => (0, 0),
+        None => (0, 0),
         Some(Drives::Path { argument }) if name.starts_with("exec") => (what::EXEC, argument),
         Some(Drives::Descriptor { argument }) if name == "close" => (what::CLOSE, argument),
         Some(Drives::Bytes { descriptor }) => (what::BYTES, descriptor),
@@ -58,10 +55,7 @@ fn row(name: &str) -> Row {
         Some(Drives::Length { argument }) => (what::LENGTH, argument),
         Some(Drives::Set { argument }) => (what::SET, argument),
     };
-    let (operation, mask) = match drives(name) {
-        Some(Drives::Futex { argument }) => (argument, FUTEX_MASK),
-        _ => (NO_ARGUMENT, 0),
-    };
+    let (operation, mask) = selector(name).map_or((NO_ARGUMENT, 0), |selector| (selector.argument, selector.mask()));
     Row { what, argument, operation, unused: 0, mask }
 }
 
@@ -104,7 +98,8 @@ mod tests {
         assert!(rows.iter().all(|row| row.argument <= 5 && row.what <= what::CLOSE));
         let row = |number: i64| rows[number as usize];
         let plain = |what, argument| Row { what, argument, operation: NO_ARGUMENT, unused: 0, mask: 0 };
-        assert_eq!(row(libc::SYS_openat), plain(what::PATH, 1));
+        assert_eq!(row(libc::SYS_newfstatat), plain(what::PATH, 1));
+        assert_eq!(row(libc::SYS_openat), Row { operation: 2, mask: 0o100, ..plain(what::PATH, 1) });
         assert_eq!([row(libc::SYS_execve), row(libc::SYS_getpid)], [plain(what::EXEC, 0), plain(0, 0)]);
         assert_eq!(row(libc::SYS_futex), Row { operation: 1, mask: 0x7f, ..plain(0, 0) });
     }
