@@ -258,8 +258,8 @@ impl Tracer for PtraceTracer {
             detail: self.detail(),
             added_per_call_ns: Some(self.calibration.added_ns),
             adds_system_time: false,
-            offset_per_call_ns: None,
             lost: self.tree.lost,
+            ..TracerFacts::default()
         };
         Ok(Collected {
             facts,
@@ -268,6 +268,7 @@ impl Tracer for PtraceTracer {
             usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),
+            ..Collected::default()
         })
     }
 }

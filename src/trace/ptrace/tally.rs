@@ -2,7 +2,9 @@
 //!
 //! While calls are counted, names are numbers, so that counting a call does not allocate.
 
-use crate::model::{CallCount, DescriptorKind, Drives, Histogram, ProcessGroup, drives, power_below};
+use crate::model::{
+    CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Selector, drives, power_below, selector,
+};
 use crate::trace::errno;
 use crate::trace::ptrace::descriptors::{Effect, effect};
 use std::collections::{BTreeMap, HashMap};
@@ -13,8 +15,10 @@ pub struct Key {
     pub process: usize,
     pub call: usize,
     pub descriptor: Option<DescriptorKind>,
-    /// What else drives the cost: bytes, names, an operation, a number of descriptors.
+    /// What else drives the cost: bytes, names, a number of descriptors.
     pub measure: Option<u64>,
+    /// What the selector of the call selects, without other bits.
+    pub selected: Option<u32>,
 }
 
 /// How long a call took.
@@ -56,8 +60,9 @@ struct Sum {
 pub struct Known {
     pub name: String,
     pub drives: Option<Drives>,
+    pub selector: Option<&'static Selector>,
     pub effect: Effect,
-    histogram: BTreeMap<u16, u64>,
+    histogram: Histogram,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -85,9 +90,10 @@ impl Tally {
             let plain = name.split('(').next().unwrap_or_default();
             calls.push(Known {
                 drives: drives(plain),
+                selector: selector(plain),
                 effect: effect(plain),
                 name: name.clone(),
-                histogram: BTreeMap::new(),
+                histogram: Histogram::default(),
             });
             calls.len() - 1
         })
@@ -104,7 +110,7 @@ impl Tally {
         };
         let key = Key { measure: bytes.map(power_below).or(key.measure), ..key };
         if let Took::Split { on_cpu_ns, blocked_ns } = took {
-            *known.histogram.entry(Histogram::bucket(on_cpu_ns + blocked_ns)).or_insert(0) += 1;
+            known.histogram.record(on_cpu_ns + blocked_ns);
         }
         self.sums.entry(key).or_default().add(outcome, took, bytes);
     }
@@ -118,7 +124,7 @@ impl Tally {
         }
         let group = |(name, mut calls): (&str, Vec<CallCount>)| {
             calls.sort_by(|a, b| (&a.call, &a.class).cmp(&(&b.call, &b.class)));
-            ProcessGroup { name: name.to_string(), user_ns: None, system_ns: None, calls }
+            ProcessGroup { name: name.to_string(), calls, ..ProcessGroup::default() }
         };
         groups.into_iter().map(group).collect()
     }
@@ -126,9 +132,9 @@ impl Tally {
     /// Histograms by call name.
     pub fn latencies(&self) -> BTreeMap<String, Histogram> {
         let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
-        for known in self.calls.iter().filter(|known| !known.histogram.is_empty()) {
+        for known in self.calls.iter().filter(|known| known.histogram.count() > 0) {
             let histogram = latencies.entry(known.name.clone()).or_default();
-            known.histogram.iter().for_each(|(bucket, count)| histogram.add(*bucket, *count));
+            known.histogram.counts.iter().for_each(|(bucket, count)| histogram.add(*bucket, *count));
         }
         latencies
     }
@@ -136,6 +142,14 @@ impl Tally {
     /// Whether a call whose name begins with `beginning` was seen.
     pub fn has_seen(&self, beginning: &str) -> bool {
         self.calls.iter().any(|known| known.name.starts_with(beginning))
+    }
+}
+
+impl Known {
+    fn class(&self, key: &Key) -> Class {
+        let class = self.drives.map(|drives| drives.class(key.descriptor, key.measure)).unwrap_or_default();
+        let operation = self.selector.zip(key.selected).and_then(|(selector, value)| selector.operation(value));
+        Class { operation, ..class }
     }
 }
 
@@ -163,15 +177,15 @@ impl Sum {
     fn count(&self, known: &Known, key: &Key) -> CallCount {
         CallCount {
             call: known.name.clone(),
-            class: known.drives.map(|drives| drives.class(key.descriptor, key.measure)).unwrap_or_default(),
+            class: known.class(key),
             calls: self.calls,
             unfinished: self.unfinished,
             errors: self.errors.iter().map(|(number, count)| (errno::name(*number), *count)).collect(),
             on_cpu_ns: self.split.map(|(on_cpu, _)| on_cpu),
             blocked_ns: self.split.map(|(_, blocked)| blocked),
-            preempted_ns: None,
             elapsed_ns: self.elapsed_ns,
             bytes: self.bytes,
+            ..CallCount::default()
         }
     }
 }
@@ -182,7 +196,7 @@ mod tests {
     const X86_64: u32 = 0xC000_003E;
 
     fn key(call: usize) -> Key {
-        Key { process: 0, call, descriptor: Some(DescriptorKind::Pipe), measure: None }
+        Key { process: 0, call, descriptor: Some(DescriptorKind::Pipe), measure: None, selected: None }
     }
 
     #[test]
