@@ -309,7 +309,7 @@ const struct operation file_operations[] = {
      "untimed", .enters = "openat/open x1", BY_PATH, .systems = "posix", .flags = HISTORY, .limit = MOST_FILES,
      .setup = setup_numbered, .prepare = prepare_create, .run = run_create},
     {.id = "file.unlink", .what = "unlink() of a file of `size` bytes, just written (untimed), at " A_PATH,
-     .enters = "unlink/unlinkat x1", .prepares = "openat/open x1 write x1 close x1", BY_SIZE("0"), .systems = "posix",
+     .enters = "unlink/unlinkat x1", .prepares = "openat/open x1 write x1 close x1", BY_SIZE("4K"), .systems = "posix",
      .flags = HISTORY, .limit = MOST_FILES, .setup = setup_sized, .prepare = prepare_unlink, .run = run_unlink},
     {.id = "file.creat_unlink", .what = "creat() of an empty file at " A_PATH ", close(), unlink()",
      .enters = "creat/openat/open x1 close x1 unlink/unlinkat x1", BY_PATH, .systems = "posix", .flags = HISTORY,
