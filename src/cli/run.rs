@@ -301,6 +301,16 @@ impl RunArgs {
         }
     }
 
+    /// The profile that the run is for.
+    fn profile(&self) -> Result<Option<Profile>> {
+        let Some(path) = &self.profile else { return Ok(None) };
+        let profile = store::read_profile(path)?;
+        match profile.all_calls().calls {
+            0 => usage(Err(anyhow!("--for {}: the profile has no calls to price", path.display()))),
+            _ => Ok(Some(profile)),
+        }
+    }
+
     /// What the profile needs, which the user is told; `None` without one.
     fn needs(&self, session: &Session, profile: Option<&Profile>, notes: Notes) -> Option<Needs> {
         let (needs, path) = (needs(profile?, Some(&session.catalogue)), self.profile.as_ref()?);
@@ -349,7 +359,7 @@ pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     usage(args.check_cold())?;
     check_destination("--out", args.out.as_deref())?;
-    let profile = args.profile.as_deref().map(store::read_profile).transpose()?;
+    let profile = args.profile()?;
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
     let sides = usage(args.sides())?;

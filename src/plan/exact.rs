@@ -72,7 +72,7 @@ mod tests {
             ("id.getppid native", 1.0),
             ("io.read_file size=1 native", 1.0),
             ("io.read_file size=64 native", 2.0),
-            ("io.read_file size=4096 native", 4.0),
+            ("io.read_file size=4K native", 4.0),
         ];
         let found = asked(&needs, &Choices::default()).unwrap();
         assert_eq!(found, expected.map(|(case, tolerance)| (case.to_string(), tolerance)));

@@ -1,18 +1,7 @@
 //! The table is sound, and each class has the operation that is most like it.
 
 use super::*;
-use crate::syscall_names::is_known;
 use DescriptorKind::{Device, Directory, Event, File, Pipe, Socket, Terminal};
-
-/// Names that only other architectures have.
-const ELSEWHERE: [&str; 3] = ["recv", "send", "waitpid"];
-
-#[test]
-fn every_call_is_known() {
-    let names = UNITS.iter().flat_map(|unit| unit.calls).chain(CREATION);
-    let unknown: Vec<&&str> = names.filter(|name| !is_known(name) && !ELSEWHERE.contains(name)).collect();
-    assert!(unknown.is_empty(), "{unknown:?}");
-}
 
 fn first(call: &str, class: &Class) -> Option<&'static str> {
     units_of(call, class).map(|unit| unit.operations[0]).next()

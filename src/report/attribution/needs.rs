@@ -43,8 +43,13 @@ fn operation(cases: &[Need]) -> String {
     format!("{}{values}{part}", cases[0].operation)
 }
 
+/// Neither all nor nothing unless it is that.
 fn share(part: f64) -> String {
-    format!("{}%", percent(100.0 * part))
+    match part {
+        part if part > 0.0 && part < 0.0005 => "<0.1%".to_string(),
+        part if part < 1.0 && part > 0.995 => ">99%".to_string(),
+        part => format!("{}%", percent(100.0 * part)),
+    }
 }
 
 #[cfg(test)]
@@ -78,5 +83,6 @@ mod tests {
             "--for p.json: 3 cases price 95% of its calls (it has no times)"
         );
         assert_eq!(needs_lines(&counted, "p.json", 1).len(), 2);
+        assert_eq!([0.0, 0.0001, 0.05, 0.9999, 1.0].map(share), ["0.0%", "<0.1%", "5.0%", ">99%", "100%"]);
     }
 }
