@@ -167,7 +167,7 @@ impl Costs {
         let has = |operation: &&str| [self, other].iter().all(|costs| !costs.points_of(operation).is_empty());
         let all =
             units_of(call, class).flat_map(|unit| unit.operations.iter().map(move |operation| (unit, *operation)));
-        let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| unit.less.iter().all(|less| has(less)));
+        let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| unit.less.iter().all(&has));
         ways.extend(rest);
         ways
     }
