@@ -37,8 +37,7 @@ pub const UNITS: &[Unit] = &[
     unit(WRITES, &["io.eventfd_write_read"], Per::Flat).when(&[On(&[Event])]).count(2.0),
     unit(WRITES, &["io.pipe_write_read"], Per::Size).when(&[On(&[Pipe, Terminal])]).count(2.0).most(BUFFER),
     unit(WRITES, &["socket.send_recv"], Per::Flat).when(MESSAGES).count(2.0),
-    // Programs write most files from their start to their end, and change those in place with pwrite().
-    unit(&["pwrite64"], &["io.pwrite"], Per::Size).when(FILES),
+    // Programs write most files from their start to their end; databases do so with their journals, by pwrite().
     unit(WRITES, &["io.write_append", "io.write_file", "io.pwrite", "io.write_null"], Per::Size).when(FILES),
     unit(&["recvmsg", "sendmsg"], &["socket.sendmsg_recvmsg"], Per::Size).count(2.0).most(BUFFER),
     unit(&["recvfrom", "sendto", "recv", "send"], &["socket.tcp_send_recv"], Per::Size).count(2.0).most(BUFFER),
