@@ -1,8 +1,8 @@
-//! Sums calls by process name, call and class, and histograms of their durations. Knows nothing of processes.
+//! Sums calls by process name, call and class. Knows nothing of processes.
 //!
 //! While calls are counted, names are numbers, so that counting a call does not allocate.
 
-use crate::model::{CallCount, DescriptorKind, Drives, Histogram, ProcessGroup, drives, power_below};
+use crate::model::{CallCount, DescriptorKind, Drives, ProcessGroup, drives, power_below};
 use crate::trace::errno;
 use crate::trace::ptrace::descriptors::{Effect, effect};
 use std::collections::{BTreeMap, HashMap};
@@ -15,20 +15,6 @@ pub struct Key {
     pub descriptor: Option<DescriptorKind>,
     /// What else drives the cost: bytes, names, an operation, a number of descriptors.
     pub measure: Option<u64>,
-}
-
-/// How long a call took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Took {
-    Unknown,
-    /// Time on a CPU, and off it.
-    Split {
-        on_cpu_ns: u64,
-        blocked_ns: u64,
-    },
-    Elapsed {
-        ns: u64,
-    },
 }
 
 /// How a call ended.
@@ -46,18 +32,16 @@ struct Sum {
     calls: u64,
     unfinished: u64,
     errors: BTreeMap<i32, u64>,
-    split: Option<(u64, u64)>,
-    elapsed_ns: Option<u64>,
+    blocked_ns: Option<u64>,
     bytes: Option<u64>,
 }
 
-/// A system call that was seen, and its histogram.
+/// A system call that was seen.
 #[derive(Clone, Debug)]
 pub struct Known {
     pub name: String,
     pub drives: Option<Drives>,
     pub effect: Effect,
-    histogram: BTreeMap<u16, u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -83,19 +67,14 @@ impl Tally {
         *self.by_number.entry((architecture, number, own)).or_insert_with(|| {
             let name = crate::syscall_names::name(architecture, number, own);
             let plain = name.split('(').next().unwrap_or_default();
-            calls.push(Known {
-                drives: drives(plain),
-                effect: effect(plain),
-                name: name.clone(),
-                histogram: BTreeMap::new(),
-            });
+            calls.push(Known { drives: drives(plain), effect: effect(plain), name: name.clone() });
             calls.len() - 1
         })
     }
 
-    /// Counts one call. Its bytes are its result.
-    pub fn add(&mut self, key: Key, outcome: Outcome, took: Took) {
-        let known = &mut self.calls[key.call];
+    /// Counts one call, which was blocked for `blocked_ns` if that is known. Its bytes are its result.
+    pub fn add(&mut self, key: Key, outcome: Outcome, blocked_ns: Option<u64>) {
+        let known = &self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
         let bytes = match outcome {
             Outcome::Returned(result) if moves => Some(result.max(0).cast_unsigned()),
@@ -103,10 +82,7 @@ impl Tally {
             _ => None,
         };
         let key = Key { measure: bytes.map(power_below).or(key.measure), ..key };
-        if let Took::Split { on_cpu_ns, blocked_ns } = took {
-            *known.histogram.entry(Histogram::bucket(on_cpu_ns + blocked_ns)).or_insert(0) += 1;
-        }
-        self.sums.entry(key).or_default().add(outcome, took, bytes);
+        self.sums.entry(key).or_default().add(outcome, blocked_ns, bytes);
     }
 
     /// All sums by process name; names, calls and classes are sorted.
@@ -123,16 +99,6 @@ impl Tally {
         groups.into_iter().map(group).collect()
     }
 
-    /// Histograms by call name.
-    pub fn latencies(&self) -> BTreeMap<String, Histogram> {
-        let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
-        for known in self.calls.iter().filter(|known| !known.histogram.is_empty()) {
-            let histogram = latencies.entry(known.name.clone()).or_default();
-            known.histogram.iter().for_each(|(bucket, count)| histogram.add(*bucket, *count));
-        }
-        latencies
-    }
-
     /// Whether a call whose name begins with `beginning` was seen.
     pub fn has_seen(&self, beginning: &str) -> bool {
         self.calls.iter().any(|known| known.name.starts_with(beginning))
@@ -140,20 +106,15 @@ impl Tally {
 }
 
 impl Sum {
-    fn add(&mut self, outcome: Outcome, took: Took, bytes: Option<u64>) {
+    fn add(&mut self, outcome: Outcome, blocked_ns: Option<u64>, bytes: Option<u64>) {
         self.calls += 1;
         match outcome {
             Outcome::Failed(number) => *self.errors.entry(number).or_insert(0) += 1,
             Outcome::Unfinished => self.unfinished += 1,
             Outcome::Returned(_) | Outcome::Unseen => {}
         }
-        match took {
-            Took::Unknown => {}
-            Took::Split { on_cpu_ns, blocked_ns } => {
-                let (on_cpu, blocked) = self.split.unwrap_or_default();
-                self.split = Some((on_cpu + on_cpu_ns, blocked + blocked_ns));
-            }
-            Took::Elapsed { ns } => self.elapsed_ns = Some(self.elapsed_ns.unwrap_or(0) + ns),
+        if let Some(ns) = blocked_ns {
+            self.blocked_ns = Some(self.blocked_ns.unwrap_or(0).saturating_add(ns));
         }
         if let Some(bytes) = bytes {
             self.bytes = Some(self.bytes.unwrap_or(0) + bytes);
@@ -167,11 +128,9 @@ impl Sum {
             calls: self.calls,
             unfinished: self.unfinished,
             errors: self.errors.iter().map(|(number, count)| (errno::name(*number), *count)).collect(),
-            on_cpu_ns: self.split.map(|(on_cpu, _)| on_cpu),
-            blocked_ns: self.split.map(|(_, blocked)| blocked),
-            preempted_ns: None,
-            elapsed_ns: self.elapsed_ns,
+            blocked_ns: self.blocked_ns,
             bytes: self.bytes,
+            ..CallCount::default()
         }
     }
 }
@@ -191,15 +150,13 @@ mod tests {
         tally.process("a");
         let read = tally.call(X86_64, 0, X86_64);
         assert_eq!(read, tally.call(X86_64, 0, X86_64));
-        let took = Took::Split { on_cpu_ns: 100, blocked_ns: 20 };
         for outcome in [Outcome::Returned(5000), Outcome::Returned(4096), Outcome::Failed(11)] {
-            tally.add(key(read), outcome, took);
+            tally.add(key(read), outcome, Some(20));
         }
         let groups = tally.groups();
-        let calls: Vec<_> = groups[0].calls.iter().map(|c| (c.class.size, c.calls, c.bytes, c.on_cpu_ns)).collect();
-        assert_eq!(calls, [(Some(0), 1, Some(0), Some(100)), (Some(4096), 2, Some(9096), Some(200))]);
+        let calls: Vec<_> = groups[0].calls.iter().map(|c| (c.class.size, c.calls, c.bytes, c.blocked_ns)).collect();
+        assert_eq!(calls, [(Some(0), 1, Some(0), Some(20)), (Some(4096), 2, Some(9096), Some(40))]);
         assert_eq!(groups[0].calls[0].errors, BTreeMap::from([("EAGAIN".to_string(), 1)]));
-        assert_eq!(tally.latencies()["read"].count(), 3);
     }
 
     #[test]
@@ -207,10 +164,10 @@ mod tests {
         let mut tally = Tally::default();
         tally.process("a");
         let read = tally.call(X86_64, 0, X86_64);
-        tally.add(key(read), Outcome::Unfinished, Took::Unknown);
+        tally.add(key(read), Outcome::Unfinished, None);
         let count = &tally.groups()[0].calls[0];
         assert_eq!((count.calls, count.unfinished, count.bytes, count.class.size), (1, 1, None, None));
-        assert_eq!(count.on_cpu_ns, None);
+        assert_eq!((count.on_cpu_ns, count.blocked_ns), (None, None));
     }
 
     #[test]
