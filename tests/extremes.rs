@@ -143,12 +143,20 @@ fn count() -> impl Strategy<Value = CallCount> {
                 errors,
                 on_cpu_ns,
                 blocked_ns,
+                stalled_ns: blocked_ns,
                 preempted_ns,
                 elapsed_ns,
                 bytes,
             }
         },
     )
+}
+
+/// The shortest and the longest duration.
+fn extreme_histogram() -> Histogram {
+    let mut histogram = Histogram::default();
+    [0, u64::MAX].into_iter().for_each(|ns| histogram.record(ns));
+    histogram
 }
 
 fn profile() -> impl Strategy<Value = Profile> {
@@ -159,7 +167,7 @@ fn profile() -> impl Strategy<Value = Profile> {
     (counts, usage, added, kind).prop_map(|(calls, usage, added, kind)| {
         let [wall_ns, user_ns, system_ns, minor_faults, major_faults, processes, threads, cpus] = usage;
         let [added_per_call_ns, offset_per_call_ns] = added;
-        let latencies = [("read".to_string(), Histogram([(0, 1), (255, 1)].into()))].into();
+        let latencies = [("read".to_string(), extreme_histogram())].into();
         Profile {
             tracer: TracerFacts {
                 kind: kind.into(),
@@ -179,7 +187,7 @@ fn profile() -> impl Strategy<Value = Profile> {
                 cpus,
                 ..Usage::default()
             },
-            groups: vec![ProcessGroup { name: "a".into(), user_ns, system_ns, calls }],
+            groups: vec![ProcessGroup { name: "a".into(), user_ns, system_ns, calls, ..ProcessGroup::default() }],
             latencies,
             complete: true,
             ..Profile::default()

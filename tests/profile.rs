@@ -72,11 +72,12 @@ prop_compose! {
     fn any_call()(
         call in "[a-z_]{1,12}(\\(i386\\))?", class in any_class(), calls in number(), unfinished in number(),
         errors in btree_map("E[A-Z]{1,8}", number(), 0..3),
-        times in vec(option::of(number()), 5),
+        times in vec(option::of(number()), 6),
     ) -> CallCount {
         CallCount {
             call, class, calls, unfinished, errors,
             on_cpu_ns: times[0], blocked_ns: times[1], preempted_ns: times[2], elapsed_ns: times[3], bytes: times[4],
+            stalled_ns: times[5],
         }
     }
 }
@@ -84,9 +85,53 @@ prop_compose! {
 prop_compose! {
     fn any_group(named: bool)(
         name in if named { "\\PC{1,15}" } else { "" }, times in vec(option::of(number()), 2),
-        calls in vec(any_call(), 0..4),
+        calls in vec(any_call(), 0..4), pid in option::of(1..99u32), cgroup in option::of("/[a-z]{1,8}"),
     ) -> ProcessGroup {
-        ProcessGroup { name, user_ns: times[0], system_ns: times[1], calls }
+        let pid = pid.filter(|_| named);
+        let cgroup = cgroup.filter(|_| named);
+        ProcessGroup { name, pid, cgroup, user_ns: times[0], system_ns: times[1], calls }
+    }
+}
+
+prop_compose! {
+    fn any_histogram()(coarse in any::<bool>(), counts in btree_map(0..256u16, 0..1u64 << 40, 1..4)) -> Histogram {
+        let mut histogram = Histogram::with_resolution(if coarse { Histogram::COARSE } else { Histogram::FINE });
+        histogram.counts = counts;
+        histogram
+    }
+}
+
+prop_compose! {
+    fn any_object()(
+        path in any::<bool>(), name in "\\PC{0,10}", process in "[a-z]{0,5}", call in "[a-z]{1,5}", calls in number(),
+        times in vec(option::of(number()), 3), errors in btree_map("E[A-Z]{1,8}", number(), 0..3),
+    ) -> ObjectCount {
+        let kind = if path { ObjectKind::Path } else { ObjectKind::Descriptor };
+        let count = CallCount {
+            call, calls, errors, on_cpu_ns: times[0], blocked_ns: times[1], bytes: times[2], ..CallCount::default()
+        };
+        ObjectCount { kind, name, process, count }
+    }
+}
+
+prop_compose! {
+    fn any_details()(
+        objects in vec(any_object(), 0..3), objects_dropped in option::of(number()), frames in vec("[a-z]{1,5}", 0..3),
+        process in "[a-z]{0,5}", call in "[a-z]{1,5}", class in any_class(), calls in number(),
+        times in vec(option::of(number()), 2), concurrency in option::of(vec(number(), 2..5)),
+    ) -> Profile {
+        let (on_cpu_ns, blocked_ns) = (times[0], times[1]);
+        let stack = StackCount {
+            process: process.clone(), call: call.clone(), frames: frames.clone(), calls, on_cpu_ns, blocked_ns,
+        };
+        let slow = SlowCall { process, pid: Some(7), call, class, at_ns: 1, elapsed_ns: calls, blocked_ns, frames };
+        let concurrency = concurrency.map(|ns| {
+            Concurrency { waiting_ns: ns[0], blocked_ns: ns[1], on_cpu_ns: ns[2..].to_vec() }
+        });
+        Profile {
+            objects, objects_dropped, stacks: vec![stack], slowest: vec![slow],
+            usage: Usage { concurrency, ..Usage::default() }, ..Profile::default()
+        }
     }
 }
 
@@ -94,9 +139,10 @@ prop_compose! {
     fn any_profile()(
         mut groups in vec(any::<bool>().prop_flat_map(any_group), 0..4), numbers in vec(option::of(number()), 12),
         ending in option::of(prop_oneof![any::<i32>().prop_map(Ending::Exited), any::<i32>().prop_map(Ending::Signalled)]),
-        latencies in btree_map("[a-z]{1,8}", btree_map(0..256u16, 0..1u64 << 40, 0..4).prop_map(Histogram), 0..3),
+        latencies in btree_map("[a-z]{1,8}", any_histogram(), 0..3),
         command in vec("\\PC{0,10}", 0..3), complete in any::<bool>(), lost in number(),
         added_per_call_ns in option::of(0.0..1e6), warnings in vec("\\PC{0,20}", 0..3),
+        details in any_details(), scope in option::of("[a-z]{1,8}"),
     ) -> Profile {
         groups.sort_by(|a, b| a.name.cmp(&b.name));
         groups.dedup_by(|a, b| a.name == b.name);
@@ -104,12 +150,12 @@ prop_compose! {
         let usage = Usage {
             wall_ns: n(0), user_ns: n(1), system_ns: n(2), peak_rss_kib: n(3), minor_faults: n(4), major_faults: n(5),
             voluntary_switches: n(6), involuntary_switches: n(7), processes: n(8), threads: n(9), peak_concurrency: n(10),
-            cpus: n(11),
+            cpus: n(11), concurrency: details.usage.concurrency.clone(),
         };
-        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), lost };
+        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), added_total_ns: n(0), lost };
         let tool = Some(Tool { name: "syscost".into(), version: "1".into(), compiler: String::new() });
         let source = (!complete).then(|| Source { title: "a log".into(), note: "n".into() });
-        Profile { tool, host: Host::default(), started_unix_s: 7, command, tracer, source, complete, ending, usage, groups, latencies, warnings }
+        Profile { tool, host: Host::default(), started_unix_s: 7, command, tracer, source, complete, ending, usage, groups, latencies, warnings, scope, ..details }
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use syscost::kernel::bpf;
 use syscost::model::{CallCount, DescriptorKind, Ending};
-use syscost::trace::{Collected, Command as Traced, Detail, Root, Target, TraceOptions, Tracer, Until};
+use syscost::trace::{Collected, Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until};
 
 /// The workloads, built once; `None` where they cannot be traced here, which is said.
 fn workload() -> Option<&'static Path> {
@@ -51,9 +51,10 @@ fn held(command: &[&str]) -> Child {
 fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
     let target = match held {
         true => Target::Command(Traced { words: Vec::new(), user: None }),
-        false => Target::Process { pid: 0, time: None },
+        false => Target::Running { what: Running::System, time: None },
     };
-    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, calls: Vec::new() }).unwrap()
+    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, calls: Vec::new(), more: More::default() })
+        .unwrap()
 }
 
 fn traced(command: &[&str], detail: Detail) -> Collected {
@@ -261,7 +262,7 @@ fn a_running_process_is_followed_and_left() {
     let mut child = Command::new(program).arg("forever").spawn().unwrap();
     std::thread::sleep(Duration::from_millis(50));
     let mut tracer = open(Detail::Times, false);
-    tracer.attach(Root::Running(child.id())).unwrap();
+    tracer.attach(Root::Running(Running::Processes(vec![child.id()]))).unwrap();
     let until = Until { after: Some(Duration::from_millis(300)), ..Until::default() };
     tracer.follow(&until).unwrap();
     let collected = tracer.collect().unwrap();
@@ -281,7 +282,7 @@ fn a_running_process_that_ends_ends_the_trace() {
     let mut child = Command::new(program).arg("forever").spawn().unwrap();
     std::thread::sleep(Duration::from_millis(50));
     let mut tracer = open(Detail::Times, false);
-    tracer.attach(Root::Running(child.id())).unwrap();
+    tracer.attach(Root::Running(Running::Processes(vec![child.id()]))).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     child.kill().unwrap();
     child.wait().unwrap();
@@ -402,6 +403,6 @@ fn nothing_stays_when_the_tracer_is_killed() {
 
 fn attached_to_nothing() -> Box<dyn Tracer> {
     let mut tracer = open(Detail::Times, false);
-    tracer.attach(Root::Running(std::process::id())).unwrap();
+    tracer.attach(Root::Running(Running::Processes(vec![std::process::id()]))).unwrap();
     tracer
 }

@@ -11,7 +11,7 @@ use super::run::check_destination;
 use super::{complete, messages, terminal};
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
-use crate::trace::{Command, Detail, Target, TraceOptions, TracerKind};
+use crate::trace::{Command, Detail, More, Running, Target, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::fs::File;
@@ -113,7 +113,10 @@ fn create(path: &Path) -> Result<(&Path, File)> {
 impl TraceArgs {
     fn options(&self) -> Result<TraceOptions> {
         let target = match self.pid {
-            Some(pid) => Target::Process { pid, time: self.seconds.map(Duration::from_secs_f64) },
+            Some(pid) => {
+                let time = self.seconds.map(Duration::from_secs_f64);
+                Target::Running { what: Running::Processes(vec![pid]), time }
+            }
             None => Target::Command(Command { words: self.command.clone(), user: self.user.clone() }),
         };
         if self.seconds.is_some() && self.pid.is_none() {
@@ -124,7 +127,7 @@ impl TraceArgs {
             return Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls"));
         }
         let detail = if self.counts || perf { Detail::Counts } else { Detail::Times };
-        Ok(TraceOptions { target, tracer: self.tracer, detail, calls: self.calls.clone() })
+        Ok(TraceOptions { target, tracer: self.tracer, detail, calls: self.calls.clone(), more: More::default() })
     }
 }
 

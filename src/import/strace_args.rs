@@ -1,6 +1,6 @@
 //! The arguments of a call as strace prints them, and the class that follows from them. `import::strace_log` calls it.
 
-use crate::model::{Class, DescriptorKind, Drives, FUTEX, depth, drives};
+use crate::model::{Class, DescriptorKind, Drives, Selector, depth, drives, selector};
 
 /// The arguments, split at commas outside strings and brackets.
 pub fn split(text: &str) -> Vec<&str> {
@@ -29,16 +29,23 @@ pub fn split(text: &str) -> Vec<&str> {
 /// The class of a call with these arguments; `bytes` is what it moved, if it moves any and that is known.
 pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool) -> Class {
     let at = |position: u8| arguments.get(usize::from(position)).copied();
-    let Some(drives) = drives(name) else { return Class::default() };
+    let operation = selector(name).and_then(|selector| operation(selector, arguments));
+    let Some(drives) = drives(name) else { return Class { operation, ..Class::default() } };
     let (descriptor, number) = match drives {
         Drives::Bytes { descriptor } => (at(descriptor).and_then(descriptor_kind), bytes),
         Drives::Descriptor { argument } => (at(argument).and_then(descriptor_kind), None),
         Drives::Path { argument } => (None, at(argument).and_then(path).map(|path| depth(path.as_bytes()))),
         Drives::Length { argument } | Drives::Set { argument } => (None, at(argument).and_then(number)),
-        Drives::Futex { argument } => (None, at(argument).map(futex)),
     };
     let listed = name.starts_with("getdents") && returned;
-    drives.class(if listed { Some(DescriptorKind::Directory) } else { descriptor }, number)
+    let descriptor = if listed { Some(DescriptorKind::Directory) } else { descriptor };
+    Class { operation, ..drives.class(descriptor, number) }
+}
+
+/// What the call's selector selects. strace names the arguments of clone, and orders them in its own way.
+fn operation(selector: &Selector, arguments: &[&str]) -> Option<String> {
+    let named = arguments.iter().find_map(|argument| argument.strip_prefix("flags="));
+    selector.operation_of_symbols(named.or_else(|| arguments.get(usize::from(selector.argument)).copied())?)
 }
 
 /// The text between quotes, still escaped.
@@ -51,14 +58,6 @@ fn number(argument: &str) -> Option<u64> {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => argument.parse().ok(),
     }
-}
-
-/// The operation's number for `FUTEX_WAIT_PRIVATE` or `FUTEX_WAIT|FUTEX_CLOCK_REALTIME`; a number that no operation has if
-/// the name is unknown.
-fn futex(argument: &str) -> u64 {
-    let name = argument.split('|').next().unwrap_or(argument);
-    let name = name.trim().trim_start_matches("FUTEX_").trim_end_matches("_PRIVATE").to_lowercase();
-    FUTEX.iter().position(|known| *known == name).unwrap_or(FUTEX.len()) as u64
 }
 
 /// The kind from what `strace -y` appends to a descriptor: `3</etc/passwd>`, `4<pipe:[17]>`; -1 is none.

@@ -26,7 +26,7 @@ impl Tally {
     /// Adds one call by a process of this name.
     pub fn add(&mut self, process: &str, seen: Seen) {
         if let Some(ns) = seen.elapsed_ns {
-            self.latencies.entry(seen.call.clone()).or_default().add(Histogram::bucket(ns), 1);
+            self.latencies.entry(seen.call.clone()).or_default().record(ns);
         }
         self.add_count(
             process,

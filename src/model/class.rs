@@ -1,5 +1,5 @@
 //! Which arguments of a system call determine its cost, and the class that follows from them: one table and one decoder
-//! for all tracers and imports.
+//! for all tracers and imports. Arguments that select what a call does are in `selector`.
 //!
 //! Source of the table: the calls' manual pages (section 2). The cost of a call that is not listed hardly depends on
 //! its arguments.
@@ -16,7 +16,7 @@ pub struct Class {
     /// Names in the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
-    /// A futex operation: `wait`, `wake`, ...
+    /// What an argument selects: a futex operation such as `wait`, `create` for an open with O_CREAT, an ioctl's request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// Descriptors in a poll set, rounded down to a power of two; 0 for none.
@@ -57,13 +57,11 @@ pub enum Drives {
     Path { argument: u8 },
     /// A length in bytes; the result is not a byte count.
     Length { argument: u8 },
-    /// A futex operation.
-    Futex { argument: u8 },
     /// The number of descriptors in a set.
     Set { argument: u8 },
 }
 
-use Drives::{Bytes, Descriptor, Futex, Length, Path, Set};
+use Drives::{Bytes, Descriptor, Length, Path, Set};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -198,7 +196,6 @@ pub const TABLE: &[(Drives, &[&str])] = &[
         Length { argument: 1 },
         &["mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "msync", "mlock", "munlock"],
     ),
-    (Futex { argument: 1 }, &["futex", "futex_time64"]),
     (Set { argument: 1 }, &["poll", "ppoll", "ppoll_time64"]),
     (Set { argument: 0 }, &["select", "pselect6", "_newselect"]),
     (Set { argument: 2 }, &["epoll_wait", "epoll_pwait", "epoll_pwait2"]),
@@ -206,7 +203,7 @@ pub const TABLE: &[(Drives, &[&str])] = &[
 
 impl Drives {
     /// The class of a call on `descriptor`. `number` is the raw argument or result that determines the class: bytes,
-    /// names in the path, futex operation or descriptors in the set.
+    /// names in the path or descriptors in the set.
     pub fn class(self, descriptor: Option<DescriptorKind>, number: Option<u64>) -> Class {
         let class = Class { descriptor, ..Class::default() };
         let number = number.map(|number| self.rounded(number));
@@ -214,16 +211,14 @@ impl Drives {
             Bytes { .. } | Length { .. } => Class { size: number, ..class },
             Descriptor { .. } => class,
             Path { .. } => Class { depth: number, ..class },
-            Futex { .. } => Class { operation: number.map(|number| futex_operation(number).to_string()), ..class },
             Set { .. } => Class { set: number, ..class },
         }
     }
 
-    /// `number` as stored in a class: sizes and sets rounded down to a power of two, futex operations without flags.
+    /// `number` as stored in a class: sizes and sets rounded down to a power of two.
     pub fn rounded(self, number: u64) -> u64 {
         match self {
             Bytes { .. } | Length { .. } | Set { .. } => power_below(number),
-            Futex { .. } => number & FUTEX_OPERATION,
             Path { .. } | Descriptor { .. } => number,
         }
     }
@@ -232,33 +227,6 @@ impl Drives {
 /// What determines the class of the call `name`, which must not include a gate such as `(i386)`.
 pub fn drives(name: &str) -> Option<Drives> {
     TABLE.iter().find(|(_, names)| names.contains(&name)).map(|(drives, _)| *drives)
-}
-
-/// The bits of a futex argument that are the operation; the others are flags.
-const FUTEX_OPERATION: u64 = 0x7f;
-
-/// The futex operations by number, without flags (linux/futex.h).
-pub const FUTEX: [&str; 14] = [
-    "wait",
-    "wake",
-    "fd",
-    "requeue",
-    "cmp_requeue",
-    "wake_op",
-    "lock_pi",
-    "unlock_pi",
-    "trylock_pi",
-    "wait_bitset",
-    "wake_bitset",
-    "wait_requeue_pi",
-    "cmp_requeue_pi",
-    "lock_pi2",
-];
-
-/// The name of the futex operation in `argument`, which may include flags; `unknown` if there is none.
-pub fn futex_operation(argument: u64) -> &'static str {
-    let number = usize::try_from(argument & FUTEX_OPERATION).ok();
-    number.and_then(|number| FUTEX.get(number)).copied().unwrap_or("unknown")
 }
 
 /// The number of names in a path: its non-empty parts between slashes.
@@ -284,10 +252,7 @@ mod tests {
     fn arguments_become_classes() {
         assert_eq!(drives("read"), Some(Bytes { descriptor: 0 }));
         assert_eq!(drives("getpid"), None);
-        assert_eq!(
-            (futex_operation(128), futex_operation(129 | 256), futex_operation(99)),
-            ("wait", "wake", "unknown")
-        );
+        assert_eq!(drives("futex"), None);
         assert_eq!(["/", "", "a", "/usr//lib/x.so", "./a/"].map(|path| depth(path.as_bytes())), [0, 0, 1, 3, 2]);
     }
 
@@ -302,7 +267,6 @@ mod tests {
         assert_eq!(class("select", Some(5)).set, Some(4));
         assert_eq!(class("read", None).size, None);
         assert_eq!(class("openat", Some(3)).depth, Some(3));
-        assert_eq!(class("futex", Some(128 | 9)).operation.as_deref(), Some("wait_bitset"));
         assert_eq!(class("close", Some(7)), Class::default());
     }
 }

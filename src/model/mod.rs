@@ -6,6 +6,7 @@ mod counters;
 mod entries;
 #[cfg(test)]
 pub mod fixtures;
+mod histogram;
 mod host;
 mod latency;
 mod operation;
@@ -13,27 +14,33 @@ mod planned;
 mod profile;
 mod record;
 mod reply;
+mod selector;
 mod size;
 mod study;
 mod totals;
 mod units;
 
 pub use case::{COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, THREADS};
-pub use class::{Class, DescriptorKind, Drives, FUTEX, depth, drives, power_below};
+pub use class::{Class, DescriptorKind, Drives, depth, drives, power_below};
 pub use counters::{
     CYCLES_KERNEL, CYCLES_USER, Counters, EVENTS, Event, INSTRUCTIONS_KERNEL, INSTRUCTIONS_USER, PAGE_FAULTS, USER_ONLY,
 };
 pub use entries::{Entries, EntriesStatus};
+pub use histogram::Histogram;
 pub use host::{Host, Tax};
 pub use latency::{CallTimes, LONGEST_NS, SingleCalls, TimeBucket};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
-pub use profile::{CallCount, Ending, Histogram, ProcessGroup, Profile, TracerFacts, Usage};
+pub use profile::{
+    CallCount, Concurrency, Ending, ObjectCount, ObjectKind, ProcessGroup, Profile, SlowCall, StackCount, TracerFacts,
+    Usage,
+};
 pub use record::{
     Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError, Outcome, Record, Role, Run, Slot,
     Source, Tool,
 };
 pub use reply::{Batch, Facts, Reply};
+pub use selector::{SELECTORS, Selector, selector};
 pub use size::{Size, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
 pub use totals::{By, Total};

@@ -1,6 +1,6 @@
 //! What a traced workload called, how often, and where its time went.
 
-use super::{Class, Host, Source, Tool};
+use super::{Class, Histogram, Host, Source, Tool};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -13,8 +13,11 @@ pub struct Profile {
     pub host: Host,
     /// When tracing began, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// The command with its arguments; empty if a running process was followed.
+    /// The command with its arguments; empty if something that was already running was followed.
     pub command: Vec<String>,
+    /// What was followed instead of a command: `process 12, 13`, `cgroup /user.slice`, `the whole system`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     pub tracer: TracerFacts,
     /// Where the profile comes from, if this tool did not trace it.
     pub source: Option<Source>,
@@ -28,6 +31,18 @@ pub struct Profile {
     /// Elapsed times of single calls over all processes, by name of the call.
     #[serde(skip)]
     pub latencies: BTreeMap<String, Histogram>,
+    /// Paths and descriptors that calls were made on, if the tracer was asked for them: those with the most calls first.
+    #[serde(skip)]
+    pub objects: Vec<ObjectCount>,
+    /// Calls on objects that there was no room to count, if objects were counted.
+    #[serde(skip)]
+    pub objects_dropped: Option<u64>,
+    /// Calls by user stack, if the tracer was asked for them.
+    #[serde(skip)]
+    pub stacks: Vec<StackCount>,
+    /// The slowest calls by elapsed time, if the tracer was asked for them, slowest first.
+    #[serde(skip)]
+    pub slowest: Vec<SlowCall>,
     pub warnings: Vec<String>,
 }
 
@@ -40,6 +55,10 @@ pub struct TracerFacts {
     pub detail: String,
     /// Overhead per call in nanoseconds, calibrated on this machine just before tracing.
     pub added_per_call_ns: Option<f64>,
+    /// Overhead of all calls together in nanoseconds, each priced as its kind of call; `None` if only
+    /// `added_per_call_ns` is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added_total_ns: Option<u64>,
     /// Whether the overhead is system time of the workload: the tracer runs inside the calls, in the kernel. A tracer
     /// that stops the calls runs in a process of its own.
     pub adds_system_time: bool,
@@ -84,9 +103,12 @@ pub struct Usage {
     pub processes: Option<u64>,
     /// Threads that ran in addition to the first of each process.
     pub threads: Option<u64>,
-    /// Maximum number of threads of the tree that were on a CPU inside a system call at the same time, if the tracer
+    /// Maximum number of threads of the tree that were on a CPU or waiting for one at the same time, if the tracer
     /// knows.
     pub peak_concurrency: Option<u64>,
+    /// What the tree's threads did at each instant of wall time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<Concurrency>,
     /// Processors that were online.
     pub cpus: Option<u64>,
 }
@@ -106,6 +128,7 @@ impl Usage {
             processes: self.processes.or(other.processes),
             threads: self.threads.or(other.threads),
             peak_concurrency: self.peak_concurrency.or(other.peak_concurrency),
+            concurrency: self.concurrency.or(other.concurrency),
             cpus: self.cpus.or(other.cpus),
         }
     }
@@ -125,10 +148,27 @@ impl Usage {
     }
 }
 
+/// Wall time by how many threads of the tree were on a CPU. The parts add up to the wall time of the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Concurrency {
+    /// Element k - 1: exactly k threads were on a CPU; the last element: that many or more.
+    pub on_cpu_ns: Vec<u64>,
+    /// No thread was on a CPU, but at least one could have run: the machine ran something else, or a CPU was just waking up.
+    pub waiting_ns: u64,
+    /// All threads were blocked.
+    pub blocked_ns: u64,
+}
+
 /// What the processes of one name did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ProcessGroup {
     pub name: String,
+    /// Its process, if processes of the same name are told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Its control group, if control groups are told apart: its path below the root of the hierarchy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
     /// CPU time by mode, if the tracer knows it by process name.
     pub user_ns: Option<u64>,
     pub system_ns: Option<u64>,
@@ -154,6 +194,10 @@ pub struct CallCount {
     pub on_cpu_ns: Option<u64>,
     /// Time off the CPU because the call waited for something.
     pub blocked_ns: Option<u64>,
+    /// The part of `blocked_ns` during which all threads of the tree were blocked, and which the end of this call's wait
+    /// ended: wall time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalled_ns: Option<u64>,
     /// Time off the CPU because the scheduler ran something else: not the call's cost.
     pub preempted_ns: Option<u64>,
     /// Time between entry and return, only if its split into the three above is not known: imported logs.
@@ -163,70 +207,53 @@ pub struct CallCount {
     pub bytes: Option<u64>,
 }
 
-/// Counts of durations by bucket, four buckets per power of two: bucket 4 k + q begins at 2^k (1 + q/4) ns. Below 4 ns
-/// there is one bucket per power of two.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Histogram(pub BTreeMap<u16, u64>);
-
-impl Histogram {
-    /// The bucket of a duration of `ns` nanoseconds: its leading bit and the two below.
-    pub fn bucket(ns: u64) -> u16 {
-        let Some(log) = ns.checked_ilog2() else { return 0 };
-        let quarter = if log >= 2 { (ns >> (log - 2)) & 3 } else { 0 };
-        (4 * log) as u16 + quarter as u16
-    }
-
-    /// The lower bound of a bucket in nanoseconds.
-    pub fn lower_ns(bucket: u16) -> f64 {
-        2f64.powi(i32::from(bucket / 4)) * (1.0 + f64::from(bucket % 4) / 4.0)
-    }
-
-    /// Adds `count` durations to `bucket`.
-    pub fn add(&mut self, bucket: u16, count: u64) {
-        *self.0.entry(bucket).or_insert(0) += count;
-    }
-
-    /// The number of durations in all buckets.
-    pub fn count(&self) -> u64 {
-        self.0.values().sum()
-    }
-
-    /// The `share` quantile (0 to 1) in nanoseconds: the middle of its bucket, so at most an eighth off; `None` if
-    /// there are no durations.
-    pub fn quantile_ns(&self, share: f64) -> Option<f64> {
-        let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0);
-        let mut seen = 0.0;
-        let found = self.0.iter().find(|(_, count)| {
-            seen += **count as f64;
-            seen >= wanted
-        });
-        found.map(|(bucket, _)| (Self::lower_ns(*bucket) + Self::lower_ns(bucket + 1)) / 2.0)
-    }
+/// What a call was made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    /// A path, as the program passed it.
+    Path,
+    /// What a descriptor refers to: a path, or `socket:[12]`, `pipe:[12]`, `anon_inode:[eventfd]` as in /proc/PID/fd.
+    Descriptor,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Calls of one kind on one object.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ObjectCount {
+    pub kind: ObjectKind,
+    pub name: String,
+    /// Name of the processes.
+    pub process: String,
+    /// Its class is empty.
+    #[serde(flatten)]
+    pub count: CallCount,
+}
 
-    #[test]
-    fn buckets_are_quarter_octaves() {
-        for ns in [4u64, 5, 6, 7, 8, 100, 1000, 1_000_000, 1 << 40] {
-            let bucket = Histogram::bucket(ns);
-            let (low, high) = (Histogram::lower_ns(bucket), Histogram::lower_ns(bucket + 1));
-            assert!(low <= ns as f64 && (ns as f64) < high, "{ns}: {low} to {high}");
-            assert!(high / low <= 1.25 + 1e-9);
-        }
-        assert_eq!((Histogram::bucket(0), Histogram::bucket(1)), (0, 0));
-    }
+/// Calls of one kind from one place in a program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct StackCount {
+    /// Name of the processes.
+    pub process: String,
+    pub call: String,
+    /// Functions, the outermost first; `[unknown]` or an address in a file for what has no name.
+    pub frames: Vec<String>,
+    pub calls: u64,
+    pub on_cpu_ns: Option<u64>,
+    pub blocked_ns: Option<u64>,
+}
 
-    #[test]
-    fn quantiles_are_of_the_bucket_that_holds_them() {
-        let mut histogram = Histogram::default();
-        assert_eq!(histogram.quantile_ns(0.5), None);
-        histogram.add(Histogram::bucket(100), 98);
-        histogram.add(Histogram::bucket(100_000), 2);
-        let p = |share| histogram.quantile_ns(share).unwrap();
-        assert!((96.0..112.0).contains(&p(0.5)) && (p(0.98) - p(0.5)).abs() < 1e-9);
-        assert!((90_000.0..115_000.0).contains(&p(0.99)));
-    }
+/// One call that took long.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct SlowCall {
+    /// Name of the process.
+    pub process: String,
+    pub pid: Option<u32>,
+    pub call: String,
+    pub class: Class,
+    /// When it was entered, since tracing began.
+    pub at_ns: u64,
+    pub elapsed_ns: u64,
+    pub blocked_ns: Option<u64>,
+    /// The user stack as in [`StackCount`]; empty if stacks were not recorded.
+    pub frames: Vec<String>,
 }

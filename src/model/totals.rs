@@ -52,6 +52,7 @@ impl CallCount {
         }
         self.on_cpu_ns = added(self.on_cpu_ns, other.on_cpu_ns);
         self.blocked_ns = added(self.blocked_ns, other.blocked_ns);
+        self.stalled_ns = added(self.stalled_ns, other.stalled_ns);
         self.preempted_ns = added(self.preempted_ns, other.preempted_ns);
         self.elapsed_ns = added(self.elapsed_ns, other.elapsed_ns);
         self.bytes = added(self.bytes, other.bytes);

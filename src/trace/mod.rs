@@ -19,7 +19,7 @@ mod target;
 mod tracer;
 
 pub use run::run;
-pub use target::{Command, LaunchError, Target};
-pub use tracer::{Collected, Detail, Root, TraceOptions, Tracer, TracerKind, Until};
+pub use target::{Command, LaunchError, Running, Target};
+pub use tracer::{Collected, Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
 
 use tracer::threads;

@@ -97,7 +97,7 @@ impl PerfTracer {
             sums[*position] += counter.read().context("trace: a perf counter cannot be read")?;
         }
         // Counting begins within the command's execve, after its entry.
-        if let (Some(Root::Held(_)), Some(execve)) = (self.root, self.names.iter().position(|name| name == "execve")) {
+        if let (Some(Root::Held(_)), Some(execve)) = (&self.root, self.names.iter().position(|name| name == "execve")) {
             sums[execve] += 1;
         }
         Ok(sums)
@@ -111,21 +111,24 @@ impl Tracer for PerfTracer {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
+        let pid = root.one_process()?;
+        let held = matches!(root, Root::Held(_));
         self.root = Some(root);
-        match root {
-            Root::Held(pid) => {
+        match held {
+            true => {
                 adopt_orphans();
                 self.count(pid, Begin::AtExec)
             }
-            Root::Running(pid) => super::threads(pid)?.into_iter().try_for_each(|tid| self.count(tid, Begin::Now)),
+            false => super::threads(pid)?.into_iter().try_for_each(|tid| self.count(tid, Begin::Now)),
         }
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
         let _waker = Waker::start(until.stop.clone(), until.after);
-        match self.root {
-            Some(Root::Held(pid)) => self.follow_command(pid, until),
-            Some(Root::Running(pid)) => {
+        match &self.root {
+            Some(Root::Held(pid)) => self.follow_command(*pid, until),
+            Some(Root::Running(running)) => {
+                let pid = running.one_process()?;
                 let place = PathBuf::from(format!("/proc/{pid}"));
                 while !until.stopped() && place.exists() {
                     std::thread::sleep(Duration::from_millis(20));
@@ -147,8 +150,7 @@ impl Tracer for PerfTracer {
             detail: format!("counters of {}", self.names.join(", ")),
             added_per_call_ns: self.added_ns,
             adds_system_time: true,
-            offset_per_call_ns: None,
-            lost: 0,
+            ..TracerFacts::default()
         };
         let mut warnings = vec!["only the named calls are counted, and not those of 32-bit programs".to_string()];
         if self.processes_left {

@@ -3,7 +3,7 @@
 
 use super::choose::{Chosen, choose};
 use super::signals::Signals;
-use super::target::{Command, LaunchError, Target};
+use super::target::{Command, LaunchError, Running, Target};
 use super::{Collected, Root, TraceOptions, Tracer, Until};
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
@@ -24,7 +24,7 @@ pub fn run(options: &TraceOptions, say: &mut dyn FnMut(&str)) -> Result<Profile>
     let host = facts(&Sources::default(), None);
     let start = match &options.target {
         Target::Command(command) => Start::Command(command, command.prepare()?),
-        Target::Process { pid, time } => Start::Process(*pid, *time),
+        Target::Running { what, time } => Start::Running(what, *time),
     };
     let Chosen { mut tracer, mut line } = choose(options)?;
     if let Start::Command(_, Launch { user: Some(user), .. }) = &start {
@@ -34,7 +34,7 @@ pub fn run(options: &TraceOptions, say: &mut dyn FnMut(&str)) -> Result<Profile>
     let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let followed = match &start {
         Start::Command(command, launch) => follow_command(tracer.as_mut(), command, launch)?,
-        Start::Process(pid, time) => follow_process(tracer.as_mut(), *pid, *time)?,
+        Start::Running(what, time) => follow_running(tracer.as_mut(), what, *time)?,
     };
     Ok(profile(options, host, started_unix_s, followed))
 }
@@ -42,7 +42,7 @@ pub fn run(options: &TraceOptions, say: &mut dyn FnMut(&str)) -> Result<Profile>
 /// A target that is ready to be traced.
 enum Start<'a> {
     Command(&'a Command, Launch),
-    Process(u32, Option<Duration>),
+    Running(&'a Running, Option<Duration>),
 }
 
 /// What the tracer collected, and what was seen from outside.
@@ -76,16 +76,17 @@ fn follow_started(tracer: &mut dyn Tracer, started: &Started, until: &Until, ign
     })
 }
 
-fn follow_process(tracer: &mut dyn Tracer, pid: u32, time: Option<Duration>) -> Result<Followed> {
+fn follow_running(tracer: &mut dyn Tracer, what: &Running, time: Option<Duration>) -> Result<Followed> {
     let until = Until { after: time, ..Until::default() };
-    tracer.attach(Root::Running(pid))?;
-    let before = of_process(pid);
+    tracer.attach(Root::Running(what.clone()))?;
+    let usage = || what.one_process().map(of_process).unwrap_or_default();
+    let before = usage();
     let begun = Instant::now();
     let collected = Signals::scope(&[], &until, None, || {
         tracer.follow(&until)?;
         tracer.collect()
     })?;
-    let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..of_process(pid).since(&before) };
+    let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..usage().since(&before) };
     Ok(Followed { collected, usage, stopped: false })
 }
 
@@ -97,7 +98,7 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
     let Followed { collected, usage, stopped } = followed;
     let command = match &options.target {
         Target::Command(command) => command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        Target::Process { .. } => Vec::new(),
+        Target::Running { .. } => Vec::new(),
     };
     let cpus = host.cpus.map(u64::from);
     Profile {
@@ -110,8 +111,25 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
         usage: Usage { cpus, ..collected.usage.or(usage) },
         groups: collected.groups,
         latencies: collected.latencies,
+        scope: scope(&options.target),
+        objects: collected.objects,
+        objects_dropped: collected.objects_dropped,
+        stacks: collected.stacks,
+        slowest: collected.slowest,
         warnings: collected.warnings,
         tracer: collected.facts,
         source: None,
     }
+}
+
+/// What was followed instead of a command.
+fn scope(target: &Target) -> Option<String> {
+    let Target::Running { what, .. } = target else { return None };
+    Some(match what {
+        Running::Processes(pids) => {
+            format!("process {}", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+        }
+        Running::Cgroup(path) => format!("cgroup {}", path.display()),
+        Running::System => "the whole system".to_string(),
+    })
 }

@@ -18,11 +18,35 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Command(Command),
-    /// A running process by its PID, for a time or until it ends.
-    Process {
-        pid: u32,
+    /// For a time, or until it ends.
+    Running {
+        what: Running,
         time: Option<Duration>,
     },
+}
+
+/// What is already running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Running {
+    /// Processes by their PIDs, with all their threads and later children.
+    Processes(Vec<u32>),
+    /// All processes of a control group and of those below it; the directory of the group in the cgroup2 file system.
+    Cgroup(PathBuf),
+    /// All processes but this one.
+    System,
+}
+
+impl Running {
+    /// The process, for a tracer that can only follow one.
+    ///
+    /// # Errors
+    /// If it is anything else.
+    pub fn one_process(&self) -> Result<u32> {
+        match self {
+            Running::Processes(pids) if pids.len() == 1 => Ok(pids[0]),
+            _ => bail!("trace: this tracer follows a command or one process: use --tracer bpf"),
+        }
+    }
 }
 
 /// A command, and the user to run it as.

@@ -1,20 +1,45 @@
 //! What every tracer gets, does and returns.
 
-use super::target::Target;
-use crate::model::{Ending, Histogram, ProcessGroup, TracerFacts, Usage};
-use anyhow::{Result, anyhow};
+use super::target::{Running, Target};
+use crate::model::{Ending, Histogram, ObjectCount, ProcessGroup, SlowCall, StackCount, TracerFacts, Usage};
+use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What a tracer attaches to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Root {
     /// A child of ours that waits to exec: counting begins with its execve.
     Held(u32),
-    /// A running process: counting begins at once; the calls that its threads are in are not counted.
-    Running(u32),
+    /// What is running already: counting begins at once.
+    Running(Running),
+}
+
+impl Root {
+    /// The process, for a tracer that can only follow one.
+    ///
+    /// # Errors
+    /// If it is anything else.
+    pub fn one_process(&self) -> Result<u32> {
+        match self {
+            Root::Held(pid) => Ok(*pid),
+            Root::Running(running) => running.one_process(),
+        }
+    }
+}
+
+/// What the counts of one process group are: the processes that are counted together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// Processes of one name.
+    #[default]
+    Name,
+    /// One process.
+    Process,
+    /// Processes of one name in one control group.
+    Cgroup,
 }
 
 /// How much to record.
@@ -48,6 +73,11 @@ pub struct Collected {
     pub facts: TracerFacts,
     pub groups: Vec<ProcessGroup>,
     pub latencies: BTreeMap<String, Histogram>,
+    pub objects: Vec<ObjectCount>,
+    /// Calls on objects that there was no room to count; `None` if objects were not counted.
+    pub objects_dropped: Option<u64>,
+    pub stacks: Vec<StackCount>,
+    pub slowest: Vec<SlowCall>,
     pub usage: Usage,
     pub ending: Option<Ending>,
     pub warnings: Vec<String>,
@@ -74,6 +104,14 @@ pub trait Tracer {
     /// # Errors
     /// If it lost track of the tree.
     fn follow(&mut self, until: &Until) -> Result<()>;
+
+    /// All counts so far, while tracing goes on.
+    ///
+    /// # Errors
+    /// If this tracer cannot be read before its end, or if any of the data cannot be read.
+    fn snapshot(&mut self) -> Result<Collected> {
+        bail!("trace: this tracer cannot be read while it counts: use --tracer bpf")
+    }
 
     /// Detaches and returns what was collected.
     ///
@@ -114,6 +152,22 @@ pub struct TraceOptions {
     pub detail: Detail,
     /// The names of the calls that the perf tracer counts.
     pub calls: Vec<String>,
+    /// What only the bpf tracer can record.
+    pub more: More,
+}
+
+/// What a tracer records on request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct More {
+    pub grouping: Grouping,
+    /// User stacks by call.
+    pub stacks: bool,
+    /// Paths.
+    pub paths: bool,
+    /// What descriptors refer to.
+    pub descriptors: bool,
+    /// How many of the slowest calls to keep.
+    pub slowest: usize,
 }
 
 impl TraceOptions {

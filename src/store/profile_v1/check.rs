@@ -2,13 +2,12 @@
 //!
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
-use super::{Call, ProfileFile};
+use super::detail::Concurrency;
+use super::{Bucket, Call, ProfileFile};
+use crate::model::Histogram;
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, MAX_NAME, name, positive, wrong};
-use std::collections::BTreeSet;
-
-/// The last bucket of durations: those of 2^63 (1 + 3/4) ns and more.
-const LAST_BUCKET: u16 = 255;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a profile.
 ///
@@ -25,12 +24,28 @@ pub fn file(file: &ProfileFile) -> Checked {
         call(c).map_err(|e| Invalid { place: format!("calls[{i}] ({}): {}", c.name, e.place), what: e.what })
     })?;
     sums(&file.calls)?;
-    latencies(file)
+    latencies("latencies", &file.latencies, Histogram::COARSE)?;
+    latencies("durations", &file.durations, Histogram::FINE)?;
+    details(file)
+}
+
+/// What is only there if it was asked for: names that can be shown, and sums that fit.
+fn details(file: &ProfileFile) -> Checked {
+    file.objects.iter().try_for_each(|object| name("objects.call", &object.call))?;
+    file.stacks.iter().try_for_each(|stack| name("stacks.call", &stack.call))?;
+    file.slowest.iter().try_for_each(|slow| name("slowest.call", &slow.call))?;
+    fits("objects.calls", file.objects.iter().map(|object| object.calls).chain(file.objects_dropped))?;
+    fits("stacks.calls", file.stacks.iter().map(|stack| stack.calls))?;
+    let times = |concurrency: &Concurrency| {
+        let ends = [concurrency.waiting_ns, concurrency.blocked_ns];
+        fits("usage.concurrency", concurrency.on_cpu_ns.iter().copied().chain(ends))
+    };
+    file.usage.concurrency.as_ref().map_or(Ok(()), times)
 }
 
 fn processes(file: &ProfileFile) -> Checked {
     let mut seen = BTreeSet::new();
-    file.processes.iter().try_for_each(|process| match seen.insert(&process.name) {
+    file.processes.iter().try_for_each(|process| match seen.insert((&process.name, process.pid, &process.cgroup)) {
         true if process.name.len() <= MAX_NAME => Ok(()),
         true => wrong("processes.name", &format!("has {} bytes, a name may have {MAX_NAME}", process.name.len())),
         false => wrong("processes.name", &format!("'{}' occurs twice", process.name)),
@@ -50,11 +65,12 @@ fn call(call: &Call) -> Checked {
 type Column = fn(&Call) -> u64;
 
 fn sums(calls: &[Call]) -> Checked {
-    let columns: [(&str, Column); 7] = [
+    let columns: [(&str, Column); 8] = [
         ("calls", |c| c.calls),
         ("unfinished", |c| c.unfinished),
         ("on_cpu_ns", |c| c.on_cpu_ns.unwrap_or(0)),
         ("blocked_ns", |c| c.blocked_ns.unwrap_or(0)),
+        ("stalled_ns", |c| c.stalled_ns.unwrap_or(0)),
         ("preempted_ns", |c| c.preempted_ns.unwrap_or(0)),
         ("elapsed_ns", |c| c.elapsed_ns.unwrap_or(0)),
         ("bytes", |c| c.bytes.unwrap_or(0)),
@@ -67,13 +83,14 @@ fn sums(calls: &[Call]) -> Checked {
     fits("calls.errors", calls.iter().flat_map(|c| c.errors.values().copied()))
 }
 
-fn latencies(file: &ProfileFile) -> Checked {
-    for (call, buckets) in &file.latencies {
-        name("latencies", call)?;
-        if let Some(bucket) = buckets.iter().find(|bucket| bucket.0 > LAST_BUCKET) {
-            return wrong(&format!("latencies.{call}"), &format!("bucket {} is beyond {LAST_BUCKET}", bucket.0));
+fn latencies(field: &str, calls: &BTreeMap<String, Vec<Bucket>>, per_octave: u16) -> Checked {
+    let last = Histogram::buckets(per_octave) - 1;
+    for (call, buckets) in calls {
+        name(field, call)?;
+        if let Some(bucket) = buckets.iter().find(|bucket| bucket.0 > last) {
+            return wrong(&format!("{field}.{call}"), &format!("bucket {} is beyond {last}", bucket.0));
         }
-        fits(&format!("latencies.{call}"), buckets.iter().map(|bucket| bucket.1))?;
+        fits(&format!("{field}.{call}"), buckets.iter().map(|bucket| bucket.1))?;
     }
     Ok(())
 }

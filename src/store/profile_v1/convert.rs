@@ -1,19 +1,24 @@
 //! Conversion between the wire types and the model. In the file, the calls of all processes are in one list, so that a profile
 //! written by hand needs no processes.
 
-use super::{
-    Bucket, Call, Class, Descriptor, Ending, KIND, Process, ProfileFile, SCHEMA, Source, Tool, Tracer, Usage, check,
-};
+use super::class::{Class, Descriptor};
+use super::detail::{Concurrency, Object, ObjectKind, SlowCall, Stack};
+use super::{Bucket, Call, Ending, KIND, Process, ProfileFile, SCHEMA, Source, Tool, Tracer, Usage, check};
 use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile};
 use crate::store::error::{FileKind, Invalid};
 use crate::store::parse::Wire;
 use crate::store::rules::Checked;
 use indexmap::IndexMap;
+use std::collections::BTreeMap;
 
 same_fields!(model::Tool, Tool: name, version, compiler);
 same_fields!(model::Source, Source: title, note);
 same_fields!(model::Usage, Usage: wall_ns, user_ns, system_ns, peak_rss_kib, minor_faults, major_faults,
-    voluntary_switches, involuntary_switches, processes, threads, peak_concurrency, cpus);
+    voluntary_switches, involuntary_switches, processes, threads, peak_concurrency, cpus; maybe concurrency);
+same_fields!(model::Concurrency, Concurrency: on_cpu_ns, waiting_ns, blocked_ns);
+same_fields!(model::StackCount, Stack: process, call, frames, calls, on_cpu_ns, blocked_ns);
+same_fields!(model::SlowCall, SlowCall: process, pid, call, class, at_ns, elapsed_ns, blocked_ns, frames);
+same_variants!(model::ObjectKind, ObjectKind: Path, Descriptor);
 same_variants!(model::Ending, Ending: Exited(status), Signalled(signal));
 same_fields!(model::Class, Class: size, depth, operation, set; maybe descriptor);
 same_variants!(model::DescriptorKind, Descriptor: File, Directory, Pipe, Socket, Terminal, Device, Event, None);
@@ -48,7 +53,13 @@ impl Wire<Profile> for ProfileFile {
             usage: profile.usage.into(),
             processes,
             calls: profile.groups.into_iter().flat_map(calls).collect(),
-            latencies: profile.latencies.iter().map(|(name, counts)| (name.clone(), buckets(counts))).collect(),
+            latencies: buckets(&profile.latencies, Histogram::COARSE),
+            durations: buckets(&profile.latencies, Histogram::FINE),
+            scope: profile.scope,
+            objects: profile.objects.into_iter().map(Into::into).collect(),
+            objects_dropped: profile.objects_dropped,
+            stacks: profile.stacks.into_iter().map(Into::into).collect(),
+            slowest: profile.slowest.into_iter().map(Into::into).collect(),
             warnings: profile.warnings,
         }
     }
@@ -66,7 +77,12 @@ impl Wire<Profile> for ProfileFile {
             complete: self.complete,
             ending: self.ending.map(Into::into),
             usage: self.usage.into(),
-            latencies: self.latencies.into_iter().map(|(name, buckets)| (name, histogram(&buckets))).collect(),
+            latencies: histograms([(Histogram::COARSE, self.latencies), (Histogram::FINE, self.durations)]),
+            scope: self.scope,
+            objects: self.objects.into_iter().map(Into::into).collect(),
+            objects_dropped: self.objects_dropped,
+            stacks: self.stacks.into_iter().map(Into::into).collect(),
+            slowest: self.slowest.into_iter().map(Into::into).collect(),
             warnings: self.warnings,
         })
     }
@@ -74,21 +90,29 @@ impl Wire<Profile> for ProfileFile {
 
 /// The processes in their order, then those that only occur in calls.
 fn groups(processes: Vec<Process>, calls: Vec<Call>) -> Vec<ProcessGroup> {
-    let mut groups: IndexMap<String, ProcessGroup> = IndexMap::new();
+    let mut groups: IndexMap<(String, Option<u32>, Option<String>), ProcessGroup> = IndexMap::new();
     for p in processes {
-        let group = ProcessGroup { name: p.name.clone(), user_ns: p.user_ns, system_ns: p.system_ns, calls: vec![] };
-        groups.insert(p.name, group);
+        let group = ProcessGroup::from(p);
+        groups.insert((group.name.clone(), group.pid, group.cgroup.clone()), group);
     }
     for call in calls {
-        let name = call.process.clone();
-        let group = groups.entry(name.clone()).or_insert_with(|| ProcessGroup { name, ..ProcessGroup::default() });
-        group.calls.push(call.into());
+        let (name, pid, cgroup) = (call.process.clone(), call.pid, call.cgroup.clone());
+        let empty = ProcessGroup { name: name.clone(), pid, cgroup: cgroup.clone(), ..ProcessGroup::default() };
+        groups.entry((name, pid, cgroup)).or_insert(empty).calls.push(call.into());
     }
     groups.into_values().collect()
 }
 
+impl From<Process> for ProcessGroup {
+    fn from(process: Process) -> ProcessGroup {
+        let Process { name, pid, cgroup, user_ns, system_ns } = process;
+        ProcessGroup { name, pid, cgroup, user_ns, system_ns, calls: vec![] }
+    }
+}
+
 fn process(group: &ProcessGroup) -> Process {
-    Process { name: group.name.clone(), user_ns: group.user_ns, system_ns: group.system_ns }
+    let ProcessGroup { name, pid, cgroup, user_ns, system_ns, .. } = group.clone();
+    Process { name, pid, cgroup, user_ns, system_ns }
 }
 
 impl From<model::TracerFacts> for Tracer {
@@ -97,6 +121,7 @@ impl From<model::TracerFacts> for Tracer {
             kind: facts.kind,
             detail: facts.detail,
             added_per_call_ns: facts.added_per_call_ns,
+            added_total_ns: facts.added_total_ns,
             adds_system_time: Some(facts.adds_system_time),
             offset_per_call_ns: facts.offset_per_call_ns,
             lost: facts.lost,
@@ -113,25 +138,41 @@ impl From<Tracer> for model::TracerFacts {
             kind: file.kind,
             detail: file.detail,
             added_per_call_ns: file.added_per_call_ns,
+            added_total_ns: file.added_total_ns,
             offset_per_call_ns: file.offset_per_call_ns,
             lost: file.lost,
         }
     }
 }
 
-fn buckets(histogram: &Histogram) -> Vec<Bucket> {
-    histogram.0.iter().map(|(bucket, count)| Bucket(*bucket, *count)).collect()
+type Buckets = BTreeMap<String, Vec<Bucket>>;
+
+/// The histograms of that resolution.
+fn buckets(histograms: &BTreeMap<String, Histogram>, per_octave: u16) -> Buckets {
+    let wanted = histograms.iter().filter(|(_, histogram)| histogram.per_octave() == per_octave);
+    let pairs =
+        |histogram: &Histogram| histogram.counts.iter().map(|(bucket, count)| Bucket(*bucket, *count)).collect();
+    wanted.map(|(call, histogram)| (call.clone(), pairs(histogram))).collect()
 }
 
-fn histogram(buckets: &[Bucket]) -> Histogram {
-    let mut histogram = Histogram::default();
-    buckets.iter().for_each(|bucket| histogram.add(bucket.0, bucket.1));
-    histogram
+/// Histograms from the buckets of each resolution; the last one counts where a call has several.
+fn histograms(resolutions: [(u16, Buckets); 2]) -> BTreeMap<String, Histogram> {
+    let histogram = |per_octave, buckets: Vec<Bucket>| {
+        let mut histogram = Histogram::with_resolution(per_octave);
+        buckets.iter().for_each(|bucket| histogram.add(bucket.0, bucket.1));
+        histogram
+    };
+    let of = |(per_octave, calls): (u16, Buckets)| {
+        calls.into_iter().map(move |(call, buckets)| (call, histogram(per_octave, buckets)))
+    };
+    resolutions.into_iter().flat_map(of).collect()
 }
 
 fn calls(group: ProcessGroup) -> impl Iterator<Item = Call> {
     group.calls.into_iter().map(move |count| Call {
         process: group.name.clone(),
+        pid: group.pid,
+        cgroup: group.cgroup.clone(),
         name: count.call,
         class: count.class.into(),
         calls: count.calls,
@@ -139,6 +180,7 @@ fn calls(group: ProcessGroup) -> impl Iterator<Item = Call> {
         errors: count.errors,
         on_cpu_ns: count.on_cpu_ns,
         blocked_ns: count.blocked_ns,
+        stalled_ns: count.stalled_ns,
         preempted_ns: count.preempted_ns,
         elapsed_ns: count.elapsed_ns,
         bytes: count.bytes,
@@ -155,9 +197,43 @@ impl From<Call> for CallCount {
             errors: call.errors,
             on_cpu_ns: call.on_cpu_ns,
             blocked_ns: call.blocked_ns,
+            stalled_ns: call.stalled_ns,
             preempted_ns: call.preempted_ns,
             elapsed_ns: call.elapsed_ns,
             bytes: call.bytes,
         }
+    }
+}
+
+impl From<model::ObjectCount> for Object {
+    fn from(object: model::ObjectCount) -> Object {
+        let count = object.count;
+        Object {
+            kind: object.kind.into(),
+            name: object.name,
+            process: object.process,
+            call: count.call,
+            calls: count.calls,
+            errors: count.errors,
+            on_cpu_ns: count.on_cpu_ns,
+            blocked_ns: count.blocked_ns,
+            bytes: count.bytes,
+        }
+    }
+}
+
+impl From<Object> for model::ObjectCount {
+    fn from(file: Object) -> model::ObjectCount {
+        let (kind, name, process) = (file.kind.into(), file.name, file.process);
+        let count = CallCount {
+            call: file.call,
+            calls: file.calls,
+            errors: file.errors,
+            on_cpu_ns: file.on_cpu_ns,
+            blocked_ns: file.blocked_ns,
+            bytes: file.bytes,
+            ..CallCount::default()
+        };
+        model::ObjectCount { kind, name, process, count }
     }
 }

@@ -4,10 +4,14 @@
 //! `convert` converts from and to the model, `check` refuses values that the types allow. Only the store calls this.
 
 mod check;
+mod class;
 mod convert;
+mod detail;
 
 use super::error::FileKind;
 use crate::model::Host;
+use class::{Class, is_zero};
+use detail::{Concurrency, Object, SlowCall, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,9 +47,12 @@ pub struct ProfileFile {
     /// When tracing began, in seconds since 1970-01-01 UTC; 0 if unknown.
     #[serde(default)]
     started_unix_s: u64,
-    /// The command with its arguments; empty where a running process was followed.
+    /// The command with its arguments; empty where something that was already running was followed.
     #[serde(default)]
     command: Vec<String>,
+    /// What was followed instead of a command: `process 12, 13`, `cgroup /user.slice`, `the whole system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
     /// Which tracer made it.
     #[serde(default)]
     tracer: Tracer,
@@ -63,9 +70,26 @@ pub struct ProfileFile {
     processes: Vec<Process>,
     /// One entry for each process name, system call and class.
     calls: Vec<Call>,
-    /// Elapsed time per call, over all processes, by call.
+    /// Elapsed time per call, over all processes, by call: as `durations`, but with four buckets per power of two. Written by
+    /// older versions.
     #[serde(default)]
     latencies: BTreeMap<String, Vec<Bucket>>,
+    /// Elapsed time per call, over all processes, by call: pairs of bucket and count. With 32 buckets per power of two, bucket
+    /// 32 k + i begins at 2^k (1 + i / 32) nanoseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    durations: BTreeMap<String, Vec<Bucket>>,
+    /// Paths and descriptors that calls were made on, those with the most calls first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    objects: Vec<Object>,
+    /// Calls on objects that there was no room to count; left out if objects were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    objects_dropped: Option<u64>,
+    /// Calls by user stack.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stacks: Vec<Stack>,
+    /// The slowest calls, slowest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    slowest: Vec<SlowCall>,
     /// What concerns the profile as a whole, one line each.
     #[serde(default)]
     warnings: Vec<String>,
@@ -108,6 +132,9 @@ struct Tracer {
     /// What it adds to each call, in nanoseconds; null if unknown.
     #[schemars(range(min = 0))]
     added_per_call_ns: Option<f64>,
+    /// What it adds to all calls together, in nanoseconds, each priced as its kind of call; left out if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    added_total_ns: Option<u64>,
     /// Whether what it adds is system time of the workload itself. Where it is left out, the kind tells: so for `bpf` and
     /// `perf`, not for others.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,8 +175,11 @@ struct Usage {
     processes: Option<u64>,
     /// Threads that ran beside the first of each process.
     threads: Option<u64>,
-    /// Most threads that stood inside a system call on a CPU at once.
+    /// Maximum number of threads that were on a CPU or waiting for one at the same time.
     peak_concurrency: Option<u64>,
+    /// What the threads did at each instant of wall time; left out if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrency: Option<Concurrency>,
     /// Processors that were online.
     cpus: Option<u64>,
 }
@@ -159,6 +189,12 @@ struct Usage {
 struct Process {
     /// The name as the kernel keeps it.
     name: String,
+    /// Its process, where processes of the same name are told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
+    /// Its control group, where they are told apart: the path below the root of the hierarchy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cgroup: Option<String>,
     /// CPU time in user mode, in nanoseconds.
     #[serde(default)]
     user_ns: Option<u64>,
@@ -173,6 +209,12 @@ struct Call {
     /// Name of the processes; empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     process: String,
+    /// The process, where processes of the same name are told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
+    /// The control group, where they are told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cgroup: Option<String>,
     /// The system call's name.
     #[schemars(length(min = 1))]
     name: String,
@@ -193,6 +235,10 @@ struct Call {
     /// Time off the CPU because the call waited, in nanoseconds.
     #[serde(default)]
     blocked_ns: Option<u64>,
+    /// The part of `blocked_ns` during which all threads were blocked, and which the end of this call's wait ended: wall time,
+    /// in nanoseconds; left out if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stalled_ns: Option<u64>,
     /// Time off the CPU because something else was to run, in nanoseconds.
     #[serde(default)]
     preempted_ns: Option<u64>,
@@ -204,54 +250,6 @@ struct Call {
     bytes: Option<u64>,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-/// What drives the cost of a call. What does not apply or is not known is left out.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-struct Class {
-    /// Kind of the descriptor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    descriptor: Option<Descriptor>,
-    /// Bytes moved or mapped, rounded down to a power of two; 0 for none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    size: Option<u64>,
-    /// Names in the path.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    depth: Option<u64>,
-    /// A futex operation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operation: Option<String>,
-    /// Descriptors in a poll set, rounded down to a power of two; 0 for none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    set: Option<u64>,
-}
-
-impl Class {
-    fn is_unknown(&self) -> bool {
-        let numbers = [self.size, self.depth, self.set];
-        self.descriptor.is_none() && self.operation.is_none() && numbers.iter().all(Option::is_none)
-    }
-}
-
+/// A bucket of durations and how many calls took as long.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Descriptor {
-    File,
-    Directory,
-    Pipe,
-    Socket,
-    Terminal,
-    /// A character or block device that is no terminal.
-    Device,
-    /// eventfd, timerfd, signalfd, epoll, inotify.
-    Event,
-    /// Not open.
-    None,
-}
-
-/// A bucket of durations and how many calls took as long: bucket 4 k + q begins at 2^k (1 + q / 4) nanoseconds.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-struct Bucket(#[schemars(range(max = 255))] u16, u64);
+struct Bucket(#[schemars(range(max = 2047))] u16, u64);

@@ -3,7 +3,7 @@
 use super::names;
 use crate::kernel::bpf::layout::{CallKey, gate, key, kind};
 use crate::kernel::bpf::{Counted, Raw};
-use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup};
+use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, selector};
 use crate::trace::{Collected, Detail, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,6 +54,10 @@ fn call_name(key: &CallKey, plain: bool) -> String {
 }
 
 fn class(key: &CallKey, counted: &Counted) -> Class {
+    let name = names::name(key.number, key.gate);
+    if let Some(selector) = selector(names::bare(&name)).filter(|_| name.starts_with("futex")) {
+        return Class { operation: selector.operation(key.value as u32), ..Class::default() };
+    }
     let Some(drives) = names::drives_of(key.number, key.gate) else { return Class::default() };
     let bytes = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log as u32).unwrap_or(0));
     let known = key.value != u64::from(key::UNKNOWN.cast_unsigned());
@@ -63,7 +67,6 @@ fn class(key: &CallKey, counted: &Counted) -> Class {
         Drives::Bytes { .. } => returned.then(bytes),
         Drives::Length { .. } | Drives::Set { .. } => Some(bytes()),
         Drives::Path { .. } => known.then_some(key.value),
-        Drives::Futex { .. } => Some(key.value),
         Drives::Descriptor { .. } => None,
     };
     drives.class(descriptor(key.kind), number)
@@ -121,7 +124,8 @@ fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
     let plain = compat.all(|(key, _)| plain.contains(&key.name));
     let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
     for row in &raw.durations {
-        latencies.entry(call_name(&row.call, plain)).or_default().add(row.bucket, row.calls);
+        let coarse = || Histogram::with_resolution(Histogram::COARSE);
+        latencies.entry(call_name(&row.call, plain)).or_insert_with(coarse).add(row.bucket, row.calls);
     }
     latencies
 }
@@ -267,6 +271,6 @@ mod tests {
         };
         let raw = Raw { durations: vec![row(26, 4), row(26, 1), row(40, 2)], ..Raw::default() };
         let latencies = decoded(&raw, Detail::Times).latencies;
-        assert_eq!(latencies["read"], Histogram(BTreeMap::from([(26, 5), (40, 2)])));
+        assert_eq!(latencies["read"].counts, BTreeMap::from([(26, 5), (40, 2)]));
     }
 }

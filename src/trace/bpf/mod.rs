@@ -70,14 +70,14 @@ impl Tracer for Bpf {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
-        let pid = pid_of(root);
+        let pid = root.one_process()?;
         let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
         let before = match root {
             Root::Held(_) => {
                 self.programs.mark(pidfd.as_fd(), state::HELD)?;
                 TaskAccounts::default()
             }
-            Root::Running(pid) => adopt_tree(&self.programs, pid)?,
+            Root::Running(_) => adopt_tree(&self.programs, pid)?,
         };
         self.followed = Some(Followed { root, pidfd, before });
         Ok(())
@@ -106,7 +106,7 @@ impl Tracer for Bpf {
         let followed = self.followed.take().context(UNATTACHED)?;
         let alive = match followed.root {
             Root::Held(_) if self.live()? <= 0 => TaskAccounts::default(),
-            root => tree::accounts(pid_of(root)),
+            ref root => tree::accounts(root.one_process()?),
         };
         self.programs.detach();
         let raw = self.programs.read()?;
@@ -129,6 +129,7 @@ impl Bpf {
             kind: "bpf".to_string(),
             detail: how.to_string(),
             added_per_call_ns: Some(self.calibration.added_ns),
+            added_total_ns: None,
             adds_system_time: true,
             offset_per_call_ns: self.calibration.offset_ns,
             lost,
@@ -151,12 +152,6 @@ impl Followed {
             Err(Errno::EINTR) => Ok(false),
             Err(error) => Err(error).context("poll of the traced process"),
         }
-    }
-}
-
-fn pid_of(root: Root) -> u32 {
-    match root {
-        Root::Held(pid) | Root::Running(pid) => pid,
     }
 }
 

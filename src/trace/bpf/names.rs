@@ -2,7 +2,7 @@
 
 use crate::kernel::bpf::What;
 use crate::kernel::bpf::layout::{NUMBERS, gate, what};
-use crate::model::{Drives, drives};
+use crate::model::{Drives, drives, selector};
 use crate::syscall_names;
 
 /// AUDIT_ARCH_* of this machine's native calls and of its 32-bit ones.
@@ -47,13 +47,13 @@ fn what_for(name: &str) -> u8 {
     let name = bare(name);
     let (operation, argument) = match drives(name) {
         _ if name == "prctl" => (what::RENAME, 0),
+        _ if name.starts_with("futex") && selector(name).is_some() => (what::FUTEX, 1),
         None => return 0,
         Some(Drives::Path { argument }) if name.starts_with("exec") => (what::EXEC, argument),
         Some(Drives::Bytes { descriptor }) => (what::BYTES, descriptor),
         Some(Drives::Descriptor { argument }) => (what::DESCRIPTOR, argument),
         Some(Drives::Path { argument }) => (what::PATH, argument),
         Some(Drives::Length { argument }) => (what::LENGTH, argument),
-        Some(Drives::Futex { argument }) => (what::FUTEX, argument),
         Some(Drives::Set { argument }) => (what::SET, argument),
     };
     operation as u8 | argument << 4

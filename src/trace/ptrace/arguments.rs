@@ -33,7 +33,7 @@ pub fn measure(
             (Some(descriptors.kind(tid, value(argument) as i32)), None)
         }
         Some(Drives::Path { argument }) => (None, names_at(tid, value(argument))),
-        Some(drives @ (Drives::Length { argument } | Drives::Set { argument } | Drives::Futex { argument })) => {
+        Some(drives @ (Drives::Length { argument } | Drives::Set { argument })) => {
             (None, Some(drives.rounded(value(argument))))
         }
         None => (None, None),

@@ -11,11 +11,8 @@ impl PtraceTracer {
     /// # Errors
     /// Why the kernel refuses, and what to do.
     pub(super) fn attach_root(&mut self, root: Root) -> Result<()> {
-        let pid = match root {
-            Root::Held(pid) | Root::Running(pid) => {
-                i32::try_from(pid).map_err(|_| anyhow!("trace: no process {pid}"))?
-            }
-        };
+        let pid = root.one_process()?;
+        let pid = i32::try_from(pid).map_err(|_| anyhow!("trace: no process {pid}"))?;
         self.root = pid;
         self.held = matches!(root, Root::Held(_));
         match root {

@@ -11,7 +11,6 @@ use crate::model::{Ending, TracerFacts};
 use crate::trace::{Collected, Root, Tracer, Until};
 use anyhow::{Result, bail};
 use nix::errno::Errno;
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -247,16 +246,16 @@ impl Tracer for PtraceTracer {
             detail: self.detail(),
             added_per_call_ns: Some(self.calibration.added_ns),
             adds_system_time: false,
-            offset_per_call_ns: None,
             lost: self.tree.lost,
+            ..TracerFacts::default()
         };
         Ok(Collected {
             facts,
             groups: self.tree.tally.groups(),
-            latencies: BTreeMap::new(),
             usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),
+            ..Collected::default()
         })
     }
 }

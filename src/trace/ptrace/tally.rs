@@ -2,7 +2,7 @@
 //!
 //! While calls are counted, names are numbers, so that counting a call does not allocate.
 
-use crate::model::{CallCount, DescriptorKind, Drives, ProcessGroup, drives, power_below};
+use crate::model::{CallCount, Class, DescriptorKind, Drives, ProcessGroup, Selector, drives, power_below, selector};
 use crate::trace::errno;
 use crate::trace::ptrace::descriptors::{Effect, effect};
 use std::collections::{BTreeMap, HashMap};
@@ -13,8 +13,10 @@ pub struct Key {
     pub process: usize,
     pub call: usize,
     pub descriptor: Option<DescriptorKind>,
-    /// What else drives the cost: bytes, names, an operation, a number of descriptors.
+    /// What else drives the cost: bytes, names, a number of descriptors.
     pub measure: Option<u64>,
+    /// What the selector of the call selects, without other bits.
+    pub selected: Option<u32>,
 }
 
 /// How a call ended.
@@ -41,6 +43,7 @@ struct Sum {
 pub struct Known {
     pub name: String,
     pub drives: Option<Drives>,
+    pub selector: Option<&'static Selector>,
     pub effect: Effect,
 }
 
@@ -67,7 +70,12 @@ impl Tally {
         *self.by_number.entry((architecture, number, own)).or_insert_with(|| {
             let name = crate::syscall_names::name(architecture, number, own);
             let plain = name.split('(').next().unwrap_or_default();
-            calls.push(Known { drives: drives(plain), effect: effect(plain), name: name.clone() });
+            calls.push(Known {
+                drives: drives(plain),
+                selector: selector(plain),
+                effect: effect(plain),
+                name: name.clone(),
+            });
             calls.len() - 1
         })
     }
@@ -94,7 +102,7 @@ impl Tally {
         }
         let group = |(name, mut calls): (&str, Vec<CallCount>)| {
             calls.sort_by(|a, b| (&a.call, &a.class).cmp(&(&b.call, &b.class)));
-            ProcessGroup { name: name.to_string(), user_ns: None, system_ns: None, calls }
+            ProcessGroup { name: name.to_string(), calls, ..ProcessGroup::default() }
         };
         groups.into_iter().map(group).collect()
     }
@@ -102,6 +110,14 @@ impl Tally {
     /// Whether a call whose name begins with `beginning` was seen.
     pub fn has_seen(&self, beginning: &str) -> bool {
         self.calls.iter().any(|known| known.name.starts_with(beginning))
+    }
+}
+
+impl Known {
+    fn class(&self, key: &Key) -> Class {
+        let class = self.drives.map(|drives| drives.class(key.descriptor, key.measure)).unwrap_or_default();
+        let operation = self.selector.zip(key.selected).and_then(|(selector, value)| selector.operation(value));
+        Class { operation, ..class }
     }
 }
 
@@ -124,7 +140,7 @@ impl Sum {
     fn count(&self, known: &Known, key: &Key) -> CallCount {
         CallCount {
             call: known.name.clone(),
-            class: known.drives.map(|drives| drives.class(key.descriptor, key.measure)).unwrap_or_default(),
+            class: known.class(key),
             calls: self.calls,
             unfinished: self.unfinished,
             errors: self.errors.iter().map(|(number, count)| (errno::name(*number), *count)).collect(),
@@ -141,7 +157,7 @@ mod tests {
     const X86_64: u32 = 0xC000_003E;
 
     fn key(call: usize) -> Key {
-        Key { process: 0, call, descriptor: Some(DescriptorKind::Pipe), measure: None }
+        Key { process: 0, call, descriptor: Some(DescriptorKind::Pipe), measure: None, selected: None }
     }
 
     #[test]

@@ -137,7 +137,9 @@ impl Tree {
             process.descriptors = Descriptors::default();
         }
         let (descriptor, measure) = measure(known.drives, tid, call, &mut process.descriptors);
-        let key = Key { process: process.name, call: number, descriptor, measure };
+        let selected =
+            known.selector.map(|selector| call.arguments[usize::from(selector.argument)] as u32 & selector.mask());
+        let key = Key { process: process.name, call: number, descriptor, measure, selected };
         task.inside = Some(Inside { key, argument, entry: None, alone: process.threads == 1 });
         if let Some(stops) = stops {
             self.start_clock(tid, stops);

@@ -1,0 +1,112 @@
+//! Histograms of durations in log-linear buckets: each power of two is divided into buckets of equal width.
+
+use std::collections::BTreeMap;
+
+/// Counts of durations by bucket. With n buckets per power of two, bucket n k + i begins at 2^k (1 + i/n) nanoseconds.
+/// Buckets narrower than a nanosecond stay empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    /// Buckets per power of two: a power of two itself.
+    per_octave: u16,
+    pub counts: BTreeMap<u16, u64>,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram::with_resolution(Histogram::FINE)
+    }
+}
+
+impl Histogram {
+    /// Buckets per power of two of what is traced: at most 1/32 wide.
+    pub const FINE: u16 = 32;
+    /// Buckets per power of two of profiles from older versions.
+    pub const COARSE: u16 = 4;
+
+    /// An empty histogram with `per_octave` buckets per power of two.
+    pub fn with_resolution(per_octave: u16) -> Histogram {
+        Histogram { per_octave, counts: BTreeMap::new() }
+    }
+
+    /// Buckets per power of two. A bucket is at most 1 / `per_octave` of its lower bound wide.
+    pub fn per_octave(&self) -> u16 {
+        self.per_octave
+    }
+
+    /// The number of buckets that durations below 2^64 ns can be in.
+    pub fn buckets(per_octave: u16) -> u16 {
+        64 * per_octave
+    }
+
+    /// The bucket of a duration of `ns` nanoseconds: its leading bit and those below.
+    pub fn bucket(&self, ns: u64) -> u16 {
+        let Some(log) = ns.checked_ilog2() else { return 0 };
+        let below = ns ^ (1 << log);
+        let part = (u128::from(below) * u128::from(self.per_octave)) >> log;
+        log as u16 * self.per_octave + part as u16
+    }
+
+    /// The lower bound of a bucket in nanoseconds.
+    pub fn lower_ns(&self, bucket: u16) -> f64 {
+        let (octave, part) = (bucket / self.per_octave, bucket % self.per_octave);
+        2f64.powi(i32::from(octave)) * (1.0 + f64::from(part) / f64::from(self.per_octave))
+    }
+
+    /// Adds a duration of `ns` nanoseconds.
+    pub fn record(&mut self, ns: u64) {
+        self.add(self.bucket(ns), 1);
+    }
+
+    /// Adds `count` durations to `bucket`.
+    pub fn add(&mut self, bucket: u16, count: u64) {
+        let own = self.counts.entry(bucket).or_insert(0);
+        *own = own.saturating_add(count);
+    }
+
+    /// The number of durations in all buckets.
+    pub fn count(&self) -> u64 {
+        self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// The `share` quantile (0 to 1) in nanoseconds: the middle of its bucket; `None` if there are no durations.
+    pub fn quantile_ns(&self, share: f64) -> Option<f64> {
+        let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0);
+        let mut seen = 0.0;
+        let found = self.counts.iter().find(|(_, count)| {
+            seen += **count as f64;
+            seen >= wanted
+        });
+        found.map(|(bucket, _)| (self.lower_ns(*bucket) + self.lower_ns(bucket + 1)) / 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_within_their_bucket() {
+        for per_octave in [Histogram::COARSE, Histogram::FINE] {
+            let histogram = Histogram::with_resolution(per_octave);
+            for ns in [64u64, 65, 100, 1000, 1_000_000, 1 << 40, u64::MAX] {
+                let bucket = histogram.bucket(ns);
+                let (low, high) = (histogram.lower_ns(bucket), histogram.lower_ns(bucket + 1));
+                assert!(low <= ns as f64 && (ns as f64) <= high, "{ns}: {low} to {high}");
+                assert!(high / low <= 1.0 + 1.0 / f64::from(per_octave) + 1e-9);
+                assert!(bucket < Histogram::buckets(per_octave));
+            }
+            assert_eq!((histogram.bucket(0), histogram.bucket(1)), (0, 0));
+        }
+    }
+
+    #[test]
+    fn quantiles_are_of_the_bucket_that_holds_them() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.quantile_ns(0.5), None);
+        (0..98).for_each(|_| histogram.record(100));
+        (0..2).for_each(|_| histogram.record(100_000));
+        let p = |share| histogram.quantile_ns(share).unwrap();
+        assert!((p(0.5) - 100.0).abs() < 3.0 && (p(0.98) - p(0.5)).abs() < 1e-9);
+        assert!((p(0.99) / 100_000.0 - 1.0).abs() < 0.016);
+    }
+}

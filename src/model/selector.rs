@@ -1,0 +1,230 @@
+//! Arguments that select what a system call does: which one it is, and what its values are called. One table for all
+//! tracers and imports; `class` has the arguments that say how much a call does.
+//!
+//! Values are those of x86-64 and arm64 Linux, where they agree (linux/futex.h, fcntl.h, mman-common.h, sched.h, eventpoll.h,
+//! ioctls.h).
+
+/// An argument that selects what a call does.
+#[derive(Clone, Copy, Debug)]
+pub struct Selector {
+    pub calls: &'static [&'static str],
+    /// Its position, from 0.
+    pub argument: u8,
+    values: Values,
+}
+
+/// What the values of a selector are called.
+#[derive(Clone, Copy, Debug)]
+enum Values {
+    /// One bit, and the operations with and without it; an empty name stands for no operation.
+    Flag { bit: u32, symbol: &'static str, set: &'static str, clear: &'static str },
+    /// Numbers under a mask. Names are those of the constants, without the prefix and in lower case, if there is a prefix.
+    Numbers { mask: u32, prefix: &'static str, names: &'static [(u32, &'static str)] },
+}
+
+use Values::{Flag, Numbers};
+
+/// All selectors. A call has at most one.
+pub const SELECTORS: &[Selector] = &[
+    Selector { calls: &["open"], argument: 1, values: CREATE },
+    Selector { calls: &["openat"], argument: 2, values: CREATE },
+    Selector {
+        calls: &["unlinkat"],
+        argument: 2,
+        values: Flag { bit: 0x200, symbol: "AT_REMOVEDIR", set: "directory", clear: "" },
+    },
+    Selector {
+        calls: &["mmap"],
+        argument: 3,
+        values: Flag { bit: 0x20, symbol: "MAP_ANONYMOUS", set: "anonymous", clear: "file" },
+    },
+    Selector {
+        calls: &["clone"],
+        argument: 0,
+        values: Flag { bit: 0x1_0000, symbol: "CLONE_THREAD", set: "thread", clear: "process" },
+    },
+    Selector {
+        calls: &["futex", "futex_time64"],
+        argument: 1,
+        values: Numbers { mask: 0x7f, prefix: "FUTEX_", names: FUTEX },
+    },
+    Selector {
+        calls: &["fcntl", "fcntl64"],
+        argument: 1,
+        values: Numbers { mask: u32::MAX, prefix: "F_", names: FCNTL },
+    },
+    Selector {
+        calls: &["epoll_ctl"],
+        argument: 1,
+        values: Numbers { mask: u32::MAX, prefix: "EPOLL_CTL_", names: &[(1, "add"), (2, "del"), (3, "mod")] },
+    },
+    Selector { calls: &["madvise"], argument: 2, values: Numbers { mask: u32::MAX, prefix: "MADV_", names: MADVISE } },
+    Selector { calls: &["ioctl"], argument: 1, values: Numbers { mask: u32::MAX, prefix: "", names: IOCTL } },
+];
+
+const CREATE: Values = Flag { bit: 0o100, symbol: "O_CREAT", set: "create", clear: "" };
+
+const FUTEX: &[(u32, &str)] = &[
+    (0, "wait"),
+    (1, "wake"),
+    (2, "fd"),
+    (3, "requeue"),
+    (4, "cmp_requeue"),
+    (5, "wake_op"),
+    (6, "lock_pi"),
+    (7, "unlock_pi"),
+    (8, "trylock_pi"),
+    (9, "wait_bitset"),
+    (10, "wake_bitset"),
+    (11, "wait_requeue_pi"),
+    (12, "cmp_requeue_pi"),
+    (13, "lock_pi2"),
+];
+
+const FCNTL: &[(u32, &str)] = &[
+    (0, "dupfd"),
+    (1, "getfd"),
+    (2, "setfd"),
+    (3, "getfl"),
+    (4, "setfl"),
+    (5, "getlk"),
+    (6, "setlk"),
+    (7, "setlkw"),
+    (8, "setown"),
+    (9, "getown"),
+    (36, "ofd_getlk"),
+    (37, "ofd_setlk"),
+    (38, "ofd_setlkw"),
+    (1024, "setlease"),
+    (1025, "getlease"),
+    (1026, "notify"),
+    (1030, "dupfd_cloexec"),
+    (1031, "setpipe_sz"),
+    (1032, "getpipe_sz"),
+    (1033, "add_seals"),
+    (1034, "get_seals"),
+];
+
+const MADVISE: &[(u32, &str)] = &[
+    (0, "normal"),
+    (1, "random"),
+    (2, "sequential"),
+    (3, "willneed"),
+    (4, "dontneed"),
+    (8, "free"),
+    (9, "remove"),
+    (10, "dontfork"),
+    (11, "dofork"),
+    (12, "mergeable"),
+    (14, "hugepage"),
+    (15, "nohugepage"),
+    (16, "dontdump"),
+    (20, "cold"),
+    (21, "pageout"),
+    (22, "populate_read"),
+    (23, "populate_write"),
+];
+
+const IOCTL: &[(u32, &str)] = &[
+    (0x5401, "TCGETS"),
+    (0x5402, "TCSETS"),
+    (0x5403, "TCSETSW"),
+    (0x5413, "TIOCGWINSZ"),
+    (0x541b, "FIONREAD"),
+    (0x5421, "FIONBIO"),
+    (0x5450, "FIONCLEX"),
+    (0x5451, "FIOCLEX"),
+    (0x540f, "TIOCGPGRP"),
+    (0x5410, "TIOCSPGRP"),
+    (0x8910, "SIOCGIFNAME"),
+    (0x8933, "SIOCGIFINDEX"),
+    (0x4004_9409, "FICLONE"),
+    (0x8008_6601, "FS_IOC_GETFLAGS"),
+    (0x2400, "PERF_EVENT_IOC_ENABLE"),
+    (0x2401, "PERF_EVENT_IOC_DISABLE"),
+];
+
+/// The selector of the call `name`, which must not include a gate such as `(i386)`.
+pub fn selector(name: &str) -> Option<&'static Selector> {
+    SELECTORS.iter().find(|selector| selector.calls.contains(&name))
+}
+
+impl Selector {
+    /// The bits of the argument that matter.
+    pub fn mask(&self) -> u32 {
+        match self.values {
+            Flag { bit, .. } => bit,
+            Numbers { mask, .. } => mask,
+        }
+    }
+
+    /// What `argument`, which may have other bits, selects; `None` for what has no name because it is the usual. A number
+    /// without a name is `0x...`.
+    pub fn operation(&self, argument: u32) -> Option<String> {
+        let value = argument & self.mask();
+        match self.values {
+            Flag { set, clear, .. } => {
+                Some(if value == 0 { clear } else { set }).filter(|name| !name.is_empty()).map(str::to_string)
+            }
+            Numbers { names, .. } => Some(named(names, value).map_or_else(|| format!("{value:#x}"), str::to_string)),
+        }
+    }
+
+    /// The same from the argument as strace prints it: constants joined by `|`.
+    pub fn operation_of_symbols(&self, argument: &str) -> Option<String> {
+        let mut symbols = argument.split('|').map(str::trim);
+        match self.values {
+            Flag { bit, symbol, .. } => self.operation(if symbols.any(|name| name == symbol) { bit } else { 0 }),
+            Numbers { prefix: "", .. } => symbols.next().map(str::to_string),
+            Numbers { prefix, names, .. } => {
+                let name = symbols.next()?.trim_start_matches(prefix).trim_end_matches("_PRIVATE").to_lowercase();
+                let known = names.iter().any(|(_, known)| *known == name);
+                Some(if known { name } else { "unknown".to_string() })
+            }
+        }
+    }
+}
+
+fn named(names: &[(u32, &'static str)], value: u32) -> Option<&'static str> {
+    names.iter().find(|(number, _)| *number == value).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn operation(call: &str, argument: u32) -> Option<String> {
+        selector(call)?.operation(argument)
+    }
+
+    #[test]
+    fn each_call_is_known_and_has_one_selector() {
+        let names: Vec<&str> = SELECTORS.iter().flat_map(|selector| selector.calls.iter().copied()).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        assert!(names.iter().all(|name| crate::syscall_names::is_known(name)), "{names:?}");
+    }
+
+    #[test]
+    fn arguments_are_named_without_their_other_bits() {
+        assert_eq!(operation("futex", 128 | 9).as_deref(), Some("wait_bitset"));
+        assert_eq!(operation("openat", 0o102).as_deref(), Some("create"));
+        assert_eq!(operation("openat", 0o2), None);
+        assert_eq!(operation("mmap", 0x2).as_deref(), Some("file"));
+        assert_eq!(operation("ioctl", 0x5413).as_deref(), Some("TIOCGWINSZ"));
+        assert_eq!(operation("ioctl", 0xc0de).as_deref(), Some("0xc0de"));
+        assert_eq!(operation("read", 1), None);
+    }
+
+    #[test]
+    fn what_strace_prints_has_the_same_names() {
+        let of = |call: &str, text: &str| selector(call).unwrap().operation_of_symbols(text);
+        assert_eq!(of("openat", "O_WRONLY|O_CREAT|O_TRUNC").as_deref(), Some("create"));
+        assert_eq!(of("openat", "O_RDONLY|O_CLOEXEC"), None);
+        assert_eq!(of("futex", "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME").as_deref(), Some("wait_bitset"));
+        assert_eq!(of("fcntl", "F_GETFL").as_deref(), Some("getfl"));
+        assert_eq!(of("fcntl", "F_NEW").as_deref(), Some("unknown"));
+        assert_eq!(of("ioctl", "TCGETS").as_deref(), Some("TCGETS"));
+        assert_eq!(of("clone", "CLONE_VM|CLONE_THREAD|CLONE_FS").as_deref(), Some("thread"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Version 1 of the profile: what is only there if it was asked for, or if the tracer sees context switches.
+
+use super::class::{Class, is_zero};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Wall time by how many threads were on a CPU, in nanoseconds.
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Concurrency {
+    /// Element k - 1: exactly k threads were on a CPU; the last element: that many or more.
+    pub on_cpu_ns: Vec<u64>,
+    /// No thread was on a CPU, but at least one could have run.
+    pub waiting_ns: u64,
+    /// All threads were blocked.
+    pub blocked_ns: u64,
+}
+
+/// What calls were made on.
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    /// A path, as the program passed it.
+    Path,
+    /// What a descriptor refers to: a path, or `socket:[12]`, `pipe:[12]`, `anon_inode:[eventfd]`.
+    Descriptor,
+}
+
+/// Calls of one kind on one path or descriptor.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Object {
+    pub kind: ObjectKind,
+    pub name: String,
+    /// Name of the processes; empty if unknown.
+    #[serde(default)]
+    pub process: String,
+    /// The system call's name.
+    #[schemars(length(min = 1))]
+    pub call: String,
+    pub calls: u64,
+    /// Failures by errno name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<String, u64>,
+    /// Time on a CPU between entry and return, in nanoseconds; null where it is not known.
+    #[serde(default)]
+    pub on_cpu_ns: Option<u64>,
+    /// Time off the CPU because the call waited, in nanoseconds.
+    #[serde(default)]
+    pub blocked_ns: Option<u64>,
+    /// Bytes moved, of calls that return a byte count.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+}
+
+/// Calls of one kind from one place in a program.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Stack {
+    /// Name of the processes; empty if unknown.
+    #[serde(default)]
+    pub process: String,
+    /// The system call's name.
+    #[schemars(length(min = 1))]
+    pub call: String,
+    /// Functions, the outermost first.
+    pub frames: Vec<String>,
+    pub calls: u64,
+    /// Time on a CPU between entry and return, in nanoseconds; null where it is not known.
+    #[serde(default)]
+    pub on_cpu_ns: Option<u64>,
+    /// Time off the CPU because the call waited, in nanoseconds.
+    #[serde(default)]
+    pub blocked_ns: Option<u64>,
+}
+
+/// One call that took long.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct SlowCall {
+    /// Name of the process; empty if unknown.
+    #[serde(default)]
+    pub process: String,
+    #[serde(default)]
+    pub pid: Option<u32>,
+    /// The system call's name.
+    #[schemars(length(min = 1))]
+    pub call: String,
+    /// What drives its cost.
+    #[serde(default, skip_serializing_if = "Class::is_unknown")]
+    pub class: Class,
+    /// When it was entered, in nanoseconds since tracing began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub at_ns: u64,
+    /// Time between entry and return, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Time off the CPU because the call waited, in nanoseconds.
+    #[serde(default)]
+    pub blocked_ns: Option<u64>,
+    /// The user stack, the outermost function first; left out if not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<String>,
+}
