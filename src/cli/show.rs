@@ -1,5 +1,7 @@
 //! `syscost show`: a result file or a profile as a table.
 
+pub mod profile;
+
 use super::error::usage;
 use super::exit::Exit;
 use super::{complete, terminal};
@@ -10,12 +12,13 @@ use crate::plan::Pattern;
 use crate::report::{
     Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot,
     summary_table, write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json,
-    write_latency, write_lines, write_profile, write_table,
+    write_latency, write_lines, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
+use profile::{Secrets, StackWeight};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -31,6 +34,11 @@ pub struct ShowArgs {
     /// The rows of a profile. [default: call]
     #[arg(long, value_enum)]
     by: Option<By>,
+    /// What the lines of --view stacks count. [default: calls]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    weight: Option<StackWeight>,
+    #[command(flatten)]
+    secrets: Secrets,
     #[command(flatten)]
     pub view: View,
 }
@@ -45,7 +53,10 @@ Examples:
   syscost show now.json --view distribution
   syscost show now.json --view latency --format csv
   syscost show now.json --only 'file.*' --only id
-  syscost show profile.json --by class";
+  syscost show profile.json --by class
+  syscost show profile.json --view latency
+  syscost show profile.json --view stacks --weight blocked > blocked.folded
+  syscost show profile.json --format openmetrics > /var/lib/node_exporter/workload.prom";
 
 /// How a run is shown.
 #[derive(clap::Args)]
@@ -59,7 +70,7 @@ pub struct View {
     /// Do not plot cost over a parameter (text output draws one if the screen has 60 columns or more).
     #[arg(long)]
     pub no_plot: bool,
-    /// What to show: the table, what Perl's Benchmark would print, or a plot.
+    /// What to show: the table, what Perl's Benchmark would print, a plot, or what else a profile holds.
     /// [default: those that the study names, else table]
     #[arg(long, value_enum, value_name = "KIND")]
     pub view: Option<ViewKind>,
@@ -82,15 +93,22 @@ impl View {
         }
     }
 
-    /// Whether an option is set that applies only to runs.
-    fn is_for_runs(&self) -> bool {
-        self.view.is_some() || self.sort != Sort::Asked || self.no_plot
+    /// Whether the view is one that has the formats of tables.
+    fn is_other_table(&self) -> bool {
+        let ours = matches!(self.format, RunFormat::Ours(_));
+        let of_profile = self.view.is_some_and(ViewKind::is_of_profiles);
+        (of_profile || self.view == Some(ViewKind::Latency)) && ours && self.sort == Sort::Asked
     }
 
-    /// Whether the view is that of single calls in a format that tables have.
-    fn is_latency_table(&self) -> bool {
-        let ours = matches!(self.format, RunFormat::Ours(_));
-        self.view == Some(ViewKind::Latency) && ours && self.sort == Sort::Asked
+    /// Checks that a run has the view.
+    ///
+    /// # Errors
+    /// If only profiles have it.
+    pub fn check_for_run(&self) -> Result<()> {
+        match self.view.filter(|view| view.is_of_profiles()) {
+            Some(_) => usage(Err(anyhow!("this --view is for profiles, of 'syscost trace': choose another one"))),
+            None => self.check(),
+        }
     }
 
     /// Checks, before anything is read or measured, that the options are compatible.
@@ -98,7 +116,7 @@ impl View {
     /// # Errors
     /// Which are not.
     pub fn check(&self) -> Result<()> {
-        if self.view.is_none_or(|view| view == ViewKind::Table) || self.is_latency_table() {
+        if self.view.is_none_or(|view| view == ViewKind::Table) || self.is_other_table() {
             return Ok(());
         }
         if !matches!(self.format, RunFormat::Ours(Format::Text)) {
@@ -121,21 +139,18 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     let screen = terminal::screen();
     match crate::store::read_any(&args.file)? {
-        Stored::Run(_) if args.by.is_some() => {
-            usage(Err(anyhow!("--by is for profiles, {} is a result file: omit it", args.file.display())))?
-        }
-        Stored::Run(run) => write_run(&only(*run, args)?, &args.view, screen, out)?,
-        Stored::Profile(_) if args.view.is_for_runs() || !args.only.is_empty() => usage(Err(anyhow!(
-            "--only, --view, --sort and --no-plot are for result files, {} is a profile: omit them, or use --by",
+        Stored::Run(_) if args.by.is_some() || args.weight.is_some() || args.secrets.any() => usage(Err(anyhow!(
+            "--by, --weight, --no-arguments and --anonymous are for profiles, {} is a result file: omit them",
             args.file.display()
         )))?,
-        Stored::Profile(profile) => match args.view.format {
-            RunFormat::Ours(format) => write_profile(&profile, args.by.unwrap_or_default(), format, screen, out)?,
-            _ => usage(Err(anyhow!(
-                "{} is a profile: choose --format text, markdown, csv or json",
-                args.file.display()
-            )))?,
-        },
+        Stored::Run(run) => {
+            args.view.check_for_run()?;
+            write_run(&only(*run, args)?, &args.view, screen, out)?;
+        }
+        Stored::Profile(profile) => {
+            profile::check(args)?;
+            profile::write(&args.secrets.hide(*profile), args, screen, out)?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -170,6 +185,8 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
             ViewKind::Counters => write_counters(&summary, &run.host, screen, out)?,
             ViewKind::Latency => write_singles(run, &summary, view, screen, out)?,
             ViewKind::Timethese | ViewKind::Cmpthese => write_cmpthese(run, &summary, kind, out)?,
+            // Not reached: `check_for_run`.
+            ViewKind::Slowest | ViewKind::Paths | ViewKind::Descriptors | ViewKind::Stacks => {}
         }
     }
     let for_people = matches!(view.format, RunFormat::Ours(Format::Text | Format::Markdown));

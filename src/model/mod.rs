@@ -11,6 +11,7 @@ mod host;
 mod latency;
 mod operation;
 mod planned;
+mod private;
 mod profile;
 mod record;
 mod reply;

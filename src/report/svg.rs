@@ -7,9 +7,12 @@
 mod distributions;
 mod dots;
 mod drawing;
+mod flame;
+mod latencies;
 mod lines;
 mod marks;
 mod percentiles;
+mod shares;
 
 pub use distributions::spark;
 
@@ -28,6 +31,9 @@ fn draw(figure: &Figure) -> Drawing {
         Chart::Distributions(all) => distributions::draw(all),
         Chart::Lines(lines) => lines::draw(lines),
         Chart::Percentiles(percentiles) => percentiles::draw(percentiles),
+        Chart::Shares(shares) => shares::draw(shares),
+        Chart::Latencies(rows) => latencies::draw(rows),
+        Chart::Flame(flame) => flame::draw(flame),
     }
 }
 

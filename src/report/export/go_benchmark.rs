@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 pub const FORMAT: ExportFormat =
-    ExportFormat { name: "go-benchmark", what: "Go's benchmark lines, one a time block, for benchstat", write };
+    ExportFormat { name: "go-benchmark", what: "Go's benchmark lines, one a time block, for benchstat", write, write_profile: None };
 
 fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     head(run, out)?;

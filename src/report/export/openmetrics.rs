@@ -1,7 +1,9 @@
 //! Text that is valid both as OpenMetrics 1.0 and as Prometheus' text format 0.0.4, which node_exporter's textfile
 //! collector reads. It has only gauges, which both formats share, and no timestamps, which the collector rejects.
 //!
-//! OpenMetrics has no comments, so failed cases have a separate gauge.
+//! OpenMetrics has no comments, so failed cases have a separate gauge. Profiles have histograms beside gauges.
+
+mod profile;
 
 use super::exported::{ExportFormat, Exported};
 use crate::clean;
@@ -11,7 +13,7 @@ use anyhow::Result;
 use std::io::Write;
 
 pub const FORMAT: ExportFormat =
-    ExportFormat { name: "openmetrics", what: "OpenMetrics and Prometheus text, e.g. for node_exporter", write };
+    ExportFormat { name: "openmetrics", what: "OpenMetrics and Prometheus text, e.g. for node_exporter", write, write_profile: Some(profile::write) };
 
 /// A gauge: its name without the prefix `syscost_`, ending in the unit, and its description.
 struct Family {
