@@ -150,7 +150,7 @@ impl Total {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ProcessGroup;
+    use crate::model::{ObjectCount, ProcessGroup};
 
     fn count(call: &str, size: u64, on_cpu_ns: Option<u64>) -> CallCount {
         let class = Class { size: Some(size), ..Class::default() };
@@ -175,6 +175,29 @@ mod tests {
         assert_eq!(names(By::Process), ["bwriteNone=2", "areadNone=4", "awriteNone=2"]);
         let all = profile().all_calls();
         assert_eq!((all.calls, all.failures(), all.on_cpu_ns, all.blocked_ns), (8, 4, Some(55), None));
+    }
+
+    #[test]
+    fn processes_control_groups_errors_and_objects_have_rows_of_their_own() {
+        let object = |kind, name: &str, calls| ObjectCount {
+            kind,
+            name: name.into(),
+            process: "a".into(),
+            count: CallCount { calls, ..count("read", 1, None) },
+        };
+        let mut profile = profile();
+        (profile.groups[0].pid, profile.groups[1].cgroup) = (Some(7), Some("/x".into()));
+        profile.objects = vec![object(ObjectKind::Path, "/p", 3), object(ObjectKind::Path, "/p", 4)];
+        profile.objects.push(object(ObjectKind::Descriptor, "pipe:[1]", 5));
+        let names = |by| {
+            let name = |t: Total| format!("{} {}={}", t.of, t.count.call, t.count.calls);
+            profile.totals(by).into_iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(By::Process), ["b write=2", "a (7) read=4", "a (7) write=2"]);
+        assert_eq!(names(By::Cgroup), ["/x write=2", "unknown read=4", "unknown write=2"]);
+        assert_eq!(names(By::Error), ["EINTR read=2", "EINTR write=2"]);
+        assert_eq!(names(By::Path), ["/p read=7"]);
+        assert_eq!(names(By::Descriptor), ["pipe:[1] read=5"]);
     }
 
     #[test]

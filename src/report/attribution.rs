@@ -6,4 +6,4 @@ mod table;
 mod verdict;
 mod warnings;
 
-pub use table::{Top, write_attribution};
+pub use table::{Top, advice_lines, attribution_tables, write_attribution};

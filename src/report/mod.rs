@@ -32,8 +32,8 @@ pub use format::json::{
 };
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
 pub use profile::{
-    Weight, flame_figure, percent_of_wall, profile_latency_table, profile_table, slowest_table, write_profile,
-    write_profile_latency, write_stacks,
+    Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table, slowest_table,
+    time_figure, write_profile, write_profile_latency, write_stacks,
 };
 pub use run::{
     Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, write_bars,

@@ -7,8 +7,9 @@ pub mod notes;
 mod slowest;
 mod stacks;
 mod table;
-pub mod wall;
+mod wall;
 
+pub use figures::{latency_histograms, time_figure};
 pub use latency::{latency_table as profile_latency_table, write_profile_latency};
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_figure, write_stacks};

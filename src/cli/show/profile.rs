@@ -1,60 +1,14 @@
-//! What `syscost show` does with a profile: its views, and what it leaves out. `syscost report` shares the options.
+//! What `syscost show` does with a profile: its views.
 
-use super::ShowArgs;
+use super::args::ShowArgs;
 use crate::cli::error::usage;
 use crate::model::{By, Profile};
 use crate::report::{
-    Format, ProfileDocument, RunFormat, Screen, Sort, Table, ViewKind, Weight, profile_table, slowest_table, write_json,
+    Format, ProfileDocument, RunFormat, Screen, Sort, Table, ViewKind, profile_table, slowest_table, write_json,
     write_profile, write_profile_export, write_profile_latency, write_stacks, write_table,
 };
 use anyhow::{Result, anyhow};
-use clap::ValueEnum;
 use std::io::Write;
-
-/// What a stack weighs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum StackWeight {
-    /// Its calls.
-    #[default]
-    Calls,
-    /// Their time on a CPU, in nanoseconds.
-    OnCpu,
-    /// Their time blocked, in nanoseconds.
-    Blocked,
-}
-
-impl From<StackWeight> for Weight {
-    fn from(weight: StackWeight) -> Weight {
-        match weight {
-            StackWeight::Calls => Weight::Calls,
-            StackWeight::OnCpu => Weight::OnCpu,
-            StackWeight::Blocked => Weight::Blocked,
-        }
-    }
-}
-
-/// What of a profile is not shown.
-#[derive(clap::Args)]
-pub struct Secrets {
-    /// Of a profile's command, show the program's name only.
-    #[arg(long)]
-    no_arguments: bool,
-    /// Leave out of a profile what names its owner: host, user, command, processes, paths, functions.
-    #[arg(long)]
-    anonymous: bool,
-}
-
-impl Secrets {
-    pub fn any(&self) -> bool {
-        self.no_arguments || self.anonymous
-    }
-
-    /// The profile without what is not to be shown.
-    pub fn hide(&self, profile: Profile) -> Profile {
-        let profile = if self.no_arguments { profile.without_arguments() } else { profile };
-        if self.anonymous { profile.anonymous() } else { profile }
-    }
-}
 
 /// Checks the options for a profile.
 ///
@@ -64,7 +18,9 @@ pub fn check(args: &ShowArgs) -> Result<()> {
     let file = args.file.display();
     let view = args.view.view.unwrap_or(ViewKind::Table);
     if args.view.sort != Sort::Asked || !args.only.is_empty() {
-        return usage(Err(anyhow!("--only and --sort are for result files, {file} is a profile: omit them, or use --by")));
+        return usage(Err(anyhow!(
+            "--only and --sort are for result files, {file} is a profile: omit them, or use --by"
+        )));
     }
     if !matches!(view, ViewKind::Table | ViewKind::Latency) && !view.is_of_profiles() {
         let views = "table, latency, slowest, paths, descriptors or stacks";

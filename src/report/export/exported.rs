@@ -17,8 +17,11 @@ pub struct ExportFormat {
     pub what: &'static str,
     pub write: fn(&Run, &[Exported], &mut dyn Write) -> Result<()>,
     /// How it writes a profile; `None` if it cannot hold one.
-    pub write_profile: Option<fn(&Profile, &mut dyn Write) -> Result<()>>,
+    pub write_profile: Option<WriteProfile>,
 }
+
+/// Writes a profile.
+pub type WriteProfile = fn(&Profile, &mut dyn Write) -> Result<()>;
 
 /// A case for other programs.
 pub struct Exported<'a> {

@@ -1,7 +1,9 @@
 //! The figures of a profile beside its flame graph: histograms of latency, large and for a cell of a table. Pure; pages and
 //! `syscost report --format svg` draw them.
 
-use super::latency::Latency;
+use super::latency::{Latency, latencies};
+use super::wall;
+use crate::model::Profile;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::{Chart, Distribution, Figure, TALLEST};
 
@@ -11,8 +13,18 @@ const MOST: usize = 12;
 const BINS: usize = 160;
 const SMALL_BINS: usize = 32;
 
-/// Histograms of the calls with the most time, on one axis; `None` without any.
-pub fn latency_histograms(found: &[Latency]) -> Option<Figure> {
+/// Histograms of the calls of `profile` with the most time; `None` without any.
+pub fn latency_histograms(profile: &Profile) -> Option<Figure> {
+    histograms(&latencies(profile))
+}
+
+/// Where the time of `profile` went, as one bar; `None` if that is not known.
+pub fn time_figure(profile: &Profile) -> Option<Figure> {
+    wall::parts(profile).map(|parts| parts.figure())
+}
+
+/// Histograms of the first of `found`, on one axis; `None` without any.
+pub fn histograms(found: &[Latency]) -> Option<Figure> {
     let drawn = &found[..found.len().min(MOST)];
     let axis = LogAxis::holding(drawn.iter().flat_map(|latency| latency.counts().map(|(ns, _)| ns))).with_margin();
     let rows: Vec<Distribution> = drawn.iter().map(|latency| row(latency, &axis, BINS)).collect();

@@ -148,7 +148,9 @@ fn resolution(profile: &Profile) -> Option<String> {
 
 fn unknown(profile: &Profile) -> String {
     let why = match profile.tracer.kind.as_str() {
-        "ptrace" | "seccomp" => ": under ptrace each call's time is that of the tracer's stops; trace with eBPF, as root",
+        "ptrace" | "seccomp" => {
+            ": under ptrace each call's time is that of the tracer's stops; trace with eBPF, as root"
+        }
         _ => ": its tracer did not record them",
     };
     format!("This profile has no latencies{why}.")

@@ -23,16 +23,18 @@ pub fn none(by: By) -> Option<String> {
     Some(format!("This profile has no {what}: its tracer was not asked for them."))
 }
 
+/// What is missing where there was no room for all objects.
+pub fn dropped(profile: &Profile) -> Option<String> {
+    let calls = profile.objects_dropped.filter(|calls| *calls > 0)?;
+    Some(format!("{} more calls were on objects that there was no room to count.", thousands(calls as f64)))
+}
+
 /// What the figures of the rows mean, where that is not plain.
 pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
-    let dropped = profile.objects_dropped.filter(|calls| *calls > 0 && matches!(by, By::Path | By::Descriptor));
-    let dropped = dropped.map(|calls| {
-        format!("{} more calls were on objects that there was no room to count.", thousands(calls as f64))
-    });
-    let elapsed = profile.totals(by).iter().map(|total| total.count.elapsed_ns().unwrap_or(0)).max();
-    let over = elapsed.zip(profile.usage.wall_ns).is_some_and(|(most, wall)| most > wall);
+    let dropped = dropped(profile).filter(|_| matches!(by, By::Path | By::Descriptor));
+    let over = profile.all_calls().elapsed_ns().zip(profile.usage.wall_ns).is_some_and(|(all, wall)| all > wall);
     let over = over.then(|| {
-        "% wall is time between entry and return, of all threads together: above 100, several were in the call at once."
+        "% wall is the time between entry and return, of all threads together: above 100, several were in calls at once."
             .to_string()
     });
     dropped.into_iter().chain(over).collect()
@@ -40,13 +42,22 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
 
 /// Lines below: accounting, tracer, warnings, as far as they are known.
 pub fn notes(profile: &Profile) -> Vec<String> {
-    let mut notes: Vec<String> =
-        [times(profile), counts(profile), ended(profile), tracer(profile)].into_iter().flatten().collect();
-    notes.extend(profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone()));
-    notes.extend(unsplit(profile));
-    notes.extend(incomplete(profile));
-    notes.extend(profile.warnings.iter().chain(&doubts(profile)).map(|warning| format!("Warning: {warning}")));
+    let mut notes = accounting(profile);
+    let warnings = profile.warnings.iter().chain(&doubts(profile)).map(|text| format!("Warning: {text}")).collect();
+    notes.extend([incomplete(profile).into_iter().collect::<Vec<_>>(), warnings].concat());
     notes
+}
+
+/// What is doubtful, for a page.
+pub fn cautions(profile: &Profile) -> Vec<String> {
+    [incomplete(profile).into_iter().collect(), profile.warnings.clone(), doubts(profile)].concat()
+}
+
+/// The kernel's accounting, and what the tracer added.
+pub fn accounting(profile: &Profile) -> Vec<String> {
+    let source = profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone());
+    let lines = [times(profile), counts(profile), ended(profile), tracer(profile), source, unsplit(profile)];
+    lines.into_iter().flatten().collect()
 }
 
 fn times(profile: &Profile) -> Option<String> {
@@ -95,7 +106,7 @@ fn tracer(profile: &Profile) -> Option<String> {
 }
 
 /// `about 0.007 s: 50,138 calls x 132 ns`
-fn added(profile: &Profile) -> Option<String> {
+pub fn added(profile: &Profile) -> Option<String> {
     let calls = profile.all_calls().calls as f64;
     if let Some(ns) = profile.tracer.added_total_ns {
         return Some(format!("about {:.3} s to {} calls, by their kinds", ns as f64 / 1e9, thousands(calls)));

@@ -22,13 +22,14 @@ fn specs<'a>(calls: &[&SlowCall]) -> Vec<Spec<'a, &'a SlowCall>> {
     let ms = |ns: u64| ns as f64 / 1e6;
     let class = |call: &&SlowCall| class::class(&call.class);
     vec![
-        Spec::right("at s", move |call: &&SlowCall| Cell::number(format!("{:.3}", s(call.at_ns)), s(call.at_ns)))
-            .number("at_s", move |call: &&SlowCall| s(call.at_ns)),
+        Spec::left("call", |call: &&SlowCall| call.call.as_str().into())
+            .text("call", |call: &&SlowCall| call.call.clone()),
+        Spec::left("class", move |call: &&SlowCall| class(call).into()).text("class", class),
         Spec::left("process", |call: &&SlowCall| process(call).into())
             .text("process", |call: &&SlowCall| call.process.clone())
             .count("pid", |call: &&SlowCall| call.pid.map(u64::from)),
-        Spec::left("call", |call: &&SlowCall| call.call.as_str().into()).text("call", |call: &&SlowCall| call.call.clone()),
-        Spec::left("class", move |call: &&SlowCall| class(call).into()).text("class", class),
+        Spec::right("at s", move |call: &&SlowCall| Cell::number(format!("{:.3}", s(call.at_ns)), s(call.at_ns)))
+            .number("at_s", move |call: &&SlowCall| s(call.at_ns)),
         Spec::right("ms", move |call: &&SlowCall| Cell::number(significant(ms(call.elapsed_ns)), ms(call.elapsed_ns)))
             .number("elapsed_ms", move |call: &&SlowCall| ms(call.elapsed_ns)),
         Spec::right("blocked ms", move |call: &&SlowCall| {

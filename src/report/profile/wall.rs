@@ -90,16 +90,14 @@ fn on_cpu(profile: &Profile, all: &CallCount, cpu_ns: f64) -> Vec<(ShareKind, St
                 (ShareKind::Kernel, kernel.to_string(), rest * share),
             ]
         }
-        None => vec![(ShareKind::User, "on a CPU outside of calls (user mode, page faults)".to_string(), rest), in_calls],
+        None => {
+            vec![(ShareKind::User, "on a CPU outside of calls (user mode, page faults)".to_string(), rest), in_calls]
+        }
     }
 }
 
 /// `whole` nanoseconds of blocked time, by the calls that wait the longest.
-fn blocked(
-    profile: &Profile,
-    whole: f64,
-    time: fn(&CallCount) -> Option<u64>,
-) -> Vec<(ShareKind, String, f64)> {
+fn blocked(profile: &Profile, whole: f64, time: fn(&CallCount) -> Option<u64>) -> Vec<(ShareKind, String, f64)> {
     let mut calls: Vec<(String, f64)> = profile
         .totals(By::Call)
         .into_iter()
@@ -202,7 +200,7 @@ mod tests {
         assert_eq!(parts(&profile(vec![call("read", 1, 1, None)], usage.clone())), None);
         let modes = Usage { user_ns: Some(600_000_000), system_ns: Some(400_000_000), ..usage };
         let of = parts(&profile(vec![call("read", 100_000_000, 1, None)], modes)).unwrap();
-        assert_eq!((of.whole, of.whole_ns), ("CPU time", 1e9));
+        assert_eq!((of.whole, of.whole_ns.round()), ("CPU time", 1e9));
         assert_eq!(found(&of).iter().map(|(_, ns)| ns.round()).collect::<Vec<_>>(), [6e8, 1e8, 3e8]);
     }
 }

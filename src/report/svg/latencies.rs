@@ -18,7 +18,10 @@ pub fn draw(rows: &[Distribution]) -> Drawing {
         let y = LINE + ROW * i as u32;
         label(&mut drawing.labels, y + CHART - 2, &row.label, "");
         let svg = &mut drawing.plot;
-        svg.raw("<svg preserveAspectRatio=\"none\"").set("y", y + ROW - CHART).set("height", CHART).raw(" width=\"100%\"");
+        svg.raw("<svg preserveAspectRatio=\"none\"")
+            .set("y", y + ROW - CHART)
+            .set("height", CHART)
+            .raw(" width=\"100%\"");
         svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", row.heights.len().max(1))).raw("><path class=\"b\"");
         svg.attribute("d", &outline(&row.heights, 1)).raw("/></svg>");
         svg.raw("<line class=\"g\" x2=\"100%\"").set("y1", y + ROW).set("y2", y + ROW).raw("/>");

@@ -19,7 +19,11 @@ pub fn draw(shares: &Shares) -> Drawing {
         let y = BAR + 12 + LINE * i as u32;
         let svg = &mut drawing.plot;
         svg.raw("<rect width=\"11\" height=\"11\"").set("class", class(part.kind)).set("y", y).raw("/>");
-        svg.raw("<text x=\"18\"").set("y", y + 10).raw(">").text(&format!("{}: {}", part.label, part.words)).raw("</text>");
+        svg.raw("<text x=\"18\"")
+            .set("y", y + 10)
+            .raw(">")
+            .text(&format!("{}: {}", part.label, part.words))
+            .raw("</text>");
     }
     Drawing { height: BAR + 16 + LINE * shares.parts.len() as u32, ..drawing }
 }
@@ -30,7 +34,9 @@ fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
     svg.set("class", class(part.kind)).set("x", percent(left)).set("width", percent(part.share)).set("height", BAR);
     svg.raw("/>");
     if part.share >= NARROWEST {
-        svg.raw("<text class=\"on\" text-anchor=\"middle\"").set("x", percent(left + part.share / 2.0)).set("y", BAR / 2 + 4);
+        svg.raw("<text class=\"on\" text-anchor=\"middle\"")
+            .set("x", percent(left + part.share / 2.0))
+            .set("y", BAR / 2 + 4);
         svg.raw(">").text(&format!("{:.0}%", 100.0 * part.share)).raw("</text>");
     }
     svg.raw("</g>");

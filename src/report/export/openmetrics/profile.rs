@@ -1,7 +1,7 @@
 //! A profile as metrics: calls, errors and seconds by process and call, and a histogram of latency by call. Gauges, because a
 //! profile is what one workload did, not a counter that goes on.
 
-use super::{Family, Labels, braces};
+use super::family::{Family, Labels, braces};
 use crate::model::{By, CallCount, Histogram, Profile, Total};
 use anyhow::Result;
 use std::io::Write;
@@ -12,21 +12,28 @@ const COUNTS: [(Family, Value); 3] = [
     (Family { name: "profile_calls", unit: "", help: "System calls that were entered." }, |count| {
         Some(count.calls as f64)
     }),
+    (Family { name: "profile_on_cpu_seconds", unit: "seconds", help: "Time on a CPU in system calls." }, |count| {
+        Some(count.on_cpu_ns? as f64 / 1e9)
+    }),
     (
-        Family { name: "profile_on_cpu_seconds", unit: "seconds", help: "Time on a CPU in system calls." },
-        |count| Some(count.on_cpu_ns? as f64 / 1e9),
-    ),
-    (
-        Family { name: "profile_blocked_seconds", unit: "seconds", help: "Time blocked in system calls, of all threads." },
+        Family {
+            name: "profile_blocked_seconds",
+            unit: "seconds",
+            help: "Time blocked in system calls, of all threads.",
+        },
         |count| Some(count.blocked_ns? as f64 / 1e9),
     ),
 ];
 
 const ERRORS: Family = Family { name: "profile_errors", unit: "", help: "System calls that failed, by error." };
-const WALL: Family = Family { name: "profile_wall_seconds", unit: "seconds", help: "How long the workload was traced." };
+const WALL: Family =
+    Family { name: "profile_wall_seconds", unit: "seconds", help: "How long the workload was traced." };
 const LOST: Family = Family { name: "profile_lost_events", unit: "", help: "Events that were seen and not counted." };
-const COMPLETE: Family =
-    Family { name: "profile_complete", unit: "", help: "1 if the workload was traced to its end and nothing was lost." };
+const COMPLETE: Family = Family {
+    name: "profile_complete",
+    unit: "",
+    help: "1 if the workload was traced to its end and nothing was lost.",
+};
 
 /// Buckets per power of two in a histogram for a collector, which stores a series for each.
 const BUCKETS_PER_OCTAVE: u16 = 1;
@@ -111,7 +118,8 @@ mod tests {
     fn a_profile_in_openmetrics() {
         let errors = [("ENOENT".to_string(), 3)].into();
         let read = CallCount { call: "read".into(), calls: 12, errors, on_cpu_ns: Some(1500), ..CallCount::default() };
-        let group = |pid| ProcessGroup { name: "a\"b".into(), pid, calls: vec![read.clone()], ..ProcessGroup::default() };
+        let group =
+            |pid| ProcessGroup { name: "a\"b".into(), pid, calls: vec![read.clone()], ..ProcessGroup::default() };
         let mut histogram = Histogram::default();
         [1000, 1030, 1100, 5000].map(|ns| histogram.record(ns));
         let profile = Profile {
