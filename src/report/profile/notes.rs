@@ -32,7 +32,11 @@ pub fn dropped(profile: &Profile) -> Option<String> {
 /// What the figures of the rows mean, where that is not plain.
 pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
     let dropped = dropped(profile).filter(|_| matches!(by, By::Path | By::Descriptor));
-    let over = profile.all_calls().elapsed_ns().zip(profile.usage.wall_ns).is_some_and(|(all, wall)| all > wall);
+    let over = profile
+        .all_calls()
+        .elapsed_ns()
+        .zip(profile.usage.wall_ns)
+        .is_some_and(|(all, wall)| all > wall && by != By::Error);
     let over = over.then(|| {
         "% wall is the time between entry and return, of all threads together: above 100, several were in calls at once."
             .to_string()
@@ -120,7 +124,7 @@ fn unsplit(profile: &Profile) -> Option<String> {
     let elapsed = profile.all_calls().elapsed_ns?;
     let seconds = elapsed as f64 / 1e9;
     Some(format!(
-        "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us have them."
+        "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us/call have them."
     ))
 }
 

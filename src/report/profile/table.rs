@@ -87,17 +87,20 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     let micro = |ns: f64| ns / 1e3;
     let (p50, p99) = (move |t: &Total| latency(t)?.p50_ns, move |t: &Total| latency(t)?.p99_ns);
     // Only what an imported log cannot divide has a mean of the whole.
-    let divided = profile.all_calls().elapsed_ns.is_none();
+    let all = profile.all_calls();
+    let divided = all.elapsed_ns.is_none();
     vec![
         Spec::right("on CPU s", |t: &Total| seconds(t.count.on_cpu_ns))
+            .shown_if(all.on_cpu_ns.is_some())
             .number("on_cpu_s", |t| Some(t.count.on_cpu_ns? as f64 / 1e9)),
         Spec::right("blocked s", |t: &Total| seconds(t.count.blocked_ns))
+            .shown_if(all.blocked_ns.is_some())
             .number("blocked_s", |t| Some(t.count.blocked_ns? as f64 / 1e9)),
-        Spec::right("on CPU us each", |t: &Total| micros(t.count.mean_on_cpu_ns()))
-            .shown_if(divided)
+        Spec::right("CPU us/call", |t: &Total| micros(t.count.mean_on_cpu_ns()))
+            .shown_if(all.on_cpu_ns.is_some())
             .expendable(3)
             .number("mean_on_cpu_us", move |t| t.count.mean_on_cpu_ns().map(micro)),
-        Spec::right("elapsed us each", |t: &Total| micros(t.count.mean_ns()))
+        Spec::right("elapsed us/call", |t: &Total| micros(t.count.mean_ns()))
             .shown_if(!divided)
             .expendable(3)
             .number("mean_us", move |t| t.count.mean_ns().map(micro)),

@@ -35,8 +35,8 @@ const COMPLETE: Family = Family {
     help: "1 if the workload was traced to its end and nothing was lost.",
 };
 
-/// Buckets per power of two in a histogram for a collector, which stores a series for each.
-const BUCKETS_PER_OCTAVE: u16 = 1;
+/// Bounds of the histograms as powers of two nanoseconds, from 64 ns to 17 s: a collector keeps a series for each.
+const BOUNDS: std::ops::Range<i32> = 6..35;
 
 /// Writes a profile.
 ///
@@ -83,30 +83,27 @@ fn durations(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     profile.latencies.iter().try_for_each(|(call, histogram)| series(call, histogram, offset_ns, out))
 }
 
-/// The cumulative counts of one call. The sum is that of the middles of the buckets.
+/// The cumulative counts of one call at bounds that are the same for every profile. The sum is that of the middles of the
+/// histogram's buckets.
 fn series(call: &str, histogram: &Histogram, offset_ns: f64, out: &mut dyn Write) -> Result<()> {
     let labels = |le: Option<String>| {
         let le = le.map(|le| ("le", le));
         braces(&[("call", call.to_string())].into_iter().chain(le).collect())
     };
-    let each = histogram.per_octave() / BUCKETS_PER_OCTAVE;
-    let (mut seen, mut sum_ns) = (0u64, 0.0);
-    let mut counts = histogram.counts.iter().peekable();
-    while let Some((bucket, count)) = counts.next() {
-        let middle = (histogram.lower_ns(*bucket) + histogram.lower_ns(bucket + 1)) / 2.0;
-        seen = seen.saturating_add(*count);
-        sum_ns += (middle - offset_ns).max(0.0) * *count as f64;
-        let end = (bucket / each + 1) * each;
-        if counts.peek().is_none_or(|(next, _)| **next >= end) {
-            let upper_ns = histogram.lower_ns(end) - offset_ns;
-            if upper_ns > 0.0 {
-                writeln!(out, "{DURATIONS}_bucket{} {seen}", labels(Some((upper_ns / 1e9).to_string())))?;
-            }
-        }
+    let middle = |bucket: u16| (histogram.lower_ns(bucket) + histogram.lower_ns(bucket + 1)) / 2.0;
+    let times: Vec<(f64, u64)> =
+        histogram.counts.iter().map(|(bucket, count)| ((middle(*bucket) - offset_ns).max(0.0), *count)).collect();
+    let up_to = |bound: f64| {
+        let within = times.iter().filter(|(ns, _)| *ns <= bound);
+        within.fold(0u64, |sum, (_, count)| sum.saturating_add(*count))
+    };
+    for bound in BOUNDS.map(|power| 2f64.powi(power)) {
+        writeln!(out, "{DURATIONS}_bucket{} {}", labels(Some((bound / 1e9).to_string())), up_to(bound))?;
     }
-    writeln!(out, "{DURATIONS}_bucket{} {seen}", labels(Some("+Inf".to_string())))?;
-    writeln!(out, "{DURATIONS}_sum{} {}", labels(None), sum_ns / 1e9)?;
-    Ok(writeln!(out, "{DURATIONS}_count{} {seen}", labels(None))?)
+    let sum_s: f64 = times.iter().map(|(ns, count)| ns * *count as f64 / 1e9).sum();
+    writeln!(out, "{DURATIONS}_bucket{} {}", labels(Some("+Inf".to_string())), up_to(f64::INFINITY))?;
+    writeln!(out, "{DURATIONS}_sum{} {sum_s}", labels(None))?;
+    Ok(writeln!(out, "{DURATIONS}_count{} {}", labels(None), up_to(f64::INFINITY))?)
 }
 
 #[cfg(test)]
