@@ -42,10 +42,8 @@ pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let caller = Caller::start()?;
     let before = caller.measure()?;
     programs.attach()?;
-    programs.mark(
-        pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?.as_fd(),
-        state::LIVE,
-    )?;
+    let child = pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?;
+    programs.mark(child.as_fd(), state::LIVE)?;
     let traced = caller.measure()?;
     drop(caller);
     let offset_ns = measured_ns(programs)?.map(|measured| measured - before);
@@ -59,7 +57,7 @@ fn measured_ns(programs: &Programs) -> Result<Option<f64>> {
     for (key, counted) in programs.read()?.calls {
         if i64::from(key.number) == libc::SYS_getppid {
             calls += counted.calls;
-            ns += counted.on_cpu_ns;
+            ns += counted.on_cpu;
         }
     }
     Ok((ns > 0).then(|| ns as f64 / calls as f64))

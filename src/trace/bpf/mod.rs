@@ -41,7 +41,12 @@ const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
-    let config = Config { times: detail == Detail::Times, adopts: !options.held(), what: names::what_to_do() };
+    let config = Config {
+        times: detail == Detail::Times,
+        adopts: !options.held(),
+        calls: names::rows(),
+        numbers: names::numbers(),
+    };
     let mut programs = Programs::load(&config)?;
     let calibration = bpf::calibrate(&mut programs)?;
     Ok(Box::new(Bpf { detail, programs, calibration, followed: None, ending: None }))
@@ -173,7 +178,7 @@ fn adopt_tree(programs: &Programs, root: u32) -> Result<TaskAccounts> {
 /// Traces a running process; false if it is already traced, or has ended since it was listed.
 fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
     match pidfd::open(pid.cast_signed()) {
-        Ok(pidfd) => programs.add_root(pidfd.as_fd()),
+        Ok(pidfd) => programs.mark(pidfd.as_fd(), state::LIVE),
         Err(Errno::ESRCH) => Ok(false),
         Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
     }

@@ -33,7 +33,7 @@ pub fn fill(raw: &Raw, alive: &TaskAccounts, before: &TaskAccounts, into: &mut C
 fn by_name(raw: &Raw, alive: &TaskAccounts, before: &TaskAccounts) -> BTreeMap<String, Used> {
     let mut by_name: BTreeMap<String, Used> = BTreeMap::new();
     for (number, used) in &raw.usage {
-        by_name.entry(process_name(&raw.names, *number)).or_default().add(used, 1.0);
+        by_name.entry(process_name(&raw.groups, *number)).or_default().add(used, 1.0);
     }
     for (task, account) in alive {
         let earlier = before.get(task).map(|account| account.used).unwrap_or_default();
@@ -77,7 +77,7 @@ fn page_kib() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::Globals;
+    use crate::kernel::bpf::{Globals, Group};
     use crate::kernel::tree::TaskAccount;
     use crate::model::ProcessGroup;
 
@@ -94,7 +94,7 @@ mod tests {
         let used =
             Used { user_ns: 8, system_ns: 8, minor_faults: 10, voluntary_switches: 5, ran_ns: 100, ..Used::default() };
         let raw = Raw {
-            names: BTreeMap::from([(4097, "sh".to_string())]),
+            groups: BTreeMap::from([(4097, Group { name: "sh".to_string(), id: 0 })]),
             usage: vec![(4097, used)],
             peak_pages: 10,
             globals,
