@@ -89,6 +89,7 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     // Only what an imported log cannot divide has a mean of the whole.
     let all = profile.all_calls();
     let divided = all.elapsed_ns.is_none();
+    let timed = by == By::Call && !profile.latencies.is_empty();
     vec![
         Spec::right("on CPU s", |t: &Total| seconds(t.count.on_cpu_ns))
             .shown_if(all.on_cpu_ns.is_some())
@@ -105,14 +106,17 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
             .expendable(3)
             .number("mean_us", move |t| t.count.mean_ns().map(micro)),
         Spec::right("p50 us", move |t: &Total| micros(p50(t)))
+            .shown_if(timed)
             .expendable(4)
             .number("p50_us", move |t| p50(t).map(micro)),
         Spec::right("p99 us", move |t: &Total| micros(p99(t)))
+            .shown_if(timed)
             .expendable(5)
             .number("p99_us", move |t| p99(t).map(micro)),
         Spec::right("% wall", move |t: &Total| {
             percent(t).map_or(Cell::default(), |p| Cell::number(format!("{p:.1}"), p))
         })
+        .shown_if(profile.usage.wall_ns.is_some())
         .number("wall_percent", percent),
     ]
 }
