@@ -8,4 +8,4 @@ mod verdict;
 mod warnings;
 
 pub use needs::needs_lines;
-pub use table::{Top, write_attribution};
+pub use table::{Top, advice_lines, attribution_tables, write_attribution};

@@ -47,6 +47,21 @@ pub fn write_attribution(
     Ok(())
 }
 
+/// The tables of a page: calls by name, `most` rows at most.
+pub fn attribution_tables(profile: &Profile, found: &Attribution, most: usize) -> Vec<Table> {
+    tables(profile, found, By::Call, Top { calls: most, changes: most })
+}
+
+/// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`
+pub fn advice_lines(found: &Attribution) -> Vec<String> {
+    let line = |advice: &Advice| {
+        let (saved, range) = (seconds(advice.saved.value), range(advice.saved));
+        let range = if range.is_empty() { range } else { format!(" ({range})") };
+        format!("{saved} s{range}: {}", warnings::advice(advice).0)
+    };
+    found.advice.iter().map(line).collect()
+}
+
 fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table> {
     let mut tables = vec![calls(profile, &found.here, by, top.calls), account(&found.here.account)];
     for change in &found.versus {
