@@ -119,8 +119,8 @@ pub const UNITS: &[Unit] = &[
     unit(FORKS, &["process.fork_wait"], Per::Flat).less(&["process.exit_wait"]),
     unit(&["fork", "clone", "clone3"], &["process.fork_wait"], Per::Flat),
     unit(&["vfork"], &["process.vfork_wait"], Per::Flat),
-    // What the dynamic linker calls and faults in is counted by itself.
-    unit(EXECS, &["process.fork_exec_static"], Per::Flat).less(&["process.fork_wait"]),
+    // What a program does at its start, mostly in user mode, is counted by itself.
+    unit(EXECS, &["process.vfork_exec_bare"], Per::Flat).less(&["process.vfork_wait"]),
     unit(EXECS, &["process.fork_exec_dynamic"], Per::Flat).less(&["process.fork_wait"]),
     unit(&["exit_group"], &["process.exit_wait"], Per::Fixed("mib", 1)).less(&["process.wait"]),
     unit(&["exit", "exit_group"], &["process.vfork_wait"], Per::Flat),
