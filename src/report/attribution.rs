@@ -1,5 +1,6 @@
 //! Attributions: where a workload's time went, and what other unit costs would change.
 
+mod advice;
 mod csv;
 mod needs;
 mod notes;

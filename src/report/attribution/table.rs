@@ -2,13 +2,12 @@
 //! calls `write_attribution`.
 
 use crate::attribute::Attribution;
-use crate::attribute::advice::Advice;
 use crate::attribute::breakdown::{Account, Breakdown, CallRow, Part};
 use crate::attribute::change::{Change, ChangeLine, ChangeRow};
 use crate::attribute::spread::Seconds;
 use crate::model::{By, Profile};
 use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
-use crate::report::attribution::{verdict, warnings};
+use crate::report::attribution::{advice, verdict, warnings};
 use crate::report::numbers::{percent, significant, thousands};
 use crate::report::profile::class;
 use crate::report::{AttributionDocument, Cell, Format, Screen, Spec, Table, write_json, write_table};
@@ -54,12 +53,7 @@ pub fn attribution_tables(profile: &Profile, found: &Attribution, most: usize) -
 
 /// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`
 pub fn advice_lines(found: &Attribution) -> Vec<String> {
-    let line = |advice: &Advice| {
-        let (saved, range) = (seconds(advice.saved.value), range(advice.saved));
-        let range = if range.is_empty() { range } else { format!(" ({range})") };
-        format!("{saved} s{range}: {}", warnings::advice(advice).0)
-    };
-    found.advice.iter().map(line).collect()
+    found.advice.iter().map(advice::line).collect()
 }
 
 fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table> {
@@ -68,7 +62,7 @@ fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table
         tables.extend([changes(change, top.changes), lines(change)]);
     }
     if !found.advice.is_empty() {
-        tables.push(advice(&found.advice));
+        tables.push(advice::table(&found.advice));
     }
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.warnings.iter().map(|w| format!("Warning: {}.", warnings::warning(w))));
@@ -237,17 +231,4 @@ fn lines(change: &Change) -> Table {
     ];
     let table = Table::of(&columns, &lines).with_headings(|row| row == total_at);
     table.noted(verdict::notes(change))
-}
-
-fn advice(advice: &[Advice]) -> Table {
-    let number = |value: f64| Cell::number(seconds(value), value);
-    let columns = [
-        Spec::right("saves s", move |advice: &Advice| number(advice.saved.value)),
-        Spec::right("range", |advice: &Advice| range(advice.saved).into()),
-        Spec::right("calls", |advice: &Advice| Cell::number(thousands(advice.calls as f64), advice.calls as f64)),
-        Spec::right("took s", move |advice: &Advice| advice.measured_s.map_or(Cell::default(), number)),
-        Spec::left("what", |advice: &Advice| warnings::advice(advice).0.into()).wrapping(),
-        Spec::left("by unit costs", |advice: &Advice| warnings::advice(advice).1.into()).wrapping().expendable(1),
-    ];
-    Table::of(&columns, advice).titled("What could be saved")
 }
