@@ -1,0 +1,182 @@
+//! Wall time with other unit costs: what a change of CPU time, of waits and of processors makes of it. Pure; `change` calls it.
+//!
+//! A change of CPU time is a change of wall time only where nothing else runs. With k threads on CPUs it is between a k-th of the
+//! change, if all of them share it, and the whole, if the thread on the longest path has it. Waits for a device or another machine
+//! change by their own unit cost; without one, wall time is not predicted. Waits for other threads of the workload change by what
+//! waking up costs. Pauses stay as they are. User mode does too, but no machine runs at the same speed twice.
+
+use super::blocked::{Blocked, blocked, has_one_thread};
+use super::breakdown::{cpus_used, s};
+use super::charged::Charged;
+use super::comparison::Comparison;
+use super::lines::{Group, LineKind};
+use super::path::on_cpu_s;
+use super::scaled::changed;
+use super::spread::{MODEL_SD, Seconds, Z, sum};
+use super::waits::{self, EndedBy, Reason};
+use crate::model::{CallCount, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Wall time here and there.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Wall {
+    pub here_s: f64,
+    /// `None` where waits without a unit cost decide it.
+    pub there_s: Option<Seconds>,
+    /// What changes it.
+    pub parts: Vec<WallPart>,
+    /// Waits for a device or another machine that no unit cost prices on both sides, the longest first.
+    pub unpriced_waits: Vec<Blocked>,
+}
+
+/// One cause of a change of wall time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WallPart {
+    #[serde(flatten)]
+    pub kind: WallKind,
+    #[serde(rename = "change_s")]
+    pub change: Seconds,
+}
+
+/// Why wall time changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum WallKind {
+    /// The change of CPU time: divided by `mean` threads, by at least one and at most by `most`.
+    CpuTime { mean: f64, most: f64 },
+    /// Waits for a device with a unit cost.
+    Waits,
+    /// Waits for threads of the workload itself.
+    WakeUps,
+    /// What ran side by side here has to take turns there.
+    FewerCpus { here: u64, there: u64 },
+    /// Waits without a unit cost, from none to twice as long.
+    UnpricedWaits,
+    /// Two runs of the same machine differ by this.
+    Speed,
+}
+
+/// Waits without a unit cost decide the wall time from this share of it on.
+const DECIDES: f64 = 0.05;
+
+/// Phases with more threads on CPUs that are shorter than this share of the time on CPUs do not count.
+const LEAST_PHASE: f64 = 0.01;
+
+/// Predicts the wall time of `profile` from the lines of the comparison; `None` where it is not known here.
+pub fn wall(profile: &Profile, costs: &Comparison, groups: &[Group]) -> Option<Wall> {
+    let here_s = profile.usage.wall_ns.map(s)?;
+    let overlap = Overlap::of(profile, here_s);
+    let waits = |group: &&Group| group.kind == LineKind::Waits;
+    let (waiting, computing): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(waits);
+    let cpu = Group::of(LineKind::Total, computing).change(costs);
+    let unpriced_waits = unpriced_waits(profile, costs);
+    let unpriced_s: f64 = unpriced_waits.iter().map(|own| own.stalled_s.unwrap_or(own.blocked_s)).sum();
+    let unpriced_s = unpriced_s.min(overlap.idle_most_s);
+    let around_zero = |error: f64| Seconds { value: 0.0, low: -error, high: error };
+    let kind = WallKind::CpuTime { mean: overlap.mean, most: overlap.most };
+    let mut parts = vec![WallPart { kind, change: overlap.divided(cpu) }];
+    parts.extend(waiting.iter().map(|group| WallPart { kind: WallKind::Waits, change: group.change(costs) }));
+    parts.push(WallPart { kind: WallKind::WakeUps, change: wake_ups(profile, costs, &overlap) });
+    parts.extend(fewer_cpus(profile, costs, &overlap));
+    parts.push(WallPart { kind: WallKind::UnpricedWaits, change: around_zero(unpriced_s) });
+    parts.push(WallPart { kind: WallKind::Speed, change: around_zero(Z * costs.scatter() * overlap.busy_s) });
+    parts.retain(|part| part.change != Seconds::default());
+    let change = sum(parts.iter().map(|part| part.change));
+    let there_s = Seconds {
+        value: (here_s + change.value).max(0.0),
+        low: (here_s + change.low).max(0.0),
+        high: (here_s + change.high).max(0.0),
+    };
+    let decided = unpriced_s > DECIDES * here_s;
+    Some(Wall { here_s, there_s: (!decided).then_some(there_s), parts, unpriced_waits })
+}
+
+/// How many threads were on CPUs at a time.
+struct Overlap {
+    mean: f64,
+    most: f64,
+    /// Seconds with one thread on a CPU, with two, and so on, if that is known.
+    on_cpu_s: Option<Vec<f64>>,
+    cpu_s: f64,
+    /// Wall time with a thread on a CPU, as far as it is known.
+    busy_s: f64,
+    /// At most this much of the wall time no thread was on a CPU.
+    idle_most_s: f64,
+}
+
+impl Overlap {
+    fn of(profile: &Profile, wall_s: f64) -> Overlap {
+        let cpu_s = Charged::of(profile).map_or(0.0, |charged| charged.cpu_s);
+        let cpus = cpus_used(profile).unwrap_or(1) as f64;
+        let Some(on_cpu_s) = on_cpu_s(profile).filter(|phases| phases.iter().sum::<f64>() > 0.0) else {
+            let mean = if wall_s > 0.0 { (cpu_s / wall_s).max(1.0) } else { 1.0 };
+            let idle_most_s = (wall_s - cpu_s / cpus).max(0.0);
+            return Overlap { mean, most: cpus.max(mean), on_cpu_s: None, cpu_s, busy_s: cpu_s.min(wall_s), idle_most_s };
+        };
+        let busy_s: f64 = on_cpu_s.iter().sum();
+        let phases = || (1..).zip(&on_cpu_s).map(|(threads, seconds)| (f64::from(threads), *seconds));
+        let mean = phases().map(|(threads, seconds)| threads * seconds).sum::<f64>() / busy_s;
+        let long = phases().filter(|(_, seconds)| *seconds >= LEAST_PHASE * busy_s);
+        let most = long.map(|(threads, _)| threads).fold(1.0, f64::max);
+        let idle_most_s = (wall_s - busy_s).max(0.0);
+        Overlap { mean, most: most.max(mean), on_cpu_s: Some(on_cpu_s), cpu_s, busy_s, idle_most_s }
+    }
+
+    /// What a change of CPU time makes of wall time.
+    fn divided(&self, change: Seconds) -> Seconds {
+        let ends = [change.low, change.high, change.low / self.most, change.high / self.most];
+        let value = change.value / self.mean;
+        Seconds { value, low: ends.into_iter().fold(value, f64::min), high: ends.into_iter().fold(value, f64::max) }
+    }
+}
+
+/// Waits for what no unit cost prices on both sides and no thread of the workload ends.
+fn unpriced_waits(profile: &Profile, costs: &Comparison) -> Vec<Blocked> {
+    let alone = has_one_thread(profile);
+    blocked(profile, |count| {
+        let outside = Reason::of(&count.call, &count.class).ended_by(alone) == EndedBy::Outside;
+        outside && !is_priced(count, costs)
+    })
+}
+
+fn is_priced(count: &CallCount, costs: &Comparison) -> bool {
+    costs.prices(&count.call, &count.class).is_some_and(|(price, _)| waits::waits(&price.basis.operation))
+}
+
+/// The change of the time in which all threads waited for each other. Where it is not known how long that was, its range.
+fn wake_ups(profile: &Profile, costs: &Comparison, overlap: &Overlap) -> Seconds {
+    let alone = has_one_thread(profile);
+    let of_threads = |count: &CallCount| Reason::of(&count.call, &count.class).ended_by(alone) == EndedBy::Thread;
+    let own = blocked(profile, of_threads);
+    let changed_of = |wait: &Blocked, seconds: f64| {
+        let (a, b) = costs.first_of(wait.reason.wake_ups())?;
+        Some(changed(seconds, a.cost, b.cost, MODEL_SD).at_least(-seconds))
+    };
+    if own.iter().all(|wait| wait.stalled_s.is_some()) {
+        return sum(own.iter().filter_map(|wait| changed_of(wait, wait.stalled_s?)));
+    }
+    let any: Vec<Seconds> = own.iter().filter_map(|wait| changed_of(wait, overlap.idle_most_s)).collect();
+    let end = |of: fn(f64, f64) -> f64, end: fn(&Seconds) -> f64| any.iter().map(end).fold(0.0, of);
+    Seconds { value: 0.0, low: end(f64::min, |s| s.low), high: end(f64::max, |s| s.high) }
+}
+
+/// What takes longer where the workload has fewer processors than it used here.
+fn fewer_cpus(profile: &Profile, costs: &Comparison, overlap: &Overlap) -> Option<WallPart> {
+    let (here, there) = (cpus_used(profile)?, costs.cpus_there()?);
+    (there < here && there > 0).then_some(())?;
+    let share = |threads: f64| (threads / there as f64 - 1.0).max(0.0);
+    let change = match &overlap.on_cpu_s {
+        Some(phases) => {
+            let value = (1..).zip(phases).map(|(threads, seconds)| share(f64::from(threads)) * seconds).sum();
+            Seconds { value, low: value / 2.0, high: value }
+        }
+        None => {
+            // The CPU time has to fit in; how much of it overlapped is not known.
+            let least = (overlap.cpu_s / there as f64 - overlap.busy_s).max(0.0);
+            let most = overlap.cpu_s * (1.0 / there as f64 - 1.0 / here as f64);
+            Seconds { value: least, low: least, high: most.max(least) }
+        }
+    };
+    Some(WallPart { kind: WallKind::FewerCpus { here, there }, change })
+}
