@@ -125,10 +125,7 @@ pub enum PartKind {
     /// Wall time x CPUs minus the CPU time, where the path is not known.
     OffCpu,
     /// Threads that waited in calls, by what they waited for.
-    Blocked {
-        reason: Reason,
-        calls: Vec<String>,
-    },
+    Blocked { reason: Reason, calls: Vec<String> },
     /// Calls x unit cost, for as many calls as have one: a profile without times.
     Priced { calls: u64 },
     /// The bare crossings of all these calls: a profile without times.
@@ -187,8 +184,9 @@ fn unpriced(profile: &Profile, costs: Option<&Costs>) -> Unpriced {
             names.push(count.call);
         }
     }
-    let share = share(&sum, &profile.all_calls());
-    Unpriced { calls: sum.calls, on_cpu_s: sum.on_cpu_ns.map(s), share, names }
+    let all = profile.all_calls();
+    let on_cpu_s = all.on_cpu_ns.map(|_| sum.on_cpu_ns.map_or(0.0, s));
+    Unpriced { calls: sum.calls, on_cpu_s, share: share(&sum, &all), names }
 }
 
 /// Nanoseconds as seconds.

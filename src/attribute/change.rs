@@ -128,7 +128,8 @@ fn row(count: &CallCount, costs: &Comparison) -> Option<ChangeRow> {
     let measured = count.on_cpu_ns.map(|ns| s(ns) + blocked_s);
     let here_s = measured.unwrap_or(count.calls as f64 * a.cost.ns / 1e9);
     let own = Calls { calls: count.calls, here_s, measured: measured.is_some() };
-    let parts = scaled(own, &a, &b, costs.null_calls());
+    let mut parts = scaled(own, &a, &b, costs.null_calls());
+    parts.work = parts.work.at_least(-here_s);
     Some(ChangeRow {
         call: count.call.clone(),
         class: count.class.clone(),

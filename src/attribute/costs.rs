@@ -283,13 +283,31 @@ fn point(row: &Row) -> Option<MeasuredOperation> {
 
 /// Standard deviation of the logarithm of a median, without what moves the whole run: by its launches where those are known.
 fn own_sd(row: &Row, figure: &RowCost) -> f64 {
-    let history = if row.depends_on_history() { HISTORY_SD } else { 0.0 };
+    let listed = BETWEEN_RUNS_SD.iter().find(|(start, _)| row.case.operation.starts_with(start)).map(|(_, sd)| *sd);
+    let between = listed.unwrap_or(if row.depends_on_history() { HISTORY_SD } else { 0.0 });
     // The interval for the next run's holds the errors of both.
     let by_launches = figure.relative.and_then(|own| own.next_run?.half_width_percent(Nanos(own.value)));
     let within = figure.half_width_percent().map(|percent| percent / Z);
     let own = by_launches.map(|percent| percent / NEXT_RUN_Z / SQRT_2).or(within);
-    own.map_or(0.0, |percent| (percent / 100.0).hypot(history))
+    own.map_or(0.0, |percent| (percent / 100.0).hypot(between))
 }
+
+/// Standard deviation, on the log scale, of what moves these operations from run to run and no launch of one run shows: where the
+/// scheduler places the threads that take turns, and how long the device takes. By the start of their names; the first counts.
+/// From seven runs on one machine (METHOD.md).
+const BETWEEN_RUNS_SD: &[(&str, f64)] = &[
+    ("process.fork_", 0.12),
+    ("process.vfork_exec", 0.06),
+    ("process.posix_spawn", 0.06),
+    ("process.waitid_nothing", 0.0),
+    ("process.", 0.6),
+    ("ipc.", 0.5),
+    ("sync.futex_pingpong", 0.5),
+    ("sync.cond_pingpong", 0.5),
+    ("io.fsync", 0.15),
+    ("io.fdatasync", 0.15),
+    ("mem.brk", 0.05),
+];
 
 /// Standard deviation of the logarithm of a cost that depends on what was done to the file system before, from run to run
 /// (METHOD.md).

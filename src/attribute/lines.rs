@@ -66,7 +66,6 @@ impl ChangeLine {
     }
 }
 
-
 /// A line with the parts of its change, by what shares an error: the name of a call, or one of the names below.
 #[derive(Clone, Debug)]
 pub struct Group {

@@ -1,4 +1,4 @@
-//! What a call waits for while it is blocked, and which operation prices that: one table. Pure data; `blocked` and `wall` read it.
+//! What a call waits for while it is blocked, and which operations wait too: tables. Pure data; `blocked` and `wall` read it.
 //!
 //! The reason follows from the call and the kind of its descriptor alone, so it is what such a call usually waits for: a read of
 //! a file waits for the disk, but also for another process that holds the inode's lock.
@@ -54,9 +54,28 @@ const TABLE: &[(For, &[&str])] = &[
     (
         Descriptor(Reason::Other),
         &[
-            "read", "write", "pread64", "pwrite64", "readv", "writev", "preadv", "pwritev", "preadv2", "pwritev2",
-            "getdents", "getdents64", "sendfile", "sendfile64", "splice", "tee", "vmsplice", "copy_file_range", "close",
-            "ioctl", "fstat", "lseek",
+            "read",
+            "write",
+            "pread64",
+            "pwrite64",
+            "readv",
+            "writev",
+            "preadv",
+            "pwritev",
+            "preadv2",
+            "pwritev2",
+            "getdents",
+            "getdents64",
+            "sendfile",
+            "sendfile64",
+            "splice",
+            "tee",
+            "vmsplice",
+            "copy_file_range",
+            "close",
+            "ioctl",
+            "fstat",
+            "lseek",
         ],
     ),
     (
@@ -69,35 +88,92 @@ const TABLE: &[(For, &[&str])] = &[
     (
         Always(Reason::Disk),
         &[
-            "fsync", "fdatasync", "sync", "syncfs", "msync", "sync_file_range", "open", "openat", "openat2", "creat",
-            "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "unlink", "unlinkat", "mkdir",
-            "mkdirat", "rmdir", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "chmod",
-            "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "truncate", "ftruncate",
-            "fallocate", "utimensat", "utime", "utimes", "getxattr", "lgetxattr", "fgetxattr", "setxattr", "statfs",
-            "fstatfs", "mknod", "mknodat", "chdir", "execve", "execveat", "readahead", "fadvise64",
+            "fsync",
+            "fdatasync",
+            "sync",
+            "syncfs",
+            "msync",
+            "sync_file_range",
+            "open",
+            "openat",
+            "openat2",
+            "creat",
+            "statx",
+            "access",
+            "faccessat",
+            "faccessat2",
+            "readlink",
+            "readlinkat",
+            "unlink",
+            "unlinkat",
+            "mkdir",
+            "mkdirat",
+            "rmdir",
+            "rename",
+            "renameat",
+            "renameat2",
+            "link",
+            "linkat",
+            "symlink",
+            "symlinkat",
+            "chmod",
+            "fchmod",
+            "fchmodat",
+            "fchmodat2",
+            "chown",
+            "lchown",
+            "fchown",
+            "fchownat",
+            "truncate",
+            "ftruncate",
+            "fallocate",
+            "utimensat",
+            "utime",
+            "utimes",
+            "getxattr",
+            "lgetxattr",
+            "fgetxattr",
+            "setxattr",
+            "statfs",
+            "fstatfs",
+            "mknod",
+            "mknodat",
+            "chdir",
+            "execve",
+            "execveat",
+            "readahead",
+            "fadvise64",
         ],
     ),
     (Always(Reason::Disk), STATS),
-    (Always(Reason::Lock), &["futex", "futex_time64", "futex_waitv", "flock", "fcntl", "fcntl64", "semop", "semtimedop"]),
+    (
+        Always(Reason::Lock),
+        &["futex", "futex_time64", "futex_waitv", "flock", "fcntl", "fcntl64", "semop", "semtimedop"],
+    ),
     (Always(Reason::Timer), &["nanosleep", "clock_nanosleep", "clock_nanosleep_time64"]),
     (Always(Reason::Children), &["wait4", "waitid", "waitpid", "vfork", "fork", "clone", "clone3"]),
     (
         Always(Reason::Events),
         &[
-            "poll", "ppoll", "ppoll_time64", "select", "pselect6", "_newselect", "epoll_wait", "epoll_pwait", "epoll_pwait2",
-            "io_getevents", "io_pgetevents", "io_uring_enter", "rt_sigtimedwait", "rt_sigsuspend", "sigsuspend", "pause",
+            "poll",
+            "ppoll",
+            "ppoll_time64",
+            "select",
+            "pselect6",
+            "_newselect",
+            "epoll_wait",
+            "epoll_pwait",
+            "epoll_pwait2",
+            "io_getevents",
+            "io_pgetevents",
+            "io_uring_enter",
+            "rt_sigtimedwait",
+            "rt_sigsuspend",
+            "sigsuspend",
+            "pause",
         ],
     ),
     (Always(Reason::Pipe), &["mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd"]),
-];
-
-/// What a wake-up from each kind of wait costs; the first that both runs have prices waits for other threads.
-const WAKE_UPS: &[(Reason, &[&str])] = &[
-    (Reason::Pipe, &["ipc.pipe"]),
-    (Reason::Socket, &["ipc.socketpair", "ipc.unix_stream", "ipc.tcp"]),
-    (Reason::Lock, &["sync.futex_pingpong", "sync.cond_pingpong"]),
-    (Reason::Events, &["ipc.eventfd", "ipc.pipe"]),
-    (Reason::Children, &["process.vfork_wait", "process.fork_wait"]),
 ];
 
 /// Operations that end when a device has answered: their cost is mostly waiting.
@@ -123,11 +199,6 @@ impl Reason {
             Reason::Socket | Reason::Terminal | Reason::Pipe | Reason::Events if one_thread => EndedBy::Outside,
             _ => EndedBy::Thread,
         }
-    }
-
-    /// Operations that cost what such a wake-up does.
-    pub fn wake_ups(self) -> &'static [&'static str] {
-        WAKE_UPS.iter().find(|(reason, _)| *reason == self).map_or(&[], |(_, operations)| operations)
     }
 }
 
@@ -162,7 +233,7 @@ mod tests {
     fn every_call_is_known_and_stands_once() {
         let mut names: Vec<&str> = TABLE.iter().flat_map(|(_, calls)| calls.iter().copied()).collect();
         let unknown: Vec<&&str> = names.iter().filter(|name| !is_known(name)).collect();
-        assert_eq!(unknown, [&"recv", &"send", &"waitpid"], "only other architectures have these");
+        assert_eq!(unknown, [&"recv", &"send"], "only other architectures have these");
         names.sort_unstable();
         let twice: Vec<&[&str]> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert!(twice.is_empty(), "{twice:?}");

@@ -11,8 +11,7 @@ use super::charged::Charged;
 use super::comparison::Comparison;
 use super::lines::{Group, LineKind};
 use super::path::on_cpu_s;
-use super::scaled::changed;
-use super::spread::{MODEL_SD, Seconds, Z, sum};
+use super::spread::{Seconds, Z, sum};
 use super::waits::{self, EndedBy, Reason};
 use crate::model::{CallCount, Profile};
 use schemars::JsonSchema;
@@ -49,6 +48,8 @@ pub enum WallKind {
     Waits,
     /// Waits for threads of the workload itself.
     WakeUps,
+    /// Pauses that the program asked for.
+    Pauses,
     /// What ran side by side here has to take turns there.
     FewerCpus { here: u64, there: u64 },
     /// Waits without a unit cost, from none to twice as long.
@@ -59,6 +60,9 @@ pub enum WallKind {
 
 /// Waits without a unit cost decide the wall time from this share of it on.
 const DECIDES: f64 = 0.05;
+
+/// Pauses last longer or shorter by this share.
+const PAUSE: f64 = 0.02;
 
 /// Phases with more threads on CPUs that are shorter than this share of the time on CPUs do not count.
 const LEAST_PHASE: f64 = 0.01;
@@ -73,11 +77,11 @@ pub fn wall(profile: &Profile, costs: &Comparison, groups: &[Group]) -> Option<W
     let unpriced_waits = unpriced_waits(profile, costs);
     let unpriced_s: f64 = unpriced_waits.iter().map(|own| own.stalled_s.unwrap_or(own.blocked_s)).sum();
     let unpriced_s = unpriced_s.min(overlap.idle_most_s);
-    let around_zero = |error: f64| Seconds { value: 0.0, low: -error, high: error };
     let kind = WallKind::CpuTime { mean: overlap.mean, most: overlap.most };
     let mut parts = vec![WallPart { kind, change: overlap.divided(cpu) }];
     parts.extend(waiting.iter().map(|group| WallPart { kind: WallKind::Waits, change: group.change(costs) }));
-    parts.push(WallPart { kind: WallKind::WakeUps, change: wake_ups(profile, costs, &overlap) });
+    parts.push(WallPart { kind: WallKind::WakeUps, change: wake_ups(profile, &overlap) });
+    parts.push(WallPart { kind: WallKind::Pauses, change: pauses(profile) });
     parts.extend(fewer_cpus(profile, costs, &overlap));
     parts.push(WallPart { kind: WallKind::UnpricedWaits, change: around_zero(unpriced_s) });
     parts.push(WallPart { kind: WallKind::Speed, change: around_zero(Z * costs.scatter() * overlap.busy_s) });
@@ -112,7 +116,14 @@ impl Overlap {
         let Some(on_cpu_s) = on_cpu_s(profile).filter(|phases| phases.iter().sum::<f64>() > 0.0) else {
             let mean = if wall_s > 0.0 { (cpu_s / wall_s).max(1.0) } else { 1.0 };
             let idle_most_s = (wall_s - cpu_s / cpus).max(0.0);
-            return Overlap { mean, most: cpus.max(mean), on_cpu_s: None, cpu_s, busy_s: cpu_s.min(wall_s), idle_most_s };
+            return Overlap {
+                mean,
+                most: cpus.max(mean),
+                on_cpu_s: None,
+                cpu_s,
+                busy_s: cpu_s.min(wall_s),
+                idle_most_s,
+            };
         };
         let busy_s: f64 = on_cpu_s.iter().sum();
         let phases = || (1..).zip(&on_cpu_s).map(|(threads, seconds)| (f64::from(threads), *seconds));
@@ -144,21 +155,26 @@ fn is_priced(count: &CallCount, costs: &Comparison) -> bool {
     costs.prices(&count.call, &count.class).is_some_and(|(price, _)| waits::waits(&price.basis.operation))
 }
 
-/// The change of the time in which all threads waited for each other. Where it is not known how long that was, its range.
-fn wake_ups(profile: &Profile, costs: &Comparison, overlap: &Overlap) -> Seconds {
+/// The error of the time in which all threads waited for each other. How long a wake-up takes depends on which processors the
+/// scheduler chooses, more than on any unit cost: none is needed on one processor, and an idle one takes many times as long. Where
+/// it is not known how long all threads waited, it is at most the time that the processors leave.
+fn wake_ups(profile: &Profile, overlap: &Overlap) -> Seconds {
     let alone = has_one_thread(profile);
     let of_threads = |count: &CallCount| Reason::of(&count.call, &count.class).ended_by(alone) == EndedBy::Thread;
     let own = blocked(profile, of_threads);
-    let changed_of = |wait: &Blocked, seconds: f64| {
-        let (a, b) = costs.first_of(wait.reason.wake_ups())?;
-        Some(changed(seconds, a.cost, b.cost, MODEL_SD).at_least(-seconds))
-    };
-    if own.iter().all(|wait| wait.stalled_s.is_some()) {
-        return sum(own.iter().filter_map(|wait| changed_of(wait, wait.stalled_s?)));
-    }
-    let any: Vec<Seconds> = own.iter().filter_map(|wait| changed_of(wait, overlap.idle_most_s)).collect();
-    let end = |of: fn(f64, f64) -> f64, end: fn(&Seconds) -> f64| any.iter().map(end).fold(0.0, of);
-    Seconds { value: 0.0, low: end(f64::min, |s| s.low), high: end(f64::max, |s| s.high) }
+    let known: Option<f64> = own.iter().map(|wait| wait.stalled_s).sum();
+    around_zero(if own.is_empty() { 0.0 } else { known.unwrap_or(overlap.idle_most_s) })
+}
+
+/// The error of pauses: what the clock's slack and waking up add to each.
+fn pauses(profile: &Profile) -> Seconds {
+    let of_clock = |count: &CallCount| Reason::of(&count.call, &count.class).ended_by(false) == EndedBy::Clock;
+    let waits: f64 = blocked(profile, of_clock).iter().map(|wait| wait.stalled_s.unwrap_or(wait.blocked_s)).sum();
+    around_zero(PAUSE * waits)
+}
+
+fn around_zero(error: f64) -> Seconds {
+    Seconds { value: 0.0, low: -error, high: error }
 }
 
 /// What takes longer where the workload has fewer processors than it used here.

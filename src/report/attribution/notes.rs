@@ -2,8 +2,8 @@
 //! call it.
 
 use crate::attribute::breakdown::{AccountNote, PartKind};
-use crate::attribute::lines::{ChangeLine, LineKind};
 use crate::attribute::costs::{Basis, Place};
+use crate::attribute::lines::{ChangeLine, LineKind};
 use crate::attribute::path::{PathKind, TimeInCall};
 use crate::attribute::spread::Seconds;
 use crate::attribute::waits::Reason;
@@ -61,10 +61,9 @@ pub fn part(kind: &PartKind) -> (&'static str, String) {
             return (blocked(*reason), note);
         }
         PartKind::UserMode => ("user mode", "by the kernel's accounting, sampled by ticks"),
-        PartKind::UserOrSystem => (
-            "user mode and other system time",
-            "too short to be told apart: the rest of the CPU time",
-        ),
+        PartKind::UserOrSystem => {
+            ("user mode and other system time", "too short to be told apart: the rest of the CPU time")
+        }
         PartKind::Crossings => ("bare crossings", "calls x cost of a null call, at most their measured time"),
         PartKind::Work => ("work in calls", "measured CPU time minus the crossings"),
         PartKind::Creation => ("process creation", "the same of fork, clone, execve, exit and wait"),
@@ -150,7 +149,10 @@ pub fn line(line: &ChangeLine) -> (&'static str, String) {
         LineKind::Faults { count, basis } => ("page faults", format!("{count} faults, by {}", self::basis(basis))),
         LineKind::Unpriced(c) => {
             let crossings = format!("{} calls x {:.1} ns here, {:.1} ns there", c.calls, c.here_ns, c.there_ns);
-            ("calls without a unit cost", format!("{crossings}; the range holds work that changes as that of other calls"))
+            (
+                "calls without a unit cost",
+                format!("{crossings}; the range holds work that changes as that of other calls"),
+            )
         }
         LineKind::AllCrossings(c) => {
             let note = format!("{} calls x {:.1} ns here, {:.1} ns there", c.calls, c.here_ns, c.there_ns);

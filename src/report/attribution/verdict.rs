@@ -109,6 +109,7 @@ fn part(part: &WallPart) -> String {
         WallKind::CpuTime { .. } => "calls and faults on a CPU".to_string(),
         WallKind::Waits => "waits with a unit cost".to_string(),
         WallKind::WakeUps => "waits for other threads".to_string(),
+        WallKind::Pauses => "pauses".to_string(),
         WallKind::FewerCpus { here, there } => format!("{there} CPUs instead of {here}"),
         WallKind::UnpricedWaits => "waits without a unit cost, assumed to take as long".to_string(),
         WallKind::Speed => "the machine's speed, which differs between runs".to_string(),
@@ -122,7 +123,8 @@ fn part(part: &WallPart) -> String {
 fn undecided(wall: &Wall) -> String {
     let one = |wait: &Blocked| format!("{} ({} s)", wait.call, seconds(wait.stalled_s.unwrap_or(wait.blocked_s)));
     let calls = some(&wall.unpriced_waits.iter().map(one).collect::<Vec<_>>(), NAMED);
-    let mut operations: Vec<&str> = wall.unpriced_waits.iter().filter_map(|wait| waits::operation(&wait.call)).collect();
+    let mut operations: Vec<&str> =
+        wall.unpriced_waits.iter().filter_map(|wait| waits::operation(&wait.call)).collect();
     operations.dedup();
     let measure = match operations.is_empty() {
         true => "no operation is like them".to_string(),
