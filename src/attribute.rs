@@ -15,6 +15,7 @@ mod charged;
 mod comparison;
 pub mod costs;
 pub mod lines;
+pub mod needs;
 pub mod path;
 mod scaled;
 mod speed;
@@ -46,9 +47,9 @@ pub struct Attribution {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AttributionWarning {
-    /// Without unit costs, bare crossings, page faults and savings have no price. A run of these operations over these
-    /// parameters (as `--param` takes them) measures what this profile needs.
-    NoUnitCosts { operations: Vec<&'static str>, parameters: Vec<&'static str> },
+    /// Without unit costs, bare crossings, page faults and savings have no price. `run --for` measures those of these
+    /// operations and values of parameters (as `--param` takes them) that this profile needs.
+    NoUnitCosts { operations: Vec<String>, parameters: Vec<String> },
     /// These unit costs have no null call, so bare crossings have no price.
     NoNullCall { costs: String },
     /// The profile was cut short: its counts are lower bounds.
@@ -92,25 +93,11 @@ fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<A
     warnings
 }
 
-/// What to measure for this profile's most expensive calls, over the parameters that their classes have.
 fn no_unit_costs(profile: &Profile) -> AttributionWarning {
-    let mut operations = vec!["id.getppid", "mem.fault_anonymous"];
-    let mut parameters = Vec::new();
-    for total in profile.totals(By::Class) {
-        let Some(unit) = units::unit_of(&total.count.call, &total.count.class) else { continue };
-        let new = [unit.operations[0]].into_iter().chain(unit.less.iter().copied());
-        let new: Vec<&str> = new.filter(|operation| !operations.contains(operation)).collect();
-        operations.extend(new);
-        parameters.extend(unit.per.measured_at().filter(|values| !parameters.contains(values)));
-        if operations.len() >= MOST_OPERATIONS {
-            break;
-        }
-    }
-    AttributionWarning::NoUnitCosts { operations, parameters }
+    let needs = needs::needs(profile, None);
+    let operations = needs.operations().into_iter().map(str::to_string).collect();
+    AttributionWarning::NoUnitCosts { operations, parameters: needs.parameters() }
 }
-
-/// Operations that a run for unit costs is asked for.
-const MOST_OPERATIONS: usize = 12;
 
 /// Calls that contend for a lock or an object cost more than unit costs that were measured with fewer threads.
 fn concurrency(profile: &Profile, costs: &Costs) -> Option<AttributionWarning> {

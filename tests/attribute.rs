@@ -563,6 +563,58 @@ fn the_document_is_valid_by_its_schema() {
     }
 }
 
+/// What a profile needs is measured in one command, and prices it.
+#[test]
+fn a_run_for_a_profile_has_its_unit_costs() {
+    let place = Place::new();
+    let profile = root().join("tests/profile/traced.json");
+    let profile = profile.to_str().unwrap();
+    let quick = ["--time", "1", "--no-verify", "--out", "here.json", "--format", "json"];
+    let output = place.run(&[&["run", "--for", profile], &quick[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("14 cases price >99% of the time of its calls"), "{said}");
+    assert!(said.contains("no operation is like keyctl (<0.1%)"), "{said}");
+    let asked: BTreeSet<String> = json(&output)["records"].as_array().unwrap().iter().map(name_of).collect();
+    for case in ["id.getppid", "mem.fault_anonymous", "file.open_close depth=5", "io.pipe_write_read size=64"] {
+        assert!(asked.contains(case), "{case}: {asked:?}");
+    }
+    let attributed = place.run(&["attribute", profile, "--costs", "here.json", "--by", "class", "--format", "json"]);
+    let document = json(&attributed);
+    let calls = document["here"]["calls"].as_array().unwrap();
+    let unpriced: Vec<&Value> =
+        calls.iter().filter(|row| row["by_unit_cost_s"].is_null()).map(|row| &row["name"]).collect();
+    assert_eq!(unpriced, ["keyctl"]);
+}
+
+fn name_of(record: &Value) -> String {
+    let params = record["params"].as_object().unwrap().iter();
+    let given = params.filter(|(name, _)| ["size", "depth"].contains(&name.as_str()));
+    given.fold(record["operation"].as_str().unwrap().to_string(), |name, (key, value)| format!("{name} {key}={value}"))
+}
+
+#[test]
+fn a_profile_takes_the_place_of_patterns() {
+    let place = Place::new();
+    let profile = root().join("tests/profile/traced.json");
+    let profile = profile.to_str().unwrap();
+    for other in [&["id.getppid"][..], &["--all"], &["--study", "perl-ops"], &["--param", "size=1"], &["--cold"]] {
+        let output = place.run(&[&["run", "--for", profile], other].concat());
+        assert_eq!(output.status.code(), Some(2), "{other:?}");
+        assert!(stderr(&output).contains("cannot be used with"), "{}", stderr(&output));
+    }
+    fs::write(place.path().join("empty.json"), r#"{"schema": "syscost.profile/1", "calls": []}"#).unwrap();
+    for (file, why) in [("missing.json", "missing.json"), ("run.json", "not a profile")] {
+        fs::copy(root().join("tests/golden/run.json"), place.path().join("run.json")).unwrap();
+        let output = place.run(&["run", "--for", file]);
+        assert!(output.status.code() == Some(2) || output.status.code() == Some(1), "{:?}", output.status);
+        assert!(stderr(&output).contains(why) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
+    }
+    let output = place.run(&["run", "--for", "empty.json"]);
+    assert!(stderr(&output).contains("empty.json: the profile has no calls"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(2));
+}
+
 /// The table of unit costs names operations that the probe has.
 #[test]
 fn every_operation_of_the_table_is_in_the_catalogue() {

@@ -303,7 +303,7 @@ fn what_the_user_can_mend_has_exit_status_2() {
     expect_usage_error(&["run", "id.gettppid"], ours, "did you mean id.getppid");
     expect_usage_error(&["run", "id.getpid"], ours, "did you mean call.getpid,");
     expect_usage_error(&["run", "fs.stat"], ours, "did you mean file.stat,");
-    expect_usage_error(&["explain", "stats"], ours, "did you mean file.stat,");
+    expect_usage_error(&["explain", "stats"], ours, "did you mean file.statfs, file.stat,");
     expect_usage_error(&["run", "kill_self"], ours, "'kill_self' may be ");
     expect_usage_error(&["run", "nonsense"], ours, "no operation matches 'nonsense'");
     expect_usage_error(&["list", "nonsense"], ours, "no operation matches 'nonsense'");

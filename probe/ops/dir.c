@@ -80,6 +80,24 @@ static void run_mkdir_rmdir(uint64_t n) {
     }
 }
 
+/* ---- to the device: a changed name, and the directory that holds it ---- */
+
+static int directory;
+
+static void setup_fsync(void) {
+    make_file("one", 0);
+    CHECK((directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+}
+
+static void run_fsync(uint64_t n) {
+    static int moved; /* outlives the batch: n may be odd */
+    LOOP(n) {
+        CHECK(rename(moved ? "other" : "one", moved ? "one" : "other") == 0);
+        CHECK(fsync(directory) == 0);
+        moved = !moved;
+    }
+}
+
 static void run_chdir(uint64_t n) { LOOP(n) CHECK(chdir(".") == 0); }
 
 static void run_getcwd(uint64_t n) {
@@ -103,6 +121,9 @@ const struct operation dir_operations[] = {
     {.id = "dir.mkdir_rmdir", .what = "mkdir() and rmdir() of an empty directory (some file systems wait for the disk)",
      .enters = "mkdir/mkdirat x1 rmdir/unlinkat x1", .systems = "posix", .flags = MACHINE | HISTORY,
      .run = run_mkdir_rmdir},
+    {.id = "dir.fsync", .what = "rename() of a file to another name in its directory, and fsync() of the directory",
+     .enters = "rename/renameat/renameat2 x1 fsync x1", .systems = "posix", .flags = MACHINE | HISTORY,
+     .setup = setup_fsync, .run = run_fsync},
     {.id = "dir.chdir", .what = "chdir(\".\"): to the working directory itself", .enters = "chdir x1",
      .systems = "posix", .run = run_chdir},
     {.id = "dir.getcwd", .what = "getcwd() of the operation's own working directory", .enters = "getcwd x1",

@@ -135,6 +135,16 @@ static void run_epoll_add_del(uint64_t n) {
     }
 }
 
+static void run_epoll_mod(uint64_t n) { LOOP(n) change_epoll(EPOLL_CTL_MOD, polled[polled_used - 1].fd); }
+
+static void run_epoll_create_close(uint64_t n) {
+    LOOP(n) {
+        int fd = epoll_create1(EPOLL_CLOEXEC);
+        CHECK(fd >= 0);
+        CHECK(close(fd) == 0);
+    }
+}
+
 /* ---- inotify: removing a watch is itself an event; the event queue is emptied before each batch ---- */
 
 static int inotify;
@@ -268,6 +278,11 @@ const struct operation event_operations[] = {
     {.id = "event.epoll_add_del", .what = "epoll_ctl(EPOLL_CTL_ADD) of a pipe to an epoll of `fds` - 1 others, and "
      "EPOLL_CTL_DEL", .enters = "epoll_ctl x2", .params = "fds=1:descriptors with the one that is added",
      .systems = "linux", .setup = LINUX_ONLY(setup_epoll_add_del), .run = LINUX_ONLY(run_epoll_add_del)},
+    {.id = "event.epoll_mod", .what = "epoll_ctl(EPOLL_CTL_MOD) of one of `fds` empty pipes, to the events that it has",
+     .enters = "epoll_ctl x1", .params = FDS, .systems = "linux", .setup = LINUX_ONLY(setup_epoll_none),
+     .run = LINUX_ONLY(run_epoll_mod)},
+    {.id = "event.epoll_create_close", .what = "epoll_create1() and close()", .enters = "epoll_create1 x1 close x1",
+     .systems = "linux", .run = LINUX_ONLY(run_epoll_create_close)},
     {.id = "event.inotify_add_rm", .what = "inotify_add_watch() of a file, and inotify_rm_watch(), which "
      "queues an event", .enters = "inotify_add_watch x1 inotify_rm_watch x1", .systems = "linux", .limit = WATCHES,
      .setup = LINUX_ONLY(setup_inotify), .prepare = LINUX_ONLY(prepare_inotify),

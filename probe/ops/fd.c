@@ -2,7 +2,10 @@
 #include "../probe.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/eventfd.h>
@@ -37,6 +40,30 @@ static void run_dup2(uint64_t n) { LOOP(n) CHECK(dup2(file, copy) == copy); }
 static void run_fcntl_getfl(uint64_t n) { LOOP(n) CHECK((fcntl(file, F_GETFL) & O_ACCMODE) == O_RDWR); }
 
 static void run_fcntl_setfd(uint64_t n) { LOOP(n) CHECK(fcntl(file, F_SETFD, FD_CLOEXEC) == 0); }
+
+/* The first byte of the file: taken, and given back. */
+static void run_fcntl_lock(uint64_t n) {
+    struct flock lock = {.l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    LOOP(n) {
+        lock.l_type = F_WRLCK;
+        CHECK(fcntl(file, F_SETLK, &lock) == 0);
+        lock.l_type = F_UNLCK;
+        CHECK(fcntl(file, F_SETLK, &lock) == 0);
+    }
+}
+
+static void run_flock(uint64_t n) {
+    LOOP(n) {
+        CHECK(flock(file, LOCK_EX) == 0);
+        CHECK(flock(file, LOCK_UN) == 0);
+    }
+}
+
+#ifdef __linux__
+static struct termios settings;
+
+static void run_ioctl_enotty(uint64_t n) { LOOP(n) CHECK(ioctl(file, TCGETS, &settings) == -1 && errno == ENOTTY); }
+#endif
 
 static void run_lseek(uint64_t n) { LOOP(n) CHECK(lseek(file, 1024, SEEK_SET) == 1024); }
 
@@ -84,6 +111,23 @@ static void run_ioctl_fionread(uint64_t n) {
 }
 
 #ifdef __linux__
+/* A pseudo-terminal of its own; its other end stays open, or it would hang up. */
+static int terminal;
+
+static void setup_terminal(void) {
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    CHECK(master >= 0);
+    CHECK(grantpt(master) == 0 && unlockpt(master) == 0);
+    CHECK((terminal = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC)) >= 0);
+}
+
+static void run_ioctl_tcgets(uint64_t n) { LOOP(n) CHECK(ioctl(terminal, TCGETS, &settings) == 0); }
+
+static void run_ioctl_winsize(uint64_t n) {
+    struct winsize window;
+    LOOP(n) CHECK(ioctl(terminal, TIOCGWINSZ, &window) == 0);
+}
+
 static void run_eventfd_close(uint64_t n) {
     int fd;
     LOOP(n) {
@@ -102,6 +146,18 @@ const struct operation fd_operations[] = {
      .systems = "posix", .setup = setup_file, .run = run_fcntl_getfl},
     {.id = "fd.fcntl_setfd", .what = "fcntl(F_SETFD, FD_CLOEXEC), which is already set", .enters = "fcntl/fcntl64 x1",
      .systems = "posix", .setup = setup_file, .run = run_fcntl_setfd},
+    {.id = "fd.fcntl_lock", .what = "fcntl(F_SETLK) that locks a byte of a regular file for writing, and one that "
+     "unlocks it", .enters = "fcntl/fcntl64 x2", .systems = "posix", .family = "lock_file", .setup = setup_file,
+     .run = run_fcntl_lock},
+    {.id = "fd.flock", .what = "flock() that locks a regular file for itself alone, and one that unlocks it",
+     .enters = "flock x2", .systems = "posix", .family = "lock_file", .setup = setup_file, .run = run_flock},
+    {.id = "fd.ioctl_enotty", .what = "ioctl(TCGETS) of a regular file, as isatty() does: fails with ENOTTY",
+     .enters = "ioctl x1", .systems = "linux", .setup = setup_file, .run = LINUX_ONLY(run_ioctl_enotty)},
+    {.id = "fd.ioctl_tcgets", .what = "ioctl(TCGETS) of a pseudo-terminal: its settings", .enters = "ioctl x1",
+     .systems = "linux", .setup = LINUX_ONLY(setup_terminal), .run = LINUX_ONLY(run_ioctl_tcgets)},
+    {.id = "fd.ioctl_winsize", .what = "ioctl(TIOCGWINSZ) of a pseudo-terminal: its rows and columns",
+     .enters = "ioctl x1", .systems = "linux", .setup = LINUX_ONLY(setup_terminal),
+     .run = LINUX_ONLY(run_ioctl_winsize)},
     {.id = "fd.ioctl_fionread", .what = "ioctl(FIONREAD) of a pipe that holds 4 bytes", .enters = "ioctl x1",
      .systems = "posix", .setup = setup_fionread, .run = run_ioctl_fionread},
     {.id = "fd.lseek", .what = "lseek() to an absolute position in a regular file", .enters = "lseek/_llseek x1",

@@ -4,9 +4,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #endif
 
@@ -99,6 +102,8 @@ static void run_openat_close(uint64_t n) {
     }
 }
 
+static void run_open_absent(uint64_t n) { LOOP(n) CHECK(open(path, O_RDONLY) == -1 && errno == ENOENT); }
+
 static void run_creat_unlink(uint64_t n) {
     LOOP(n) {
         int fd = creat(path, 0600);
@@ -163,8 +168,112 @@ static void run_getxattr_absent(uint64_t n) {
 }
 #endif
 
+/* ---- a call alone: what it needs is made, and what it makes is removed, before each batch ---- */
+
+enum { MOST_FILES = 64, MOST_BYTES = 1 << 20 };
+
+static char *numbered[MOST_FILES]; /* names in the directory of `path` */
+static int opened[MOST_FILES];     /* descriptors; -1 for none */
+static uint64_t size;              /* of each file */
+static char *bytes;
+
+static void setup_numbered(void) {
+    setup_names();
+    for (int i = 0; i < MOST_FILES; i++) {
+        size_t room = strlen(path) + sizeof "-99";
+        CHECK((numbered[i] = malloc(room)) != NULL);
+        snprintf(numbered[i], room, "%s-%d", path, i);
+        opened[i] = -1;
+    }
+}
+
+/* Makes as many calls whatever n is (some fail), so that they cancel when entries per iteration are counted. */
+static void prepare_create(uint64_t n) {
+    (void)n;
+    for (int i = 0; i < MOST_FILES; i++) {
+        close(opened[i]);
+        unlink(numbered[i]);
+        opened[i] = -1;
+    }
+}
+
+static void run_create(uint64_t n) {
+    int i = 0;
+    LOOP(n) {
+        CHECK((opened[i] = open(numbered[i], O_WRONLY | O_CREAT | O_EXCL, 0600)) >= 0);
+        i++;
+    }
+}
+
+static void prepare_close(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) CHECK((opened[i] = open(path, O_RDONLY)) >= 0);
+}
+
+static void run_close(uint64_t n) {
+    const int *next = opened;
+    LOOP(n) CHECK(close(*next++) == 0);
+}
+
+static void setup_sized(void) {
+    setup_numbered();
+    size = param_within("size", 0, MOST_BYTES);
+    CHECK((bytes = calloc(1, size + 1)) != NULL);
+}
+
+static void prepare_unlink(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        int fd = open(numbered[i], O_WRONLY | O_CREAT, 0600);
+        CHECK(fd >= 0);
+        CHECK(write(fd, bytes, size) == (ssize_t)size);
+        CHECK(close(fd) == 0);
+    }
+}
+
+static void run_unlink(uint64_t n) {
+    char *const *next = numbered;
+    LOOP(n) CHECK(unlink(*next++) == 0);
+}
+
+static void setup_ftruncate(void) {
+    setup_sized();
+    for (int i = 0; i < MOST_FILES; i++)
+        CHECK((opened[i] = open(numbered[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) >= 0);
+}
+
+static void prepare_ftruncate(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) CHECK(pwrite(opened[i], bytes, size, 0) == (ssize_t)size);
+}
+
+static void run_ftruncate(uint64_t n) {
+    const int *next = opened;
+    LOOP(n) CHECK(ftruncate(*next++, 0) == 0);
+}
+
+/* ---- the owner: to the one that it has, which everybody may do ---- */
+
+static void run_chown(uint64_t n) {
+    uid_t user = geteuid();
+    gid_t group = getegid();
+    LOOP(n) CHECK(chown(path, user, group) == 0);
+}
+
+static void run_fchown(uint64_t n) {
+    uid_t user = geteuid();
+    gid_t group = getegid();
+    LOOP(n) CHECK(fchown(file, user, group) == 0);
+}
+
+#ifdef __linux__
+static void run_statfs(uint64_t n) {
+    struct statfs fs;
+    LOOP(n) CHECK(statfs(path, &fs) == 0);
+}
+#endif
+
 #define A_PATH "a path with `depth` components in a directory of `entries` other files"
-#define BY_PATH .params = "depth=1:components of the path; entries=0:other files in the directory"
+#define PATH_PARAMS "depth=1:components of the path; entries=0:other files in the directory"
+#define BY_PATH .params = PATH_PARAMS
+#define BY_SIZE(by_default) .params = PATH_PARAMS "; size=" by_default ":bytes of each file, at most 1M"
 
 const struct operation file_operations[] = {
     {.id = "file.stat", .what = "stat() of " A_PATH, .enters = "newfstatat/stat/stat64/fstatat64/statx x1", BY_PATH,
@@ -190,6 +299,18 @@ const struct operation file_operations[] = {
     {.id = "file.openat_close", .what = "openat(O_RDONLY), from a directory's descriptor, of " A_PATH ", and close()",
      .enters = "openat x1 close x1", BY_PATH, .systems = "posix", .family = "open", .setup = setup_in_directory,
      .run = run_openat_close},
+    {.id = "file.open_absent", .what = "open(O_RDONLY) of " A_PATH ", where there is no file of that name: fails with "
+     "ENOENT", .enters = "openat/open x1", BY_PATH, .systems = "posix", .family = "open", .setup = setup_names,
+     .run = run_open_absent},
+    {.id = "file.close", .what = "close() of the only descriptor of a file, which was opened read-only (untimed)",
+     .enters = "close x1", .prepares = "openat/open x1", BY_PATH, .systems = "posix", .limit = MOST_FILES,
+     .setup = setup_file, .prepare = prepare_close, .run = run_close},
+    {.id = "file.create", .what = "open(O_WRONLY | O_CREAT | O_EXCL) of a new file at " A_PATH "; closed and removed "
+     "untimed", .enters = "openat/open x1", BY_PATH, .systems = "posix", .flags = HISTORY, .limit = MOST_FILES,
+     .setup = setup_numbered, .prepare = prepare_create, .run = run_create},
+    {.id = "file.unlink", .what = "unlink() of a file of `size` bytes, just written (untimed), at " A_PATH,
+     .enters = "unlink/unlinkat x1", .prepares = "openat/open x1 write x1 close x1", BY_SIZE("4K"), .systems = "posix",
+     .flags = HISTORY, .limit = MOST_FILES, .setup = setup_sized, .prepare = prepare_unlink, .run = run_unlink},
     {.id = "file.creat_unlink", .what = "creat() of an empty file at " A_PATH ", close(), unlink()",
      .enters = "creat/openat/open x1 close x1 unlink/unlinkat x1", BY_PATH, .systems = "posix", .flags = HISTORY,
      .setup = setup_names, .run = run_creat_unlink},
@@ -206,6 +327,16 @@ const struct operation file_operations[] = {
      BY_PATH, .systems = "posix", .setup = setup_file, .run = run_chmod},
     {.id = "file.truncate", .what = "truncate() of " A_PATH ", to 4096 bytes (a hole) and 0 in turn",
      .enters = "truncate/truncate64 x1", BY_PATH, .systems = "posix", .setup = setup_file, .run = run_truncate},
+    {.id = "file.ftruncate", .what = "ftruncate() to 0 of an open file of `size` bytes, just written (untimed)",
+     .enters = "ftruncate/ftruncate64 x1", .prepares = "pwrite64 x1", BY_SIZE("4K"), .systems = "posix",
+     .flags = HISTORY, .limit = MOST_FILES, .setup = setup_ftruncate, .prepare = prepare_ftruncate,
+     .run = run_ftruncate},
+    {.id = "file.chown", .what = "chown() of " A_PATH " to the owner and group that it has",
+     .enters = "chown/chown32/fchownat x1", BY_PATH, .systems = "posix", .setup = setup_file, .run = run_chown},
+    {.id = "file.fchown", .what = "fchown() of an open file to the owner and group that it has",
+     .enters = "fchown/fchown32 x1", .systems = "posix", .setup = setup_open_file, .run = run_fchown},
+    {.id = "file.statfs", .what = "statfs() of " A_PATH, .enters = "statfs/statfs64 x1", BY_PATH, .systems = "linux",
+     .setup = setup_file, .run = LINUX_ONLY(run_statfs)},
     {.id = "file.utimensat", .what = "utimensat() of " A_PATH ": both times to now",
      .enters = "utimensat/utimensat_time64 x1", BY_PATH, .systems = "posix", .setup = setup_file, .run = run_utimensat},
     {.id = "file.getxattr", .what = "getxattr() of an 8-byte user attribute of " A_PATH, .enters = "getxattr x1",

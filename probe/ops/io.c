@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #ifdef __linux__
+#include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #endif
 
@@ -108,6 +109,42 @@ static void run_pread(uint64_t n) { LOOP(n) CHECK(pread(file, buffer, size, next
 
 static void run_pwrite(uint64_t n) { LOOP(n) CHECK(pwrite(file, buffer, size, next_part()) == (ssize_t)size); }
 
+/* The file is emptied before each batch: a call of its own for each batch, not for each iteration. */
+static void prepare_append(uint64_t n) {
+    (void)n;
+    CHECK(ftruncate(file, 0) == 0);
+    CHECK(lseek(file, 0, SEEK_SET) == 0);
+}
+
+/* ---- through a pipe or an event counter, both ends in this process ---- */
+
+static int ends[2];
+
+static void setup_pipe(void) {
+    size = param_within("size", 1, 65536); /* what a pipe holds */
+    buffer = make_buffer(size);
+    CHECK(pipe(ends) == 0);
+}
+
+static void run_pipe(uint64_t n) {
+    LOOP(n) {
+        CHECK(write(ends[1], buffer, size) == (ssize_t)size);
+        CHECK(read(ends[0], buffer, size) == (ssize_t)size);
+    }
+}
+
+#ifdef __linux__
+static void setup_eventfd(void) { CHECK((file = eventfd(0, EFD_CLOEXEC)) >= 0); }
+
+static void run_eventfd(uint64_t n) {
+    uint64_t count = 1;
+    LOOP(n) {
+        CHECK(write(file, &count, sizeof count) == sizeof count);
+        CHECK(read(file, &count, sizeof count) == sizeof count && count == 1);
+    }
+}
+#endif
+
 /* ---- several buffers in one call ---- */
 
 static struct iovec *parts;
@@ -141,7 +178,7 @@ static void run_writev(uint64_t n) { LOOP(n) CHECK(writev(file, parts, parts_use
 /* ---- between two descriptors, bypassing the process's memory ---- */
 
 #ifdef __linux__
-static int target, ends[2];
+static int target;
 
 static void setup_file_and_null(void) {
     setup_file();
@@ -201,6 +238,14 @@ static void run_fsync(uint64_t n) {
 static void run_fdatasync(uint64_t n) {
     LOOP(n) {
         CHECK(pwrite(file, buffer, size, 0) == (ssize_t)size);
+        CHECK(fdatasync(file) == 0);
+    }
+}
+
+/* The file grows by each write, so that the file system has its new size and blocks to record too. */
+static void run_fdatasync_append(uint64_t n) {
+    LOOP(n) {
+        CHECK(write(file, buffer, size) == (ssize_t)size);
         CHECK(fdatasync(file) == 0);
     }
 }
@@ -275,6 +320,15 @@ const struct operation io_operations[] = {
     {.id = "io.write_file", .what = "write() over the next `size` bytes of a file in the page cache; lseek() to its "
      "start after every 64", .enters = "write x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
      .family = "write", .setup = setup_file_of_turns, .run = run_write_file},
+    {.id = "io.write_append", .what = "write() of `size` bytes to the end of a growing file, which is emptied before "
+     "each batch of at most 64 (untimed)", .enters = "write x1", .params = SIZE("4K"), .systems = "posix",
+     .flags = HISTORY, .limit = TURNS, .setup = setup_file_of_turns, .prepare = prepare_append, .run = run_write},
+    {.id = "io.pipe_write_read", .what = "write() of `size` bytes to a pipe, and read() of them, in one process",
+     .enters = "write x1 read x1", .params = "size=1:bytes a call, from 1 to 64K", .systems = "posix",
+     .setup = setup_pipe, .run = run_pipe},
+    {.id = "io.eventfd_write_read", .what = "write() of 1 to an eventfd, and read() of it, in one process",
+     .enters = "write x1 read x1", .systems = "linux", .setup = LINUX_ONLY(setup_eventfd),
+     .run = LINUX_ONLY(run_eventfd)},
     {.id = "io.pread", .what = "pread() of the next `size` bytes of a file in the page cache, from its start again "
      "after every 64", .enters = "pread64 x1", .params = SIZE("4K"), .systems = "posix", .family = "read",
      .setup = setup_file_of_turns, .run = run_pread},
@@ -303,6 +357,10 @@ const struct operation io_operations[] = {
     {.id = "io.fdatasync", .what = "pwrite() over 4 KiB of a file, and fdatasync()",
      .enters = "pwrite64 x1 fdatasync x1", .systems = "posix", .family = "fsync", .flags = MACHINE | HISTORY,
      .setup = setup_sync, .run = run_fdatasync},
+    {.id = "io.fdatasync_append", .what = "write() of 4 KiB to the end of a growing file, which is emptied before each "
+     "batch of at most 64 (untimed), and fdatasync()", .enters = "write x1 fdatasync x1", .systems = "posix",
+     .family = "fsync", .flags = MACHINE | HISTORY, .limit = TURNS, .setup = setup_sync, .prepare = prepare_append,
+     .run = run_fdatasync_append},
     {.id = "io.mmap_read", .what = "memcpy() of the next `size` bytes of a file mapping whose pages are present, from its "
      "start again after every 64", .enters = "", .params = SIZE("4K"), .systems = "posix", .family = "read",
      .setup = setup_mmap_read, .run = run_mmap_read},

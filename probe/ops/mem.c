@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <unistd.h>
-#ifdef __linux__
 #include <fcntl.h>
+#ifdef __linux__
 #include <sched.h>
 #include <sys/syscall.h>
 #endif
@@ -58,6 +58,24 @@ static void setup_mmap_munmap(void) {
 static void run_mmap_munmap(uint64_t n) {
     LOOP(n) {
         void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(at != MAP_FAILED);
+        CHECK(munmap(at, size) == 0);
+    }
+}
+
+/* A hole of `size` bytes: nothing is read through the mapping, so the file needs no blocks. */
+static int mapped_file;
+
+static void setup_mmap_file(void) {
+    size = (size_t)param_within("size", 1, SIZE_MAX / 2);
+    make_file("file", 0);
+    CHECK((mapped_file = open("file", O_RDWR | O_CLOEXEC)) >= 0);
+    if (ftruncate(mapped_file, (off_t)size) != 0) fail(errno, "parameter size: ftruncate()");
+}
+
+static void run_mmap_file(uint64_t n) {
+    LOOP(n) {
+        void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, mapped_file, 0);
         CHECK(at != MAP_FAILED);
         CHECK(munmap(at, size) == 0);
     }
@@ -163,6 +181,57 @@ static void run_madvise(uint64_t n) {
     }
 }
 
+/* Places for as many mappings as a batch needs, with an inaccessible page between them, so that none are merged. */
+enum { MAPPINGS = 16 };
+static size_t stride;
+
+static void setup_mappings(void) {
+    size = param_memory("size", 1, MAPPINGS);
+    if (size == 0) fail(EINVAL, "parameter size: at least 1");
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    size = (size + page - 1) / page * page;
+    stride = size + page;
+    region = map(MAPPINGS * stride + page, PROT_NONE) + page;
+}
+
+static void touch_mapping(char *at) {
+    for (size_t i = 0; i < size; i += page) at[i] = 1;
+}
+
+static void prepare_munmap(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        char *at = region + i * stride;
+        CHECK(mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+        CHECK(madvise(at, size, MADV_NOHUGEPAGE) == 0 || errno == EINVAL);
+        touch_mapping(at);
+    }
+}
+
+static void run_munmap(uint64_t n) {
+    char *at = region;
+    LOOP(n) {
+        CHECK(munmap(at, size) == 0);
+        at += stride;
+    }
+}
+
+static void setup_madvise_range(void) {
+    setup_mappings();
+    prepare_munmap(MAPPINGS);
+}
+
+static void prepare_madvise_range(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) touch_mapping(region + i * stride);
+}
+
+static void run_madvise_range(uint64_t n) {
+    char *at = region;
+    LOOP(n) {
+        CHECK(madvise(at, size, MADV_DONTNEED) == 0);
+        at += stride;
+    }
+}
+
 static char *place, *free_place;
 
 /* Two locations for one page, each with inaccessible neighbours; the second is left unmapped. */
@@ -254,6 +323,13 @@ const struct operation mem_operations[] = {
     {.id = "mem.mmap_munmap", .what = "mmap() and munmap() of `size` bytes of anonymous memory, none of them touched",
      .enters = "mmap/mmap2 x1 munmap x1", .params = "size=4K:bytes of the mapping", .systems = "posix",
      .setup = setup_mmap_munmap, .run = run_mmap_munmap},
+    {.id = "mem.mmap_file_munmap", .what = "mmap() and munmap() of `size` bytes of a file, read-only and private, none "
+     "of them touched", .enters = "mmap/mmap2 x1 munmap x1", .params = "size=4K:bytes of the mapping",
+     .systems = "posix", .setup = setup_mmap_file, .run = run_mmap_file},
+    {.id = "mem.munmap_touched", .what = "munmap() of `size` bytes of anonymous memory, every page of which was "
+     "written to (untimed)", .enters = "munmap x1", .prepares = "mmap/mmap2 x1 madvise x1",
+     .params = "size=64K:bytes of the mapping", .systems = "linux", .limit = MAPPINGS,
+     .setup = LINUX_ONLY(setup_mappings), .prepare = LINUX_ONLY(prepare_munmap), .run = LINUX_ONLY(run_munmap)},
     {.id = "mem.fault_anonymous", .what = "first write to a page of anonymous memory: a page fault, and a zeroed page",
      .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
      .setup = LINUX_ONLY(setup_pages), .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
@@ -272,6 +348,10 @@ const struct operation mem_operations[] = {
     {.id = "mem.madvise", .what = "madvise(MADV_DONTNEED) of a page that was written to (untimed): gives it back",
      .enters = "madvise x1", .systems = "linux", .limit = PAGES, .setup = LINUX_ONLY(setup_pages),
      .prepare = LINUX_ONLY(touch_pages), .run = LINUX_ONLY(run_madvise)},
+    {.id = "mem.madvise_range", .what = "madvise(MADV_DONTNEED) of `size` bytes, every page of which was written to "
+     "(untimed)", .enters = "madvise x1", .params = "size=64K:bytes of the range", .systems = "linux",
+     .limit = MAPPINGS, .setup = LINUX_ONLY(setup_madvise_range), .prepare = LINUX_ONLY(prepare_madvise_range),
+     .run = LINUX_ONLY(run_madvise_range)},
     {.id = "mem.mremap", .what = "mremap() that moves a touched page to another address, and back the next time",
      .enters = "mremap x1", .systems = "linux", .setup = LINUX_ONLY(setup_mremap), .run = LINUX_ONLY(run_mremap)},
     {.id = "mem.mlock_munlock", .what = "mlock() and munlock() of a mapping of one page, touched",

@@ -91,6 +91,67 @@ static void setup_spawn(void) {
     setup_static();
 }
 
+/* ---- waiting for a child that has ended, and the end itself ---- */
+
+enum { MOST_ZOMBIES = 32, MOST_DYING = 8 };
+static pid_t ended[MOST_ZOMBIES];
+
+static void prepare_wait(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        siginfo_t report;
+        CHECK((ended[i] = fork()) >= 0);
+        if (ended[i] == 0) _exit(0);
+        CHECK(waitid(P_PID, (id_t)ended[i], &report, WEXITED | WNOWAIT) == 0);
+    }
+}
+
+static void run_wait(uint64_t n) {
+    const pid_t *next = ended;
+    LOOP(n) reap(*next++);
+}
+
+static size_t dying_size;
+static int ready_pipe[2], end_pipe[2]; /* children say that they are ready; the parent ends one */
+
+static void setup_exit(void) {
+    dying_size = param_memory("mib", 1 << 20, MOST_DYING);
+    CHECK(pipe(ready_pipe) == 0 && pipe(end_pipe) == 0);
+}
+
+/* Dies with its parent, whose end closes the pipe. */
+static _Noreturn void await_end(void) {
+    char byte = 0;
+    size_t size = dying_size ? dying_size : 4096;
+    close(end_pipe[1]);
+    volatile char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+#ifdef MADV_NOHUGEPAGE
+    CHECK(madvise((void *)memory, size, MADV_NOHUGEPAGE) == 0 || errno == EINVAL);
+#endif
+    for (size_t i = 0; i < dying_size; i += 4096) memory[i] = 1;
+    CHECK(write(ready_pipe[1], "r", 1) == 1);
+    _exit(read(end_pipe[0], &byte, 1) == 1 ? 0 : 1);
+}
+
+static void prepare_exit(uint64_t n) {
+    char byte;
+    for (uint64_t i = 0; i < n; i++) {
+        pid_t pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0) await_end();
+        CHECK(read(ready_pipe[0], &byte, 1) == 1);
+    }
+    CHECK(usleep(200) == 0); /* so that the last of them has reached read() */
+}
+
+static void run_exit(uint64_t n) {
+    LOOP(n) {
+        int status;
+        CHECK(write(end_pipe[1], "e", 1) == 1);
+        CHECK(waitpid(-1, &status, 0) > 0 && status == 0);
+    }
+}
+
 /* ---- threads ---- */
 
 static void *do_nothing(void *argument) { return argument; }
@@ -172,6 +233,16 @@ const struct operation process_operations[] = {
           "vfork/clone x1 set_robust_list x1" STATIC_PROGRAM, "exec", setup_static, run_vfork_exec),
     CHILD("posix_spawn", "posix_spawn() of a static program that does nothing, and waitpid()",
           SPAWN " set_robust_list x1" STATIC_PROGRAM, "exec", setup_spawn, run_posix_spawn),
+    {.id = "process.wait", .what = "waitpid() for a child that has ended (untimed): takes its status and removes it",
+     .enters = "wait4/waitpid/waitid x1", .prepares = "clone/fork x1 set_robust_list x1 exit_group x1 waitid x1",
+     .systems = "posix", .limit = MOST_ZOMBIES, .prepare = prepare_wait, .run = run_wait},
+    {.id = "process.exit_wait",
+     .what = "the end of a child that has touched `mib` MiB (untimed): write() to the pipe that it reads, _exit() in "
+             "the child, and waitpid()",
+     .enters = "write x1 exit_group x1 wait4/waitpid/waitid x1",
+     .prepares = "clone/fork x1 set_robust_list x1 close x1 mmap/mmap2 x1 madvise x1 write x1 read x2",
+     .params = "mib=0:MiB that the child has touched, in small pages", .systems = "posix", .flags = CHILDREN | SWITCHES,
+     .limit = MOST_DYING, .setup = setup_exit, .prepare = prepare_exit, .run = run_exit},
     {.id = "process.thread", .what = "pthread_create() of a thread that returns at once, and pthread_join()",
      .enters = "clone3/clone x1 rt_sigprocmask x4 rseq x1 set_robust_list x1 madvise x1 exit x1 futex/futex_time64 x?",
      .systems = "posix", .family = "process", .flags = SWITCHES, .run = run_thread},

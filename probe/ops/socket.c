@@ -2,7 +2,10 @@
 #include "../probe.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,6 +50,69 @@ static void run_connect_accept_close(uint64_t n) {
     }
 }
 
+/* ---- one call of a connection alone; all its sockets are closed by reset ---- */
+
+enum { MOST_CONNECTIONS = 16 };
+static int callers[MOST_CONNECTIONS], called[MOST_CONNECTIONS]; /* -1 for none */
+
+static int new_caller(void) {
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    int caller = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(caller >= 0);
+    CHECK(setsockopt(caller, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) == 0);
+    return caller;
+}
+
+static void setup_connections(void) {
+    setup_listener();
+    CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+    for (int i = 0; i < MOST_CONNECTIONS; i++) callers[i] = called[i] = -1;
+}
+
+/* Closes what the last batch has left. Makes as many calls whatever that was (some fail), so that they cancel when
+   entries per iteration are counted. */
+static void close_connections(void) {
+    for (int i = 0; i < MOST_CONNECTIONS; i++) {
+        close(accept(fd, NULL, NULL));
+        close(called[i]);
+        close(callers[i]);
+        callers[i] = called[i] = -1;
+    }
+}
+
+static void prepare_connect(uint64_t n) {
+    close_connections();
+    for (uint64_t i = 0; i < n; i++) callers[i] = new_caller();
+}
+
+static void prepare_accept(uint64_t n) {
+    prepare_connect(n);
+    for (uint64_t i = 0; i < n; i++) CHECK(connect(callers[i], (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+static void run_connect(uint64_t n) {
+    const int *next = callers;
+    LOOP(n) CHECK(connect(*next++, (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+static void run_accept(uint64_t n) {
+    int *next = called;
+    LOOP(n) CHECK((*next++ = accept(fd, NULL, NULL)) >= 0);
+}
+
+static void prepare_close(uint64_t n) {
+    prepare_accept(n);
+    run_accept(n);
+}
+
+static void run_close(uint64_t n) {
+    int *next = called;
+    LOOP(n) {
+        CHECK(close(*next) == 0);
+        *next++ = -1;
+    }
+}
+
 /* ---- querying and setting options ---- */
 
 static void run_getsockname(uint64_t n) {
@@ -70,7 +136,7 @@ static void run_setsockopt(uint64_t n) {
     LOOP(n) CHECK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0);
 }
 
-/* ---- sending a byte ---- */
+/* ---- sending ---- */
 
 static int pair[2];
 
@@ -84,6 +150,72 @@ static void run_send_recv(uint64_t n) {
     }
 }
 
+static void run_socketpair_close(uint64_t n) {
+    LOOP(n) {
+        setup_pair();
+        CHECK(close(pair[0]) == 0);
+        CHECK(close(pair[1]) == 0);
+    }
+}
+
+static size_t size;
+static char *buffer;
+
+static void setup_buffer(uint64_t most) {
+    size = (size_t)param_within("size", 1, most);
+    CHECK((buffer = calloc(1, size)) != NULL);
+}
+
+static void setup_tcp(void) {
+    int one = 1;
+    setup_buffer(65536);
+    setup_listener();
+    pair[0] = new_caller();
+    CHECK(setsockopt(pair[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
+    CHECK(connect(pair[0], (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK((pair[1] = accept(fd, NULL, NULL)) >= 0);
+}
+
+static void setup_udp(void) {
+    socklen_t length = sizeof address;
+    setup_buffer(32768);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK((pair[0] = socket(AF_INET, SOCK_DGRAM, 0)) >= 0);
+    CHECK((pair[1] = socket(AF_INET, SOCK_DGRAM, 0)) >= 0);
+    CHECK(bind(pair[1], (struct sockaddr *)&address, length) == 0);
+    CHECK(getsockname(pair[1], (struct sockaddr *)&address, &length) == 0);
+    CHECK(connect(pair[0], (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+static void run_send_recv_size(uint64_t n) {
+    LOOP(n) {
+        CHECK(send(pair[0], buffer, size, 0) == (ssize_t)size);
+        CHECK(recv(pair[1], buffer, size, MSG_WAITALL) == (ssize_t)size);
+    }
+}
+
+static struct iovec part;
+static struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+static void setup_message(void) {
+    setup_buffer(65536);
+    setup_pair();
+    part = (struct iovec){buffer, size};
+}
+
+static void run_sendmsg_recvmsg(uint64_t n) {
+    LOOP(n) {
+        CHECK(sendmsg(pair[0], &message, 0) == (ssize_t)size);
+        CHECK(recvmsg(pair[1], &message, MSG_WAITALL) == (ssize_t)size);
+    }
+}
+
+#define SIZE(most) .params = "size=1:bytes a call, from 1 to " most
+#define SEND_RECV .enters = "sendto/send/socketcall x1 recvfrom/recv/socketcall x1"
+/* `prepare` of a batch also closes what the last one left: calls that do not depend on the number of iterations. */
+#define NEW_CALLERS "socket/socketcall x1 setsockopt/socketcall x1"
+#define CONNECTION .systems = "posix", .limit = MOST_CONNECTIONS, .setup = setup_connections
+
 const struct operation socket_operations[] = {
     {.id = "socket.socket_close", .what = "socket() for TCP over IPv4, and close() of it",
      .enters = "socket/socketcall x1 close x1", .systems = "posix", .run = run_socket_close},
@@ -92,6 +224,17 @@ const struct operation socket_operations[] = {
              "by reset",
      .enters = "socket/socketcall x1 connect/socketcall x1 accept/accept4/socketcall x1 close x2", .systems = "posix",
      .setup = setup_listener, .run = run_connect_accept_close},
+    {.id = "socket.connect", .what = "connect() of a TCP socket to a listener on 127.0.0.1, both ends of the handshake "
+     "included; accepted untimed", .enters = "connect/socketcall x1", .prepares = NEW_CALLERS, CONNECTION,
+     .prepare = prepare_connect, .run = run_connect},
+    {.id = "socket.accept", .what = "accept() of a TCP connection that is waiting, on 127.0.0.1; connected untimed",
+     .enters = "accept/accept4/socketcall x1", .prepares = NEW_CALLERS " connect/socketcall x1", CONNECTION,
+     .prepare = prepare_accept, .run = run_accept},
+    {.id = "socket.close", .what = "close() of one end of a TCP connection on 127.0.0.1, by reset; connected untimed",
+     .enters = "close x1", .prepares = NEW_CALLERS " connect/socketcall x1 accept/accept4/socketcall x1", CONNECTION,
+     .prepare = prepare_close, .run = run_close},
+    {.id = "socket.socketpair_close", .what = "socketpair() of unix stream sockets, and close() of both",
+     .enters = "socketpair/socketcall x1 close x2", .systems = "posix", .run = run_socketpair_close},
     {.id = "socket.getsockname", .what = "getsockname() of a bound TCP socket", .enters = "getsockname/socketcall x1",
      .systems = "posix", .setup = setup_bound, .run = run_getsockname},
     {.id = "socket.getsockopt", .what = "getsockopt(SO_RCVBUF) of a TCP socket", .enters = "getsockopt/socketcall x1",
@@ -101,5 +244,12 @@ const struct operation socket_operations[] = {
     {.id = "socket.send_recv", .what = "send() and recv() of one byte through a unix socketpair() in one process",
      .enters = "sendto/send/socketcall x1 recvfrom/recv/socketcall x1", .systems = "posix", .setup = setup_pair,
      .run = run_send_recv},
+    {.id = "socket.sendmsg_recvmsg", .what = "sendmsg() and recvmsg() of `size` bytes through a unix socketpair() in "
+     "one process", .enters = "sendmsg/socketcall x1 recvmsg/socketcall x1", SIZE("64K"), .systems = "posix",
+     .setup = setup_message, .run = run_sendmsg_recvmsg},
+    {.id = "socket.tcp_send_recv", .what = "send() and recv() of `size` bytes through a TCP connection on 127.0.0.1, "
+     "in one process", SEND_RECV, SIZE("64K"), .systems = "posix", .setup = setup_tcp, .run = run_send_recv_size},
+    {.id = "socket.udp_send_recv", .what = "send() and recv() of `size` bytes through UDP sockets on 127.0.0.1, in "
+     "one process", SEND_RECV, SIZE("32K"), .systems = "posix", .setup = setup_udp, .run = run_send_recv_size},
     {0},
 };

@@ -143,6 +143,13 @@ static void run_futex_wait_fails(uint64_t n) {
     LOOP(n) CHECK(futex(&tokens[0], FUTEX_WAIT_PRIVATE, 1) == -1 && errno == EAGAIN);
 }
 
+/* As pthread_cond_timedwait() waits: until a time, which has passed here; relative ones would add the timer slack. */
+static void run_futex_wait_timeout(uint64_t n) {
+    static const struct timespec past = {.tv_nsec = 1};
+    LOOP(n) CHECK(syscall(SYS_futex, &tokens[0], FUTEX_WAIT_BITSET_PRIVATE, 0, &past, NULL,
+                          FUTEX_BITSET_MATCH_ANY) == -1 && errno == ETIMEDOUT);
+}
+
 static void give_token(int to) {
     tokens[to] = 1;
     CHECK(futex(&tokens[to], FUTEX_WAKE_PRIVATE, 1) >= 0);
@@ -183,6 +190,10 @@ const struct operation sync_operations[] = {
     {.id = "sync.futex_wait_fails", .what = "futex(FUTEX_WAIT) on a word that has another value: EAGAIN at once",
      .enters = "futex/futex_time64 x1", .systems = "linux", .setup = setup_sleeper,
      .run = LINUX_ONLY(run_futex_wait_fails)},
+    {.id = "sync.futex_wait_timeout", .what = "futex(FUTEX_WAIT_BITSET) until a time that has passed: ETIMEDOUT as "
+     "soon as a timer has expired",
+     .enters = "futex/futex_time64 x1", .systems = "linux", .flags = SWITCHES | MACHINE, .setup = setup_sleeper,
+     .run = LINUX_ONLY(run_futex_wait_timeout)},
     {.id = "sync.mutex", .what = "pthread_mutex_lock() and unlock of a free mutex in a process with two threads",
      .enters = "", .systems = "posix", .family = "mutex", .setup = setup_sleeper, .run = run_mutex},
     {.id = "sync.mutex_contended",

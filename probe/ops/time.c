@@ -105,6 +105,12 @@ static void run_clock_nanosleep0(uint64_t n) {
     LOOP(n) CHECK((errno = clock_nanosleep(CLOCK_MONOTONIC, 0, &zero, NULL)) == 0);
 }
 
+/* Its time is over before it begins: the timer expires at once, whatever the timer slack. */
+static void run_clock_nanosleep_past(uint64_t n) {
+    static const struct timespec past = {.tv_nsec = 1};
+    LOOP(n) CHECK((errno = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &past, NULL)) == 0);
+}
+
 static void run_timer_create_delete(uint64_t n) {
     timer_t timer;
     LOOP(n) {
@@ -199,6 +205,9 @@ const struct operation time_operations[] = {
      .what = "clock_nanosleep() of 0 ns: sleeps for the timer slack of the thread (on Linux 50 us by default)",
      .enters = "clock_nanosleep/clock_nanosleep_time64 x1", .systems = "posix", .flags = SWITCHES | MACHINE,
      .run = POSIX_TIMERS_ONLY(run_clock_nanosleep0)},
+    {.id = "time.clock_nanosleep_past", .what = "clock_nanosleep(TIMER_ABSTIME) to a time that has passed: until a "
+     "timer has expired", .enters = "clock_nanosleep/clock_nanosleep_time64 x1", .systems = "posix",
+     .flags = SWITCHES | MACHINE, .run = POSIX_TIMERS_ONLY(run_clock_nanosleep_past)},
     {.id = "time.timer_create_delete", .what = "timer_create() of a timer that would signal, and timer_delete()",
      .enters = "timer_create x1 timer_delete x1", .systems = "posix",
      .run = POSIX_TIMERS_ONLY(run_timer_create_delete)},

@@ -2,7 +2,7 @@
 
 use super::speed::{Machine, Shift};
 use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
-use super::units::{NULL_CALLS, UNITS, Unit, unit_of};
+use super::units::{NULL_CALLS, UNITS, Unit, units_of};
 use crate::model::{Class, Nanos, Run};
 use crate::summary::{Row, RowCost, summarize};
 use schemars::JsonSchema;
@@ -127,9 +127,13 @@ impl Costs {
                 points.entry(operation.clone()).or_default().push(point);
             }
         }
-        let threads = points.values().flatten().map(MeasuredOperation::threads).min().unwrap_or(1);
-        // Operations in one thread are preferred to those in several: they are what one call costs.
-        points.values_mut().for_each(|points| points.retain(|point| point.threads() == threads));
+        // An operation in one thread is preferred to the same in several: it is what one call costs.
+        let fewest = |points: &[MeasuredOperation]| points.iter().map(MeasuredOperation::threads).min().unwrap_or(1);
+        for points in points.values_mut() {
+            let own = fewest(points);
+            points.retain(|point| point.threads() == own);
+        }
+        let threads = points.values().map(|points| fewest(points)).max().unwrap_or(1);
         let has_intervals = points.values().flatten().any(|point| point.cost.log_sd > 0.0);
         let lines = lines(&points);
         Ok(Costs { label: label(run, &environment), points, lines, threads, has_intervals, machine: Machine::of(run) })
@@ -167,14 +171,23 @@ impl Costs {
 
     /// The unit cost of a call of a class; `None` where no operation of the run resembles it.
     pub fn price(&self, call: &str, class: &Class) -> Option<Price> {
-        let unit = unit_of(call, class)?;
-        unit.operations.iter().find_map(|operation| self.by(unit, operation, class))
+        self.ways(self, call, class).into_iter().find_map(|(unit, operation)| self.by(unit, operation, class))
     }
 
     /// Prices `call` in both by the same operation, so that their ratio means something.
     pub fn prices(&self, other: &Costs, call: &str, class: &Class) -> Option<(Price, Price)> {
-        let unit = unit_of(call, class)?;
-        unit.operations.iter().find_map(|op| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
+        let mut ways = self.ways(other, call, class).into_iter();
+        ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
+    }
+
+    /// What prices the call, the best first: before all others those of which both runs have all that is subtracted.
+    fn ways(&self, other: &Costs, call: &str, class: &Class) -> Vec<(&'static Unit, &'static str)> {
+        let has = |operation: &&str| [self, other].iter().all(|costs| !costs.points_of(operation).is_empty());
+        let all =
+            units_of(call, class).flat_map(|unit| unit.operations.iter().map(move |operation| (unit, *operation)));
+        let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| unit.less.iter().all(&has));
+        ways.extend(rest);
+        ways
     }
 
     /// The cost of an operation that does not enter the kernel, such as a clock read by the vDSO; `None` where it does.

@@ -3,7 +3,7 @@
 //! The reason follows from the call and the kind of its descriptor alone, so it is what such a call usually waits for: a read of
 //! a file waits for the disk, but also for another process that holds the inode's lock.
 
-use super::units::{STATS, bare_name, unit_of};
+use super::units::{STATS, bare_name, units_of};
 use crate::model::{Class, DescriptorKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -177,7 +177,7 @@ const TABLE: &[(For, &[&str])] = &[
 ];
 
 /// Operations that end when a device has answered: their cost is mostly waiting.
-const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync"];
+const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
 
 impl Reason {
     /// What a call of this class waits for.
@@ -220,8 +220,8 @@ pub fn waits(operation: &str) -> bool {
 
 /// The operation that would price waits in `call`, if there is one.
 pub fn operation(call: &str) -> Option<&'static str> {
-    let unit = unit_of(call, &Class::default())?;
-    unit.operations.iter().copied().find(|operation| waits(operation))
+    let class = Class::default();
+    units_of(call, &class).flat_map(|unit| unit.operations).copied().find(|operation| waits(operation))
 }
 
 #[cfg(test)]

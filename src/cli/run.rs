@@ -6,15 +6,17 @@ use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
 use super::{complete, terminal};
+use crate::attribute::needs::{Needs, needs};
 use crate::kernel::affinity::Wanted;
-use crate::model::{COLD, Outcome, Run, SHARED, THREADS};
+use crate::model::{COLD, Outcome, Profile, Run, SHARED, THREADS};
 use crate::plan::{
-    Choices, Code, MOST_CASES, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, chill, select, subjects,
+    Choices, Code, MOST_CASES, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, chill, exact, select, subjects,
 };
-use crate::report::ViewKind;
+use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session, Sides};
 use crate::singles::{self, MOST_CALLS, Singles};
+use crate::store;
 use anyhow::{Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, FromArgMatches};
@@ -37,6 +39,11 @@ pub struct RunArgs {
     /// Run a study: a name (see 'syscost list --studies') or a TOML file. --param, --env and --time override what it says.
     #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"])]
     study: Option<String>,
+    /// Measure what this profile from 'syscost trace -o' needs as unit costs, for 'syscost attribute --costs': the operations
+    /// that are like its calls, at their sizes, depths and kinds of descriptor. Those that take a small share of the calls' time
+    /// may have wider intervals. - for standard input.
+    #[arg(long = "for", value_name = "PROFILE", conflicts_with_all = ["patterns", "all", "study", "setups", "preludes", "params", "cold"])]
+    profile: Option<PathBuf>,
     /// Wall time to spend measuring; stops early once the precision is reached [default: depends on the number of cases].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
@@ -141,6 +148,7 @@ Examples:
   syscost run io.read_file --param size=4K --cold=1M,32M
   syscost run file.lstat io --view latency --latency-time 1
   syscost run --study perl-ops
+  syscost run --for profile.json --out here.json
   syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
 Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp
@@ -193,6 +201,12 @@ fn reach(sides: &Sides) -> Reach {
     }
 }
 
+/// How many CPUs a profile's operations are measured on at once: as many as it ran on, but one is left for the driver.
+fn threads_of(needs: &Needs) -> u64 {
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+    needs.threads.unwrap_or(1).clamp(1, cpus.saturating_sub(1).max(1))
+}
+
 /// What is in environments/ is what there is.
 fn environments() -> PossibleValuesParser {
     let value = |name: &'static str| {
@@ -211,6 +225,12 @@ fn by_language(codes: &[Code]) -> BTreeMap<String, String> {
         text.push('\n');
     }
     texts
+}
+
+/// What is measured, if not patterns.
+struct What<'a> {
+    study: Option<&'a Study>,
+    needs: Option<Needs>,
 }
 
 impl RunArgs {
@@ -253,7 +273,7 @@ impl RunArgs {
 
     /// The study that was asked for; the tour where nothing was.
     fn study(&self) -> Result<Option<Study>> {
-        let nothing = self.patterns.is_empty() && !self.all;
+        let nothing = self.patterns.is_empty() && !self.all && self.profile.is_none();
         self.study.as_deref().or(nothing.then_some(TOUR)).map(Study::find).transpose()
     }
 
@@ -263,10 +283,12 @@ impl RunArgs {
         Ok(self.setups.iter().chain(&self.preludes).try_for_each(|code| code.may_run(self.trust_files))?)
     }
 
-    /// All parameters that were asked for, those with a flag of their own included.
-    fn settings(&self) -> Vec<Setting> {
+    /// All parameters that were asked for, those with a flag of their own included, or that the profile needs.
+    fn settings(&self, needs: Option<&Needs>) -> Vec<Setting> {
         let shared = self.shared.then(|| Setting { name: SHARED.to_string(), values: vec![1] });
-        self.params.iter().chain(&self.threads).cloned().chain(shared).collect()
+        let threads = needs.map(threads_of).filter(|threads| *threads > 1 && self.threads.is_none());
+        let threads = threads.map(|threads| Setting { name: THREADS.to_string(), values: vec![threads] });
+        self.params.iter().chain(&self.threads).cloned().chain(shared).chain(threads).collect()
     }
 
     /// What is measured side by side.
@@ -279,22 +301,44 @@ impl RunArgs {
         }
     }
 
-    fn plan(&self, session: &Session, study: Option<&Study>, sides: &Sides) -> Result<StudyPlan> {
-        let settings = self.settings();
+    /// The profile that the run is for.
+    fn profile(&self) -> Result<Option<Profile>> {
+        let Some(path) = &self.profile else { return Ok(None) };
+        let profile = store::read_profile(path)?;
+        match profile.all_calls().calls {
+            0 => usage(Err(anyhow!("--for {}: the profile has no calls to price", path.display()))),
+            _ => Ok(Some(profile)),
+        }
+    }
+
+    /// What the profile needs, which the user is told; `None` without one.
+    fn needs(&self, session: &Session, profile: Option<&Profile>, notes: Notes) -> Option<Needs> {
+        let (needs, path) = (needs(profile?, Some(&session.catalogue)), self.profile.as_ref()?);
+        let threads = self.threads.as_ref().map_or_else(|| threads_of(&needs), |own| own.values[0]);
+        let lines = needs_lines(&needs, &path.display().to_string(), threads);
+        lines.iter().for_each(|line| notes.tell(line));
+        Some(needs)
+    }
+
+    fn plan(&self, session: &Session, what: &What, sides: &Sides) -> Result<StudyPlan> {
+        let settings = self.settings(what.needs.as_ref());
         let names = sides.names();
         let environments = if names.is_empty() { &self.environments } else { &names };
         let (most_cases, reach) = (self.max_cases, reach(sides));
         let choices = Choices { settings: &settings, environments, most_cases, reach };
-        let mut plan = self.plan_warm(session, study, &choices)?;
+        let mut plan = self.plan_warm(session, what, &choices)?;
         if let Some(cold) = &self.cold {
             plan.planned = chill(&session.catalogue, plan.planned, &cold.values, &choices)?;
         }
         Ok(plan)
     }
 
-    fn plan_warm(&self, session: &Session, study: Option<&Study>, choices: &Choices) -> Result<StudyPlan> {
-        if let Some(study) = study {
+    fn plan_warm(&self, session: &Session, what: &What, choices: &Choices) -> Result<StudyPlan> {
+        if let Some(study) = what.study {
             return study.plan(&session.catalogue, choices);
+        }
+        if let Some(needs) = &what.needs {
+            return Ok(StudyPlan::without_study(exact(&session.catalogue, &needs.cases, choices)?));
         }
         let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
         let planned = select(&session.catalogue, &subjects, choices)?;
@@ -315,11 +359,13 @@ pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     usage(args.check_cold())?;
     check_destination("--out", args.out.as_deref())?;
+    let profile = args.profile()?;
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
     let sides = usage(args.sides())?;
     let mut session = usage(Session::open_sides(args.options(study.as_ref()), sides.clone()))?;
-    let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
+    let what = What { study: study.as_ref(), needs: args.needs(&session, profile.as_ref(), notes) };
+    let plan = usage(args.plan(&session, &what, &sides))?;
     usage(session.check_limits(&plan.planned))?;
     usage(session.check_room(&plan.fixtures))?;
     session.make_fixtures(&plan.fixtures)?;

@@ -9,6 +9,7 @@ pub mod fixtures;
 mod histogram;
 mod host;
 mod latency;
+mod need;
 mod operation;
 mod planned;
 mod profile;
@@ -29,6 +30,7 @@ pub use entries::{Entries, EntriesStatus};
 pub use histogram::Histogram;
 pub use host::{Host, Tax};
 pub use latency::{CallTimes, LONGEST_NS, SingleCalls, TimeBucket};
+pub use need::Need;
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{

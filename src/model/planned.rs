@@ -14,6 +14,8 @@ pub struct Planned {
     pub enters: Option<Expectation>,
     /// Kernel entries per iteration made by untimed preparation.
     pub prepares: Expectation,
+    /// How many times the run's target the half-width of its interval may have: what matters less is measured for less time.
+    pub tolerance: f64,
 }
 
 impl Planned {
@@ -33,6 +35,6 @@ impl Planned {
     /// A case without a declared limit or declared entries.
     pub fn new(case: Case, role: Role) -> Planned {
         let (traits, prepares) = (Traits::default(), Expectation::default());
-        Planned { case, role, traits, limit: None, enters: None, prepares }
+        Planned { case, role, traits, limit: None, enters: None, prepares, tolerance: 1.0 }
     }
 }

@@ -2,6 +2,7 @@
 
 mod code_file;
 mod cold;
+mod exact;
 mod parameters;
 mod pattern;
 mod select;
@@ -10,6 +11,7 @@ mod subject;
 
 pub use code_file::Untrusted;
 pub use cold::chill;
+pub use exact::exact;
 pub use parameters::Setting;
 pub use pattern::{Pattern, like, matching, named};
 pub use select::{BASELINES, Choices, MOST_CASES, Reach, select};

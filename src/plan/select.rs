@@ -156,6 +156,7 @@ fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Ro
         limit: operation.limit,
         enters: Some(operation.enters.clone()),
         prepares: operation.prepares.clone(),
+        tolerance: 1.0,
     }
 }
 

@@ -19,7 +19,7 @@ mod study;
 pub mod svg;
 mod table;
 
-pub use attribution::{Top, write_attribution};
+pub use attribution::{Top, needs_lines, write_attribution};
 pub use comparison::{
     growth_lines, metric_growth_lines, plan_table, write_comparison, write_comparison_csv, write_history,
     write_history_csv, write_metric,

@@ -40,13 +40,10 @@ pub fn advice(advice: &Advice) -> (String, String) {
 /// A warning, without a full stop.
 pub fn warning(warning: &AttributionWarning) -> String {
     match warning {
-        AttributionWarning::NoUnitCosts { operations, parameters } => {
-            let parameters: String = parameters.iter().map(|values| format!(" --param {values}")).collect();
-            let command = format!("syscost run {}{parameters} --out costs.json", operations.join(" "));
-            format!(
-                "no unit costs for this machine, so bare crossings, page faults and savings have no price; measure them \
-                 with '{command}' and pass --costs costs.json"
-            )
+        AttributionWarning::NoUnitCosts { .. } => {
+            "no unit costs for this machine, so bare crossings, page faults and savings have no price; measure them with \
+             'syscost run --for profile.json --out here.json' and pass --costs here.json"
+                .to_string()
         }
         AttributionWarning::NoNullCall { costs } => {
             format!("{costs}: no null call, so bare crossings have no price; measure id.getppid too")

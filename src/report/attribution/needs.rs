@@ -1,0 +1,88 @@
+//! What `run --for` measures and why, in lines. The command prints them before it begins.
+
+use crate::attribute::needs::Needs;
+use crate::model::{Need, Size};
+use crate::prose::some;
+use crate::report::numbers::percent;
+use std::collections::BTreeMap;
+
+/// Calls without an operation that are named.
+const MOST_NAMES: usize = 8;
+
+/// `profile` is the profile's name; `threads` of the probe run each operation at once.
+pub fn needs_lines(needs: &Needs, profile: &str, threads: u64) -> Vec<String> {
+    let of = if needs.by_time { "the time of its calls" } else { "its calls (it has no times)" };
+    let count = needs.cases.len();
+    let priced = format!("--for {profile}: {count} cases price {} of {of}", share(needs.priced));
+    let mut lines = vec![priced, format!("measured are {}", operations(&needs.cases).join(", "))];
+    let named = |(call, part): &(String, f64)| format!("{call} ({})", share(*part));
+    let unpriced: Vec<String> = needs.unpriced.iter().map(named).collect();
+    lines.extend((!unpriced.is_empty()).then(|| format!("no operation is like {}", some(&unpriced, MOST_NAMES))));
+    let ran = needs.threads.filter(|ran| *ran > 1 || threads > 1).map(|ran| {
+        let plural = if threads == 1 { "" } else { "s" };
+        format!("it ran on {ran} CPUs at once, on average; each operation is measured on {threads} CPU{plural} at once")
+    });
+    lines.extend(ran);
+    lines
+}
+
+/// `io.read_file size=1,4K (35%)`: each operation with all values of its parameters, and the share that it prices.
+fn operations(cases: &[Need]) -> Vec<String> {
+    let same = |a: &Need, b: &Need| a.operation == b.operation;
+    cases.chunk_by(same).map(operation).collect()
+}
+
+fn operation(cases: &[Need]) -> String {
+    let mut values: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, value) in cases.iter().flat_map(|need| &need.params) {
+        values.entry(name).or_default().push(Size(*value).to_string());
+    }
+    let values: String = values.into_iter().map(|(name, values)| format!(" {name}={}", values.join(","))).collect();
+    let part = cases.iter().filter_map(|need| need.share).reduce(|a, b| a + b);
+    let part = part.map_or(String::new(), |part| format!(" ({})", share(part)));
+    format!("{}{values}{part}", cases[0].operation)
+}
+
+/// Neither all nor nothing unless it is that.
+fn share(part: f64) -> String {
+    match part {
+        part if part > 0.0 && part < 0.0005 => "<0.1%".to_string(),
+        part if part < 1.0 && part > 0.995 => ">99%".to_string(),
+        part => format!("{}%", percent(100.0 * part)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(operation: &str, size: Option<u64>, share: Option<f64>) -> Need {
+        let params = size.map(|size| ("size".to_string(), size)).into_iter().collect();
+        Need { operation: operation.into(), params, share }
+    }
+
+    #[test]
+    fn lines_say_what_is_measured_and_what_is_left_out() {
+        let cases = vec![
+            need("id.getppid", None, None),
+            need("io.read_file", Some(1), Some(0.1)),
+            need("io.read_file", Some(4096), Some(0.85)),
+        ];
+        let unpriced = vec![("keyctl".to_string(), 0.05)];
+        let found = Needs { cases, by_time: true, priced: 0.95, unpriced, threads: Some(3) };
+        let lines = [
+            "--for p.json: 3 cases price 95% of the time of its calls",
+            "measured are id.getppid, io.read_file size=1,4K (95%)",
+            "no operation is like keyctl (5.0%)",
+            "it ran on 3 CPUs at once, on average; each operation is measured on 1 CPU at once",
+        ];
+        assert_eq!(needs_lines(&found, "p.json", 1), lines);
+        let counted = Needs { by_time: false, unpriced: Vec::new(), threads: Some(1), ..found };
+        assert_eq!(
+            needs_lines(&counted, "p.json", 1)[0],
+            "--for p.json: 3 cases price 95% of its calls (it has no times)"
+        );
+        assert_eq!(needs_lines(&counted, "p.json", 1).len(), 2);
+        assert_eq!([0.0, 0.0001, 0.05, 0.9999, 1.0].map(share), ["0.0%", "<0.1%", "5.0%", ">99%", "100%"]);
+    }
+}
