@@ -13,7 +13,7 @@ use super::lines::{Group, LineKind};
 use super::path::on_cpu_s;
 use super::spread::{Seconds, Z, sum};
 use super::waits::{self, EndedBy, Reason};
-use crate::model::{CallCount, Profile};
+use crate::model::{By, CallCount, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,6 +60,9 @@ pub enum WallKind {
 
 /// Waits without a unit cost decide the wall time from this share of it on.
 const DECIDES: f64 = 0.05;
+
+/// Calls that wake other threads take longer or shorter by this share, as the scheduler places them.
+const WAKING: f64 = 0.3;
 
 /// Pauses last longer or shorter by this share.
 const PAUSE: f64 = 0.02;
@@ -155,15 +158,32 @@ fn is_priced(count: &CallCount, costs: &Comparison) -> bool {
     costs.prices(&count.call, &count.class).is_some_and(|(price, _)| waits::waits(&price.basis.operation))
 }
 
-/// The error of the time in which all threads waited for each other. How long a wake-up takes depends on which processors the
-/// scheduler chooses, more than on any unit cost: none is needed on one processor, and an idle one takes many times as long. Where
-/// it is not known how long all threads waited, it is at most the time that the processors leave.
+/// The error of waking other threads. How long a wake-up takes depends on which processors the scheduler chooses, more than on any
+/// unit cost: none is needed on one processor, and an idle one takes many times as long. So all of the time in which no thread ran
+/// may vanish or double, and a part of the calls' own time with it. Where it is not known how long no thread ran, it is at most the
+/// time that the processors leave.
 fn wake_ups(profile: &Profile, overlap: &Overlap) -> Seconds {
+    let own = blocked(profile, |count| waits_for_threads(profile, count));
+    if own.is_empty() {
+        return Seconds::default();
+    }
+    let waiting = profile.usage.concurrency.as_ref().map_or(0.0, |known| s(known.waiting_ns));
+    let stalled: Option<f64> = own.iter().map(|wait| wait.stalled_s).sum();
+    let idle = stalled.map_or(overlap.idle_most_s, |stalled| stalled + waiting);
+    around_zero(idle.hypot(WAKING * waking_s(profile, overlap)))
+}
+
+fn waits_for_threads(profile: &Profile, count: &CallCount) -> bool {
     let alone = has_one_thread(profile);
-    let of_threads = |count: &CallCount| Reason::of(&count.call, &count.class).ended_by(alone) == EndedBy::Thread;
-    let own = blocked(profile, of_threads);
-    let known: Option<f64> = own.iter().map(|wait| wait.stalled_s).sum();
-    around_zero(if own.is_empty() { 0.0 } else { known.unwrap_or(overlap.idle_most_s) })
+    let reason = Reason::of(&count.call, &count.class);
+    reason.ended_by(alone) == EndedBy::Thread && reason != Reason::Other
+}
+
+/// Wall time on CPUs of calls that threads pass turns or data to each other with.
+fn waking_s(profile: &Profile, overlap: &Overlap) -> f64 {
+    let classes = profile.totals(By::Class).into_iter().map(|total| total.count);
+    let passes = classes.filter(|count| waits_for_threads(profile, count) && count.blocked_ns > Some(0));
+    passes.filter_map(|count| count.on_cpu_ns).map(s).sum::<f64>() / overlap.mean
 }
 
 /// The error of pauses: what the clock's slack and waking up add to each.
@@ -182,17 +202,19 @@ fn fewer_cpus(profile: &Profile, costs: &Comparison, overlap: &Overlap) -> Optio
     let (here, there) = (cpus_used(profile)?, costs.cpus_there()?);
     (there < here && there > 0).then_some(())?;
     let share = |threads: f64| (threads / there as f64 - 1.0).max(0.0);
-    let change = match &overlap.on_cpu_s {
+    let (value, low, high) = match &overlap.on_cpu_s {
         Some(phases) => {
-            let value = (1..).zip(phases).map(|(threads, seconds)| share(f64::from(threads)) * seconds).sum();
-            Seconds { value, low: value / 2.0, high: value }
+            let value: f64 = (1..).zip(phases).map(|(threads, seconds)| share(f64::from(threads)) * seconds).sum();
+            (value, value / 2.0, value)
         }
         None => {
             // The CPU time has to fit in; how much of it overlapped is not known.
             let least = (overlap.cpu_s / there as f64 - overlap.busy_s).max(0.0);
             let most = overlap.cpu_s * (1.0 / there as f64 - 1.0 / here as f64);
-            Seconds { value: least, low: least, high: most.max(least) }
+            (least, least, most.max(least))
         }
     };
+    // What threads pass to each other stays in one processor's caches.
+    let change = Seconds { value, low: low - waking_s(profile, overlap) / 2.0, high };
     Some(WallPart { kind: WallKind::FewerCpus { here, there }, change })
 }
