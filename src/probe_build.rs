@@ -36,6 +36,8 @@ pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> 
     }
     let tiny_static = [words("-O2 -static -s"), vec![tiny.clone()]].concat();
     programs.push(Program { name: "tiny-static", arguments: tiny_static, optional: true });
+    let bare = [words("-nostdlib -static -s"), vec![format!("{probe}/extra/bare.c")]].concat();
+    programs.push(Program { name: "bare", arguments: bare, optional: true });
     let tiny_dynamic = [words("-O2 -s"), vec![tiny]].concat();
     programs.push(Program { name: "tiny-dynamic", arguments: tiny_dynamic, optional: false });
     programs.push(Program { name: "probe", arguments: main, optional: false });

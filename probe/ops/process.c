@@ -42,7 +42,7 @@ static volatile int exec_error;               /* set by a child that shares its 
 static void reap(pid_t pid) {
     int status;
     CHECK(waitpid(pid, &status, 0) == pid);
-    if (status != 0) fail(exec_error, "execve of the tiny program");
+    if (status != 0) fail(exec_error, "execve of the program to start");
 }
 
 static _Noreturn void execute(void) {
@@ -83,6 +83,7 @@ static void setup_program(const char *name) {
 
 static void setup_static(void) { setup_program("tiny-static"); }
 static void setup_dynamic(void) { setup_program("tiny-dynamic"); }
+static void setup_bare(void) { setup_program("bare"); }
 
 /* glibc's posix_spawn() resets every signal that is not ignored in the child: the number of its calls must not
    depend on what the starter of this process ignores. */
@@ -231,6 +232,8 @@ const struct operation process_operations[] = {
           "clone/fork x1 set_robust_list x2" DYNAMIC_PROGRAM, "exec", setup_dynamic, run_fork_exec),
     CHILD("vfork_exec_static", "vfork(), execve() of a static program that does nothing, and waitpid()",
           "vfork/clone x1 set_robust_list x1" STATIC_PROGRAM, "exec", setup_static, run_vfork_exec),
+    CHILD("vfork_exec_bare", "vfork(), execve() of a program without a C library that ends at once, and waitpid()",
+          "vfork/clone x1 execve x1 exit_group x1", "exec", setup_bare, run_vfork_exec),
     CHILD("posix_spawn", "posix_spawn() of a static program that does nothing, and waitpid()",
           SPAWN " set_robust_list x1" STATIC_PROGRAM, "exec", setup_spawn, run_posix_spawn),
     {.id = "process.wait", .what = "waitpid() for a child that has ended (untimed): takes its status and removes it",

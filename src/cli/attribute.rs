@@ -64,8 +64,7 @@ Examples:
       --versus published/macosx-10.7.json
 
 FILE@ENV takes the unit costs of one environment of a run (default: native).
-To get unit costs: syscost run --all --out here.json, or measure only the operations
-that this command names when --costs is missing.";
+To get unit costs: syscost run --for profile.json --out here.json";
 
 pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
     let profile = store::read_profile(&args.profile)?;

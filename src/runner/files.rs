@@ -14,6 +14,7 @@ pub const FILES: &[(&str, &[u8])] = &[
     ("probe", include_bytes!(concat!(env!("OUT_DIR"), "/probe"))),
     ("libsyscost_cross.so", include_bytes!(concat!(env!("OUT_DIR"), "/libsyscost_cross.so"))),
     ("tiny-static", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-static"))),
+    ("bare", include_bytes!(concat!(env!("OUT_DIR"), "/bare"))),
     ("tiny-dynamic", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-dynamic"))),
 ];
 

@@ -37,8 +37,7 @@ pub const UNITS: &[Unit] = &[
     unit(WRITES, &["io.eventfd_write_read"], Per::Flat).when(&[On(&[Event])]).count(2.0),
     unit(WRITES, &["io.pipe_write_read"], Per::Size).when(&[On(&[Pipe, Terminal])]).count(2.0).most(BUFFER),
     unit(WRITES, &["socket.send_recv"], Per::Flat).when(MESSAGES).count(2.0),
-    // Programs write most files from their start to their end, and change those in place with pwrite().
-    unit(&["pwrite64"], &["io.pwrite"], Per::Size).when(FILES),
+    // Programs write most files from their start to their end; databases do so with their journals, by pwrite().
     unit(WRITES, &["io.write_append", "io.write_file", "io.pwrite", "io.write_null"], Per::Size).when(FILES),
     unit(&["recvmsg", "sendmsg"], &["socket.sendmsg_recvmsg"], Per::Size).count(2.0).most(BUFFER),
     unit(&["recvfrom", "sendto", "recv", "send"], &["socket.tcp_send_recv"], Per::Size).count(2.0).most(BUFFER),
@@ -120,8 +119,8 @@ pub const UNITS: &[Unit] = &[
     unit(FORKS, &["process.fork_wait"], Per::Flat).less(&["process.exit_wait"]),
     unit(&["fork", "clone", "clone3"], &["process.fork_wait"], Per::Flat),
     unit(&["vfork"], &["process.vfork_wait"], Per::Flat),
-    // What the dynamic linker calls and faults in is counted by itself.
-    unit(EXECS, &["process.fork_exec_static"], Per::Flat).less(&["process.fork_wait"]),
+    // What a program does at its start, mostly in user mode, is counted by itself.
+    unit(EXECS, &["process.vfork_exec_bare"], Per::Flat).less(&["process.vfork_wait"]),
     unit(EXECS, &["process.fork_exec_dynamic"], Per::Flat).less(&["process.fork_wait"]),
     unit(&["exit_group"], &["process.exit_wait"], Per::Fixed("mib", 1)).less(&["process.wait"]),
     unit(&["exit", "exit_group"], &["process.vfork_wait"], Per::Flat),

@@ -15,7 +15,7 @@ fn the_descriptor_chooses_the_operation() {
         ("read(i386)", File, "io.read_file"),
         ("pread64", File, "io.pread"),
         ("write", File, "io.write_append"),
-        ("pwrite64", File, "io.pwrite"),
+        ("pwrite64", File, "io.write_append"),
         ("write", Event, "io.eventfd_write_read"),
         ("write", Socket, "socket.tcp_send_recv"),
         ("writev", Terminal, "io.pipe_write_read"),
