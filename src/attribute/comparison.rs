@@ -14,6 +14,9 @@ pub struct Comparison<'a> {
     shift: Shift,
 }
 
+/// A ratio that is not known within a factor of two prices nothing: the scheduler decided it.
+const MOST_SD: f64 = std::f64::consts::LN_2;
+
 impl<'a> Comparison<'a> {
     pub fn of(here: &'a Costs, there: &'a Costs) -> Comparison<'a> {
         Comparison { here, there, shift: here.shift(there) }
@@ -27,7 +30,7 @@ impl<'a> Comparison<'a> {
     /// What a class costs on both sides, by the same operation.
     pub fn prices(&self, call: &str, class: &Class) -> Option<(Price, Price)> {
         let (a, b) = self.here.prices(self.there, call, class)?;
-        Some((a, self.at_same_speed(b)))
+        (a.cost.log_sd.hypot(b.cost.log_sd) <= MOST_SD).then(|| (a, self.at_same_speed(b)))
     }
 
     /// What the first of these operations costs that both sides have.

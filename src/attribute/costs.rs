@@ -309,16 +309,18 @@ fn own_sd(row: &Row, figure: &RowCost) -> f64 {
 /// scheduler places the threads that take turns, and how long the device takes. By the start of their names; the first counts.
 /// From seven runs on one machine (METHOD.md).
 const BETWEEN_RUNS_SD: &[(&str, f64)] = &[
-    ("process.fork_", 0.12),
+    ("process.vfork_wait", 0.7),
+    ("process.thread", 0.7),
+    ("process.clone_thread", 0.7),
+    ("process.waitid_nothing", 0.0),
     ("process.vfork_exec", 0.06),
     ("process.posix_spawn", 0.06),
-    ("process.waitid_nothing", 0.0),
-    ("process.", 0.6),
-    ("ipc.", 0.5),
-    ("sync.futex_pingpong", 0.5),
-    ("sync.cond_pingpong", 0.5),
-    ("io.fsync", 0.15),
-    ("io.fdatasync", 0.15),
+    ("process.", 0.12),
+    ("ipc.", 0.6),
+    ("sync.futex_pingpong", 0.7),
+    ("sync.cond_pingpong", 0.7),
+    ("io.fsync", 0.2),
+    ("io.fdatasync", 0.2),
     ("mem.brk", 0.05),
 ];
 
