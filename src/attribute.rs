@@ -2,17 +2,27 @@
 //!
 //! Not here: measuring (`session`), tracing (`trace`), and all words and tables (`report`). `cli::attribute` calls it.
 //!
-//! Three questions, a file each: `breakdown`, where the workload's time went; `change`, what the time would be with the unit
-//! costs of another run; `advice`, what could be saved. `spread` holds the error model, `units` the table of which operation
-//! prices which call.
+//! Three questions, a file each: `breakdown`, where the workload's time went (`path`, `blocked` and `charged` are what it knows of
+//! wall time, waits and CPU time); `change`, what the time would be with the unit costs of another run (`scaled` for a class,
+//! `lines` for sums, `wall` for wall time); `advice`, what could be saved. `spread` and `speed` hold the error model, `units` and
+//! `waits` the tables of which operation prices which call, and of what calls wait for.
 
 pub mod advice;
+pub mod blocked;
 pub mod breakdown;
 pub mod change;
+mod charged;
+mod comparison;
 pub mod costs;
+pub mod lines;
 pub mod needs;
+pub mod path;
+mod scaled;
+mod speed;
 pub mod spread;
 pub mod units;
+pub mod waits;
+pub mod wall;
 
 use crate::model::{By, Profile};
 use advice::Advice;

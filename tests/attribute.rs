@@ -172,12 +172,16 @@ fn accounts_hold_whatever_is_known() {
     assert_eq!(part(&full, "faults")["value"], 1.0);
     assert_eq!(part(&full, "unexplained_system")["value"], 0.0);
     assert_eq!(
-        (&part(&full, "idle")["value"], &part(&full, "blocked")["value"]),
+        (&part(&full, "off_cpu")["value"], &part(&full, "blocked")["value"]),
         (&Value::from(2.0), &Value::from(0.5))
     );
     let over = account_of(r#""wall_ns": 6000000000, "user_ns": 1000000000, "system_ns": 1500000000, "processes": 1"#);
     assert!((sum(&over) - 6.0).abs() < 1e-9, "{over:#}");
-    assert_eq!(part(&over, "unexplained_system")["value"], -0.5);
+    // Calls are system time, whatever the ticks found: of 2.5 s, 0.5 s are left for user mode.
+    assert_eq!(
+        (&part(&over, "user_mode")["value"], &part(&over, "unexplained_system")["value"]),
+        (&0.5.into(), &0.0.into())
+    );
     assert_eq!(over["notes"][0]["kind"], "exceeds_accounting", "{over:#}");
     let no_wall = account_of(r#""user_ns": 1000000000, "system_ns": 3000000000"#);
     assert!((sum(&no_wall) - 4.0).abs() < 1e-9 && no_wall["whole_s"] == 4.0, "CPU time is the whole: {no_wall:#}");
@@ -203,7 +207,7 @@ fn unit_costs_twice_as_high_double_what_they_price() {
         versus["unpriced"].as_array().unwrap().iter().map(|u| u["name"].as_str().unwrap()).collect();
     assert_eq!(unpriced, ["keyctl"]);
     let kinds: Vec<&str> = versus["lines"].as_array().unwrap().iter().map(|l| l["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["calls", "creation", "faults", "other_crossings"]);
+    assert_eq!(kinds, ["calls", "creation", "faults", "unpriced"]);
     let total = &versus["total"]["change_s"];
     let relative = |end: &str| total[end].as_f64().unwrap() / total["value"].as_f64().unwrap();
     assert!(relative("low") > 0.5 && relative("high") < 2.0, "a total is known better than its parts: {total:#}");
@@ -295,6 +299,119 @@ fn calls_inside_an_operation_are_not_counted_twice() {
     // 600 us less a fork of 100 us, less 20 bare crossings of 50 ns.
     let priced = document["here"]["calls"][0]["by_unit_cost_s"]["value"].as_f64().unwrap();
     assert!((priced - 1000.0 * (500_000.0 - 20.0 * 50.0) / 1e9).abs() < 1e-9, "{priced}");
+}
+
+/// The document of a profile with this usage and these calls (JSON), with unit costs and others twice as high.
+fn attributed(place: &Place, usage: &str, calls: &str) -> (Value, String) {
+    let profile = format!(r#"{{"schema": "syscost.profile/1", "usage": {{{usage}}}, "calls": [{calls}]}}"#);
+    fs::write(place.path().join("q.json"), profile).unwrap();
+    let arguments = ["attribute", "q.json", "--costs", "here.json", "--versus", "there.json"];
+    let document = json(&run(place, &[&arguments[..], &["--format", "json"]].concat()));
+    (document, printed(place, &arguments))
+}
+
+/// A second of one thread: 0.2 s on a CPU, 0.7 s in fsync.
+const SYNCS: (&str, &str) = (
+    r#""wall_ns": 1000000000, "user_ns": 150000000, "system_ns": 50000000, "processes": 1, "threads": 0"#,
+    r#"{"name": "fsync", "class": {"descriptor": "file"}, "calls": 700, "on_cpu_ns": 50000000, "blocked_ns": 700000000}"#,
+);
+
+#[test]
+fn the_path_of_one_thread_is_its_wall_time() {
+    let (document, text) = attributed(&place(), SYNCS.0, SYNCS.1);
+    let path = &document["here"]["path"];
+    let parts: Vec<(&str, f64)> = path["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| (part["kind"].as_str().unwrap(), (part["seconds"].as_f64().unwrap() * 1e6).round()))
+        .collect();
+    assert_eq!(parts, [("on_cpu", 200_000.0), ("blocked", 700_000.0), ("rest", 100_000.0)]);
+    assert_eq!((&path["parts"][1]["reason"], &path["serial"]), (&"disk".into(), &true.into()), "{path:#}");
+    assert!(text.starts_with("Where the wall time went: 1.00 s") && text.contains("blocked: disk"), "{text}");
+    // The account is of CPU time then.
+    assert_eq!(document["here"]["account"]["whole_s"], 0.2);
+}
+
+#[test]
+fn waits_for_the_disk_need_a_unit_cost_and_have_one() {
+    let place = place();
+    let (document, text) = attributed(&place, SYNCS.0, SYNCS.1);
+    let wall = &document["versus"][0]["wall"];
+    assert_eq!((&wall["there_s"], &wall["unpriced_waits"][0]["name"]), (&Value::Null, &"fsync".into()), "{wall:#}");
+    let text = text.replace("\n  ", " ");
+    assert!(
+        text.contains("it cannot be predicted without a unit cost of the waits in fsync (0.7000 s): measure io.fsync"),
+        "{text}"
+    );
+    assert!(!text.contains("do not explain"), "{text}");
+    for (file, ns) in [("here.json", 1_000_000.0), ("there.json", 1_000.0)] {
+        let mut with_sync = costs(1.0, file);
+        with_sync.records.push(record("io.fsync", &[], ns, &["fsync"]));
+        store::write(&with_sync, &place.path().join(file)).unwrap();
+    }
+    let (document, _) = attributed(&place, SYNCS.0, SYNCS.1);
+    let there = &document["versus"][0]["wall"]["there_s"];
+    // 0.75 s in fsync become 0.75 ms, but for the crossings that stay.
+    assert!((there["value"].as_f64().unwrap() - 0.25075).abs() < 0.0005, "{there:#}");
+    assert!(there["low"].as_f64().unwrap() >= 0.25 && there["high"].as_f64().unwrap() < 0.7, "{there:#}");
+}
+
+#[test]
+fn a_change_of_parallel_threads_is_not_added_whole() {
+    let usage = r#""wall_ns": 2000000000, "user_ns": 1000000000, "system_ns": 2000000000, "processes": 1, "threads": 1,
+        "concurrency": {"on_cpu_ns": [1000000000, 1000000000], "waiting_ns": 0, "blocked_ns": 0}"#;
+    let reads = r#"{"name": "read", "class": {"size": 1}, "calls": 1000000, "on_cpu_ns": 1500000000, "blocked_ns": 0}"#;
+    let (document, _) = attributed(&place(), usage, reads);
+    let (total, wall) = (&document["versus"][0]["total"]["change_s"], &document["versus"][0]["wall"]);
+    let end = |of: &Value, name: &str| of[name].as_f64().unwrap();
+    let change = |name: &str| end(&wall["parts"][0]["change_s"], name);
+    assert_eq!(wall["parts"][0]["mean"], 1.5);
+    assert!((change("value") - end(total, "value") / 1.5).abs() < 1e-9, "{wall:#}");
+    assert!((change("low") - end(total, "low") / 2.0).abs() < 1e-9, "two threads share all of it: {wall:#}");
+    assert!((change("high") - end(total, "high")).abs() < 1e-9, "one thread has all of it: {wall:#}");
+    let shown: Vec<&Value> =
+        document["here"]["path"]["parts"].as_array().unwrap().iter().map(|p| &p["threads"]).collect();
+    assert_eq!(shown, [1, 2]);
+}
+
+#[test]
+fn what_calls_without_a_unit_cost_take_is_always_said() {
+    let place = place();
+    let calls = r#"{"name": "read", "class": {"size": 1}, "calls": 1000, "on_cpu_ns": 3000000}, {"name": "keyctl", "calls": 10, "on_cpu_ns": 1000000}"#;
+    let (document, text) = attributed(&place, "", calls);
+    assert_eq!(
+        (&document["here"]["unpriced"]["share"], &document["versus"][0]["unpriced_share"]),
+        (&0.25.into(), &0.25.into())
+    );
+    assert!(text.contains("Without a unit cost: 25% of the calls' CPU time (keyctl)."), "{text}");
+    // Its work may double as that of the reads does, or stay.
+    let line =
+        document["versus"][0]["lines"].as_array().unwrap().iter().find(|line| line["kind"] == "unpriced").unwrap();
+    let end = |name: &str| line["change_s"][name].as_f64().unwrap();
+    assert!((end("low") - end("value")).abs() < 1e-12 && end("high") > 0.0009, "{line:#}");
+    let bare = printed(&place, &["attribute", "q.json"]);
+    assert!(bare.contains("Without a unit cost: 100% of the calls' CPU time"), "{bare}");
+}
+
+#[test]
+fn no_part_is_negative_however_short_the_program() {
+    let read = r#"{"name": "read", "class": {"size": 1}, "calls": 3000, "on_cpu_ns": 1500000, "blocked_ns": 0}"#;
+    for (user, system) in [(0, 1_680_000), (1_810_000, 0), (0, 0), (300_000, 1_000_000)] {
+        let usage = format!(
+            r#""wall_ns": 1500000, "user_ns": {user}, "system_ns": {system}, "processes": 1, "minor_faults": 90"#
+        );
+        let (document, text) = attributed(&place(), &usage, read);
+        let account = &document["here"]["account"];
+        for part in account["parts"].as_array().unwrap() {
+            let ends = ["value", "low", "high"].map(|end| part["seconds"][end].as_f64().unwrap());
+            assert!(ends.iter().all(|end| *end >= 0.0), "{account:#}");
+        }
+        let kinds: Vec<&Value> = account["notes"].as_array().unwrap().iter().map(|note| &note["kind"]).collect();
+        assert!(kinds.contains(&&"few_ticks".into()), "{account:#}");
+        assert!((sum(account) - account["whole_s"].as_f64().unwrap()).abs() < 1e-9, "{account:#}");
+        assert!(text.replace("\n  ", " ").contains("too few here to tell them apart"), "{text}");
+    }
 }
 
 #[test]

@@ -1,12 +1,18 @@
 //! Where the workload's time went, on the machine where it ran. Pure; `attribute` calls it.
 //!
-//! The profile's own times are the truth; unit costs only divide them. The account adds up to wall time x CPUs used: user
-//! mode, the calls (bare crossing, work, process creation), page faults, unexplained system time, and idle time. Blocked
-//! time belongs to threads, not to CPUs, so it is listed beside the sum.
+//! The profile's own times are the truth; unit costs only divide them. The path says what the wall time was, where that is known;
+//! the account then divides the CPU time: user mode, the calls (bare crossing, work, process creation), page faults, and
+//! unexplained system time. Without a path, the account adds up to wall time x CPUs used. Blocked time belongs to threads, not
+//! to CPUs, so it is listed beside the sum, by what the calls waited for.
 
+use super::blocked::{Blocked, blocked};
+use super::change::share;
+use super::charged::{Charged, tracing_s};
 use super::costs::{Basis, Costs, UnitCost};
+use super::path::{Path, path};
 use super::spread::{MODEL_SD, Seconds, sum_by_call};
 use super::units::{CREATION, FAULTS, bare_name};
+use super::waits::Reason;
 use crate::model::{By, CallCount, Class, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,11 +22,28 @@ use serde::Serialize;
 pub struct Breakdown {
     #[serde(rename = "calls")]
     pub rows: Vec<CallRow>,
+    /// What the wall time was; `None` where that is not known.
+    pub path: Option<Path>,
     pub account: Account,
+    /// Time blocked in calls, by reason and call.
+    pub blocked: Vec<Blocked>,
+    /// Calls without a unit cost.
+    pub unpriced: Unpriced,
     /// Whether times were measured; false where counts are priced by unit costs.
     pub measured: bool,
     /// The unit costs that were used.
     pub costs: Option<String>,
+}
+
+/// The calls that no unit cost prices: all of them without unit costs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Unpriced {
+    pub calls: u64,
+    pub on_cpu_s: Option<f64>,
+    /// Their share of the calls' CPU time, or of the calls where times are not known; `None` if there are no calls.
+    pub share: Option<f64>,
+    /// Their names, the one with most time first.
+    pub names: Vec<String>,
 }
 
 /// One call, or one class of it.
@@ -54,11 +77,11 @@ pub struct CallRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Account {
     pub wall_s: Option<f64>,
-    /// CPUs that the workload could use.
+    /// CPUs that the workload could use; `None` where the parts add up to CPU time.
     pub cpus: Option<u64>,
     /// Parts that add up to `whole`.
     pub parts: Vec<Part>,
-    /// Seconds: wall time x CPUs, or user + system time where wall time is not known.
+    /// Seconds: user + system time where the path or no wall time is known, or else wall time x CPUs.
     #[serde(rename = "whole_s")]
     pub whole: Option<f64>,
     /// What is not part of the sum.
@@ -78,8 +101,10 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PartKind {
-    /// By the kernel's accounting.
+    /// By the kernel's accounting, which samples it by ticks.
     UserMode,
+    /// User mode, and the kernel outside calls: the CPU time is too short for ticks to tell them apart.
+    UserOrSystem,
     /// Calls x cost of a null call, at most their measured time.
     Crossings,
     /// Measured CPU time of calls minus the crossings.
@@ -97,10 +122,10 @@ pub enum PartKind {
     Tracer,
     /// System time minus everything above.
     UnexplainedSystem,
-    /// Wall time x CPUs minus the CPU time.
-    Idle,
-    /// Threads that waited in calls.
-    Blocked,
+    /// Wall time x CPUs minus the CPU time, where the path is not known.
+    OffCpu,
+    /// Threads that waited in calls, by what they waited for.
+    Blocked { reason: Reason, calls: Vec<String> },
     /// Calls x unit cost, for as many calls as have one: a profile without times.
     Priced { calls: u64 },
     /// The bare crossings of all these calls: a profile without times.
@@ -115,6 +140,8 @@ pub enum AccountNote {
     ExceedsAccounting,
     /// User or system time is not known, so the parts do not add up to a whole.
     NoWhole,
+    /// The CPU time is too short for its split into user and system time, or that of each process is.
+    FewTicks { processes: Option<u64> },
     /// The profile has counts and no CPU time.
     CountsOnly,
     /// The tracer added this to each of the calls; wall and system time include it.
@@ -137,9 +164,29 @@ pub fn break_down(profile: &Profile, costs: Option<&Costs>, by: By) -> Breakdown
         row(profile, null, total.count, &own)
     });
     let rows = rows.collect();
-    let account =
-        if measured { account(profile, costs, null) } else { priced_account(profile, costs.map(|_| &*priced), null) };
-    Breakdown { rows, account, measured, costs: costs.map(|costs| costs.label.clone()) }
+    let blocked = blocked(profile, |_| true);
+    let path = path(profile, &blocked);
+    let account = match measured {
+        true => account(profile, costs, null, (path.is_some(), &blocked)),
+        false => priced_account(profile, costs.map(|_| &*priced), null),
+    };
+    let unpriced = unpriced(profile, costs);
+    Breakdown { rows, path, account, blocked, unpriced, measured, costs: costs.map(|costs| costs.label.clone()) }
+}
+
+fn unpriced(profile: &Profile, costs: Option<&Costs>) -> Unpriced {
+    let is_priced = |count: &CallCount| costs.is_some_and(|costs| costs.price(&count.call, &count.class).is_some());
+    let mut sum = CallCount::default();
+    let mut names: Vec<String> = Vec::new();
+    for count in profile.totals(By::Class).into_iter().map(|total| total.count).filter(|count| !is_priced(count)) {
+        sum.add(&count);
+        if !names.contains(&count.call) {
+            names.push(count.call);
+        }
+    }
+    let all = profile.all_calls();
+    let on_cpu_s = all.on_cpu_ns.map(|_| sum.on_cpu_ns.map_or(0.0, s));
+    Unpriced { calls: sum.calls, on_cpu_s, share: share(&sum, &all), names }
 }
 
 /// Nanoseconds as seconds.
@@ -188,54 +235,87 @@ fn calls(profile: &Profile, null: Option<UnitCost>) -> [Seconds; 3] {
     [crossings, work, creation].map(|parts| sum_by_call(parts.into_iter()))
 }
 
-fn account(profile: &Profile, costs: Option<&Costs>, null: Option<UnitCost>) -> Account {
+/// `known` is whether the path is, which leaves the account the CPU time alone.
+fn account(
+    profile: &Profile,
+    costs: Option<&Costs>,
+    null: Option<UnitCost>,
+    (known, blocked): (bool, &[Blocked]),
+) -> Account {
     let usage = &profile.usage;
     let all = profile.all_calls();
+    let charged = Charged::of(profile);
     let [crossings, work, creation] = calls(profile, null);
-    let mut account = Account { wall_s: usage.wall_ns.map(s), cpus: cpus_used(profile), ..Account::default() };
-    account.parts.extend(usage.user_ns.map(|ns| exactly(PartKind::UserMode, s(ns))));
+    let mut account = Account { wall_s: usage.wall_ns.map(s), ..Account::default() };
+    account.parts.extend(charged.and_then(|c| c.user).map(|seconds| Part { kind: PartKind::UserMode, seconds }));
     account.parts.extend(null.map(|_| Part { kind: PartKind::Crossings, seconds: crossings }));
     account.parts.push(Part { kind: PartKind::Work, seconds: work });
     account.parts.push(Part { kind: PartKind::Creation, seconds: creation });
-    if let Some(system) = usage.system_ns.map(s) {
-        let tracing = tracing(profile);
-        let rest = system - all.on_cpu_ns.map_or(0.0, s) - tracing;
-        let faults = faults(profile, costs, rest.max(0.0));
-        let of_faults = faults.as_ref().map_or(Seconds::default(), |part| part.seconds);
-        account.parts.extend(faults);
-        account.parts.extend((tracing > 0.0).then(|| exactly(PartKind::Tracer, tracing)));
-        account.parts.push(Part { kind: PartKind::UnexplainedSystem, seconds: of_faults.subtracted_from(rest) });
-        account.notes.extend((rest < 0.0).then_some(AccountNote::ExceedsAccounting));
+    if let Some(charged) = charged {
+        add_other_system_time(&mut account, profile, costs, &charged);
     }
-    add_idle(&mut account, profile);
-    account.beside.push(exactly(PartKind::Blocked, all.blocked_ns.map_or(0.0, s)));
+    add_whole(&mut account, profile, charged, known);
+    account.beside = beside(blocked);
     let added = profile.tracer.added_per_call_ns;
     account.notes.extend(added.map(|each_ns| AccountNote::TracerAdded { calls: all.calls, each_ns }));
     account
+}
+
+/// The tracer, page faults, and what is left; of an unknown split, user mode is in what is left.
+fn add_other_system_time(account: &mut Account, profile: &Profile, costs: Option<&Costs>, charged: &Charged) {
+    let rest = charged.other_system_s();
+    let faults = faults(profile, costs, rest);
+    let of_faults = faults.as_ref().map_or(Seconds::default(), |part| part.seconds);
+    account.parts.extend(faults);
+    let tracing = tracing_s(profile);
+    account.parts.extend((tracing > 0.0).then(|| exactly(PartKind::Tracer, tracing)));
+    let kind = if charged.user.is_some() { PartKind::UnexplainedSystem } else { PartKind::UserOrSystem };
+    account.parts.push(Part { kind, seconds: of_faults.subtracted_from(rest).at_least(0.0) });
+    let charged_system = profile.usage.system_ns.map_or(0.0, s);
+    account.notes.extend((charged.known_system_s > charged_system).then_some(AccountNote::ExceedsAccounting));
+    let few = AccountNote::FewTicks { processes: profile.usage.processes };
+    account.notes.extend(charged.user.is_none().then_some(few));
 }
 
 fn exactly(kind: PartKind, seconds: f64) -> Part {
     Part { kind, seconds: Seconds::exactly(seconds) }
 }
 
-/// Seconds of the workload's own system time that the tracer took.
-fn tracing(profile: &Profile) -> f64 {
-    let added = profile.tracer.added_per_call_ns.filter(|_| profile.tracer.adds_system_time);
-    added.unwrap_or(0.0) * profile.all_calls().calls as f64 / 1e9
-}
-
-/// Sets what the parts add up to, and adds idle time where wall time is known.
-fn add_idle(account: &mut Account, profile: &Profile) {
-    let usage = &profile.usage;
-    let cpu = usage.user_ns.zip(usage.system_ns).map(|(user, system)| s(user) + s(system));
-    let wall = account.wall_s.zip(account.cpus).map(|(wall, cpus)| wall * cpus as f64);
-    account.whole = cpu.map(|cpu| wall.unwrap_or(cpu));
-    account.parts.extend(wall.zip(cpu).map(|(whole, cpu)| exactly(PartKind::Idle, whole - cpu)));
+/// Sets what the parts add up to, and adds the time off the CPUs where wall time is known and the path is not.
+fn add_whole(account: &mut Account, profile: &Profile, charged: Option<Charged>, known: bool) {
+    let cpu = charged.map(|charged| charged.cpu_s);
+    let cpus = cpus_used(profile).filter(|_| !known);
+    let wall = account.wall_s.zip(cpus).map(|(wall, cpus)| wall * cpus as f64);
+    account.cpus = cpus;
+    account.whole = cpu.map(|cpu| wall.map_or(cpu, |wall| wall.max(cpu)));
+    let off = account.whole.zip(cpu).map(|(whole, cpu)| exactly(PartKind::OffCpu, whole - cpu));
+    account.parts.extend(off.filter(|_| wall.is_some()));
     account.notes.extend(account.whole.is_none().then_some(AccountNote::NoWhole));
 }
 
+/// Blocked time by reason, the longest first.
+fn beside(blocked: &[Blocked]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for own in blocked {
+        let same = |part: &&mut Part| matches!(&part.kind, PartKind::Blocked { reason, .. } if *reason == own.reason);
+        let add = Seconds::exactly(own.blocked_s);
+        match parts.iter_mut().find(same) {
+            Some(Part { kind: PartKind::Blocked { calls, .. }, seconds }) => {
+                calls.push(own.call.clone());
+                *seconds = seconds.plus(add);
+            }
+            _ => {
+                let kind = PartKind::Blocked { reason: own.reason, calls: vec![own.call.clone()] };
+                parts.push(Part { kind, seconds: add });
+            }
+        }
+    }
+    parts.sort_by(|a, b| b.seconds.value.total_cmp(&a.seconds.value));
+    parts
+}
+
 /// CPUs that the workload could use: not more than it had threads, not fewer than its CPU time needs.
-fn cpus_used(profile: &Profile) -> Option<u64> {
+pub fn cpus_used(profile: &Profile) -> Option<u64> {
     let usage = &profile.usage;
     let online = usage.cpus.or(profile.host.cpus.map(u64::from));
     let threads = usage.processes.map(|processes| processes.saturating_add(usage.threads.unwrap_or(0)).max(1));

@@ -1,12 +1,14 @@
 //! Unit costs from a run: what one call of a class costs there. Pure.
 
+use super::speed::{Machine, Shift};
 use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
 use super::units::{NULL_CALLS, UNITS, Unit, units_of};
 use crate::model::{Class, Nanos, Run};
-use crate::summary::{Row, summarize};
+use crate::summary::{Row, RowCost, summarize};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::f64::consts::SQRT_2;
 
 /// The operations of a run that were measured in one environment.
 #[derive(Clone, Debug)]
@@ -22,6 +24,7 @@ pub struct Costs {
     pub threads: u64,
     /// Whether any cost has an interval: published results have none.
     pub has_intervals: bool,
+    machine: Machine,
 }
 
 /// An operation at one set of parameters.
@@ -40,7 +43,7 @@ struct MeasuredOperation {
 pub struct UnitCost {
     /// Nanoseconds.
     pub ns: f64,
-    /// Standard deviation of its logarithm, from the interval; 0 for a published result, which has none.
+    /// Standard deviation of its logarithm, without what moves all costs of the run; 0 for a published result.
     pub log_sd: f64,
 }
 
@@ -133,7 +136,22 @@ impl Costs {
         let threads = points.values().map(|points| fewest(points)).max().unwrap_or(1);
         let has_intervals = points.values().flatten().any(|point| point.cost.log_sd > 0.0);
         let lines = lines(&points);
-        Ok(Costs { label: label(run, &environment), points, lines, threads, has_intervals })
+        Ok(Costs { label: label(run, &environment), points, lines, threads, has_intervals, machine: Machine::of(run) })
+    }
+
+    /// How these costs differ from those of `there` by the machine's speed alone.
+    pub fn shift(&self, there: &Costs) -> Shift {
+        self.machine.shift(&there.machine)
+    }
+
+    /// Standard deviation of the ratio of two times that were taken at different moments, on the log scale.
+    pub fn scatter(&self, there: &Costs) -> f64 {
+        self.machine.scatter(&there.machine)
+    }
+
+    /// Processors that the run might use.
+    pub fn cpus(&self) -> Option<u64> {
+        self.machine.cpus
     }
 
     /// The bare crossing of the user-kernel boundary, and which call measured it.
@@ -184,7 +202,9 @@ impl Costs {
         // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
         let ns = if off < price.cost.ns { price.cost.ns - off } else { price.cost.ns };
         let basis = Basis { less: unit.less, ..price.basis };
-        Some(Price { cost: UnitCost { ns: ns / unit.count, ..price.cost }, basis, ..price })
+        // Its error stays the same in nanoseconds when a part is subtracted.
+        let log_sd = price.cost.log_sd * price.cost.ns / ns;
+        Some(Price { cost: UnitCost { ns: ns / unit.count, log_sd }, basis, ..price })
     }
 
     /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
@@ -268,12 +288,48 @@ fn on_line(line: &[(u64, UnitCost)], value: u64) -> (UnitCost, f64, (u64, u64, u
 fn point(row: &Row) -> Option<MeasuredOperation> {
     let figure = row.figure.as_ref().ok()?;
     let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
-    let half = figure.interval.map_or(0.0, |interval| (interval.high - interval.low).abs() / 2.0);
     let entries = row.entries.as_ref().map(|entries| entries.total());
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault(&row.case.operation);
-    let cost = UnitCost { ns, log_sd: half / Z / ns };
+    let cost = UnitCost { ns, log_sd: own_sd(row, figure) * figure.median.0 / ns };
     Some(MeasuredOperation { params: row.case.effective_params(), cost, entries, enters })
 }
+
+/// Standard deviation of the logarithm of a median, without what moves the whole run: by its launches where those are known.
+fn own_sd(row: &Row, figure: &RowCost) -> f64 {
+    let listed = BETWEEN_RUNS_SD.iter().find(|(start, _)| row.case.operation.starts_with(start)).map(|(_, sd)| *sd);
+    let between = listed.unwrap_or(if row.depends_on_history() { HISTORY_SD } else { 0.0 });
+    // The interval for the next run's holds the errors of both.
+    let by_launches = figure.relative.and_then(|own| own.next_run?.half_width_percent(Nanos(own.value)));
+    let within = figure.half_width_percent().map(|percent| percent / Z);
+    let own = by_launches.map(|percent| percent / NEXT_RUN_Z / SQRT_2).or(within);
+    own.map_or(0.0, |percent| (percent / 100.0).hypot(between))
+}
+
+/// Standard deviation, on the log scale, of what moves these operations from run to run and no launch of one run shows: where the
+/// scheduler places the threads that take turns, and how long the device takes. By the start of their names; the first counts.
+/// From seven runs on one machine (METHOD.md).
+const BETWEEN_RUNS_SD: &[(&str, f64)] = &[
+    ("process.vfork_wait", 0.7),
+    ("process.thread", 0.7),
+    ("process.clone_thread", 0.7),
+    ("process.waitid_nothing", 0.0),
+    ("process.vfork_exec", 0.06),
+    ("process.posix_spawn", 0.06),
+    ("process.", 0.12),
+    ("ipc.", 0.6),
+    ("sync.futex_pingpong", 0.7),
+    ("sync.cond_pingpong", 0.7),
+    ("io.fsync", 0.2),
+    ("io.fdatasync", 0.2),
+    ("mem.brk", 0.05),
+];
+
+/// Standard deviation of the logarithm of a cost that depends on what was done to the file system before, from run to run
+/// (METHOD.md).
+const HISTORY_SD: f64 = 0.08;
+
+/// The normal quantile of the interval for the next run.
+const NEXT_RUN_Z: f64 = 1.645;
 
 /// Faults enter the kernel without a system call.
 fn is_fault(operation: &str) -> bool {

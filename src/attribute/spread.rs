@@ -54,9 +54,25 @@ impl Seconds {
         Seconds { value: self.value, low: self.value - width(self.low), high: self.value + width(self.high) }
     }
 
+    /// The sum of two times that share their error.
+    pub fn plus(self, other: Seconds) -> Seconds {
+        Seconds { value: self.value + other.value, low: self.low + other.low, high: self.high + other.high }
+    }
+
+    /// The time as a change of `here_s` seconds, with the error that all unit costs of a run share: it is proportional to the time
+    /// there. Errors of other times must not be added to it as if they were independent, so it is added to sums last.
+    pub fn shifted(self, common_sd: f64, here_s: f64) -> Seconds {
+        self.widened(Z * common_sd * (here_s + self.value))
+    }
+
     /// Value and range cut off at `most` seconds.
     pub fn at_most(self, most: f64) -> Seconds {
         Seconds { value: self.value.min(most), low: self.low.min(most), high: self.high.min(most) }
+    }
+
+    /// Value and range cut off at `least` seconds.
+    pub fn at_least(self, least: f64) -> Seconds {
+        Seconds { value: self.value.max(least), low: self.low.max(least), high: self.high.max(least) }
     }
 
     /// This time subtracted from `whole` seconds, which are exact.
@@ -86,7 +102,7 @@ pub fn sum_by_call<'a>(parts: impl Iterator<Item = (&'a str, Seconds)>) -> Secon
     let mut calls: BTreeMap<&str, Seconds> = BTreeMap::new();
     for (call, part) in parts {
         let own = calls.entry(call).or_default();
-        *own = Seconds { value: own.value + part.value, low: own.low + part.low, high: own.high + part.high };
+        *own = own.plus(part);
     }
     sum(calls.into_values())
 }

@@ -2,10 +2,13 @@
 //! call it.
 
 use crate::attribute::breakdown::{AccountNote, PartKind};
-use crate::attribute::change::{ChangeLine, LineKind};
 use crate::attribute::costs::{Basis, Place};
+use crate::attribute::lines::{ChangeLine, LineKind};
+use crate::attribute::path::{PathKind, TimeInCall};
 use crate::attribute::spread::Seconds;
+use crate::attribute::waits::Reason;
 use crate::model::Size;
+use crate::prose::some;
 use crate::report::numbers::thousands;
 
 /// Seconds with enough decimals to show tenths of milliseconds where they matter: `4.55`, `0.0312`.
@@ -53,7 +56,14 @@ pub fn part(kind: &PartKind) -> (&'static str, String) {
         PartKind::AllCrossings { calls } => {
             return ("bare crossings of all calls", format!("{calls} calls x cost of a null call"));
         }
-        PartKind::UserMode => ("user mode", "by the kernel's accounting"),
+        PartKind::Blocked { reason, calls } => {
+            let note = format!("threads waiting in {}, which takes no CPU time", some(calls, NAMED));
+            return (blocked(*reason), note);
+        }
+        PartKind::UserMode => ("user mode", "by the kernel's accounting, sampled by ticks"),
+        PartKind::UserOrSystem => {
+            ("user mode and other system time", "too short to be told apart: the rest of the CPU time")
+        }
         PartKind::Crossings => ("bare crossings", "calls x cost of a null call, at most their measured time"),
         PartKind::Work => ("work in calls", "measured CPU time minus the crossings"),
         PartKind::Creation => ("process creation", "the same of fork, clone, execve, exit and wait"),
@@ -62,8 +72,44 @@ pub fn part(kind: &PartKind) -> (&'static str, String) {
             "unexplained system time",
             "interrupts, scheduling, entry and exit outside the tracer's hooks, faults that cost more than their unit cost",
         ),
-        PartKind::Idle => ("idle", "CPU time that the workload left unused"),
-        PartKind::Blocked => ("blocked", "threads waiting in calls, which takes no CPU time"),
+        PartKind::OffCpu => ("not on a CPU", "blocked, waiting for a CPU, or fewer threads than CPUs"),
+    };
+    (name, note.to_string())
+}
+
+/// Calls that are named in a line.
+const NAMED: usize = 4;
+
+/// Time blocked for this reason.
+fn blocked(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Disk => "blocked: disk",
+        Reason::Socket => "blocked: socket",
+        Reason::Pipe => "blocked: pipe",
+        Reason::Terminal => "blocked: terminal",
+        Reason::Lock => "blocked: lock (futex)",
+        Reason::Timer => "blocked: timer",
+        Reason::Children => "blocked: children",
+        Reason::Events => "blocked: events (poll)",
+        Reason::Other => "blocked: other",
+    }
+}
+
+/// What a part of the wall time is called, and how it is known.
+pub fn path(kind: &PathKind) -> (String, String) {
+    let (name, note) = match kind {
+        PathKind::OnCpu { threads: 1, .. } => ("on a CPU".to_string(), "one thread"),
+        PathKind::OnCpu { threads, or_more } => {
+            let more = if *or_more { " or more" } else { "" };
+            (format!("on {threads}{more} CPUs"), "as many threads at once")
+        }
+        PathKind::Blocked { reason, calls } => {
+            let one = |call: &TimeInCall| format!("{} {} s", call.name, seconds(call.seconds));
+            let calls: Vec<String> = calls.iter().map(one).collect();
+            return (blocked(*reason).to_string(), some(&calls, NAMED));
+        }
+        PathKind::WaitingForCpu => ("waiting for a CPU".to_string(), "a thread could run and none did"),
+        PathKind::Rest => ("rest".to_string(), "waiting for a CPU, blocked outside calls, or not seen"),
     };
     (name, note.to_string())
 }
@@ -77,6 +123,13 @@ pub fn account_note(note: &AccountNote) -> String {
                 .to_string()
         }
         AccountNote::NoWhole => "User or system time is not known, so the parts do not add up to a whole.".to_string(),
+        AccountNote::FewTicks { processes } => {
+            let of = match processes {
+                Some(count) if *count > 1 => format!(" for {count} processes"),
+                _ => String::new(),
+            };
+            format!("User and system time are sampled by ticks of 1 to 10 ms: too few here{of} to tell them apart.")
+        }
         AccountNote::CountsOnly => {
             "The profile has counts but no CPU time, so times are calls x unit cost.".to_string()
         }
@@ -91,12 +144,19 @@ pub fn account_note(note: &AccountNote) -> String {
 pub fn line(line: &ChangeLine) -> (&'static str, String) {
     match &line.kind {
         LineKind::Calls => ("calls", "class by class, as listed".to_string()),
+        LineKind::Waits => ("calls that wait", "fsync and the like, with the time blocked".to_string()),
         LineKind::Creation => ("process creation", "fork, clone, execve, exit, wait".to_string()),
         LineKind::Faults { count, basis } => ("page faults", format!("{count} faults, by {}", self::basis(basis))),
-        LineKind::OtherCrossings(c) | LineKind::AllCrossings(c) => {
-            let all = matches!(line.kind, LineKind::AllCrossings(_));
+        LineKind::Unpriced(c) => {
+            let crossings = format!("{} calls x {:.1} ns here, {:.1} ns there", c.calls, c.here_ns, c.there_ns);
+            (
+                "calls without a unit cost",
+                format!("{crossings}; the range holds work that changes as that of other calls"),
+            )
+        }
+        LineKind::AllCrossings(c) => {
             let note = format!("{} calls x {:.1} ns here, {:.1} ns there", c.calls, c.here_ns, c.there_ns);
-            (if all { "all crossings" } else { "other crossings" }, note)
+            ("all crossings", note)
         }
         LineKind::Family { name } => (name, String::new()),
         LineKind::Total => ("total", String::new()),

@@ -3,7 +3,9 @@
 
 use crate::attribute::Attribution;
 use crate::attribute::breakdown::{Account, Breakdown, CallRow, Part};
-use crate::attribute::change::{Change, ChangeLine, ChangeRow};
+use crate::attribute::change::{Change, ChangeRow};
+use crate::attribute::lines::ChangeLine;
+use crate::attribute::path::{Path, PathPart};
 use crate::attribute::spread::Seconds;
 use crate::model::{By, Profile};
 use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
@@ -57,7 +59,8 @@ pub fn advice_lines(found: &Attribution) -> Vec<String> {
 }
 
 fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table> {
-    let mut tables = vec![calls(profile, &found.here, by, top.calls), account(&found.here.account)];
+    let mut tables: Vec<Table> = found.here.path.iter().map(path).collect();
+    tables.extend([account(&found.here.account), calls(profile, &found.here, by, top.calls)]);
     for change in &found.versus {
         tables.extend([changes(change, top.changes), lines(change)]);
     }
@@ -85,6 +88,7 @@ fn calls(profile: &Profile, here: &Breakdown, by: By, most: usize) -> Table {
             thousands(calls as f64)
         ));
     }
+    notes.extend(verdict::without_unit_cost(&here.unpriced));
     let shown = &here.rows[..here.rows.len().min(most)];
     Table::of(&call_columns(here.measured, by), shown).titled(title).noted(notes)
 }
@@ -125,13 +129,34 @@ fn share(share: f64) -> Cell {
     Cell::number(format!("{:.1}", 100.0 * share), share)
 }
 
+fn path(path: &Path) -> Table {
+    let sum: f64 = path.parts.iter().map(|part| part.seconds).sum();
+    let one = |part: &PathPart| {
+        let (name, note) = notes::path(&part.kind);
+        (name, part.seconds, note)
+    };
+    let total = ("sum".to_string(), sum, String::new());
+    let lines: Vec<(String, f64, String)> = path.parts.iter().map(one).chain([total]).collect();
+    let last = lines.len() - 1;
+    let columns = [
+        Spec::left("part", |(name, ..): &(String, f64, String)| name.as_str().into()),
+        Spec::right("s", |(_, time, _): &(String, f64, String)| Cell::number(seconds(*time), *time)),
+        Spec::right("%", move |(_, time, _): &(String, f64, String)| {
+            Cell::number(percent(100.0 * time / path.wall_s), 100.0 * time / path.wall_s)
+        }),
+        Spec::left("how it is known", |(.., note): &(String, f64, String)| note.as_str().into()).wrapping(),
+    ];
+    let title = format!("Where the wall time went: {} s", seconds(path.wall_s));
+    Table::of(&columns, &lines).with_headings(|row| row == last).titled(title)
+}
+
 fn account(account: &Account) -> Table {
     let title = match (account.wall_s, account.cpus, account.whole) {
         (Some(wall), Some(cpus), Some(whole)) => {
             let plural = if cpus == 1 { "" } else { "s" };
             format!("Where the time went: wall {} s x {cpus} CPU{plural} used = {} s", seconds(wall), seconds(whole))
         }
-        (_, _, Some(whole)) => format!("Where the CPU time went: {} s", seconds(whole)),
+        (_, _, Some(whole)) => format!("What the CPU time was: {} s", seconds(whole)),
         _ => "What is known of the time".to_string(),
     };
     let whole = account.whole.filter(|whole| *whole > 0.0);

@@ -118,7 +118,7 @@ mod tests {
         let group =
             |pid| ProcessGroup { name: "a\"b".into(), pid, calls: vec![read.clone()], ..ProcessGroup::default() };
         let mut histogram = Histogram::default();
-        [1000, 1030, 1100, 5000].map(|ns| histogram.record(ns));
+        [1000, 1030, 1100, 5000].into_iter().for_each(|ns| histogram.record(ns));
         let profile = Profile {
             groups: vec![group(Some(1)), group(Some(2))],
             latencies: [("read".to_string(), histogram)].into(),

@@ -1,0 +1,105 @@
+//! The CPU time that the kernel charged the workload with, by mode, as far as it can be believed. Pure; `breakdown` and `change`
+//! call it.
+//!
+//! Linux measures the CPU time of a thread exactly and divides it into user and system time by what ticks found, 100 to 1000 a
+//! second (kernel/sched/cputime.c, cputime_adjust). A process that no tick hit counts as user time. So a short program's split is
+//! a matter of luck, and a tree of short ones leans towards user time.
+
+use super::breakdown::s;
+use super::spread::{Seconds, Z};
+use crate::model::Profile;
+
+/// A usual tick (CONFIG_HZ=250); profiles do not say which the kernel has.
+const TICK_S: f64 = 0.004;
+
+/// With fewer ticks the split is unknown.
+pub const FEWEST_TICKS: f64 = 50.0;
+
+/// With fewer ticks a process, those that no tick hit make it lean towards user time.
+const FEWEST_A_PROCESS: f64 = 4.0;
+
+/// CPU time of the whole tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charged {
+    /// User and system time together, in seconds, at least what is known to be system time.
+    pub cpu_s: f64,
+    /// What is known to be system time: that of the calls, and the tracer's.
+    pub known_system_s: f64,
+    /// The split; `None` where it is unknown.
+    pub user: Option<Seconds>,
+}
+
+impl Charged {
+    /// `None` where the profile does not tell user or system time.
+    pub fn of(profile: &Profile) -> Option<Charged> {
+        let (user, system) = (s(profile.usage.user_ns?), s(profile.usage.system_ns?));
+        let known_system_s = profile.all_calls().on_cpu_ns.map_or(0.0, s) + tracing_s(profile);
+        let cpu_s = (user + system).max(known_system_s);
+        let user = user.min(cpu_s - known_system_s);
+        let processes = profile.usage.processes.unwrap_or(1).max(1) as f64;
+        let told = cpu_s >= TICK_S * FEWEST_TICKS.max(FEWEST_A_PROCESS * processes);
+        Some(Charged { cpu_s, known_system_s, user: told.then(|| by_ticks(user, cpu_s, known_system_s)) })
+    }
+
+    /// The system time that is neither a call's nor the tracer's; all that could be, where the split is unknown.
+    pub fn other_system_s(&self) -> f64 {
+        self.cpu_s - self.known_system_s - self.user.map_or(0.0, |user| user.value)
+    }
+}
+
+/// User time with the error of sampling by ticks: that of a share of as many trials.
+fn by_ticks(user: f64, cpu: f64, known_system: f64) -> Seconds {
+    let share = (user / cpu).clamp(0.0, 1.0);
+    let error = Z * cpu * (share * (1.0 - share) * TICK_S / cpu).sqrt();
+    Seconds { value: user, low: (user - error).max(0.0), high: (user + error).min(cpu - known_system) }
+}
+
+/// Seconds of the workload's own system time that the tracer took.
+pub fn tracing_s(profile: &Profile) -> f64 {
+    if !profile.tracer.adds_system_time {
+        return 0.0;
+    }
+    let all = || Some(profile.tracer.added_per_call_ns? * profile.all_calls().calls as f64);
+    all().unwrap_or(0.0).max(0.0) / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CallCount, ProcessGroup, Usage};
+
+    fn charged(user_ns: u64, system_ns: u64, calls_ns: u64, processes: u64) -> Charged {
+        let usage = Usage {
+            user_ns: Some(user_ns),
+            system_ns: Some(system_ns),
+            processes: Some(processes),
+            ..Usage::default()
+        };
+        let read = CallCount { call: "read".into(), calls: 1, on_cpu_ns: Some(calls_ns), ..CallCount::default() };
+        let groups = vec![ProcessGroup { calls: vec![read], ..ProcessGroup::default() }];
+        Charged::of(&Profile { usage, groups, ..Profile::default() }).unwrap()
+    }
+
+    #[test]
+    fn a_few_ticks_split_nothing() {
+        let short = charged(1_810_000, 0, 1_000_000, 1);
+        assert_eq!(short.user, None);
+        assert!((short.cpu_s - 0.00181).abs() < 1e-9 && (short.other_system_s() - 0.00081).abs() < 1e-9, "{short:?}");
+        assert_eq!(charged(1_000_000_000, 1_000_000_000, 0, 400).user, None, "5 ms a process");
+    }
+
+    #[test]
+    fn many_ticks_have_the_error_of_a_share() {
+        let user = charged(5_000_000_000, 1_000_000_000, 0, 41).user.unwrap();
+        // 1500 ticks: 1.96 x 6 s x sqrt(5/6 x 1/6 / 1500).
+        assert!((user.value - 5.0).abs() < 1e-9 && (user.high - user.value - 0.1132).abs() < 0.001, "{user:?}");
+    }
+
+    #[test]
+    fn calls_are_system_time_whatever_ticks_found() {
+        let short_of = charged(1_000_000_000, 1_000_000_000, 1_500_000_000, 1);
+        assert_eq!(short_of.user.unwrap().value, 0.5);
+        let beyond = charged(1_000_000_000, 1_000_000_000, 3_000_000_000, 1);
+        assert_eq!((beyond.cpu_s, beyond.user.unwrap().value, beyond.other_system_s()), (3.0, 0.0, 0.0));
+    }
+}

@@ -1,0 +1,259 @@
+//! What a call waits for while it is blocked, and which operations wait too: tables. Pure data; `blocked` and `wall` read it.
+//!
+//! The reason follows from the call and the kind of its descriptor alone, so it is what such a call usually waits for: a read of
+//! a file waits for the disk, but also for another process that holds the inode's lock.
+
+use super::units::{STATS, bare_name, units_of};
+use crate::model::{Class, DescriptorKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a blocked call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Files and directories: the device, or the file system's own locks.
+    Disk,
+    Socket,
+    Pipe,
+    Terminal,
+    /// A futex or a lock on a file: other threads.
+    Lock,
+    /// A pause that the program asked for.
+    Timer,
+    /// The end of a child, or its execve.
+    Children,
+    /// Any of a set of descriptors, or a signal.
+    Events,
+    /// None of these: memory, devices, the end of a process.
+    Other,
+}
+
+/// Who ends a wait, and so what its length depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// A device or another machine: only a unit cost can tell how long it is elsewhere.
+    Outside,
+    /// The clock: it takes as long everywhere.
+    Clock,
+    /// Another thread, of the workload itself where it has several.
+    Thread,
+}
+
+/// What the calls of a row wait for.
+enum For {
+    Always(Reason),
+    /// By the kind of the descriptor; without one, this.
+    Descriptor(Reason),
+}
+
+use For::{Always, Descriptor};
+
+/// Calls by what they wait for. A call that is not listed waits for `Other`.
+const TABLE: &[(For, &[&str])] = &[
+    (
+        Descriptor(Reason::Other),
+        &[
+            "read",
+            "write",
+            "pread64",
+            "pwrite64",
+            "readv",
+            "writev",
+            "preadv",
+            "pwritev",
+            "preadv2",
+            "pwritev2",
+            "getdents",
+            "getdents64",
+            "sendfile",
+            "sendfile64",
+            "splice",
+            "tee",
+            "vmsplice",
+            "copy_file_range",
+            "close",
+            "ioctl",
+            "fstat",
+            "lseek",
+        ],
+    ),
+    (
+        Always(Reason::Socket),
+        &[
+            "recvfrom", "sendto", "recvmsg", "sendmsg", "recv", "send", "recvmmsg", "sendmmsg", "accept", "accept4",
+            "connect", "shutdown",
+        ],
+    ),
+    (
+        Always(Reason::Disk),
+        &[
+            "fsync",
+            "fdatasync",
+            "sync",
+            "syncfs",
+            "msync",
+            "sync_file_range",
+            "open",
+            "openat",
+            "openat2",
+            "creat",
+            "statx",
+            "access",
+            "faccessat",
+            "faccessat2",
+            "readlink",
+            "readlinkat",
+            "unlink",
+            "unlinkat",
+            "mkdir",
+            "mkdirat",
+            "rmdir",
+            "rename",
+            "renameat",
+            "renameat2",
+            "link",
+            "linkat",
+            "symlink",
+            "symlinkat",
+            "chmod",
+            "fchmod",
+            "fchmodat",
+            "fchmodat2",
+            "chown",
+            "lchown",
+            "fchown",
+            "fchownat",
+            "truncate",
+            "ftruncate",
+            "fallocate",
+            "utimensat",
+            "utime",
+            "utimes",
+            "getxattr",
+            "lgetxattr",
+            "fgetxattr",
+            "setxattr",
+            "statfs",
+            "fstatfs",
+            "mknod",
+            "mknodat",
+            "chdir",
+            "execve",
+            "execveat",
+            "readahead",
+            "fadvise64",
+        ],
+    ),
+    (Always(Reason::Disk), STATS),
+    (
+        Always(Reason::Lock),
+        &["futex", "futex_time64", "futex_waitv", "flock", "fcntl", "fcntl64", "semop", "semtimedop"],
+    ),
+    (Always(Reason::Timer), &["nanosleep", "clock_nanosleep", "clock_nanosleep_time64"]),
+    (Always(Reason::Children), &["wait4", "waitid", "waitpid", "vfork", "fork", "clone", "clone3"]),
+    (
+        Always(Reason::Events),
+        &[
+            "poll",
+            "ppoll",
+            "ppoll_time64",
+            "select",
+            "pselect6",
+            "_newselect",
+            "epoll_wait",
+            "epoll_pwait",
+            "epoll_pwait2",
+            "io_getevents",
+            "io_pgetevents",
+            "io_uring_enter",
+            "rt_sigtimedwait",
+            "rt_sigsuspend",
+            "sigsuspend",
+            "pause",
+        ],
+    ),
+    (Always(Reason::Pipe), &["mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd"]),
+];
+
+/// Operations that end when a device has answered: their cost is mostly waiting.
+const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
+
+impl Reason {
+    /// What a call of this class waits for.
+    pub fn of(call: &str, class: &Class) -> Reason {
+        let name = bare_name(call);
+        let row = TABLE.iter().find(|(_, calls)| calls.contains(&name));
+        match row.map(|(reason, _)| reason) {
+            Some(Always(reason)) => *reason,
+            Some(Descriptor(otherwise)) => class.descriptor.and_then(of_descriptor).unwrap_or(*otherwise),
+            None => Reason::Other,
+        }
+    }
+
+    /// Who ends such a wait. A workload of one thread cannot wake itself.
+    pub fn ended_by(self, one_thread: bool) -> EndedBy {
+        match self {
+            Reason::Disk => EndedBy::Outside,
+            Reason::Timer => EndedBy::Clock,
+            Reason::Socket | Reason::Terminal | Reason::Pipe | Reason::Events if one_thread => EndedBy::Outside,
+            _ => EndedBy::Thread,
+        }
+    }
+}
+
+fn of_descriptor(kind: DescriptorKind) -> Option<Reason> {
+    Some(match kind {
+        DescriptorKind::File | DescriptorKind::Directory => Reason::Disk,
+        DescriptorKind::Pipe => Reason::Pipe,
+        DescriptorKind::Socket => Reason::Socket,
+        DescriptorKind::Terminal => Reason::Terminal,
+        DescriptorKind::Event => Reason::Events,
+        DescriptorKind::Device | DescriptorKind::None => return None,
+    })
+}
+
+/// Whether `operation` is mostly waiting, so that it prices the whole time of a call and not its CPU time alone.
+pub fn waits(operation: &str) -> bool {
+    WAITING_OPERATIONS.contains(&operation)
+}
+
+/// The operation that would price waits in `call`, if there is one.
+pub fn operation(call: &str) -> Option<&'static str> {
+    let class = Class::default();
+    units_of(call, &class).flat_map(|unit| unit.operations).copied().find(|operation| waits(operation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syscall_names::is_known;
+
+    #[test]
+    fn every_call_is_known_and_stands_once() {
+        let mut names: Vec<&str> = TABLE.iter().flat_map(|(_, calls)| calls.iter().copied()).collect();
+        let unknown: Vec<&&str> = names.iter().filter(|name| !is_known(name)).collect();
+        assert_eq!(unknown, [&"recv", &"send"], "only other architectures have these");
+        names.sort_unstable();
+        let twice: Vec<&[&str]> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn the_reason_follows_from_call_and_descriptor() {
+        let on = |kind| Class { descriptor: Some(kind), ..Class::default() };
+        assert_eq!(Reason::of("read", &on(DescriptorKind::Pipe)), Reason::Pipe);
+        assert_eq!(Reason::of("read", &on(DescriptorKind::File)), Reason::Disk);
+        assert_eq!(Reason::of("write(i386)", &on(DescriptorKind::Socket)), Reason::Socket);
+        assert_eq!(Reason::of("read", &Class::default()), Reason::Other);
+        assert_eq!(Reason::of("fdatasync", &on(DescriptorKind::File)), Reason::Disk);
+        assert_eq!(Reason::of("keyctl", &Class::default()), Reason::Other);
+    }
+
+    #[test]
+    fn one_thread_is_woken_from_outside() {
+        assert_eq!([true, false].map(|one| Reason::Socket.ended_by(one)), [EndedBy::Outside, EndedBy::Thread]);
+        assert_eq!([Reason::Disk, Reason::Timer].map(|r| r.ended_by(false)), [EndedBy::Outside, EndedBy::Clock]);
+        assert_eq!(Reason::Children.ended_by(true), EndedBy::Thread);
+    }
+}
