@@ -35,6 +35,7 @@ static u32 (*const get_smp_processor_id)(void) = (void *)8;
 static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
 static long (*const probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static long (*const seq_write)(void *seq, const void *data, u32 bytes) = (void *)127;
 static void *(*const task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*const get_current_task_btf)(void) = (void *)158;
 static void *(*const task_pt_regs)(void *task) = (void *)175; /* since 5.15 */
@@ -70,6 +71,20 @@ struct signal_struct {
 struct linux_binprm {
 	const char *filename;
 };
+struct kernfs_node {
+	u64 id;
+};
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
 
 #if defined(__TARGET_ARCH_x86)
 struct thread_info {
@@ -101,11 +116,23 @@ struct task_struct {
 	struct signal_struct *signal;
 	u64 utime, stime, min_flt, maj_flt, nvcsw, nivcsw;
 	char comm[16];
+	void *mm;
+	s32 on_cpu, exit_state;
+	struct css_set *cgroups;
 };
 struct task_struct___before_5_14 {
 	s64 state;
 };
 
 #pragma clang attribute pop
+
+/* The context of a program that is called for each task. */
+struct bpf_iter_meta {
+	void *seq;
+};
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
 
 #endif

@@ -74,6 +74,8 @@ struct counted {
 	u64 on_cpu;
 	u64 blocked;
 	u64 preempted;
+	/* The part of `blocked` during which all tasks were blocked, and which this call's wake-up ended. */
+	u64 stalled;
 	u64 bytes;
 };
 
@@ -89,7 +91,14 @@ enum state {
 	STATE_HELD, /* the command, before its execve */
 	STATE_LIVE, /* traced */
 	STATE_BORN, /* just forked: its first return to user mode belongs to its parent's call */
+	STATE_EXCLUDED, /* not to be traced, whatever the scope */
 };
+
+/* What a task does, as far as the scheduler is concerned. */
+enum run { RUN_BLOCKED, RUN_WAITING, RUN_ON_CPU };
+
+/* What `task.inside` says: the task is outside of calls, in one, or in one that it was in when tracing began. */
+enum inside { OUTSIDE, INSIDE, INSIDE_BEFORE };
 
 /* A traced task. It is found by its address. */
 struct task {
@@ -97,7 +106,7 @@ struct task {
 	u64 owner;
 	u32 group;
 	u8 state;
-	/* 1 if it is in a call. */
+	/* enum inside. */
 	u8 inside;
 	/* 1 if it left the CPU to wait, 0 if it was preempted. */
 	u8 waits;
@@ -107,14 +116,17 @@ struct task {
 	u32 number;
 	u8 kind;
 	u8 value;
-	u16 unused;
+	/* enum run. */
+	u8 run;
+	u8 unused;
 	/* When the call was entered. */
 	u64 start;
 	/* When it left the CPU within a call; 0 while it is on one. */
 	u64 off_since;
-	/* Time within the call that it waited, and that it was preempted. */
+	/* Time within the call that it waited, that it was preempted, and see `counted`. */
 	u64 blocked;
 	u64 preempted;
+	u64 stalled;
 	/* Time on CPUs before `on_since`, and when it was put on a CPU; 0 while it is off. */
 	u64 ran;
 	u64 on_since;
@@ -147,6 +159,8 @@ struct window {
 	u64 histograms_used;
 	/* See forget(). */
 	u64 scratch;
+	/* The address of the task that runs, if it is known not to be traced. */
+	u64 stranger;
 	struct entry entries[1 << ENTRY_BITS];
 	u32 histograms[HISTOGRAMS][BUCKETS];
 	char path[PATH_BYTES + 8];
@@ -166,6 +180,9 @@ struct group_key {
 	u64 id;
 };
 
+/* Threads on a CPU that are told apart; the last level is that many or more. */
+#define LEVELS 64
+
 /* Counters of all CPUs. */
 struct globals {
 	/* Events that could not be counted. */
@@ -181,6 +198,34 @@ struct globals {
 	u64 unseen_ns;
 	/* The numbers of groups that were given out. */
 	u64 groups;
+	/* 1 once tasks of the scope are to be traced: before, only marked ones are. */
+	u64 begun;
+	/* Tasks that are on a CPU, and above, in the upper half, those that wait for one; when that changed last. */
+	u64 running;
+	u64 changed;
+	/* The most of both together. */
+	u64 peak;
+	/* Wall time with n + 1 tasks on a CPU, with none there but some waiting for one, and with all blocked. */
+	u64 on_cpu[LEVELS];
+	u64 waiting;
+	u64 blocked;
+};
+
+/* A traced task, as it is listed. */
+struct live {
+	/* Of the call that it is in; only the group is set if it is in none. */
+	struct key key;
+	/* So far. */
+	u64 elapsed;
+	u64 blocked;
+	u64 preempted;
+	u64 stalled;
+	struct used used;
+	u32 pid;
+	u32 process;
+	/* enum inside. */
+	u32 inside;
+	u32 unused;
 };
 
 /* What the programs are loaded for. The kernel drops the branches that a setting rules out. */
@@ -189,15 +234,18 @@ struct config {
 	u8 times;
 	/* Whether entries are seen: always with times, and where the registers of a task that ends cannot be read. */
 	u8 enters;
-	/* Whether processes that are marked as roots are traced from their next call on. */
-	u8 adopts;
+	/* enum scope. */
+	u8 scope;
 	/* Whether sched_switch passes the state of the task that leaves (since 5.18). */
 	u8 switch_has_state;
 	/* Whether the kernel has bpf_rdonly_cast. */
 	u8 has_cast;
 	/* enum group_by. */
 	u8 group_by;
-	u8 unused[2];
+	/* Whether `globals.running` and what follows from it are kept. */
+	u8 concurrency;
+	/* Whether the registers of a task that does not run can be read (since 5.15). */
+	u8 has_registers;
 	/* The numbers of execve and execveat, and of exit, exit_group and rt_sigreturn, by gate. */
 	u16 exec[2][2];
 	u16 exit[2][2];
@@ -206,8 +254,14 @@ struct config {
 	/* One less than the number of places for tasks, a power of two. */
 	u32 task_mask;
 	u32 unused_too;
+	/* The ID of the cgroup to trace. */
+	u64 cgroup;
 	struct row calls[2 * NUMBERS];
 };
+
+/* Which tasks are traced, besides children of those that are: a command from its execve, the processes that are marked,
+ * those in a cgroup and the ones below it, or all. */
+enum scope { SCOPE_COMMAND, SCOPE_PROCESSES, SCOPE_CGROUP, SCOPE_SYSTEM };
 
 /* What, besides its name, distinguishes a process group. */
 enum group_by { GROUP_NAME, GROUP_PROCESS, GROUP_CGROUP };

@@ -64,7 +64,8 @@ struct {
 	MAP_TYPE(value, struct used);
 } usage SEC(".maps");
 
-/* What user space says about a task: enum state, and STATE_LIVE for a process all of whose threads are to be traced. */
+/* What user space says about a process, in the storage of its first thread: STATE_HELD, STATE_LIVE for one all of whose
+ * threads are to be traced, or STATE_EXCLUDED. */
 struct {
 	MAP_NUMBER(type, MAP_TASK_STORAGE);
 	MAP_NUMBER(map_flags, 1);
@@ -129,7 +130,7 @@ INLINE struct task *find(void *of)
 	return 0;
 }
 
-/* A place for a task, empty but for its owner; null, and an event lost, if there is none. */
+/* A place for a task that is not traced, empty but for its owner; null, and an event lost, if there is none. */
 INLINE struct task *make(void *of)
 {
 	u32 place = place_of(of);
@@ -139,9 +140,10 @@ INLINE struct task *make(void *of)
 		struct task *task = map_lookup(&tasks, &at);
 		if (!task) break;
 		u64 owner = task->owner;
-		/* One of this address is left from a task whose end was missed. */
-		if (owner > FREED && owner != (u64)of) continue;
-		if (__sync_val_compare_and_swap(&task->owner, owner, (u64)of) != owner) continue;
+		if (owner <= FREED) owner = __sync_val_compare_and_swap(&task->owner, owner, (u64)of);
+		/* Somebody else just did the same. */
+		if (owner == (u64)of) return 0;
+		if (owner > FREED) continue;
 		__builtin_memset((char *)task + sizeof task->owner, 0, sizeof *task - sizeof task->owner);
 		return task;
 	}
@@ -179,6 +181,7 @@ INLINE void number_group(struct task *task, struct task_struct *of)
 	u64 *number;
 	probe_read_kernel_str(key.name, sizeof key.name, of->group_leader->comm);
 	if (config.group_by == GROUP_PROCESS) key.id = of->tgid;
+	if (config.group_by == GROUP_CGROUP) key.id = of->cgroups->dfl_cgrp->kn->id;
 	number = map_lookup(&groups, &key);
 	if (!number) {
 		u64 next = __sync_fetch_and_add(&globals.groups, 1) + 1;
@@ -189,19 +192,106 @@ INLINE void number_group(struct task *task, struct task_struct *of)
 	if (!number) ADD(globals.nameless, 1);
 }
 
-/* Begins to trace the running task if its process is marked. */
-INLINE struct task *adopt(struct task_struct *current)
+/* The state in task_struct: 0 for running or ready to run. */
+INLINE u64 state_of(struct task_struct *task)
 {
-	u64 *mark = task_storage_get(&marks, current->group_leader, 0, 0);
-	struct task *task;
-	if (!mark || *mark != STATE_LIVE) return 0;
-	task = make(current);
+	if (FIELD_EXISTS(task->__state)) return task->__state;
+	return ((struct task_struct___before_5_14 *)task)->state;
+}
+
+/* Levels of cgroups that are searched. */
+#define CGROUP_DEPTH 32
+
+INLINE int in_cgroup(struct task_struct *task)
+{
+	struct cgroup_subsys_state *state = &task->cgroups->dfl_cgrp->self;
+#pragma clang loop unroll(disable)
+	for (u32 level = 0; level < CGROUP_DEPTH && state; level++) {
+		if (state->cgroup->kn->id == config.cgroup) return 1;
+		state = state->parent;
+	}
+	return 0;
+}
+
+/* Whether a task that is not traced belongs to the scope. */
+INLINE int is_wanted(struct task_struct *task)
+{
+	u64 *mark = task_storage_get(&marks, task->group_leader, 0, 0);
+	if (config.scope < SCOPE_CGROUP || !globals.begun) return mark && *mark == STATE_LIVE;
+	if (mark && *mark == STATE_EXCLUDED) return 0;
+	return config.scope == SCOPE_SYSTEM || in_cgroup(task);
+}
+
+/* Concurrency -------------------------------------------------------------------------------------------------------- */
+
+INLINE u64 weight(u32 run)
+{
+	return run == RUN_ON_CPU ? 1 : run == RUN_WAITING ? 1ull << 32 : 0;
+}
+
+/* Adds to the numbers of tasks on CPUs and waiting for one. All CPUs do this without a lock, so that the time of a change
+ * may go to the state before or after it. Returns the time during which all were blocked if that ends now. */
+INLINE u64 change_running(u64 by, u64 now)
+{
+	if (!config.concurrency || !by) return 0;
+	u64 before = __sync_fetch_and_add(&globals.running, by), after = before + by;
+	u64 since = __sync_lock_test_and_set(&globals.changed, now);
+	u64 both = (u32)after + (after >> 32);
+	u32 on_cpu = before;
+	if (both > globals.peak) globals.peak = both;
+	if (!since || (s64)(now - since) <= 0) return 0;
+	if (on_cpu) {
+		u32 level = on_cpu < LEVELS ? on_cpu - 1 : LEVELS - 1;
+		ADD(globals.on_cpu[level & (LEVELS - 1)], now - since);
+		return 0;
+	}
+	if (before) {
+		ADD(globals.waiting, now - since);
+		return 0;
+	}
+	ADD(globals.blocked, now - since);
+	return now - since;
+}
+
+/* What setting `task->run` adds to `globals.running`. */
+INLINE u64 set_run(struct task *task, u32 run)
+{
+	u64 by = weight(run) - weight(task->run);
+	task->run = run;
+	return by;
+}
+
+/* Begins to trace a task. */
+INLINE struct task *begin(struct task_struct *of, u32 state, u32 run, u64 now)
+{
+	struct task *task = make(of);
 	if (!task) return 0;
-	task->state = STATE_LIVE;
-	note_base(task, current, ktime_get_ns());
-	number_group(task, current);
+	note_base(task, of, run == RUN_ON_CPU ? now : 0);
+	number_group(task, of);
 	ADD(globals.live, 1);
+	if (of->pid == of->tgid) ADD(globals.processes, 1);
+	else ADD(globals.threads, 1);
+	change_running(set_run(task, run), now);
+	task->state = state;
 	return task;
+}
+
+/* Begins to trace the running task if it belongs to the scope. */
+INLINE struct task *adopt(struct task_struct *current, struct window *w)
+{
+	struct task *task = 0;
+	if (!w || w->stranger == (u64)current) return 0;
+	if (is_wanted(current)) task = begin(current, STATE_LIVE, RUN_ON_CPU, ktime_get_ns());
+	if (!task) w->stranger = (u64)current;
+	return task;
+}
+
+/* A held command begins with its execve. */
+INLINE struct task *begin_command(struct task_struct *current, u32 state)
+{
+	u64 *mark = task_storage_get(&marks, current, 0, 0);
+	if (!mark || *mark != STATE_HELD) return 0;
+	return begin(current, state, RUN_ON_CPU, ktime_get_ns());
 }
 
 /* Calls and their arguments ------------------------------------------------------------------------------------------ */
@@ -351,9 +441,11 @@ INLINE u32 size_class(u64 size)
 struct call {
 	u64 first; /* group, number, error */
 	u64 second; /* operation, gate, kind, value */
-	u64 elapsed, on_cpu, blocked, preempted;
+	u64 elapsed, on_cpu, blocked, preempted, stalled;
 	u64 bytes;
 	u64 unfinished;
+	/* Whether the elapsed time is that of the whole call. */
+	u64 whole;
 };
 
 INLINE u64 first_word(u32 group, u32 number, u32 error)
@@ -384,6 +476,7 @@ INLINE void flush(struct entry *entry)
 	ADD(sum->on_cpu, entry->counted.on_cpu);
 	ADD(sum->blocked, entry->counted.blocked);
 	ADD(sum->preempted, entry->counted.preempted);
+	ADD(sum->stalled, entry->counted.stalled);
 	ADD(sum->bytes, entry->counted.bytes);
 }
 
@@ -451,7 +544,8 @@ INLINE void count(struct window *w, struct call *call)
 	sums->on_cpu += call->on_cpu;
 	sums->blocked += call->blocked;
 	sums->preempted += call->preempted;
-	if (call->elapsed) count_duration(w, (u16)(call->first >> 32), (u8)(call->second >> 32), call->elapsed);
+	sums->stalled += call->stalled;
+	if (call->whole) count_duration(w, (u16)(call->first >> 32), (u8)(call->second >> 32), call->elapsed);
 }
 
 /* The running task has been on a CPU since `now`: the time off it, within a call, was spent waiting or preempted. */
@@ -474,8 +568,10 @@ INLINE void divide(struct task *task, u64 now, struct call *call)
 		settle(task, now);
 	}
 	call->elapsed = now - task->start;
+	call->whole = task->inside == INSIDE;
 	call->blocked = task->blocked;
 	call->preempted = task->preempted;
+	call->stalled = task->stalled;
 	call->on_cpu = call->elapsed - call->blocked - call->preempted;
 }
 
@@ -490,22 +586,15 @@ int syscost_enter(u64 *ctx)
 	u32 number = ctx[1];
 	struct task *task = find(current);
 	if (!task) {
-		if (config.adopts) {
-			task = adopt(current);
-		} else if (is_exec(number, GATE_OWN)) {
-			u64 *mark = task_storage_get(&marks, current, 0, 0);
-			if (!mark || *mark != STATE_HELD || !(task = make(current))) return 0;
-			task->state = STATE_HELD;
-			ADD(globals.live, 1);
-		}
+		if (config.scope == SCOPE_COMMAND && is_exec(number, GATE_OWN)) task = begin_command(current, STATE_HELD);
+		if (config.scope >= SCOPE_CGROUP) task = adopt(current, this_window());
 		if (!task) return 0;
 	}
 	if (UNLIKELY(task->state != STATE_LIVE)) {
 		if (task->state == STATE_BORN) task->state = STATE_LIVE;
-		else if (is_exec(number, GATE_OWN)) note_base(task, current, ktime_get_ns()), task->ran = 0;
-		else return 0;
+		else if (!is_exec(number, GATE_OWN)) return 0;
 	}
-	task->inside = 1;
+	task->inside = INSIDE;
 	task->restarts = 0;
 	task->number = number;
 	if (number == config.close[0] || number == config.close[1]) {
@@ -513,15 +602,16 @@ int syscost_enter(u64 *ctx)
 		if (number == config.close[gate & 1]) task->kind = descriptor_kind(current, argument_of(regs, gate, 0));
 	}
 	if (config.times) {
-		task->blocked = task->preempted = task->off_since = 0;
+		task->blocked = task->preempted = task->stalled = task->off_since = 0;
 		task->start = ktime_get_ns();
 	}
 	return 0;
 }
 
-/* The words of a call's key, from the registers of the task, and the bytes that it moved. */
+/* The words of a call's key, from the registers of the task, and the bytes that it moved. If the call has not returned,
+ * the task is not the running one. */
 INLINE void classify(struct window *w, struct task *task, struct task_struct *current, struct pt_regs *regs, u32 number,
-		     s64 result, struct call *call)
+		     s64 result, int returned, struct call *call)
 {
 	u32 gate = gate_of(current, &number), error = 0, kind = 0, value = 0, operation = 0;
 	if (UNLIKELY(result < 0 && result >= -ERRNO_MAX)) {
@@ -541,16 +631,16 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 			} else if (what == WHAT_DESCRIPTOR) {
 				kind = descriptor_kind(current, argument);
 			} else if (what == WHAT_PATH || (what == WHAT_EXEC && error)) {
-				value = path_depth(w, argument);
+				value = returned ? path_depth(w, argument) : VALUE_UNKNOWN;
 			} else if (what == WHAT_LENGTH) {
 				value = size_class(argument);
 			} else if (what == WHAT_SET) {
 				value = size_class((u32)argument);
 			} else if (what == WHAT_EXEC) {
-				value = task->value;
+				value = returned ? task->value : VALUE_UNKNOWN;
 			} else if (what == WHAT_CLOSE) {
 				kind = task->kind;
-			} else if (what == WHAT_RENAME && current->pid == current->tgid) {
+			} else if (what == WHAT_RENAME && returned && current->pid == current->tgid) {
 				number_group(task, current);
 			}
 		}
@@ -571,13 +661,14 @@ int syscost_exit(u64 *ctx)
 	s64 result = ctx[1];
 	struct call call = {};
 	struct task *task = find(current);
+	struct window *w;
 	u64 now = 0;
 	if (!task) {
-		if (config.adopts && !config.enters) task = adopt(current);
+		if (config.scope >= SCOPE_CGROUP && !config.enters) task = adopt(current, this_window());
 		if (!task) return 0;
 	}
 	if (config.times) now = ktime_get_ns();
-	struct window *w = this_window();
+	w = this_window();
 	if (!w) return 0;
 	u32 number = config.enters && task->inside ? task->number : number_of(regs);
 	if (UNLIKELY(task->state != STATE_LIVE)) {
@@ -587,14 +678,14 @@ int syscost_exit(u64 *ctx)
 		} else if (result == 0 && task->inside) {
 			task->state = STATE_LIVE;
 		} else {
-			task->inside = 0;
+			task->inside = OUTSIDE;
 			return 0;
 		}
 	}
 	if (UNLIKELY(number == (u32)-1)) number = config.sigreturn[0];
 	if (config.times && task->inside) divide(task, now, &call);
-	task->inside = 0;
-	classify(w, task, current, regs, number, result, &call);
+	task->inside = OUTSIDE;
+	classify(w, task, current, regs, number, result, 1, &call);
 	if (UNLIKELY(result <= -ERRNO_RESTART && result >= -ERRNO_MAX)) {
 		((u64 *)&task->again)[0] = call.first;
 		((u64 *)&task->again)[1] = call.second;
@@ -613,27 +704,56 @@ SEC("tp_btf/sched_switch")
 int syscost_switch(u64 *ctx)
 {
 	struct task_struct *previous = (void *)ctx[1];
-	struct task *task = find(previous);
-	u64 now = 0;
+	struct task *task = find(previous), *next = find((void *)ctx[2]);
+	u64 now, by = 0, stalled;
+	if (config.scope >= SCOPE_CGROUP) {
+		struct window *w = this_window();
+		if (w) w->stranger = 0;
+	}
+	if (!task) {
+		/* Keeps the compiler from merging the comparisons by arithmetic on pointers. */
+		__asm__ volatile("");
+		if (!next) return 0;
+	}
+	now = ktime_get_ns();
 	if (task && task->state) {
-		now = ktime_get_ns();
+		u64 state = config.switch_has_state ? (u32)ctx[3] : state_of(previous);
 		if (task->on_since) task->ran += now - task->on_since;
 		task->on_since = 0;
-		if (task->inside) {
-			u64 state;
-			if (config.switch_has_state) state = (u32)ctx[3];
-			else if (FIELD_EXISTS(previous->__state)) state = previous->__state;
-			else state = ((struct task_struct___before_5_14 *)previous)->state;
-			task->off_since = now;
-			task->waits = !(ctx[0] & 1) && state != 0;
-		}
+		task->waits = !(ctx[0] & 1) && state != 0;
+		if (task->inside) task->off_since = now;
+		by = set_run(task, task->waits ? RUN_BLOCKED : RUN_WAITING);
 	}
-	task = find((void *)ctx[2]);
-	if (!task || !task->state) return 0;
-	if (!now) now = ktime_get_ns();
-	task->on_since = now;
-	settle(task, now);
+	if (next && next->state) {
+		next->on_since = now;
+		settle(next, now);
+		by += set_run(next, RUN_ON_CPU);
+	}
+	stalled = change_running(by, now);
+	if (stalled && next && next->inside) next->stalled += stalled;
 	return 0;
+}
+
+INLINE int wake(struct task_struct *of)
+{
+	struct task *task = config.concurrency ? find(of) : 0;
+	if (task && task->state && task->run == RUN_BLOCKED) {
+		u64 stalled = change_running(set_run(task, RUN_WAITING), ktime_get_ns());
+		if (task->inside) task->stalled += stalled;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int syscost_wake(u64 *ctx)
+{
+	return wake((void *)ctx[0]);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int syscost_wake_new(u64 *ctx)
+{
+	return wake((void *)ctx[0]);
 }
 
 /* The running task forked: its child is traced too. */
@@ -641,13 +761,11 @@ SEC("tp_btf/sched_process_fork")
 int syscost_fork(u64 *ctx)
 {
 	struct task_struct *current = get_current_task_btf(), *child = (void *)ctx[1];
-	struct task *parent = find(current), *task;
-	if (!parent || parent->state != STATE_LIVE) {
-		/* A task that is not traced has the address of one whose end was missed. */
-		task = find(child);
-		if (task) task->owner = FREED;
-		return 0;
-	}
+	struct task *parent = find(current), *task = find(child);
+	/* One that is left of a task whose end was missed. */
+	if (UNLIKELY(task)) task->owner = FREED;
+	if (!parent && config.scope != SCOPE_COMMAND) parent = adopt(current, this_window());
+	if (!parent || parent->state != STATE_LIVE) return 0;
 	task = make(child);
 	if (!task) return 0;
 	/* A new task's accounting is all zeros, as the base is. */
@@ -659,7 +777,7 @@ int syscost_fork(u64 *ctx)
 		return 0;
 	}
 	ADD(globals.processes, 1);
-	if (config.group_by == GROUP_PROCESS) number_group(task, child);
+	if (config.group_by != GROUP_NAME) number_group(task, child);
 	return 0;
 }
 
@@ -672,14 +790,8 @@ int syscost_exec(u64 *ctx)
 	struct task *task = find(current);
 	struct window *w = this_window();
 	if (!w) return 0;
-	if (!task) {
-		if (config.enters || config.adopts) return 0;
-		u64 *mark = task_storage_get(&marks, current, 0, 0);
-		if (!mark || *mark != STATE_HELD || !(task = make(current))) return 0;
-		task->state = STATE_LIVE;
-		note_base(task, current, ktime_get_ns());
-		ADD(globals.live, 1);
-	}
+	if (!task && config.scope == SCOPE_COMMAND && !config.enters) task = begin_command(current, STATE_LIVE);
+	if (!task) return 0;
 	task->value = names_in(w, probe_read_kernel_str(w->path, PATH_BYTES, program->filename));
 	number_group(task, current);
 	return 0;
@@ -697,7 +809,7 @@ INLINE s64 last_call(struct task *task, struct task_struct *current, struct pt_r
 /* A task ends: the call that it is in never returns, nor does one that was to be restarted. */
 INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
 {
-	struct pt_regs *regs = config.enters ? 0 : task_pt_regs(current);
+	struct pt_regs *regs = config.has_registers ? task_pt_regs(current) : 0;
 	s64 number = last_call(task, current, regs);
 	struct window *w = this_window();
 	struct call call = {.unfinished = 1};
@@ -734,16 +846,85 @@ int syscost_end(u64 *ctx)
 {
 	struct task_struct *current = (void *)ctx[0];
 	struct task *task = find(current);
+	u64 now = ktime_get_ns();
 	if (!task) return 0;
 	if (task->state != STATE_HELD) {
-		u64 now = ktime_get_ns();
 		if (task->on_since) task->ran += now - task->on_since;
 		end_call(task, current, now);
 		account(task, current);
 	}
+	change_running(-weight(task->run), now);
 	/* The task still runs for a moment, but is no longer traced. */
 	task->state = STATE_FREE;
 	task->owner = FREED;
 	ADD(globals.live, -1);
+	return 0;
+}
+
+/* Has the type described in the object, although no map has it. */
+struct live *type_of_live SEC(".data.types");
+
+/* Whether a task that does not run is in a call: neither in user mode nor stopped on its way there. */
+#define SLEEPS 3 /* TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE */
+INLINE int is_in_call(struct task_struct *task, struct pt_regs *regs)
+{
+	return config.has_registers && !task->on_cpu && state_of(task) & SLEEPS && (s32)number_of(regs) >= 0;
+}
+
+/* Begins to trace a task that is already there. The call that it sleeps in counts from now on. */
+INLINE void begin_there(struct task_struct *of, struct pt_regs *regs, u64 now)
+{
+	u32 run = of->on_cpu ? RUN_ON_CPU : state_of(of) ? RUN_BLOCKED : RUN_WAITING;
+	struct task *task;
+	if (!of->mm || of->exit_state || !is_wanted(of)) return;
+	task = begin(of, STATE_LIVE, run, now);
+	if (!task || !is_in_call(of, regs)) return;
+	task->number = number_of(regs);
+	task->start = task->off_since = now;
+	task->waits = 1;
+	task->inside = INSIDE_BEFORE;
+}
+
+/* Writes what there is to say of a traced task. */
+INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt_regs *regs, u64 now)
+{
+	struct window *w = this_window();
+	struct call call = {};
+	struct live live = {.pid = of->pid, .process = of->tgid, .inside = task->inside};
+	if (!w || task->state != STATE_LIVE) return;
+	live.key.group = task->group;
+	add_usage(&live.used, task, of);
+	if (task->on_since && now > task->on_since) live.used.ran += now - task->on_since;
+	if (!config.enters && is_in_call(of, regs)) live.inside = INSIDE;
+	if (live.inside && config.has_registers) {
+		u64 off = task->off_since;
+		classify(w, task, of, regs, config.enters ? task->number : number_of(regs), 0, 0, &call);
+		*(u64 *)&live.key = call.first;
+		*((u64 *)&live.key + 1) = call.second;
+		if (config.times) {
+			live.elapsed = now - task->start;
+			live.blocked = task->blocked + (off && task->waits ? now - off : 0);
+			live.preempted = task->preempted + (off && !task->waits ? now - off : 0);
+			live.stalled = task->stalled;
+		}
+	}
+	seq_write(seq, &live, sizeof live);
+}
+
+/* These two are called for each task of the system when user space reads. */
+SEC("iter/task.begin")
+int syscost_begin(struct bpf_iter__task *ctx)
+{
+	struct task_struct *of = ctx->task;
+	if (of && !find(of)) begin_there(of, config.has_registers ? task_pt_regs(of) : 0, ktime_get_ns());
+	return 0;
+}
+
+SEC("iter/task.list")
+int syscost_list(struct bpf_iter__task *ctx)
+{
+	struct task_struct *of = ctx->task;
+	struct task *task = of ? find(of) : 0;
+	if (task) list(ctx->meta->seq, task, of, config.has_registers ? task_pt_regs(of) : 0, ktime_get_ns());
 	return 0;
 }

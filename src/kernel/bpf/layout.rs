@@ -2,7 +2,7 @@
 //! and constants; a test compares them with the types in the compiled object.
 
 use crate::kernel::usage::Used;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// Call numbers in `Config::calls`, per gate.
 pub const NUMBERS: usize = 512;
@@ -23,6 +23,7 @@ const BUCKETS: usize = 38 << STEP_BITS;
 pub mod state {
     pub const HELD: u64 = 1;
     pub const LIVE: u64 = 2;
+    pub const EXCLUDED: u64 = 4;
 }
 
 /// Gates: how the call was made.
@@ -99,6 +100,7 @@ pub struct Counted {
     pub on_cpu: u64,
     pub blocked: u64,
     pub preempted: u64,
+    pub stalled: u64,
     pub bytes: u64,
 }
 
@@ -123,11 +125,13 @@ pub struct Task {
     pub number: u32,
     pub kind: u8,
     pub value: u8,
-    pub unused: u16,
+    pub run: u8,
+    pub unused: u8,
     pub start: u64,
     pub off_since: u64,
     pub blocked: u64,
     pub preempted: u64,
+    pub stalled: u64,
     pub ran: u64,
     pub on_since: u64,
     pub again: Key,
@@ -143,6 +147,7 @@ pub struct Window {
     pub histogram_of: [u8; 2 * NUMBERS],
     pub histograms_used: u64,
     pub scratch: u64,
+    pub stranger: u64,
     pub entries: [Entry; ENTRIES],
     pub histograms: [[u32; BUCKETS]; HISTOGRAMS],
     pub path: [u8; PATH_BYTES + 8],
@@ -166,9 +171,12 @@ pub struct GroupKey {
     pub id: u64,
 }
 
+/// Threads on a CPU that are told apart; the last level is that many or more.
+pub const LEVELS: usize = 64;
+
 /// Counters of all CPUs.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 pub struct Globals {
     pub lost: u64,
     pub live: i64,
@@ -178,6 +186,35 @@ pub struct Globals {
     pub unseen: u64,
     pub unseen_ns: u64,
     pub groups: u64,
+    pub begun: u64,
+    pub running: u64,
+    pub changed: u64,
+    pub peak: u64,
+    pub on_cpu: [u64; LEVELS],
+    pub waiting: u64,
+    pub blocked: u64,
+}
+
+impl Default for Globals {
+    fn default() -> Globals {
+        Globals::new_zeroed()
+    }
+}
+
+/// A traced task, as it is listed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Live {
+    pub key: Key,
+    pub elapsed: u64,
+    pub blocked: u64,
+    pub preempted: u64,
+    pub stalled: u64,
+    pub used: Used,
+    pub pid: u32,
+    pub process: u32,
+    pub inside: u32,
+    pub unused: u32,
 }
 
 /// What the programs are loaded for.
@@ -186,17 +223,19 @@ pub struct Globals {
 pub struct Settings {
     pub times: u8,
     pub enters: u8,
-    pub adopts: u8,
+    pub scope: u8,
     pub switch_has_state: u8,
     pub has_cast: u8,
     pub group_by: u8,
-    pub unused: [u8; 2],
+    pub concurrency: u8,
+    pub has_registers: u8,
     pub exec: [[u16; 2]; 2],
     pub exit: [[u16; 2]; 2],
     pub sigreturn: [u16; 2],
     pub close: [u16; 2],
     pub task_mask: u32,
     pub unused_too: u32,
+    pub cgroup: u64,
     pub calls: Rows,
 }
 
@@ -239,17 +278,28 @@ mod tests {
 
     #[test]
     fn programs_have_the_same_types() {
-        let names =
-            ["row", "key", "counted", "entry", "task", "window", "duration_key", "group_key", "globals", "config"];
+        let names = [
+            "row",
+            "key",
+            "counted",
+            "entry",
+            "task",
+            "window",
+            "duration_key",
+            "group_key",
+            "globals",
+            "live",
+            "config",
+        ];
         let data = object::section(&object::Elf::parse(object::BYTES).unwrap(), ".BTF").unwrap();
         let btf = Btf::parse(data, &names.map(|name| (TypeKind::Struct, name))).unwrap();
         same!(btf, Row, "row", what, argument, operation, unused, mask);
         same!(btf, Key, "key", group, number, error, operation, gate, kind, value, unused);
-        same!(btf, Counted, "counted", calls, unfinished, on_cpu, blocked, preempted, bytes);
+        same!(btf, Counted, "counted", calls, unfinished, on_cpu, blocked, preempted, stalled, bytes);
         same!(btf, Entry, "entry", key, counted);
         same!(
-            btf, Task, "task", owner, group, state, inside, waits, restarts, number, kind, value, unused, start,
-            off_since, blocked, preempted, ran, on_since, again, base
+            btf, Task, "task", owner, group, state, inside, waits, restarts, number, kind, value, run, unused, start,
+            off_since, blocked, preempted, stalled, ran, on_since, again, base
         );
         same!(
             btf,
@@ -260,30 +310,37 @@ mod tests {
             histogram_of,
             histograms_used,
             scratch,
+            stranger,
             entries,
             histograms,
             path
         );
         same!(btf, DurationKey, "duration_key", number, gate, bucket);
         same!(btf, GroupKey, "group_key", name, id);
-        same!(btf, Globals, "globals", lost, live, processes, threads, nameless, unseen, unseen_ns, groups);
+        same!(
+            btf, Globals, "globals", lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
+            running, changed, peak, on_cpu, waiting, blocked
+        );
+        same!(btf, Live, "live", key, elapsed, blocked, preempted, stalled, used, pid, process, inside, unused);
         same!(
             btf,
             Settings,
             "config",
             times,
             enters,
-            adopts,
+            scope,
             switch_has_state,
             has_cast,
             group_by,
-            unused,
+            concurrency,
+            has_registers,
             exec,
             exit,
             sigreturn,
             close,
             task_mask,
             unused_too,
+            cgroup,
             calls
         );
     }

@@ -3,7 +3,7 @@
 
 use super::available::version;
 use super::btf::{Btf, TypeKind};
-use super::layout::{Counted, DurationKey, Globals, GroupKey, Key, Rows, Settings, Task, Window};
+use super::layout::{Counted, DurationKey, Globals, GroupKey, Key, Live, Rows, Settings, Task, Window};
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::{self, Object};
 use super::relocate::{self, Place};
@@ -13,8 +13,9 @@ use crate::kernel::Sources;
 use crate::kernel::usage::Used;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
+use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use zerocopy::FromZeros;
+use zerocopy::{FromBytes, FromZeros};
 
 /// The kernel's types.
 pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -24,10 +25,31 @@ pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
 pub struct Config {
     /// Whether calls are timed.
     pub times: bool,
-    /// Whether processes that already run are traced.
-    pub adopts: bool,
+    pub scope: Scope,
+    pub group_by: GroupBy,
     pub calls: Box<Rows>,
     pub numbers: Numbers,
+}
+
+/// Which tasks are traced, besides children of those that are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// A command from its execve on.
+    Command,
+    /// The processes that are marked.
+    Processes,
+    /// Those in the cgroup with that ID, and in those below it.
+    Cgroup(u64),
+    /// All but processes that are marked as excluded.
+    System,
+}
+
+/// What, besides its name, distinguishes a group of processes: `enum group_by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    Name = 0,
+    Process = 1,
+    Cgroup = 2,
 }
 
 /// Numbers of calls that the programs treat specially, each for the machine's own calls and for 32-bit ones.
@@ -44,11 +66,24 @@ pub struct Numbers {
 
 /// Base-2 logarithm of the number of places for tasks.
 const TASK_BITS: u32 = 15;
+/// The same if tasks are not those of one tree.
+const ALL_TASK_BITS: u32 = 17;
 /// The one key of an array.
 const ONLY: u32 = 0;
 /// The names of the programs, in the order in which they are attached: those that track tasks first.
-const ORDER: [&str; 6] =
-    ["syscost_switch", "syscost_fork", "syscost_exec", "syscost_end", "syscost_exit", "syscost_enter"];
+const ORDER: [&str; 8] = [
+    "syscost_switch",
+    "syscost_wake",
+    "syscost_wake_new",
+    "syscost_fork",
+    "syscost_exec",
+    "syscost_end",
+    "syscost_exit",
+    "syscost_enter",
+];
+/// Those that are called for each task.
+const BEGIN: &str = "syscost_begin";
+const LIST: &str = "syscost_list";
 /// Needed only for times, and where the registers of a task that ends cannot be read.
 const ENTER: &str = "syscost_enter";
 /// The first release in which programs can read them.
@@ -58,6 +93,8 @@ const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
 pub struct Programs {
     links: Vec<OwnedFd>,
     programs: Vec<OwnedFd>,
+    begin: OwnedFd,
+    list: OwnedFd,
     maps: Tables,
 }
 
@@ -87,20 +124,23 @@ impl Programs {
     /// `registers`: whether to read those of tasks that end; `casts`: whether to use casts if the kernel has them.
     fn load_with(config: &Config, registers: bool, casts: bool) -> Result<Programs> {
         let object = Object::parse(object::BYTES).map_err(|why| anyhow!("the BPF programs are damaged: {why}"))?;
-        let typedefs: Vec<String> = object.programs.iter().map(|program| relocate::typedef(&program.target)).collect();
+        let targets: Vec<_> = object.programs.iter().map(object::Program::kernel_type).collect();
         let bytes = std::fs::read(TYPES).with_context(|| format!("{TYPES}; use --tracer ptrace"))?;
-        let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &typedefs))
+        let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &targets))
             .map_err(|why| anyhow!("{TYPES}: {why}; use --tracer ptrace"))?;
         let mut settings = settings(config, &kernel);
         settings.enters |= u8::from(!registers);
+        settings.has_registers = registers.into();
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
-        let names = ORDER.iter().filter(|name| **name != ENTER || settings.enters == 1);
-        let programs = names.map(|name| {
-            let program = object.programs.iter().find(|program| program.name == *name);
+        let named = |name: &str| {
+            let program = object.programs.iter().find(|program| program.name == name);
             load(program.with_context(|| format!("there is no BPF program {name}"))?, &kernel, &maps)
-        });
-        Ok(Programs { links: Vec::new(), programs: programs.collect::<Result<_>>()?, maps })
+        };
+        let is_needed = |name: &&&str| **name != ENTER || settings.enters == 1;
+        let programs = ORDER.iter().filter(is_needed).map(|name| named(name)).collect::<Result<_>>()?;
+        let link = |name| sys::link_iterator(named(name)?.as_fd()).context("the kernel refuses to link a BPF program");
+        Ok(Programs { links: Vec::new(), programs, begin: link(BEGIN)?, list: link(LIST)?, maps })
     }
 
     /// Attaches all programs to their tracepoints.
@@ -119,14 +159,47 @@ impl Programs {
         self.links.clear();
     }
 
-    /// Says what a process's first thread is: `state::HELD` before its execve, or `state::LIVE`, which has all threads of
-    /// the process traced from their next call on. A file descriptor means the same process in every PID namespace, and
-    /// never a later one that reuses its PID. False if the process is marked already, or has ended.
+    /// From now on, all tasks of the scope are traced; before, only those that are marked.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn begin(&self) -> Result<()> {
+        self.maps.globals.set(&ONLY, &Globals { begun: 1, ..Globals::default() })
+    }
+
+    /// Marks a process: `state::HELD` before its execve, `state::LIVE` for one all of whose threads are to be traced, or
+    /// `state::EXCLUDED`. A file descriptor means the same process in every PID namespace, and never a later one that
+    /// reuses its PID. False if the process is marked already, or has ended.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn mark(&self, pidfd: BorrowedFd, mark: u64) -> Result<bool> {
         self.maps.marks.insert(&pidfd.as_raw_fd(), &mark)
+    }
+
+    /// Begins to trace the tasks that are already there and belong to the scope, with the calls that they wait in.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn begin_present(&self) -> Result<()> {
+        self.call(&self.begin).map(drop)
+    }
+
+    /// The traced tasks that have not ended.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn live(&self) -> Result<Vec<Live>> {
+        let bytes = self.call(&self.list)?;
+        Ok(bytes.chunks_exact(size_of::<Live>()).filter_map(|row| Live::read_from_bytes(row).ok()).collect())
+    }
+
+    /// What an iterator writes.
+    fn call(&self, link: &OwnedFd) -> Result<Vec<u8>> {
+        let file = sys::open_iterator(link.as_fd()).context("the kernel refuses to call a BPF program")?;
+        let mut bytes = Vec::new();
+        std::fs::File::from(file).read_to_end(&mut bytes).context("the kernel refuses to list tasks")?;
+        Ok(bytes)
     }
 
     /// The counters as they are now.
@@ -153,14 +226,16 @@ impl Programs {
         self.maps.usage.clear()
     }
 
-    /// Everything that was counted. Call it after `detach`.
+    /// Everything that was counted so far. Programs may count meanwhile.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn read(&self) -> Result<Raw> {
         let maps = &self.maps;
-        let mut raw = Raw { globals: self.globals()?, calls: maps.calls.entries()?, ..Raw::default() };
+        let mut raw = Raw { now_ns: now_ns()?, globals: self.globals()?, live: self.live()?, ..Raw::default() };
         raw.globals.lost += self.missed()?;
+        let windows = self.read_calls(&mut raw)?;
+        windows.iter().for_each(|window| raw.add_window(window));
         for (key, calls) in maps.durations.entries()? {
             raw.add_durations(key, calls);
         }
@@ -168,8 +243,25 @@ impl Programs {
             raw.add_group(&key, number);
         }
         raw.usage = maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
-        maps.windows.values()?.iter().for_each(|window| raw.add_window(window));
         Ok(raw)
+    }
+
+    /// Reads the shared map of calls and the windows of one moment: if a window's entry was handed to the map meanwhile, it
+    /// would be counted twice or not at all.
+    fn read_calls(&self, raw: &mut Raw) -> Result<Vec<Window>> {
+        const ATTEMPTS: usize = 20;
+        let flushes = |windows: &[Window]| windows.iter().map(|window| window.flushes).collect::<Vec<u64>>();
+        let mut before = flushes(&self.maps.windows.values()?);
+        for attempt in 1.. {
+            raw.calls = self.maps.calls.entries()?;
+            let windows = self.maps.windows.values()?;
+            let after = flushes(&windows);
+            if after == before || attempt == ATTEMPTS {
+                return Ok(windows);
+            }
+            before = after;
+        }
+        unreachable!()
     }
 
     /// Events that a program missed because it was already running on that CPU.
@@ -180,22 +272,32 @@ impl Programs {
 }
 
 fn settings(config: &Config, kernel: &Btf) -> Settings {
-    let switch = kernel.arguments(&relocate::typedef("sched_switch"));
+    let switch = kernel.arguments("btf_trace_sched_switch");
     let Numbers { exec, exit, sigreturn, close } = config.numbers;
     Settings {
         times: config.times.into(),
         enters: config.times.into(),
-        adopts: config.adopts.into(),
+        scope: match config.scope {
+            Scope::Command => 0,
+            Scope::Processes => 1,
+            Scope::Cgroup(_) => 2,
+            Scope::System => 3,
+        },
         switch_has_state: switch.is_some_and(|count| count >= 5).into(),
         has_cast: kernel.id(TypeKind::Function, "bpf_rdonly_cast").is_some().into(),
-        group_by: 0,
-        unused: [0; 2],
+        group_by: config.group_by as u8,
+        concurrency: (config.scope != Scope::System).into(),
+        has_registers: 1,
         exec,
         exit,
         sigreturn,
         close,
-        task_mask: (1 << TASK_BITS) - 1,
+        task_mask: match config.scope {
+            Scope::Command | Scope::Processes => (1 << TASK_BITS) - 1,
+            Scope::Cgroup(_) | Scope::System => (1 << ALL_TASK_BITS) - 1,
+        },
         unused_too: 0,
+        cgroup: if let Scope::Cgroup(id) = config.scope { id } else { 0 },
         calls: *config.calls,
     }
 }
@@ -265,6 +367,12 @@ fn possible_cpus() -> Result<u32> {
     Ok(last.with_context(|| format!("/{FILE} cannot be read"))? + 1)
 }
 
+/// The clock of the programs: CLOCK_MONOTONIC.
+fn now_ns() -> Result<u64> {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;
+    Ok(now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs())
+}
+
 /// Task storage requires types of key and value, in the kernel's format: 1 a signed int, 2 a 64-bit int.
 fn storage_btf() -> Vec<u8> {
     const INT: u32 = 1 << 24;
@@ -279,11 +387,12 @@ fn storage_btf() -> Vec<u8> {
 /// Loads one program; if the verifier rejects it, once more to get its log.
 fn load(program: &object::Program, kernel: &Btf, maps: &Tables) -> Result<OwnedFd> {
     let name = program.name.as_str();
-    let typedef = relocate::typedef(&program.target);
-    let tracepoint = kernel.id(TypeKind::Typedef, &typedef).with_context(|| format!("{TYPES} has no {typedef}"))?;
+    let (kind, target) = program.kernel_type();
+    let id = kernel.id(kind, &target).with_context(|| format!("{TYPES} has no {target}"))?;
+    let target = sys::Target { attachment: program.attachment, id };
     let code = relocate::relocate(program, kernel, &|name| maps.place(name));
     let code = code.map_err(|why| anyhow!("BPF program {name}: {why}"))?;
-    let error = match sys::load_program(name, &code, tracepoint, &mut []) {
+    let error = match sys::load_program(name, &code, target, &mut []) {
         Ok(program) => return Ok(program),
         Err(Errno::EPERM) => {
             bail!("the kernel refuses BPF programs (EPERM): run as root or with CAP_BPF and CAP_PERFMON")
@@ -291,7 +400,7 @@ fn load(program: &object::Program, kernel: &Btf, maps: &Tables) -> Result<OwnedF
         Err(error) => error,
     };
     let mut log = vec![0; 1 << 20];
-    let _ = sys::load_program(name, &code, tracepoint, &mut log);
+    let _ = sys::load_program(name, &code, target, &mut log);
     bail!("the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace", log_tail(&log))
 }
 
@@ -322,13 +431,17 @@ mod tests {
         }
         let calls = Rows::new_box_zeroed().unwrap();
         let numbers = Numbers::default();
-        for (times, adopts, registers, casts) in [
-            (true, true, true, true),
-            (false, false, true, true),
-            (true, true, true, false),
-            (false, true, false, true),
+        let group_by = GroupBy::Cgroup;
+        for (times, scope, registers, casts) in [
+            (true, Scope::Command, true, true),
+            (false, Scope::Command, true, true),
+            (true, Scope::Processes, true, false),
+            (false, Scope::Cgroup(1), false, true),
+            (true, Scope::System, false, false),
+            (false, Scope::System, true, true),
         ] {
-            Programs::load_with(&Config { times, adopts, calls: calls.clone(), numbers }, registers, casts).unwrap();
+            let config = Config { times, scope, group_by, calls: calls.clone(), numbers };
+            Programs::load_with(&config, registers, casts).unwrap();
         }
     }
 }

@@ -26,9 +26,9 @@ mod sys;
 pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
-pub use calibrate::{Calibration, calibrate};
-pub use layout::{Counted, Globals, Key, Row, Rows};
-pub use load::{Config, Numbers, Programs};
+pub use calibrate::{ByKind, Calibration, calibrate};
+pub use layout::{Counted, Globals, Key, Live, Row, Rows};
+pub use load::{Config, GroupBy, Numbers, Programs, Scope};
 pub use rows::{Durations, Group, Raw};
 
 /// Whether a BPF program with that ID is loaded, by any process.

@@ -2,6 +2,7 @@
 //! an ELF image in, typed parts out. Called by `load`; `relocate` fills in what this lists.
 
 use super::btf::{Btf, Step, TypeKind};
+use super::sys::Attachment;
 use object::elf::{R_BPF_64_32, R_BPF_64_64};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object as _, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
@@ -13,7 +14,7 @@ pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.arm64.o");
 pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.x86.o");
 
 /// Sections of programs: what follows is the kernel's name of what they attach to.
-const TRACEPOINT: &str = "tp_btf/";
+const SECTIONS: [(&str, Attachment); 2] = [("tp_btf/", Attachment::Tracepoint), ("iter/", Attachment::Iterator)];
 /// Programs and maps.
 #[derive(Debug)]
 pub struct Object {
@@ -25,6 +26,7 @@ pub struct Object {
 #[derive(Clone, Debug)]
 pub struct Program {
     pub name: String,
+    pub attachment: Attachment,
     /// What it attaches to, such as `sys_enter`.
     pub target: String,
     pub code: Vec<u64>,
@@ -59,6 +61,16 @@ pub struct MapDefinition {
 
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian>;
 
+impl Program {
+    /// The type in the kernel that says what it attaches to: its kind and name.
+    pub fn kernel_type(&self) -> (TypeKind, String) {
+        match self.attachment {
+            Attachment::Tracepoint => (TypeKind::Typedef, format!("btf_trace_{}", self.target)),
+            Attachment::Iterator => (TypeKind::Function, format!("bpf_iter_{}", self.target)),
+        }
+    }
+}
+
 impl Object {
     /// Reads an image.
     ///
@@ -76,7 +88,7 @@ impl Object {
         };
         let programs = elf.sections().filter_map(|section| {
             let name = section.name().ok()?;
-            name.starts_with(TRACEPOINT).then(|| program(&elf, &section, of(name)))
+            SECTIONS.iter().any(|(start, _)| name.starts_with(start)).then(|| program(&elf, &section, of(name)))
         });
         Ok(Object { programs: programs.collect::<Result<_, _>>()?, maps })
     }
@@ -94,6 +106,8 @@ pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Result<&'a [u8], String>
 
 fn program<'a>(elf: &Elf<'a>, section: &impl ObjectSection<'a>, accesses: Vec<Access>) -> Result<Program, String> {
     let target = section.name().unwrap_or_default();
+    let kind = SECTIONS.iter().find_map(|(start, kind)| Some((*kind, target.strip_prefix(start)?)));
+    let (attachment, target) = kind.ok_or_else(|| format!("section {target} is of no known kind"))?;
     let broken = |why: &str| format!("program {target}: {why}");
     let inside = |symbol: &object::read::elf::ElfSymbol64<'_, '_, LittleEndian>| {
         symbol.section_index() == Some(section.index()) && symbol.is_global()
@@ -114,9 +128,10 @@ fn program<'a>(elf: &Elf<'a>, section: &impl ObjectSection<'a>, accesses: Vec<Ac
             _ => return Err(broken("an unknown relocation")),
         }
     }
-    let target = target.trim_start_matches(TRACEPOINT).to_string();
+    // What follows a dot tells programs for the same target apart.
+    let target = target.split('.').next().unwrap_or(target).to_string();
     let name = name.ok_or_else(|| format!("program {target} has no name"))?;
-    Ok(Program { name, target, code: code.collect(), addresses, calls, accesses })
+    Ok(Program { name, attachment, target, code: code.collect(), addresses, calls, accesses })
 }
 
 /// The maps in section `.maps`: structs whose members are pointers to arrays, whose length is a number, or to types.

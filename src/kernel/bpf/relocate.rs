@@ -24,18 +24,13 @@ const MISSING: u64 = 0x85 | 195_896_080 << 32;
 /// `r0 = 0`: a call of an optional function that the kernel does not have.
 const NOTHING: u64 = 0xb7;
 
-/// The typedef with the arguments of a tracepoint.
-pub fn typedef(tracepoint: &str) -> String {
-    format!("btf_trace_{tracepoint}")
-}
-
-/// What the programs refer to in the kernel, as `Btf::parse` takes it. `typedefs` are those of the tracepoints.
-pub fn wanted<'a>(object: &'a Object, typedefs: &'a [String]) -> Vec<(TypeKind, &'a str)> {
+/// What the programs refer to in the kernel, as `Btf::parse` takes it. `targets` are the types of what they attach to.
+pub fn wanted<'a>(object: &'a Object, targets: &'a [(TypeKind, String)]) -> Vec<(TypeKind, &'a str)> {
     let accesses = object.programs.iter().flat_map(|program| &program.accesses);
     let calls = object.programs.iter().flat_map(|program| &program.calls);
     let mut wanted: Vec<_> = accesses.map(|access| (TypeKind::Struct, access.of.as_str())).collect();
     wanted.extend(calls.map(|(_, name)| (TypeKind::Function, name.as_str())));
-    wanted.extend(typedefs.iter().map(|typedef| (TypeKind::Typedef, typedef.as_str())));
+    wanted.extend(targets.iter().map(|(kind, name)| (*kind, name.as_str())));
     wanted.sort_unstable_by_key(|(kind, name)| (*kind as u8, *name));
     wanted.dedup();
     wanted

@@ -1,6 +1,6 @@
 //! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
 
-use super::layout::{Counted, DurationKey, Entry, Globals, GroupKey, Key, NUMBERS, Window};
+use super::layout::{Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Window};
 use crate::kernel::usage::Used;
 use std::collections::BTreeMap;
 
@@ -15,8 +15,12 @@ pub struct Raw {
     pub groups: BTreeMap<u32, Group>,
     /// By number of group.
     pub usage: Vec<(u32, Used)>,
+    /// Tasks that have not ended.
+    pub live: Vec<Live>,
     pub peak_pages: u64,
     pub globals: Globals,
+    /// When this was read, by the clock of the programs.
+    pub now_ns: u64,
 }
 
 /// What processes have in common that are counted together.
@@ -75,7 +79,8 @@ mod tests {
     #[test]
     fn windows_of_all_processors_are_added() {
         let mut window = Window::new_box_zeroed().unwrap();
-        let counted = Counted { calls: 5, unfinished: 1, on_cpu: 10, blocked: 20, preempted: 30, bytes: 40 };
+        let counted =
+            Counted { calls: 5, unfinished: 1, on_cpu: 10, blocked: 20, preempted: 30, stalled: 5, bytes: 40 };
         let key = Key { number: 77, ..Key::default() };
         window.entries[3] = Entry { key, counted };
         window.histogram_of[NUMBERS + 8] = 2;

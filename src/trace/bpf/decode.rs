@@ -1,10 +1,11 @@
 //! What the programs counted, as groups of calls. Pure.
 
+use super::cgroup;
 use super::names;
 use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
-use crate::kernel::bpf::{Counted, Group, Key, Raw};
+use crate::kernel::bpf::{Counted, Group, Key, Live, Raw};
 use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, selector};
-use crate::trace::{Collected, Detail, errno};
+use crate::trace::{Collected, Detail, Grouping, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stands for process names for which there was no number left.
@@ -15,24 +16,44 @@ const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
 /// One process name's calls while they are added up.
 type Calls = BTreeMap<(String, Class), CallCount>;
 
-/// Fills in groups, latencies and warnings.
-pub fn decode(raw: &Raw, detail: Detail, into: &mut Collected) {
+/// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished.
+pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, into: &mut Collected) {
     let plain = wholly_compat(raw);
-    let mut groups: BTreeMap<String, Calls> = BTreeMap::new();
-    for (key, counted) in &raw.calls {
-        let calls = groups.entry(process_name(&raw.groups, key.group)).or_default();
-        let call = call_name(key, plain.contains(&key.group));
-        let class = class(key, counted);
-        let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, key, detail));
-        add(count, key, counted);
+    let mut groups: BTreeMap<u32, Calls> = numbers(raw).into_iter().map(|number| (number, Calls::new())).collect();
+    for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
+        let calls = groups.entry(known(raw, key.group)).or_default();
+        let call = call_name(&key, plain.contains(&key.group));
+        let class = class(&key, &counted);
+        let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, &key, detail));
+        add(count, &key, &counted);
     }
-    into.groups = groups.into_iter().map(|(name, calls)| group(name, calls)).collect();
+    let paths = if grouping == Grouping::Cgroup { cgroup::paths() } else { BTreeMap::new() };
+    into.groups = groups.into_iter().map(|(number, calls)| group(raw, number, calls, grouping, &paths)).collect();
     into.latencies = latencies(raw, &plain);
     warn(raw, &plain, into);
 }
 
+/// The numbers of groups that made calls, in the order of `Collected::groups`. All that have no name of their own are 0.
+pub fn numbers(raw: &Raw) -> BTreeSet<u32> {
+    let open = open_calls(raw).map(|(key, _)| key.group);
+    raw.calls.iter().map(|(key, _)| key.group).chain(open).map(|number| known(raw, number)).collect()
+}
+
+fn known(raw: &Raw, number: u32) -> u32 {
+    if raw.groups.contains_key(&number) { number } else { 0 }
+}
+
+/// The calls that tasks are in.
+fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
+    raw.live.iter().filter(|task| task.inside != 0).map(|task| {
+        let Live { elapsed, blocked, preempted, stalled, .. } = *task;
+        let on_cpu = elapsed.saturating_sub(blocked + preempted);
+        (task.key, Counted { calls: 1, unfinished: 1, on_cpu, blocked, preempted, stalled, bytes: 0 })
+    })
+}
+
 /// The name with that number.
-pub fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
+fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
     groups.get(&number).map_or_else(|| NAMELESS.to_string(), |group| group.name.clone())
 }
 
@@ -91,8 +112,17 @@ fn descriptor(code: u8) -> Option<DescriptorKind> {
 fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
     let timed = (detail == Detail::Times).then_some(0);
     let moves = matches!(names::drives_of(key.number, key.gate), Some(Drives::Bytes { .. }));
-    let (on_cpu_ns, blocked_ns, preempted_ns) = (timed, timed, timed);
-    CallCount { call, class, on_cpu_ns, blocked_ns, preempted_ns, bytes: moves.then_some(0), ..CallCount::default() }
+    let (on_cpu_ns, blocked_ns, preempted_ns, stalled_ns) = (timed, timed, timed, timed);
+    CallCount {
+        call,
+        class,
+        on_cpu_ns,
+        blocked_ns,
+        preempted_ns,
+        stalled_ns,
+        bytes: moves.then_some(0),
+        ..CallCount::default()
+    }
 }
 
 fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
@@ -105,6 +135,7 @@ fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
     add(&mut count.on_cpu_ns, counted.on_cpu);
     add(&mut count.blocked_ns, counted.blocked);
     add(&mut count.preempted_ns, counted.preempted);
+    add(&mut count.stalled_ns, counted.stalled);
     add(&mut count.bytes, counted.bytes);
 }
 
@@ -116,8 +147,17 @@ pub fn subtract(ns: f64, from: &mut Collected) {
     }
 }
 
-fn group(name: String, calls: Calls) -> ProcessGroup {
-    ProcessGroup { name, calls: calls.into_values().collect(), ..ProcessGroup::default() }
+fn group(raw: &Raw, number: u32, calls: Calls, by: Grouping, paths: &BTreeMap<u64, String>) -> ProcessGroup {
+    let id = raw.groups.get(&number).map(|group| group.id);
+    ProcessGroup {
+        name: process_name(&raw.groups, number),
+        pid: id.filter(|_| by == Grouping::Process).and_then(|id| id.try_into().ok()),
+        cgroup: id
+            .filter(|_| by == Grouping::Cgroup)
+            .map(|id| paths.get(&id).cloned().unwrap_or_else(|| format!("({id})"))),
+        calls: calls.into_values().collect(),
+        ..ProcessGroup::default()
+    }
 }
 
 /// Histograms by call. They are not kept per process: 32-bit calls get plain names if all processes that made any do.
@@ -149,9 +189,9 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
         into.warnings.push(format!("more process names than can be told apart: the rest is under '{NAMELESS}'"));
     }
     if raw.globals.unseen > 0 {
+        let (calls, ms) = (raw.globals.unseen, raw.globals.unseen_ns as f64 / 1e6);
         into.warnings.push(format!(
-            "{} switches of tasks were not seen: on-CPU and blocked time of as many calls are mixed up",
-            raw.globals.unseen
+            "{calls} calls were left by a switch whose end was not seen: of {ms:.3} ms in them, it is not known how much was on a CPU"
         ));
     }
     if raw.globals.lost > 0 {
@@ -174,7 +214,7 @@ mod tests {
 
     fn decoded(raw: &Raw, detail: Detail) -> Collected {
         let mut into = Collected::default();
-        decode(raw, detail, &mut into);
+        decode(raw, detail, Grouping::Name, &mut into);
         into
     }
 
@@ -248,7 +288,7 @@ mod tests {
         let collected = decoded(&raw, Detail::Times);
         let names =
             |group: usize| -> Vec<&str> { collected.groups[group].calls.iter().map(|c| c.call.as_str()).collect() };
-        assert_eq!((names(0), names(1)), (vec!["getpid(i386)", "getppid"], vec!["execve", "getpid"]));
+        assert_eq!((names(1), names(0)), (vec!["getpid(i386)", "getppid"], vec!["execve", "getpid"]));
         assert!(
             collected.warnings[0].contains("i386") && collected.warnings[0].contains("old"),
             "{:?}",
