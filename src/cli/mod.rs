@@ -20,6 +20,7 @@ mod result_files;
 mod run;
 mod schema;
 mod show;
+mod target;
 mod terminal;
 mod trace;
 

@@ -50,13 +50,18 @@ pub fn processes(root: u32) -> Vec<u32> {
     descendants(root, &parents)
 }
 
-/// The accounts of all tasks of `root` and its descendants.
-pub fn accounts(root: u32) -> TaskAccounts {
+/// All running processes.
+pub fn all_processes() -> Vec<u32> {
+    numbers("/proc")
+}
+
+/// The accounts of all tasks of these processes.
+pub fn accounts(processes: &[u32]) -> TaskAccounts {
     let mut accounts = TaskAccounts::new();
-    for process in processes(root) {
+    for process in processes {
         let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
         for task in numbers(&format!("/proc/{process}/task")) {
-            let account = account(process, task);
+            let account = account(*process, task);
             accounts.extend(account.map(|a| (task, TaskAccount { process_name: name.trim_end().to_string(), ..a })));
         }
     }
@@ -142,7 +147,7 @@ mod tests {
     #[test]
     fn this_process_is_in_its_own_tree() {
         let this = std::process::id();
-        let accounts = accounts(this);
+        let accounts = accounts(&processes(this));
         assert!(accounts.values().all(|account| account.process >= 1) && accounts.contains_key(&this));
     }
 }

@@ -4,9 +4,10 @@
 
 mod decode;
 mod names;
+mod scope;
 mod totals;
 
-use super::{Collected, Detail, Root, TraceOptions, Tracer, TracerKind, Until};
+use super::{Collected, Detail, Root, Running, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, Calibration, Config, Programs};
 use crate::kernel::pidfd;
@@ -33,6 +34,8 @@ const UNATTACHED: &str = "the tracer is not attached";
 const TREE_PERIOD: Duration = Duration::from_millis(2);
 /// How often to check `until`.
 const UNTIL_PERIOD: Duration = Duration::from_millis(20);
+/// How often to look for processes that entered a control group.
+const ENTRY_PERIOD: Duration = Duration::from_millis(100);
 
 /// Loads and attaches the programs, and measures their overhead per call. Nothing is traced yet.
 ///
@@ -60,10 +63,11 @@ struct Bpf {
     ending: Option<Ending>,
 }
 
-/// The traced process.
+/// What is traced.
 struct Followed {
     root: Root,
-    pidfd: OwnedFd,
+    /// Of the processes that were named.
+    pidfds: Vec<OwnedFd>,
     /// The kernel's accounting of tasks that ran before.
     before: TaskAccounts,
 }
@@ -75,16 +79,20 @@ impl Tracer for Bpf {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
-        let pid = root.one_process()?;
-        let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
-        let before = match root {
+        let open = |pid: &u32| pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"));
+        let pidfds: Vec<OwnedFd> = root.processes().iter().map(open).collect::<Result<_>>()?;
+        let before = match &root {
             Root::Held(_) => {
-                self.programs.mark(pidfd.as_fd(), state::HELD)?;
+                pidfds.iter().try_for_each(|pidfd| self.programs.mark(pidfd.as_fd(), state::HELD).map(drop))?;
                 TaskAccounts::default()
             }
-            Root::Running(_) => adopt_tree(&self.programs, pid)?,
+            Root::Running(what) => {
+                let before = tree::accounts(&scope::members(what)?);
+                scope::adopt_all(&self.programs, what)?;
+                before
+            }
         };
-        self.followed = Some(Followed { root, pidfd, before });
+        self.followed = Some(Followed { root, pidfds, before });
         Ok(())
     }
 
@@ -92,12 +100,24 @@ impl Tracer for Bpf {
         let followed = self.followed.as_ref().context(UNATTACHED)?;
         let deadline = until.after.map(|after| Instant::now() + after);
         let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        while !followed.root_has_ended(UNTIL_PERIOD)? {
-            if over() {
-                return Ok(());
+        if let Root::Running(what @ (Running::Cgroup(_) | Running::System)) = &followed.root {
+            while !over() {
+                let left = deadline.map_or(ENTRY_PERIOD, |deadline| deadline.saturating_duration_since(Instant::now()));
+                std::thread::sleep(left.min(ENTRY_PERIOD));
+                if matches!(what, Running::Cgroup(_)) {
+                    scope::adopt_all(&self.programs, what)?;
+                }
+            }
+            return Ok(());
+        }
+        for pidfd in &followed.pidfds {
+            while !has_ended(pidfd, UNTIL_PERIOD)? {
+                if over() {
+                    return Ok(());
+                }
             }
         }
-        if let Root::Held(pid) = followed.root {
+        if let (Root::Held(pid), None) = (&followed.root, self.ending) {
             let ending = tracee::wait_for_end(pid.cast_signed(), 0).context("cannot wait for the traced process")?;
             self.ending = Some(ending);
         }
@@ -107,11 +127,20 @@ impl Tracer for Bpf {
         Ok(())
     }
 
+    fn snapshot(&mut self) -> Result<Collected> {
+        let raw = self.programs.read()?;
+        let mut collected = Collected { facts: self.facts(raw.globals.lost), ..Collected::default() };
+        decode::decode(&raw, self.detail, &mut collected);
+        decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
+        Ok(collected)
+    }
+
     fn collect(&mut self) -> Result<Collected> {
         let followed = self.followed.take().context(UNATTACHED)?;
         let alive = match followed.root {
             Root::Held(_) if self.live()? <= 0 => TaskAccounts::default(),
-            ref root => tree::accounts(root.one_process()?),
+            Root::Held(pid) => tree::accounts(&tree::processes(pid)),
+            Root::Running(ref what) => tree::accounts(&scope::members(what).unwrap_or_default()),
         };
         self.programs.detach();
         let raw = self.programs.read()?;
@@ -147,39 +176,13 @@ impl Bpf {
     }
 }
 
-impl Followed {
-    /// Waits up to `timeout` for the first process to end.
-    fn root_has_ended(&self, timeout: Duration) -> Result<bool> {
-        let mut fds = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
-        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
-        match poll(&mut fds, timeout) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::EINTR) => Ok(false),
-            Err(error) => Err(error).context("poll of the traced process"),
-        }
-    }
-}
-
-/// Traces a running process and its present descendants. Repeats until there is no new one: a process that was not
-/// traced yet may just have forked.
-fn adopt_tree(programs: &Programs, root: u32) -> Result<TaskAccounts> {
-    let before = tree::accounts(root);
-    loop {
-        let mut new = false;
-        for pid in tree::processes(root) {
-            new |= adopt(programs, pid)?;
-        }
-        if !new {
-            return Ok(before);
-        }
-    }
-}
-
-/// Traces a running process; false if it is already traced, or has ended since it was listed.
-fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
-    match pidfd::open(pid.cast_signed()) {
-        Ok(pidfd) => programs.mark(pidfd.as_fd(), state::LIVE),
-        Err(Errno::ESRCH) => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
+/// Waits up to `timeout` for a process to end.
+fn has_ended(pidfd: &OwnedFd, timeout: Duration) -> Result<bool> {
+    let mut fds = [PollFd::new(pidfd.as_fd(), PollFlags::POLLIN)];
+    let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
+    match poll(&mut fds, timeout) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error).context("poll of the traced process"),
     }
 }
