@@ -26,6 +26,7 @@
 //! - [`mod@compare`]: pure: several runs side by side, and one machine over time
 //! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, with an interval
 //! - [`doctor`]: pure: what disturbs measurements on this host, and what to do about it
+//! - [`top`]: pure: the state of the live table: counts to rates, keys to what is shown
 //! - [`report`]: tables and figures in all formats
 #![deny(unsafe_code)]
 // A failing print panics. Results go to the writer that a command gets, everything else through `cli::messages`.
@@ -58,4 +59,5 @@ pub mod stats;
 pub mod store;
 pub mod summary;
 pub mod syscall_names;
+pub mod top;
 pub mod trace;

@@ -43,6 +43,10 @@ fn a_question_that_makes_no_sense_is_a_usage_error() {
         (vec!["trace", "-o", "/nosuch/file", "true"], "-o /nosuch/file"),
         (vec!["trace", "--for", "1", "true"], "--pid"),
         (vec!["trace"], "COMMAND"),
+        (vec!["trace", "--all", "--cgroup", "/x"], "cannot be used with"),
+        (vec!["trace", "-p", "1", "--user", "root"], "cannot be used with"),
+        (vec!["trace", "-p", "1,x"], "--pid"),
+        (vec!["trace", "--report", "/nosuch/file", "true"], "--report /nosuch/file"),
     ] {
         let output = place.run(&arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
@@ -52,6 +56,107 @@ fn a_question_that_makes_no_sense_is_a_usage_error() {
     assert!(stderr(&output).contains("21 calls are named, but at most 20"), "{}", stderr(&output));
     let output = place.run(&["trace", "-p", "2147483646"]);
     assert_eq!((output.status.code(), stderr(&output).contains("no process 2147483646")), (Some(1), true));
+}
+
+#[test]
+fn a_target_that_is_not_there_is_told_with_what_was_tried() {
+    let place = Place::new();
+    let refused = |arguments: &[&str]| {
+        let output = place.command(&[&["trace", "--for", "1"], arguments].concat()).env("PATH", place.path()).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        stderr(&output)
+    };
+    let own = std::process::id().to_string();
+    assert_eq!(refused(&["-p", &own, "-p", "2147483646"]), "syscost: trace: no process 2147483646\n");
+    let thread = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| refused(&["-p", &nix::unistd::gettid().to_string()]));
+        thread.join().unwrap()
+    });
+    assert!(
+        thread.contains(&format!("is a thread of process {own}: all its threads are traced with -p {own}")),
+        "{thread}"
+    );
+    let mut ended = Command::new("true").spawn().unwrap();
+    let zombie = || Some(refused(&["-p", &ended.id().to_string()])).filter(|text| text.contains("zombie"));
+    assert!(wait_for(PATIENCE, zombie).is_some());
+    ended.wait().unwrap();
+    // Where there is no cgroup2, both say so instead.
+    let mounted = fs::read_to_string("/proc/self/mounts").unwrap().contains(" cgroup2 ");
+    let group = refused(&["--cgroup", "no/such/group"]);
+    assert_eq!(
+        group.contains("--cgroup no/such/group: there is no such control group (looked for /"),
+        mounted,
+        "{group}"
+    );
+    let container = refused(&["--container", "nosuch"]);
+    let tried =
+        "--container nosuch: not found (podman: not installed; docker: not installed; nerdctl: not installed; crictl:";
+    assert_eq!(container.contains(tried), mounted, "{container}");
+    // Managers that fail are told with their own words.
+    let docker = place.path().join("docker");
+    fs::write(&docker, "#!/bin/sh\necho 'error: no such object: nosuch' >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    let container = refused(&["--container", "nosuch"]);
+    assert_eq!(container.contains("docker: error: no such object: nosuch;"), mounted, "{container}");
+}
+
+#[test]
+fn what_only_ebpf_can_trace_is_told() {
+    let place = Place::new();
+    for (arguments, expected) in [
+        (vec!["--all"], "ptrace: the whole system: only eBPF can trace that"),
+        (vec!["-p", "1", "--group", "process"], "ptrace: counts by process or control group: only eBPF can trace that"),
+        (vec!["-p", "1", "--stacks"], "ptrace: stacks: only eBPF can trace that"),
+        (vec!["-p", "1", "--paths"], "ptrace: paths and descriptors: only eBPF can trace that"),
+        (vec!["-p", "1", "--slowest", "5"], "ptrace: the slowest calls: only eBPF can trace that"),
+    ] {
+        let output = place.run(&[&["trace", "--tracer", "ptrace"], arguments.as_slice()].concat());
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+    }
+    if !geteuid().is_root() {
+        return skip("the whole system as nobody", "becoming another user needs root");
+    }
+    let output = run(&mut place.command_as_nobody(&["trace", "--all", "--for", "1"]));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("eBPF needs root or CAP_BPF and CAP_PERFMON"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_document_is_all_that_is_printed_and_a_report_may_follow_the_output() {
+    let place = Place::new();
+    let trace = |more: &[&str]| {
+        place.run(&[&["trace", "--tracer", "ptrace", "--format", "json"], more, &["--", "echo", "said"]].concat())
+    };
+    let alone = trace(&[]);
+    assert_eq!(stdout(&alone), "said\n");
+    let document: serde_json::Value = serde_json::from_str(&stderr(&alone)).unwrap();
+    assert_eq!(document["schema"], "syscost.profile-summary/2");
+    let after = trace(&["--report", "-", "--quiet"]);
+    let text = stdout(&after);
+    let (said, document) = text.split_once('\n').unwrap();
+    assert_eq!((said, stderr(&after).as_str()), ("said", ""));
+    let document: serde_json::Value = serde_json::from_str(document).unwrap();
+    assert_eq!(count(&document, "write"), 1);
+}
+
+#[test]
+fn arguments_and_names_are_left_out_where_asked() {
+    let place = Place::new();
+    let kept = |more: &[&str]| {
+        let words =
+            [&["trace", "--tracer", "ptrace", "-o", "p.json"], more, &["--", "true", "--token=secret"]].concat();
+        let output = place.run(&words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        (fs::read_to_string(place.path().join("p.json")).unwrap(), stderr(&output))
+    };
+    let (whole, _) = kept(&[]);
+    assert!(whole.contains("--token=secret"));
+    let (file, table) = kept(&["--no-arguments"]);
+    assert!(!file.contains("secret") && !table.contains("secret") && file.contains("\"true\""), "{file}");
+    let (file, table) = kept(&["--anonymous"]);
+    assert!(!file.contains("secret") && !file.contains("\"true\"") && !table.contains("secret"), "{file}");
 }
 
 #[test]
@@ -233,6 +338,47 @@ fn an_interrupt_ends_the_command_and_the_profile_is_written() {
         assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
         let shown = place.run(&["show", "p.json", "--format", "json"]);
         assert!(count(&json(&shown), "getppid") > 0, "{}", stderr(&shown));
+    }
+}
+
+#[test]
+fn an_interrupt_of_the_tracer_alone_ends_the_tracing_and_not_the_command() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGINT).unwrap();
+    assert_eq!(endless.child.wait().unwrap().code(), Some(130));
+    assert!(runs(endless.pid));
+    expect_untraced(endless.pid);
+    let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+    assert_eq!(shown["complete"], false, "{shown:#}");
+    assert!(count(&shown, "getppid") > 0, "{shown:#}");
+    // It cannot run without its filter's tracer, and gets the signal instead.
+    let mut endless = Endless::traced(&place, TRACERS[1], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGINT).unwrap();
+    assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
+}
+
+#[test]
+fn several_processes_are_traced_together() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let start = || {
+        let mut command = Command::new(&tree);
+        command.arg("endless");
+        Endless::of(command)
+    };
+    let (one, other) = (start(), start());
+    let pids = format!("{},{}", one.pid, other.pid);
+    for options in [&TRACERS[0][..], &[]] {
+        let words = [&["trace", "--for", "0.5", "-o", "p.json", "-p", &pids], options].concat();
+        let output = place.run(&words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+        let scope = format!("process {}, {}", one.pid.min(other.pid), one.pid.max(other.pid));
+        assert_eq!((shown["scope"].as_str(), count(&shown, "getppid") > 0), (Some(scope.as_str()), true), "{shown:#}");
+        expect_untraced(one.pid);
+        expect_untraced(other.pid);
     }
 }
 

@@ -20,7 +20,9 @@ mod result_files;
 mod run;
 mod schema;
 mod show;
+mod target;
 mod terminal;
+mod top;
 mod trace;
 
 pub use error::UsageError;
@@ -73,6 +75,7 @@ enum Command {
     Attribute(attribute::AttributeArgs),
     Doctor(doctor::DoctorArgs),
     Trace(trace::TraceArgs),
+    Top(top::TopArgs),
     Import(import::ImportArgs),
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
@@ -107,6 +110,7 @@ fn started(arguments: Arguments) -> Result<Exit> {
     match &arguments.command {
         // Their standard output is another's, or nothing.
         Some(Command::Trace(args)) => return trace::run(args, notes),
+        Some(Command::Top(args)) => return top::run(args, notes),
         Some(Command::Import(args)) if args.has_file() => return import::run(args, &mut std::io::sink()),
         _ => {}
     }
@@ -158,6 +162,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Trace(args)) => trace::run(&args, notes),
+        Some(Command::Top(args)) => top::run(&args, notes),
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),

@@ -19,6 +19,11 @@ struct Pipe {
 }
 
 impl Output {
+    /// Whether its reader is gone: nothing that is written arrives.
+    pub fn is_closed(&self) -> bool {
+        self.0.get_ref().closed
+    }
+
     /// Opens it.
     ///
     /// # Errors

@@ -32,6 +32,7 @@ pub enum SchemaKind {
     Languages,
     Studies,
     Doctor,
+    Top,
 }
 
 /// Prints a schema.
@@ -57,6 +58,7 @@ mod tests {
     use crate::cli::doctor::DoctorDocument;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, MetricComparison, Plan};
+    use crate::report::top::TopDocument;
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
     use crate::store;
     use serde_json::Value;
@@ -78,6 +80,7 @@ mod tests {
             SchemaKind::Languages => json_schema::<LanguageList>(),
             SchemaKind::Studies => json_schema::<StudyList>(),
             SchemaKind::Doctor => json_schema::<DoctorDocument>(),
+            SchemaKind::Top => json_schema::<TopDocument>(),
         }
     }
 

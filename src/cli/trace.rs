@@ -1,41 +1,33 @@
 //! `syscost trace`: traces a command or a process, and shows a table of its profile.
 //!
 //! Standard output is left to the command: this prints to standard error, as time(1) and strace(1) do, or to the file
-//! of
-//! --report. The exit status is the command's.
+//! of --report. The exit status is the command's.
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
+use super::output::Output;
 use super::run::check_destination;
-use super::{complete, messages, terminal};
+use super::target::TargetArgs;
+use super::{messages, terminal};
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
-use crate::trace::{Command, Detail, More, Running, Target, TraceOptions, TracerKind};
+use crate::trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
-use std::ffi::OsString;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Count and time the system calls of a command and all its children.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TraceArgs {
-    /// The command and its arguments.
-    #[arg(
-        value_name = "COMMAND",
-        add = complete::files(),
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required_unless_present = "pid",
-        conflicts_with = "pid"
-    )]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    target: TargetArgs,
     /// Write the profile to a file, for 'syscost attribute'.
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write the table to a file instead of standard error.
+    /// Write the table to a file instead of standard error; '-' for standard output, after the command's.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// How to count calls [default: bpf if available, else ptrace].
@@ -47,15 +39,27 @@ pub struct TraceArgs {
     /// Calls for --tracer perf to count, at most 20.
     #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',')]
     calls: Vec<String>,
-    /// User to run the command as [default: the user who called sudo, else the current one].
-    #[arg(long, value_name = "NAME", conflicts_with = "pid")]
-    user: Option<String>,
-    /// Trace a running process until it exits, ^C, or the end of --for.
-    #[arg(short, long, value_name = "PID")]
-    pid: Option<u32>,
-    /// How long to trace the process of --pid.
-    #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::positive)]
-    seconds: Option<f64>,
+    /// Keep counts by process name, or for each process or control group by itself.
+    #[arg(long, value_enum, default_value = "name")]
+    group: Grouping,
+    /// Count the paths that calls are made on, the most used of them. eBPF only.
+    #[arg(long)]
+    paths: bool,
+    /// Count the descriptors that calls are made on, by what they refer to. eBPF only.
+    #[arg(long)]
+    descriptors: bool,
+    /// Count by the user stacks that calls are made from, by frame pointers. eBPF only.
+    #[arg(long)]
+    stacks: bool,
+    /// Keep the N slowest calls, with their classes, times and stacks. eBPF only.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    slowest: usize,
+    /// Keep only the name of the command's program, without its arguments: they may hold secrets.
+    #[arg(long)]
+    no_arguments: bool,
+    /// Keep no names: of the host, users, programs, processes, control groups and paths.
+    #[arg(long)]
+    anonymous: bool,
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "call")]
     by: By,
@@ -71,30 +75,36 @@ Examples:
   syscost trace --counts --format csv --report calls.csv find / -xdev
   sudo syscost trace --user nobody ls
   syscost trace --tracer perf --calls read,write,openat -- ./server
-  syscost trace -p 1234 --for 10
+  syscost trace -p 1234,1250 --for 10
+  sudo syscost trace --all --for 10 --by process
+  sudo syscost trace --container web --for 10
 
 Standard output is the command's. The table goes to standard error, or to the file of --report.
 Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
-1 if tracing failed or lost data, 2 usage.";
+1 if tracing failed or lost data, 2 usage; 130 if a SIGINT to syscost alone ended the tracing: the command goes on.";
 
 /// Traces and reports.
 ///
 /// # Errors
 /// `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or what cannot be written.
 pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
-    let options = usage(args.options())?;
+    let options = args.options()?;
     // Before the command runs: a long run must not end with a report that cannot be written.
     check_destination("-o", args.out.as_deref())?;
-    let mut report = args.report.as_deref().map(create).transpose()?;
+    let mut report = args.report.as_deref().map(Report::open).transpose()?;
+    // One document on standard error is nothing but that.
+    let alone = report.is_none() && matches!(args.format, Format::Json | Format::Csv);
+    let notes = Notes { quiet: notes.quiet || alone };
     let profile = crate::trace::run(&options, &mut |line| notes.tell(&line))?;
+    let ended = exit(&profile);
+    let profile = args.private(profile);
     // Stored first, as printing may fail; and the table is printed even if the disk is full.
     let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::write(&profile, path));
     let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
     closing(&profile, told).iter().for_each(|line| notes.tell(line));
-    lost(&profile).iter().for_each(|line| messages::tell(line));
+    lost(&profile).iter().filter(|_| !alone).for_each(|line| messages::tell(line));
     match &mut report {
-        Some((path, file)) => write_profile(&profile, args.by, args.format, Screen::PLAIN, file)
-            .with_context(|| format!("--report {}", path.display()))?,
+        Some(report) => report.write(&profile, args.by, args.format)?,
         None => {
             let mut table = Vec::new();
             write_profile(&profile, args.by, args.format, terminal::error_screen(), &mut table)?;
@@ -102,32 +112,71 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
         }
     }
     stored?;
-    Ok(exit(&profile))
+    Ok(ended)
 }
 
-fn create(path: &Path) -> Result<(&Path, File)> {
-    let file = File::create(path).map_err(|error| anyhow!("--report {}: {error}", path.display()));
-    Ok((path, usage(file)?))
+/// Where --report goes.
+enum Report<'a> {
+    StandardOutput(Output),
+    File(&'a Path, File),
+}
+
+impl Report<'_> {
+    fn open(path: &Path) -> Result<Report<'_>> {
+        if path == Path::new("-") {
+            return Ok(Report::StandardOutput(Output::open()?));
+        }
+        let file = File::create(path).map_err(|error| anyhow!("--report {}: {error}", path.display()));
+        Ok(Report::File(path, usage(file)?))
+    }
+
+    fn write(&mut self, profile: &Profile, by: By, format: Format) -> Result<()> {
+        match self {
+            Report::StandardOutput(out) => {
+                write_profile(profile, by, format, terminal::screen(), out)?;
+                Ok(out.flush()?)
+            }
+            Report::File(path, file) => write_profile(profile, by, format, Screen::PLAIN, file)
+                .with_context(|| format!("--report {}", path.display())),
+        }
+    }
 }
 
 impl TraceArgs {
-    fn options(&self) -> Result<TraceOptions> {
-        let target = match self.pid {
-            Some(pid) => {
-                let time = self.seconds.map(Duration::from_secs_f64);
-                Target::Running { what: Running::Processes(vec![pid]), time }
-            }
-            None => Target::Command(Command { words: self.command.clone(), user: self.user.clone() }),
-        };
-        if self.seconds.is_some() && self.pid.is_none() {
-            return Err(anyhow!("--for applies to a running process: it needs --pid"));
+    /// The profile without what is not to be told.
+    fn private(&self, profile: Profile) -> Profile {
+        let profile = if self.no_arguments || self.anonymous { profile.without_arguments() } else { profile };
+        if self.anonymous { profile.anonymous() } else { profile }
+    }
+
+    /// What counts are kept for; rows by control group need that of them.
+    fn grouping(&self) -> Grouping {
+        match (self.by, self.group) {
+            (By::Cgroup, Grouping::Name) => Grouping::Cgroup,
+            (_, group) => group,
         }
+    }
+
+    fn options(&self) -> Result<TraceOptions> {
+        usage(self.target.check())?;
         let perf = self.tracer.is_some_and(|kind| kind.named_calls);
         if perf == self.calls.is_empty() {
-            return Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls"));
+            return usage(Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls")));
         }
         let detail = if self.counts || perf { Detail::Counts } else { Detail::Times };
-        Ok(TraceOptions { target, tracer: self.tracer, detail, calls: self.calls.clone(), more: More::default() })
+        Ok(TraceOptions {
+            target: self.target.resolve()?,
+            tracer: self.tracer,
+            detail,
+            calls: self.calls.clone(),
+            more: More {
+                grouping: self.grouping(),
+                stacks: self.stacks,
+                paths: self.paths || self.by == By::Path,
+                descriptors: self.descriptors || self.by == By::Descriptor,
+                slowest: self.slowest,
+            },
+        })
     }
 }
 
@@ -153,6 +202,8 @@ fn exit(profile: &Profile) -> Exit {
     let status = match profile.ending {
         Some(Ending::Exited(code)) => code as u8,
         Some(Ending::Signalled(signal)) => 128u8.saturating_add(signal as u8),
+        // A SIGINT to us alone ended the tracing, not the command.
+        None if !profile.command.is_empty() => Exit::Interrupted.status(),
         None => 0,
     };
     match status {

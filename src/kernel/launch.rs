@@ -28,6 +28,8 @@ pub struct Launch {
     pub user: Option<Identity>,
     /// Signals that were ignored when we started, as by `nohup` and a shell's `&`: the command inherits that.
     pub ignored: Vec<i32>,
+    /// Whether standard input, output and error are /dev/null.
+    pub silent: bool,
 }
 
 /// A user and the groups that come with it.
@@ -240,6 +242,9 @@ impl Plan<'_> {
         if !self.become_user() {
             return Step::User;
         }
+        if self.launch.silent && !become_silent() {
+            return Step::Execute;
+        }
         // SAFETY: all three vectors end with a null pointer and point to strings that end with a zero byte.
         unsafe {
             libc::execve(self.launch.program.as_ptr(), self.arguments.as_ptr(), self.environment.as_ptr());
@@ -271,6 +276,18 @@ impl Plan<'_> {
             // SAFETY: neither disposition is a function of ours; signal(2) is async-signal-safe.
             unsafe { libc::signal(signal, handler) };
         }
+    }
+}
+
+/// Makes standard input, output and error /dev/null.
+#[allow(unsafe_code)]
+fn become_silent() -> bool {
+    // SAFETY: open(2) reads a string that ends with a zero byte, dup2(2) takes numbers; both are async-signal-safe.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        null >= 0
+            && (0..3).all(|standard| libc::dup2(null, standard) == standard)
+            && (null < 3 || libc::close(null) == 0)
     }
 }
 

@@ -78,6 +78,11 @@ pub fn of_children() -> Usage {
     Usage { peak_rss_kib: Some(usage.max_rss().unsigned_abs()), ..Used::from(usage.as_ref()).into() }
 }
 
+/// CPU time of this process alone, in nanoseconds.
+pub fn own_cpu_ns() -> u64 {
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| Used::from(usage.as_ref()).cpu_ns())
+}
+
 /// This process and all children that were waited for so far.
 pub fn of_self_and_children() -> Used {
     let of = |who| getrusage(who).map(|usage| Used::from(usage.as_ref())).unwrap_or_default();

@@ -18,6 +18,7 @@ mod run;
 mod study;
 pub mod svg;
 mod table;
+pub mod top;
 
 pub use attribution::{Top, needs_lines, write_attribution};
 pub use comparison::{
@@ -29,6 +30,7 @@ pub use export::{EXPORTS, ExportFormat, RunFormat, write_export, write_profile_e
 pub use fit::{pages, parameter_table, plot};
 pub use format::json::{
     AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
+    write_json_line,
 };
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
 pub use profile::{

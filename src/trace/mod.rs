@@ -9,7 +9,9 @@
 //! becomes a `Profile`. Counting begins with the execve of the command, which is counted.
 
 pub mod bpf;
+mod cgroup;
 mod choose;
+mod container;
 pub mod errno;
 mod perf;
 mod ptrace;
@@ -19,7 +21,7 @@ pub mod symbols;
 mod target;
 mod tracer;
 
-pub use run::run;
+pub use run::{Watcher, run, watch};
 pub use target::{Command, LaunchError, Running, Target};
 pub use tracer::{Collected, Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
 

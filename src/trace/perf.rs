@@ -42,6 +42,7 @@ pub struct PerfTracer {
 /// # Errors
 /// Which call cannot be counted, and why.
 fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
+    options.for_processes_only()?;
     let mut names = options.calls.clone();
     names.sort();
     names.dedup();
@@ -111,26 +112,25 @@ impl Tracer for PerfTracer {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
-        let pid = root.one_process()?;
-        let held = matches!(root, Root::Held(_));
-        self.root = Some(root);
-        match held {
-            true => {
-                adopt_orphans();
-                self.count(pid, Begin::AtExec)
+        if let Root::Held(pid) = root {
+            adopt_orphans();
+            self.count(pid, Begin::AtExec)?;
+        } else {
+            for pid in root.processes() {
+                super::threads(*pid)?.into_iter().try_for_each(|tid| self.count(tid, Begin::Now))?;
             }
-            false => super::threads(pid)?.into_iter().try_for_each(|tid| self.count(tid, Begin::Now)),
         }
+        self.root = Some(root);
+        Ok(())
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
         let _waker = Waker::start(until.stop.clone(), until.after);
-        match &self.root {
-            Some(Root::Held(pid)) => self.follow_command(*pid, until),
-            Some(Root::Running(running)) => {
-                let pid = running.one_process()?;
-                let place = PathBuf::from(format!("/proc/{pid}"));
-                while !until.stopped() && place.exists() {
+        match self.root.clone() {
+            Some(Root::Held(pid)) => self.follow_command(pid, until),
+            Some(root) => {
+                let runs = |pid: &u32| PathBuf::from(format!("/proc/{pid}")).exists();
+                while !until.stopped() && root.processes().iter().any(runs) {
                     std::thread::sleep(Duration::from_millis(20));
                 }
                 Ok(())

@@ -32,8 +32,9 @@ pub const KIND: TracerKind = TracerKind {
 /// Opens and calibrates the tracer.
 ///
 /// # Errors
-/// If ptrace is refused.
+/// If ptrace is refused, or cannot do what is asked.
 fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
+    options.for_processes_only()?;
     let filter = options.detail == Detail::Counts && options.held();
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;

@@ -2,15 +2,15 @@
 //! `cli::trace` calls it. It prints nothing: what is to be said goes to `say`.
 
 use super::choose::{Chosen, choose};
-use super::signals::Signals;
-use super::target::{Command, LaunchError, Running, Target};
+use super::signals::{Released, Signals};
+use super::target::{Command, LaunchError, Target};
 use super::{Collected, Root, TraceOptions, Tracer, Until};
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
-use crate::kernel::launch::{Launch, Started};
+use crate::kernel::launch::Launch;
 use crate::kernel::tree::check_numbers;
 use crate::kernel::usage::{of_children, of_process};
-use crate::model::{Host, Profile, Tool, Usage};
+use crate::model::{Ending, Host, Profile, Tool, Usage};
 use anyhow::{Context, Result, anyhow};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -19,30 +19,75 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// # Errors
 /// [`LaunchError`] if the command cannot be run; otherwise why no tracer works.
 pub fn run(options: &TraceOptions, say: &mut dyn FnMut(&str)) -> Result<Profile> {
-    check_numbers().map_err(|why| anyhow!("trace: {why}"))?;
     // Before anything is attached: it would be recorded as a tax of the machine.
     let host = facts(&Sources::default(), None);
+    let (start, mut tracer) = begin(options, say)?;
+    let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let followed = start.follow(tracer.as_mut(), options, &mut |tracer, until| tracer.follow(until))?;
+    Ok(profile(options, host, started_unix_s, followed))
+}
+
+/// Who looks at the counts while tracing goes on.
+pub trait Watcher {
+    /// How long to follow before the next look.
+    fn patience(&self) -> Duration;
+
+    /// Called after that time, or `ended` if what is traced has ended or is to be left. May take counts with `snapshot`.
+    /// Returns whether to go on.
+    ///
+    /// # Errors
+    /// Why tracing must end.
+    fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool>;
+}
+
+/// Traces while `watcher` looks at the counts, and returns how a command ended. A command has neither input nor output,
+/// and is ended (SIGTERM) with the tracing. `say` gets lines for the user.
+///
+/// # Errors
+/// Those of [`run`] and of the watcher.
+pub fn watch(options: &TraceOptions, say: &mut dyn FnMut(&str), watcher: &mut dyn Watcher) -> Result<Option<Ending>> {
+    let (mut start, mut tracer) = begin(options, say)?;
+    if let Start::Command(_, launch) = &mut start {
+        launch.silent = true;
+    }
+    let deadline = options.target.time().map(|time| Instant::now() + time);
+    let mut looks = |tracer: &mut dyn Tracer, until: &Until| look(tracer, until, deadline, watcher);
+    Ok(start.follow(tracer.as_mut(), options, &mut looks)?.collected.ending)
+}
+
+/// Follows and looks in turn until the end.
+fn look(tracer: &mut dyn Tracer, until: &Until, deadline: Option<Instant>, watcher: &mut dyn Watcher) -> Result<()> {
+    loop {
+        let begun = Instant::now();
+        let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(begun));
+        let slice = watcher.patience().min(left);
+        tracer.follow(&Until { stop: until.stop.clone(), after: Some(slice) })?;
+        let ended = until.stopped() || begun.elapsed() < slice || slice == left;
+        if !watcher.look(ended, tracer)? || ended {
+            return Ok(());
+        }
+    }
+}
+
+/// Opens a tracer for a target that is ready to be traced.
+fn begin<'a>(options: &'a TraceOptions, say: &mut dyn FnMut(&str)) -> Result<(Start<'a>, Box<dyn Tracer>)> {
+    check_numbers().map_err(|why| anyhow!("trace: {why}"))?;
     let start = match &options.target {
         Target::Command(command) => Start::Command(command, command.prepare()?),
-        Target::Running { what, time } => Start::Running(what, *time),
+        Target::Running { what, .. } => Start::Running(Root::Running(what.clone())),
     };
-    let Chosen { mut tracer, mut line } = choose(options)?;
+    let Chosen { tracer, mut line } = choose(options)?;
     if let Start::Command(_, Launch { user: Some(user), .. }) = &start {
         line = format!("{line}; the command runs as {}", user.name);
     }
     say(&line);
-    let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let followed = match &start {
-        Start::Command(command, launch) => follow_command(tracer.as_mut(), command, launch)?,
-        Start::Running(what, time) => follow_running(tracer.as_mut(), what, *time)?,
-    };
-    Ok(profile(options, host, started_unix_s, followed))
+    Ok((start, tracer))
 }
 
 /// A target that is ready to be traced.
 enum Start<'a> {
     Command(&'a Command, Launch),
-    Running(&'a Running, Option<Duration>),
+    Running(Root),
 }
 
 /// What the tracer collected, and what was seen from outside.
@@ -53,14 +98,34 @@ struct Followed {
     stopped: bool,
 }
 
-fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch) -> Result<Followed> {
+/// Follows with a tracer until what is traced has ended, or a signal or a time limit says so.
+type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
+
+impl Start<'_> {
+    fn follow(self, tracer: &mut dyn Tracer, options: &TraceOptions, follow: Follow) -> Result<Followed> {
+        match self {
+            Start::Command(command, launch) => follow_command(tracer, command, &launch, follow),
+            Start::Running(root) => follow_running(tracer, root, options.target.time(), follow),
+        }
+    }
+}
+
+fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, follow: Follow) -> Result<Followed> {
     let before = of_children();
     let held = launch.hold().context("trace: cannot start a process")?;
     tracer.attach(Root::Held(held.pid))?;
     let until = Until::default();
     let begun = Instant::now();
-    let mut started = held.release(tracer.wants_filter()).context("trace: the held command has ended")?;
-    let collected = follow_started(tracer, &started, &until, &launch.ignored)?;
+    let filter = tracer.wants_filter();
+    let mut started = held.release(filter).context("trace: the held command has ended")?;
+    let released = Released { started: &started, needs_tracer: filter };
+    let collected = Signals::scope(&launch.ignored, &until, Some(released), || {
+        follow(tracer, &until)?;
+        if launch.silent && !started.has_ended() {
+            started.signal(libc::SIGTERM);
+        }
+        tracer.collect()
+    })?;
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::of(command, step, errno).into());
     }
@@ -68,26 +133,22 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch) -
     Ok(Followed { collected, usage, stopped: until.stopped() })
 }
 
-/// Follows and collects while signals to us are handled.
-fn follow_started(tracer: &mut dyn Tracer, started: &Started, until: &Until, ignored: &[i32]) -> Result<Collected> {
-    Signals::scope(ignored, until, Some(started), || {
-        tracer.follow(until)?;
-        tracer.collect()
-    })
-}
-
-fn follow_running(tracer: &mut dyn Tracer, what: &Running, time: Option<Duration>) -> Result<Followed> {
+fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, follow: Follow) -> Result<Followed> {
+    let before = of_processes(root.processes());
+    tracer.attach(root.clone())?;
     let until = Until { after: time, ..Until::default() };
-    tracer.attach(Root::Running(what.clone()))?;
-    let usage = || what.one_process().map(of_process).unwrap_or_default();
-    let before = usage();
     let begun = Instant::now();
     let collected = Signals::scope(&[], &until, None, || {
-        tracer.follow(&until)?;
+        follow(tracer, &until)?;
         tracer.collect()
     })?;
-    let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..usage().since(&before) };
+    let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..of_processes(root.processes()).since(&before) };
     Ok(Followed { collected, usage, stopped: false })
+}
+
+/// The accounting of one process. That of several is left to tracers: some may have ended.
+fn of_processes(pids: &[u32]) -> Usage {
+    if let [pid] = pids { of_process(*pid) } else { Usage::default() }
 }
 
 fn nanoseconds(time: Duration) -> u64 {
@@ -111,7 +172,7 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
         usage: Usage { cpus, ..collected.usage.or(usage) },
         groups: collected.groups,
         latencies: collected.latencies,
-        scope: scope(&options.target),
+        scope: options.target.scope(),
         objects: collected.objects,
         objects_dropped: collected.objects_dropped,
         stacks: collected.stacks,
@@ -122,14 +183,77 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
     }
 }
 
-/// What was followed instead of a command.
-fn scope(target: &Target) -> Option<String> {
-    let Target::Running { what, .. } = target else { return None };
-    Some(match what {
-        Running::Processes(pids) => {
-            format!("process {}", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TracerFacts;
+
+    /// Follows for as long as it is asked to, and ends after some times.
+    struct Fake {
+        follows: u32,
+        ends_at: u32,
+    }
+
+    impl Tracer for Fake {
+        fn introduction(&self) -> String {
+            String::new()
         }
-        Running::Cgroup(path) => format!("cgroup {}", path.display()),
-        Running::System => "the whole system".to_string(),
-    })
+
+        fn attach(&mut self, _: Root) -> Result<()> {
+            Ok(())
+        }
+
+        fn follow(&mut self, until: &Until) -> Result<()> {
+            self.follows += 1;
+            if self.follows < self.ends_at {
+                std::thread::sleep(until.after.context("a time to look")?);
+            }
+            Ok(())
+        }
+
+        fn snapshot(&mut self) -> Result<Collected> {
+            let facts = TracerFacts { lost: u64::from(self.follows), ..TracerFacts::default() };
+            Ok(Collected { facts, ..Collected::default() })
+        }
+
+        fn collect(&mut self) -> Result<Collected> {
+            Ok(Collected::default())
+        }
+    }
+
+    /// What it saw at each look; goes on for `looks`.
+    struct Looks {
+        seen: Vec<(bool, u64)>,
+        looks: usize,
+    }
+
+    impl Watcher for Looks {
+        fn patience(&self) -> Duration {
+            Duration::from_millis(20)
+        }
+
+        fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool> {
+            self.seen.push((ended, tracer.snapshot()?.facts.lost));
+            Ok(self.seen.len() < self.looks)
+        }
+    }
+
+    fn seen(ends_at: u32, looks: usize, time: Option<Duration>, until: &Until) -> Vec<(bool, u64)> {
+        let mut watcher = Looks { seen: Vec::new(), looks };
+        let deadline = time.map(|time| Instant::now() + time);
+        look(&mut Fake { follows: 0, ends_at }, until, deadline, &mut watcher).unwrap();
+        watcher.seen
+    }
+
+    #[test]
+    fn counts_are_looked_at_until_the_end() {
+        let on = Until::default();
+        assert_eq!(seen(3, 100, None, &on), [(false, 1), (false, 2), (true, 3)]);
+        assert_eq!(seen(100, 2, None, &on), [(false, 1), (false, 2)]);
+        // The time limit comes first.
+        assert_eq!(seen(100, 100, Some(Duration::from_millis(1)), &on), [(true, 1)]);
+        let stopped = Until::default();
+        stopped.stop.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(seen(100, 100, None, &stopped), [(true, 1)]);
+    }
 }

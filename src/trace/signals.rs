@@ -1,16 +1,30 @@
-//! Handles signals while a command runs, as time(1) does: ^C and ^\ are left to the command, SIGTERM and SIGHUP are
-//! forwarded to it. Once the command has ended, the processes that it left running are waited for until a second ^C
-//! (the first may be the one that ended the command) or a SIGTERM. Without a command, each of them ends the tracing.
-//! Used by `trace::run`.
+//! Handles signals while a command runs, as time(1) does: ^C and ^\ at the terminal reach the command, too, and are left
+//! to it; SIGTERM and SIGHUP are forwarded to it. A SIGINT that somebody sent to us ends the tracing, and the command
+//! goes on, unless it cannot run without the tracer: then it gets the signal. Once the command has ended, the processes
+//! that it left running are waited for until a second ^C (the first may be the one that ended the command) or a SIGTERM.
+//! Without a command, each of them ends the tracing. Used by `trace::run`.
 
 use super::Until;
 use crate::kernel::launch::{HANDLED, Started};
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator;
-use std::sync::atomic::Ordering;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 pub struct Signals;
+
+/// The command that we released.
+#[derive(Clone, Copy)]
+pub struct Released<'a> {
+    pub started: &'a Started,
+    /// Whether it cannot run without the tracer.
+    pub needs_tracer: bool,
+}
+
+/// How long a command may take to end by a SIGINT that was sent to its group before it counts as sent to us alone.
+const SHARED: Duration = Duration::from_millis(300);
 
 impl Signals {
     /// Does `work` while a thread handles signals, except those that were `ignored` from the start.
@@ -20,31 +34,52 @@ impl Signals {
     pub fn scope<T>(
         ignored: &[i32],
         until: &Until,
-        started: Option<&Started>,
+        released: Option<Released>,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let caught = HANDLED.iter().filter(|signal| !ignored.contains(signal));
-        let mut signals = iterator::Signals::new(caught).context("trace: cannot handle ^C")?;
+        let mut signals = SignalsInfo::<WithRawSiginfo>::new(caught).context("trace: cannot handle ^C")?;
         let handle = signals.handle();
+        let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(move || {
+            scope.spawn(|| {
                 let mut again = false;
-                for signal in signals.forever() {
-                    answer(signal, until, started, again);
-                    again = again || matches!(signal, SIGINT | SIGQUIT);
+                for info in signals.forever() {
+                    let sent = info.si_code <= 0;
+                    answer(info.si_signo, sent, until, released, again, &done);
+                    again = again || matches!(info.si_signo, SIGINT | SIGQUIT);
                 }
             });
-            let done = work();
+            let worked = work();
+            done.store(true, Ordering::SeqCst);
             handle.close();
-            done
+            worked
         })
     }
 }
 
-fn answer(signal: i32, until: &Until, started: Option<&Started>, again: bool) {
-    match (signal, started) {
-        (SIGINT | SIGQUIT, Some(started)) if !again || !started.has_ended() => {}
-        (SIGTERM | SIGHUP, Some(started)) if !started.has_ended() => started.signal(signal),
+/// `sent`: by a process, not by the terminal; `again`: not the first of its kind.
+fn answer(signal: i32, sent: bool, until: &Until, released: Option<Released>, again: bool, done: &AtomicBool) {
+    match (signal, released) {
+        (SIGINT, Some(command)) if sent && !command.started.has_ended() => alone(command, until, done),
+        (SIGINT | SIGQUIT, Some(command)) if !again || !command.started.has_ended() => {}
+        (SIGTERM | SIGHUP, Some(command)) if !command.started.has_ended() => command.started.signal(signal),
         _ => until.stop.store(true, Ordering::SeqCst),
+    }
+}
+
+/// A SIGINT that was sent to us, and perhaps to the command: then that usually ends now, and is followed to its end.
+fn alone(command: Released, until: &Until, done: &AtomicBool) {
+    if command.needs_tracer {
+        return command.started.signal(SIGINT);
+    }
+    let mut left = SHARED;
+    let step = Duration::from_millis(10);
+    while !done.load(Ordering::SeqCst) && !command.started.has_ended() {
+        if left.is_zero() {
+            return until.stop.store(true, Ordering::SeqCst);
+        }
+        std::thread::sleep(step);
+        left = left.saturating_sub(step);
     }
 }

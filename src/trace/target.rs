@@ -1,18 +1,24 @@
-//! What to trace: a command to start, or a running process. Finds the program and the user to run it as.
+//! What to trace: a command to start, running processes, a control group or the whole system. Finds the program and the
+//! user to run it as; groups and containers are found by `cgroup` and `container`.
 //!
 //! PATH is searched here, once, instead of trying one execve after another, so that the command has exactly one. Called
 //! by `trace::run`.
 
+use super::cgroup::Hierarchies;
+use super::container;
 use crate::kernel::launch::{Identity, Launch, Step, ignored_signals};
 use crate::kernel::process::is_executable;
 use anyhow::{Result, anyhow, bail};
 use nix::errno::Errno;
 use nix::unistd::{Group, Uid, User, geteuid, getgrouplist};
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{CString, OsStr, OsString};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::{self, Stdio};
+use std::time::{Duration, Instant};
 
 /// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +42,53 @@ pub enum Running {
     System,
 }
 
+impl Target {
+    /// Running processes, each named once.
+    ///
+    /// # Errors
+    /// Which of them does not exist, or is a thread.
+    pub fn processes(pids: &[u32], time: Option<Duration>) -> Result<Target> {
+        let pids: Vec<u32> = pids.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
+        pids.iter().try_for_each(|pid| check_process(*pid))?;
+        Ok(Target::Running { what: Running::Processes(pids), time })
+    }
+
+    /// The control group that the user calls `asked`.
+    ///
+    /// # Errors
+    /// Why there is no such group.
+    pub fn cgroup(asked: &Path, time: Option<Duration>) -> Result<Target> {
+        let path = Hierarchies::of(Path::new("/")).find(asked)?;
+        Ok(Target::Running { what: Running::Cgroup(path), time })
+    }
+
+    /// The control group of the container or pod that the user calls `asked`.
+    ///
+    /// # Errors
+    /// What was tried.
+    pub fn container(asked: &str, time: Option<Duration>) -> Result<Target> {
+        let path = container::find(&Hierarchies::of(Path::new("/")), asked, &ask)?;
+        Ok(Target::Running { what: Running::Cgroup(path), time })
+    }
+
+    /// What is followed instead of a command, in words.
+    pub fn scope(&self) -> Option<String> {
+        let Target::Running { what, .. } = self else { return None };
+        Some(match what {
+            Running::Processes(pids) => {
+                format!("process {}", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+            }
+            Running::Cgroup(path) => format!("cgroup {}", Hierarchies::of(Path::new("/")).name(path)),
+            Running::System => "the whole system".to_string(),
+        })
+    }
+
+    /// For how long what already runs is followed.
+    pub fn time(&self) -> Option<Duration> {
+        if let Target::Running { time, .. } = self { *time } else { None }
+    }
+}
+
 impl Running {
     /// The process, for a tracer that can only follow one.
     ///
@@ -47,6 +100,47 @@ impl Running {
             _ => bail!("trace: this tracer follows a command or one process: use --tracer bpf"),
         }
     }
+}
+
+fn check_process(pid: u32) -> Result<()> {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else {
+        bail!("trace: no process {pid}");
+    };
+    let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    match (of("Tgid:").and_then(|text| text.parse::<u32>().ok()), of("State:")) {
+        (Some(process), _) if process != pid => {
+            bail!("trace: {pid} is a thread of process {process}: all its threads are traced with -p {process}")
+        }
+        (_, Some(state)) if state.starts_with('Z') => bail!("trace: process {pid} has ended (it is a zombie)"),
+        _ => Ok(()),
+    }
+}
+
+/// How long a container manager may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks a container manager: what it printed, or the last line of what it complained of.
+fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let mut command = process::Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => "not installed".to_string(),
+        _ => error.to_string(),
+    })?;
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().is_ok_and(|status| status.is_none()) {
+        if Instant::now() >= deadline {
+            let _ = child.kill().and_then(|()| child.wait());
+            return Err(format!("no answer within {} s", PATIENCE.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(said.lines().last().map_or_else(|| format!("it failed ({})", output.status), |line| line.trim().to_string()))
 }
 
 /// A command, and the user to run it as.
@@ -104,6 +198,7 @@ impl Command {
             environment: environment(user.as_ref())?,
             user,
             ignored: ignored_signals(),
+            silent: false,
         })
     }
 

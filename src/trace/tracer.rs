@@ -28,10 +28,19 @@ impl Root {
             Root::Running(running) => running.one_process(),
         }
     }
+
+    /// The processes, where they are named.
+    pub fn processes(&self) -> &[u32] {
+        match self {
+            Root::Held(pid) => std::slice::from_ref(pid),
+            Root::Running(Running::Processes(pids)) => pids,
+            Root::Running(Running::Cgroup(_) | Running::System) => &[],
+        }
+    }
 }
 
 /// What the counts of one process group are: the processes that are counted together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Grouping {
     /// Processes of one name.
     #[default]
@@ -56,7 +65,7 @@ pub enum Detail {
 pub struct Until {
     /// Set by a signal: detach from the tree and collect what there is.
     pub stop: Arc<AtomicBool>,
-    /// Time limit for a process that was running before.
+    /// Time limit for what was running before, or for one look at it.
     pub after: Option<Duration>,
 }
 
@@ -99,7 +108,8 @@ pub trait Tracer {
     /// What the kernel refused, and the next step; the caller may then try another tracer.
     fn attach(&mut self, root: Root) -> Result<()>;
 
-    /// Follows until the tree has ended or `until` says so. Reaps a held root, and records how it ended.
+    /// Follows until the tree has ended or `until` says so: it returns earlier only if the tree has ended. Reaps a held
+    /// root, and records how it ended. Tracers that can do [`Tracer::snapshot`] are called again after `until.after`.
     ///
     /// # Errors
     /// If it lost track of the tree.
@@ -174,5 +184,25 @@ impl TraceOptions {
     /// Whether the target is a command that we start, and that can be held before its execve.
     pub fn held(&self) -> bool {
         matches!(self.target, Target::Command(_))
+    }
+
+    /// Refuses what only the bpf tracer can do.
+    ///
+    /// # Errors
+    /// What that is.
+    pub fn for_processes_only(&self) -> Result<()> {
+        let what = if let Target::Running { what, .. } = &self.target { Some(what) } else { None };
+        let wanted = [
+            (what == Some(&Running::System), "the whole system"),
+            (matches!(what, Some(Running::Cgroup(_))), "a control group"),
+            (self.more.grouping != Grouping::Name, "counts by process or control group"),
+            (self.more.paths || self.more.descriptors, "paths and descriptors"),
+            (self.more.stacks, "stacks"),
+            (self.more.slowest > 0, "the slowest calls"),
+        ];
+        match wanted.iter().find(|(wanted, _)| *wanted) {
+            Some((_, what)) => Err(anyhow!("{what}: only eBPF can trace that")),
+            None => Ok(()),
+        }
     }
 }

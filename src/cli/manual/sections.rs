@@ -24,12 +24,13 @@ const ALL: &[&str] = &[
     "attribute",
     "doctor",
     "trace",
+    "top",
     "import",
     "completions",
     "man",
 ];
 /// Those that write tables for people.
-const TABLES: &[&str] = &["run", "list", "show", "compare", "explain", "attribute", "doctor", "trace"];
+const TABLES: &[&str] = &["run", "list", "show", "compare", "explain", "attribute", "doctor", "trace", "top"];
 /// Those that start the probe.
 const PROBE: &[&str] = &["run", "list", "explain", "doctor"];
 
@@ -47,6 +48,11 @@ pub const FILES: &[Fact] = &[
     },
     Fact { name: "report.html", what: "The page, unless --output names another file.", commands: &["report"] },
     Fact {
+        name: "/sys/fs/cgroup",
+        what: "Where control groups and containers are looked for, or wherever /proc/self/mounts has a cgroup2.",
+        commands: &["trace", "top"],
+    },
+    Fact {
         name: "/proc/sys/kernel/perf_event_paranoid",
         what: "Decides who may use performance counters.",
         commands: &["doctor", "trace"],
@@ -55,6 +61,7 @@ pub const FILES: &[Fact] = &[
 
 pub const ENVIRONMENT: &[Fact] = &[
     Fact { name: "COLUMNS", what: "Width of tables, 40 or more [default: the terminal's].", commands: TABLES },
+    Fact { name: "TERM", what: "If it is 'dumb', the table of top is printed, not live.", commands: &["top"] },
     Fact { name: "NO_COLOR", what: "Turns colour off if set and not empty.", commands: ALL },
     Fact {
         name: "TMPDIR",
@@ -73,15 +80,15 @@ pub const ENVIRONMENT: &[Fact] = &[
     Fact {
         name: "PATH",
         what: "Where the interpreters of snippets and the traced command are looked for.",
-        commands: &["run", "list", "trace"],
+        commands: &["run", "list", "trace", "top"],
     },
     Fact {
         name: "SUDO_UID",
         what: "Under sudo: the user who called it. Traced commands run as this user unless --user names another, and the \
                cache is root's own.",
-        commands: &["run", "trace"],
+        commands: &["run", "trace", "top"],
     },
-    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: &["trace"] },
+    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: &["trace", "top"] },
     Fact { name: "container", what: "Set by container managers; recorded with the run.", commands: &["run", "doctor"] },
     Fact {
         name: "SYSCOST_COMPLETE",
@@ -91,8 +98,20 @@ pub const ENVIRONMENT: &[Fact] = &[
 ];
 
 /// All but trace, whose status is the command's.
-const OWN_STATUS: &[&str] =
-    &["run", "list", "show", "report", "compare", "explain", "attribute", "doctor", "import", "completions", "man"];
+const OWN_STATUS: &[&str] = &[
+    "run",
+    "list",
+    "show",
+    "report",
+    "compare",
+    "explain",
+    "attribute",
+    "doctor",
+    "top",
+    "import",
+    "completions",
+    "man",
+];
 
 pub const EXIT_STATUS: &[Fact] = &[
     Fact { name: "0", what: "Success.", commands: OWN_STATUS },
@@ -112,7 +131,13 @@ pub const EXIT_STATUS: &[Fact] = &[
     Fact {
         name: "Of trace",
         what: "The traced command's own status; 128+N if signal N ended it; 126 if it cannot be run, 127 if it is not found; \
-               1 if tracing failed or lost events; 2 for a usage error.",
+               1 if tracing failed or lost events; 2 for a usage error; 130 if a SIGINT to syscost alone ended the tracing, \
+               while the command goes on.",
         commands: &["trace"],
+    },
+    Fact {
+        name: "Of top",
+        what: "126 if COMMAND cannot be run, 127 if it is not found; 0 when interrupted.",
+        commands: &["top"],
     },
 ];

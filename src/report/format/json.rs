@@ -38,6 +38,15 @@ pub fn write_json<T: Document>(document: &T, out: &mut dyn Write) -> Result<()> 
     Ok(writeln!(out)?)
 }
 
+/// Writes `document` on one line, as one of many.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_json_line<T: Document>(document: &T, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer(&mut *out, &Named { schema: T::SCHEMA, document })?;
+    Ok(writeln!(out)?)
+}
+
 /// The JSON Schema of what [`write_json`] writes for a `T`.
 pub fn json_schema<T: Document + JsonSchema>() -> serde_json::Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();

@@ -47,7 +47,7 @@ pub fn write_lines(lines: impl IntoIterator<Item = impl AsRef<str>>, out: &mut d
 
 /// The table without the columns that must go for its rows to fit `width`: first expendable ones until wrapping columns
 /// are comfortably wide, then yielding ones until each column has its minimum width.
-fn fit(table: &Table, width: Option<u16>) -> Table {
+pub fn fit(table: &Table, width: Option<u16>) -> Table {
     let mut keep: Vec<usize> = (0..table.columns().len()).collect();
     let Some(width) = width.map(usize::from) else { return table.select(&keep) };
     let columns = table.columns();

@@ -6,24 +6,22 @@ use anyhow::{Result, anyhow};
 use nix::errno::Errno;
 
 impl PtraceTracer {
-    /// Attaches to a held command or a running process.
+    /// Attaches to a held command or to running processes.
     ///
     /// # Errors
     /// Why the kernel refuses, and what to do.
-    pub(super) fn attach_root(&mut self, root: Root) -> Result<()> {
-        let pid = root.one_process()?;
-        let pid = i32::try_from(pid).map_err(|_| anyhow!("trace: no process {pid}"))?;
-        self.root = pid;
+    pub(super) fn attach_root(&mut self, root: &Root) -> Result<()> {
         self.held = matches!(root, Root::Held(_));
-        match root {
-            Root::Held(_) => {
-                self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
-                self.tree.started(pid, None);
-            }
-            Root::Running(_) => {
+        for pid in root.processes() {
+            let pid = i32::try_from(*pid).map_err(|_| anyhow!("trace: no process {pid}"))?;
+            if !self.held {
                 self.attach_threads(pid)?;
                 self.counting = true;
+                continue;
             }
+            self.root = pid;
+            self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
+            self.tree.started(pid, None);
         }
         Ok(())
     }
@@ -33,7 +31,7 @@ impl PtraceTracer {
         self.tree.started(pid, None);
         loop {
             let threads = threads(pid.unsigned_abs())?.into_iter().map(u32::cast_signed);
-            let new: Vec<i32> = threads.filter(|tid| !self.tree.has(*tid) || self.is_first(*tid)).collect();
+            let new: Vec<i32> = threads.filter(|tid| !self.follower.has(*tid)).collect();
             if new.is_empty() {
                 return Ok(());
             }
@@ -47,10 +45,6 @@ impl PtraceTracer {
                 }
             }
         }
-    }
-
-    fn is_first(&self, tid: i32) -> bool {
-        tid == self.root && !self.follower.has(tid)
     }
 }
 

@@ -218,7 +218,7 @@ impl Tracer for PtraceTracer {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
-        self.attach_root(root)
+        self.attach_root(&root)
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {

@@ -1,0 +1,70 @@
+//! The flags that say what to trace, shared by `trace` and `top`.
+
+use super::complete;
+use crate::trace::{Command, Running, Target};
+use anyhow::{Result, anyhow};
+use clap::ArgGroup;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A command to start, or what already runs.
+#[derive(clap::Args)]
+#[group(skip)]
+#[command(group(ArgGroup::new("target").required(true).args(["command", "all", "cgroup", "container", "pids"])))]
+pub struct TargetArgs {
+    /// The command and its arguments.
+    #[arg(value_name = "COMMAND", add = complete::files(), trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+    /// Trace running processes with all their threads and later children [repeatable].
+    #[arg(short, long = "pid", value_name = "PID[,PID...]", value_delimiter = ',')]
+    pids: Vec<u32>,
+    /// Trace the whole system.
+    #[arg(short, long)]
+    all: bool,
+    /// Trace a control group (version 2) and those below it: a path, from /sys/fs/cgroup or as in /proc/PID/cgroup.
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<PathBuf>,
+    /// Trace a container of podman, docker, containerd or CRI-O, or a Kubernetes pod: its name or ID, at least 12 digits.
+    #[arg(long, value_name = "NAME|ID")]
+    container: Option<String>,
+    /// How long to trace what already runs [default: until it has ended, or ^C].
+    #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::positive)]
+    seconds: Option<f64>,
+    /// User to run the command as [default: the user who called sudo, else the current one].
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "cgroup", "container", "pids"])]
+    user: Option<String>,
+}
+
+impl TargetArgs {
+    /// The command in words.
+    pub fn command(&self) -> String {
+        self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Refuses flags that do not go together.
+    ///
+    /// # Errors
+    /// If --for goes with a command.
+    pub fn check(&self) -> Result<()> {
+        if self.seconds.is_some() && !self.command.is_empty() {
+            return Err(anyhow!("--for applies to what already runs: --pid, --all, --cgroup or --container"));
+        }
+        Ok(())
+    }
+
+    /// Finds what is to be traced.
+    ///
+    /// # Errors
+    /// Why there is no such process, control group or container, and where it was looked for.
+    pub fn resolve(&self) -> Result<Target> {
+        let time = self.seconds.map(Duration::from_secs_f64);
+        match (&self.cgroup, &self.container) {
+            (Some(path), _) => Target::cgroup(path, time),
+            (_, Some(name)) => Target::container(name, time),
+            _ if self.all => Ok(Target::Running { what: Running::System, time }),
+            _ if !self.pids.is_empty() => Target::processes(&self.pids, time),
+            _ => Ok(Target::Command(Command { words: self.command.clone(), user: self.user.clone() })),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Rates as they change: a table for people, lines of a live screen, JSON documents, and metrics for a collector. Called
+//! by `cli::top`.
+
+mod document;
+mod metrics;
+mod screen;
+mod table;
+
+pub use document::TopDocument;
+pub use metrics::write_metrics;
+pub use screen::{Drawn, drawn, help};
+pub use table::{headline, rates_table};

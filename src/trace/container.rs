@@ -1,0 +1,173 @@
+//! Finds the control group of a container or a Kubernetes pod by its ID, or by the name that its manager knows.
+//!
+//! Managers put the ID into the name of the group: `docker-ID.scope`, `libpod-ID.scope`, `cri-containerd-ID.scope`,
+//! `crio-ID.scope`, `ID` alone, `kubepods-burstable-podUID.slice`. Names are known to the managers only, so these are
+//! asked. Called by `trace::target`.
+
+use super::cgroup::Hierarchies;
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+
+/// The fewest characters of an ID by which groups are searched, as many as managers print. Shorter ones could be names.
+const SHORT_ID: usize = 12;
+/// The fewest characters of a word in a group's name that can be a whole ID: a pod's has 32 without dashes.
+const WHOLE_ID: usize = 32;
+
+/// A container manager, and how to ask it for the whole ID of a container by its name or the beginning of its ID.
+struct Manager {
+    program: &'static str,
+    arguments: &'static [&'static str],
+}
+
+const MANAGERS: &[Manager] = &[
+    Manager { program: "podman", arguments: &["inspect", "--type", "container", "--format", "{{.Id}}", "--"] },
+    Manager { program: "docker", arguments: &["inspect", "--type", "container", "--format", "{{.Id}}", "--"] },
+    Manager { program: "nerdctl", arguments: &["inspect", "--type", "container", "--format", "{{.Id}}", "--"] },
+    Manager { program: "crictl", arguments: &["ps", "--quiet", "--no-trunc", "--name"] },
+];
+
+/// Runs a program with arguments, and returns what it printed; what went wrong otherwise: not found, or what it said.
+pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
+
+/// The group of the container or pod that the user calls `asked`.
+///
+/// # Errors
+/// What was tried, or which groups it could be.
+pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
+    if asked.is_empty() || asked.starts_with('-') {
+        bail!("trace: --container '{asked}': this is neither a name nor an ID");
+    }
+    let mut tried = Vec::new();
+    if is_id(asked) {
+        if let Some(group) = by_id(groups, asked, asked)? {
+            return Ok(group);
+        }
+        tried.push(format!("no control group has this ID below {}", groups.unified()?.display()));
+    }
+    for manager in MANAGERS {
+        match manager.id(asked, ask) {
+            Ok(id) => match by_id(groups, asked, &id)? {
+                Some(group) => return Ok(group),
+                None => tried
+                    .push(format!("{} knows it as {id}, which has no control group: is it running?", manager.program)),
+            },
+            Err(why) => tried.push(format!("{}: {why}", manager.program)),
+        }
+    }
+    groups.unified()?;
+    bail!("trace: --container {asked}: not found ({})", tried.join("; "))
+}
+
+impl Manager {
+    fn id(&self, asked: &str, ask: Ask) -> Result<String, String> {
+        let arguments: Vec<&str> = self.arguments.iter().copied().chain([asked]).collect();
+        let printed = ask(self.program, &arguments)?;
+        let mut ids = printed.split_whitespace();
+        match (ids.next(), ids.next()) {
+            (Some(id), None) if is_id(id) => Ok(id.to_string()),
+            (Some(_), Some(_)) => Err("several containers have this name".to_string()),
+            _ => Err("no such container".to_string()),
+        }
+    }
+}
+
+/// Hexadecimal, perhaps with dashes as in a pod's UID, and long enough.
+fn is_id(text: &str) -> bool {
+    let digits = text.chars().filter(|c| *c != '-');
+    digits.clone().all(|c| c.is_ascii_hexdigit()) && digits.count() >= SHORT_ID
+}
+
+fn by_id(groups: &Hierarchies, asked: &str, id: &str) -> Result<Option<PathBuf>> {
+    let id = id.replace('-', "").to_ascii_lowercase();
+    let mut found = groups.search(|name| has_id(name, &id))?;
+    if found.len() > 1 {
+        let names: Vec<String> = found.iter().take(4).map(|path| groups.name(path)).collect();
+        bail!(
+            "trace: --container {asked}: {} groups could be meant ({}): name one with --cgroup",
+            found.len(),
+            names.join(", ")
+        );
+    }
+    Ok(found.pop())
+}
+
+/// Whether a group of this name is that of `id`, which may be only the beginning. Helpers of managers (conmon) and mount
+/// units have groups with the ID, too.
+fn has_id(name: &str, id: &str) -> bool {
+    if name.contains("conmon") || name.ends_with(".mount") {
+        return false;
+    }
+    // Dashes and underscores of a pod's UID are dropped, those before an ID end a word that is not hexadecimal.
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let word = stem.rsplit(':').next().unwrap_or(stem);
+    let hex: String = word.chars().filter(|c| !matches!(c, '-' | '_')).collect();
+    let tail = hex.len() - hex.bytes().rev().take_while(u8::is_ascii_hexdigit).count();
+    [WHOLE_ID, 2 * WHOLE_ID]
+        .iter()
+        .any(|length| hex.len().checked_sub(*length).is_some_and(|start| start >= tail && hex[start..].starts_with(id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cgroup::tests::{UNIFIED, machine};
+    use super::*;
+
+    const ID: &str = "4f1c2a9b8d7e6f504132a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8";
+    const OTHER: &str = "4f1c2a9b8d7e00000000000000000000091a2b3c4d5e6f708192a3b4c5d6e7f8";
+
+    fn nobody(_: &str, _: &[&str]) -> Result<String, String> {
+        Err("not installed".to_string())
+    }
+
+    #[test]
+    fn the_id_is_found_in_every_managers_layout() {
+        let pod =
+            "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9.slice";
+        for group in [
+            format!("/system.slice/docker-{ID}.scope"),
+            format!("/docker/{ID}"),
+            format!("/machine.slice/libpod-{ID}.scope"),
+            format!("{pod}/cri-containerd-{ID}.scope"),
+            format!("{pod}/crio-{ID}.scope"),
+            format!("/k8s.io/pod:cri-containerd:{ID}"),
+        ] {
+            let path = format!("/sys/fs/cgroup{group}");
+            let inner = format!("{path}/container");
+            let conmon = format!("/sys/fs/cgroup/machine.slice/libpod-conmon-{ID}.scope");
+            let (_root, machine) = machine(UNIFIED, &[&path, &inner, &conmon]);
+            for asked in [ID, &ID[..12]] {
+                assert_eq!(find(&machine, asked, &nobody).unwrap(), PathBuf::from(&path), "{asked}");
+            }
+        }
+        let (_root, machine) = machine(UNIFIED, &[&format!("/sys/fs/cgroup{pod}/cri-containerd-{ID}.scope")]);
+        let found = find(&machine, "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", &nobody).unwrap();
+        assert_eq!(found, PathBuf::from(format!("/sys/fs/cgroup{pod}")));
+    }
+
+    #[test]
+    fn managers_know_names() {
+        let (_root, machine) = machine(UNIFIED, &[&format!("/sys/fs/cgroup/docker/{ID}")]);
+        let docker = |program: &str, arguments: &[&str]| match (program, arguments.last()) {
+            ("docker", Some(&"web")) => Ok(format!("{ID}\n")),
+            ("docker", Some(&"gone")) => Ok(OTHER.to_string()),
+            ("docker", _) => Err("no such object".to_string()),
+            _ => Err("not installed".to_string()),
+        };
+        assert_eq!(find(&machine, "web", &docker).unwrap(), PathBuf::from(format!("/sys/fs/cgroup/docker/{ID}")));
+        let refused = |asked| find(&machine, asked, &docker).unwrap_err().to_string();
+        assert!(refused("gone").contains(&format!("docker knows it as {OTHER}, which has no control group")));
+        let unknown = refused("nosuch");
+        assert!(
+            unknown.starts_with("trace: --container nosuch: not found (podman: not installed; docker: no such object;")
+        );
+        assert!(refused("-f").contains("neither a name nor an ID") && refused("").contains("neither"));
+    }
+
+    #[test]
+    fn a_beginning_that_several_share_is_refused() {
+        let groups = [ID, OTHER].map(|id| format!("/sys/fs/cgroup/docker/{id}"));
+        let (_root, machine) = machine(UNIFIED, &[&groups[0], &groups[1]]);
+        let refused = find(&machine, &ID[..12], &nobody).unwrap_err().to_string();
+        assert!(refused.contains("2 groups could be meant") && refused.contains("--cgroup"), "{refused}");
+    }
+}
