@@ -203,9 +203,9 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.pids().into_iter().for_each(|pid| {
+        for pid in self.pids() {
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        });
+        }
         let removed = || fs::remove_dir(&self.0).ok();
         wait_for(PATIENCE, removed);
     }

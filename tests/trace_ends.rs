@@ -370,7 +370,7 @@ fn several_processes_are_traced_together() {
     };
     let (one, other) = (start(), start());
     let pids = format!("{},{}", one.pid, other.pid);
-    for options in [&TRACERS[0][..], &[]] {
+    for options in [TRACERS[0], &[]] {
         let words = [&["trace", "--for", "0.5", "-o", "p.json", "-p", &pids], options].concat();
         let output = place.run(&words);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

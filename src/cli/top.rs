@@ -149,17 +149,17 @@ impl TopArgs {
         Ok(if nothing {
             Show::Nothing
         } else if terminal && !self.plain && !self.once && self.format == Format::Text {
-            Show::Live(Live::new(view, scope))
+            Show::Live(Box::new(Live::new(view, scope)))
         } else {
-            Show::Plain(Plain::open(view, self.format == Format::Json, self.rows, scope)?)
+            Show::Plain(Box::new(Plain::open(view, self.format == Format::Json, self.rows, scope)?))
         })
     }
 }
 
 /// Where intervals are shown.
 enum Show {
-    Live(Live),
-    Plain(Plain),
+    Live(Box<Live>),
+    Plain(Box<Plain>),
     /// Only metrics are wanted.
     Nothing,
 }
