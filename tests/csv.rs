@@ -45,7 +45,7 @@ fn run_of_many_kinds() -> Value {
 }
 
 /// What each command prints, with the section of FORMAT.md that tells of its columns.
-const COMMANDS: [(&str, &[&str]); 11] = [
+const COMMANDS: [(&str, &[&str]); 14] = [
     ("Runs", &["show", "many.json"]),
     ("Runs", &["show", "run.json"]),
     ("Runs", &["show", "published.json"]),
@@ -54,6 +54,9 @@ const COMMANDS: [(&str, &[&str]); 11] = [
     ("Comparisons", &["compare", "published.json", "mac.json", "--study", "os-calls"]),
     ("Changes over time", &["compare", "--history", "history"]),
     ("Profiles", &["show", "p.json"]),
+    ("Latency of profiles", &["show", "detailed.json", "--view", "latency"]),
+    ("Slowest calls", &["show", "detailed.json", "--view", "slowest"]),
+    ("Stacks", &["show", "detailed.json", "--view", "stacks"]),
     ("Attributions", &["attribute", "p.json", "--costs", "published.json", "--versus", "mac.json"]),
     ("Operations", &["list"]),
     ("Findings", &["doctor"]),
@@ -66,6 +69,7 @@ fn place() -> Place {
         ("published.json", "published/linux-2.6.32.json"),
         ("mac.json", "published/macosx-10.7.json"),
         ("p.json", "tests/profile/traced.json"),
+        ("detailed.json", "tests/profile/detailed.json"),
         ("singles.json", "fuzz/corpus/result/singles.json"),
     ];
     for (name, file) in files {

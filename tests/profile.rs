@@ -318,15 +318,19 @@ fn show_tells_profiles_and_runs_apart() {
     fs::write(place.path().join("p.json"), hand_written()).unwrap();
     let run = root().join("tests/golden/run.json").to_string_lossy().into_owned();
     let cases = [
+        (vec!["show", "p.json", "--sort", "cost"], "--only and --sort are for result files, p.json is a profile"),
         (
-            vec!["show", "p.json", "--sort", "cost"],
-            "--view, --sort and --no-plot are for result files, p.json is a profile",
+            vec!["show", "p.json", "--format", "bencher"],
+            "--format bencher holds no profile: choose text, markdown, csv, json or openmetrics",
         ),
         (
-            vec!["show", "p.json", "--format", "openmetrics"],
-            "is a profile: choose --format text, markdown, csv or json",
+            vec!["show", "p.json", "--view", "bars"],
+            "choose --view table, latency, slowest, paths, descriptors or stacks",
         ),
-        (vec!["show", &run, "--by", "class"], "--by is for profiles"),
+        (vec!["show", "p.json", "--view", "paths", "--by", "call"], "--by is for the table of a profile"),
+        (vec!["show", "p.json", "--weight", "blocked"], "--weight is for --view stacks"),
+        (vec!["show", &run, "--by", "class"], "--by, --weight, --no-arguments and --anonymous are for profiles"),
+        (vec!["show", &run, "--view", "stacks"], "this --view is for profiles"),
     ];
     for (arguments, expected) in cases {
         let output = place.run(&arguments);
@@ -354,6 +358,64 @@ fn a_traced_profile_is_shown_in_each_format() {
         expect_file(fixture(&format!("show-{format}.golden")), &printed(&["show", &path, "--format", format]));
     }
     valid(&json_schema::<ProfileDocument>(), &printed(&["show", &path, "--format", "json"]));
+}
+
+/// A profile with what tracers collect only when asked; the figures are made up.
+#[test]
+fn a_detailed_profile_has_more_views() {
+    let path = fixture("detailed.json").to_string_lossy().into_owned();
+    expect_file(fixture("detailed.json"), &json(&read_bytes(text("detailed.json").as_bytes()).unwrap()));
+    for view in ["latency", "slowest", "paths", "descriptors", "stacks"] {
+        let shown = printed(&["show", &path, "--view", view]);
+        assert!(shown.lines().all(|line| line.chars().count() <= 80) || view == "stacks", "{shown}");
+        expect_file(fixture(&format!("view-{view}.golden")), &shown);
+        let csv = printed(&["show", &path, "--view", view, "--format", "csv"]);
+        expect_file(fixture(&format!("view-{view}-csv.golden")), &csv);
+        assert!(printed(&["show", &path, "--view", view, "--format", "markdown"]).contains("| --"), "{view}");
+        valid(&json_schema::<ProfileDocument>(), &printed(&["show", &path, "--view", view, "--format", "json"]));
+    }
+    for by in ["process", "cgroup", "error"] {
+        expect_file(fixture(&format!("detailed-{by}.golden")), &printed(&["show", &path, "--by", by]));
+    }
+    expect_file(fixture("openmetrics.golden"), &printed(&["show", &path, "--format", "openmetrics"]));
+}
+
+#[test]
+fn stacks_are_weighed_as_asked() {
+    let path = fixture("detailed.json").to_string_lossy().into_owned();
+    let blocked = printed(&["show", &path, "--view", "stacks", "--weight", "blocked"]);
+    assert!(blocked.contains("store;main;import_orders;commit;sync_file;fdatasync 1250000000\n"), "{blocked}");
+    assert!(!blocked.contains("newfstatat"), "it was never blocked: {blocked}");
+}
+
+#[test]
+fn what_a_profile_does_not_hold_is_said() {
+    let place = Place::new();
+    fs::write(place.path().join("p.json"), hand_written()).unwrap();
+    for (view, words) in [
+        ("latency", "This profile has no latencies"),
+        ("slowest", "This profile has no slowest calls"),
+        ("paths", "This profile has no paths"),
+        ("descriptors", "This profile has no descriptors"),
+        ("stacks", "This profile has no stacks"),
+    ] {
+        let output = place.run(&["show", "p.json", "--view", view]);
+        assert!(stdout(&output).contains(words), "{view}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_profile_is_shown_without_what_names_its_owner() {
+    let path = fixture("detailed.json").to_string_lossy().into_owned();
+    let without = printed(&["show", &path, "--format", "json", "--no-arguments"]);
+    assert!(without.contains("\"store\"") && !without.contains("hunter2") && without.contains("orders.db"));
+    let anonymous = printed(&["show", &path, "--format", "json", "--anonymous"]);
+    for secret in ["hunter2", "orders", "store", "user.slice", "\"example\"", "412", "import_orders", "1767225600"] {
+        assert!(!anonymous.contains(secret), "{secret}");
+    }
+    let (named, nameless): (Value, Value) =
+        (serde_json::from_str(&without).unwrap(), serde_json::from_str(&anonymous).unwrap());
+    assert_eq!((&named["calls"], &named["total"]), (&nameless["calls"], &nameless["total"]), "counts and times stay");
 }
 
 #[test]

@@ -194,15 +194,17 @@ fn cautions_stand_before_the_ratios_and_name_no_column_that_is_not_there() {
     assert!(!html.contains("/getppid") && !html.contains("&#39;/getppid"));
 }
 
+/// Checks that each text stands on the page, after the one before it.
+fn after(html: &str, texts: &[&str]) {
+    let places: Vec<_> = texts.iter().map(|text| html.find(text).unwrap_or_else(|| panic!("{text}"))).collect();
+    assert!(places.is_sorted(), "{texts:?}: {places:?}");
+}
+
 #[test]
 fn a_comparison_leads_with_its_verdict_and_warnings_stand_before_all_results() {
     let place = Place::new();
     let (one, two) = (save(&place, "one.json", &large(golden())), save(&place, "two.json", &large(other_run(1.5))));
     let compared = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
-    let after = |html: &str, texts: &[&str]| {
-        let places: Vec<_> = texts.iter().map(|text| html.find(text).unwrap_or_else(|| panic!("{text}"))).collect();
-        assert!(places.is_sorted(), "{texts:?}: {places:?}");
-    };
     let tax = "tax on every system call: seccomp: a filter runs at every system call";
     let verdict = "<b>after</b>: <b class=\"bad\">";
     after(&compared, &[&format!("{tax} (before, after)"), "Slower or faster than before?", verdict, "class=\"side\""]);
@@ -411,13 +413,18 @@ fn browser() -> Result<(PathBuf, PathBuf), String> {
 
 /// Opens the page of `files` in a browser and runs the checks of tests/report/browser.mjs.
 fn browse(kind: &str, runs: &[Value]) {
+    browse_with(kind, runs, &[]);
+}
+
+/// The same with further arguments.
+fn browse_with(kind: &str, runs: &[Value], further: &[&str]) {
     let (chromium, playwright) = match browser() {
         Ok(found) => found,
         Err(missing) => return skip(&format!("the page of {kind} in a browser"), &missing),
     };
     let place = Place::new();
     let names: Vec<String> = runs.iter().enumerate().map(|(i, run)| save(&place, &format!("{i}.json"), run)).collect();
-    let arguments: Vec<&str> = names.iter().map(String::as_str).collect();
+    let arguments: Vec<&str> = names.iter().map(String::as_str).chain(further.iter().copied()).collect();
     fs::write(place.path().join("page.html"), page(&place, &arguments)).unwrap();
     // SYSCOST_SHOTS keeps the screenshots, to be looked at.
     let shots = std::env::var_os("SYSCOST_SHOTS").map_or(place.path(), PathBuf::from);
@@ -443,6 +450,88 @@ fn two_files_in_a_browser() {
 #[test]
 fn parameters_in_a_browser() {
     browse("sizes", &[sizes_run()]);
+}
+
+/// A profile with everything that a tracer may collect; the figures are made up.
+fn profile() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile/detailed.json");
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_profile_has_a_page_and_figures() {
+    let place = Place::new();
+    let name = save(&place, "profile.json", &profile());
+    let html = page(&place, &[&name]);
+    after(&html, &["Where did the time go?", "blocked in fdatasync", ">System calls</h2>", "The slowest calls"]);
+    after(&html, &["Calls by path", "Calls by descriptor", "Who makes the calls, by calls", "The machine"]);
+    assert!(html.contains("hunter2") && !html.contains("By unit costs"));
+    let hidden = page(&place, &[&name, "--anonymous"]);
+    for secret in ["hunter2", "orders", "store", "user.slice", "example", "412", "import_orders"] {
+        assert!(!hidden.contains(secret), "{secret}");
+    }
+    assert!(hidden.contains("process 1") && hidden.contains("fdatasync"));
+    for figure in ["time", "latency", "stacks"] {
+        let output = place.run(&["report", &name, "--format", "svg", "--figure", figure]);
+        assert_eq!(stdout(&output), format!("wrote {figure}.svg\n"), "{}", stderr(&output));
+        let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"), "{figure}");
+    }
+}
+
+#[test]
+fn what_a_profile_has_no_figure_of_is_said_in_one_line() {
+    let place = Place::new();
+    let mut bare = profile();
+    for field in ["stacks", "durations"] {
+        bare[field] = json!(if field == "stacks" { json!([]) } else { json!({}) });
+    }
+    bare["usage"] = json!({});
+    let (bare, run) = (save(&place, "bare.json", &bare), save(&place, "run.json", &golden()));
+    let svg = |figure: &'static str| ["--format", "svg", "--figure", figure];
+    let cases = [
+        ([&[bare.as_str()][..], &svg("stacks")].concat(), "the profile has no stacks of this weight"),
+        ([&[bare.as_str()][..], &svg("latency")].concat(), "the profile has no latencies"),
+        ([&[bare.as_str()][..], &svg("time")].concat(), "what the wall time was spent on is not known"),
+        ([&[bare.as_str()][..], &svg("bars")].concat(), "a profile has no such figure"),
+        (vec![&bare, "--format", "svg"], "which figure of the profile?"),
+        (vec![&bare, "--only", "io"], "--only are for result files, this is a profile"),
+        (vec![&run, "--anonymous"], "are for one profile of 'syscost trace -o'"),
+        ([&[run.as_str()][..], &svg("stacks")].concat(), "--figure time and stacks are of profiles"),
+    ];
+    for (arguments, words) in cases {
+        refused(&place, &arguments, 2, words);
+    }
+    let weight = [&[bare.as_str()][..], &svg("stacks"), &["--weight", "attributed"]].concat();
+    refused(&place, &weight, 2, "--weight attributed needs unit costs");
+}
+
+/// The same with names that would be markup.
+fn hostile_profile() -> Value {
+    let mut profile = profile();
+    let name = "</title><script>globalThis.hacked=1</script><img src=x onerror=hacked=1>";
+    profile["command"] = json!([name]);
+    profile["warnings"] = json!([name]);
+    profile["processes"][0]["name"] = json!(name);
+    profile["calls"][0]["process"] = json!(name);
+    profile["calls"][0]["name"] = json!(name);
+    profile["objects"][0]["name"] = json!(name);
+    profile["stacks"][0]["frames"] = json!([name]);
+    profile["slowest"][0]["frames"] = json!([name]);
+    profile
+}
+
+#[test]
+fn a_profile_in_a_browser() {
+    browse("profile", &[profile()]);
+    browse("profile-hostile", &[hostile_profile()]);
+}
+
+#[test]
+fn a_profile_with_unit_costs_in_a_browser() {
+    let published = |name: &str| format!("{}/published/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let (here, there) = (published("linux-2.6.32"), published("macosx-10.7"));
+    browse_with("attribution", &[profile()], &["--costs", &here, "--versus", &there]);
 }
 
 #[test]

@@ -2,91 +2,20 @@
 //! test says so and is skipped.
 
 mod common;
+#[path = "trace_bpf/support.rs"]
+mod support;
 
 use common::skip;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use support::{compile, count, errors, held, open, rows, run, traced, workload};
 use syscost::kernel::bpf;
 use syscost::model::{CallCount, DescriptorKind, Ending};
-use syscost::trace::{Collected, Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until};
-
-/// The workloads, built once; `None` where they cannot be traced here, which is said.
-fn workload() -> Option<&'static Path> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| match bpf::available() {
-        Ok(()) => Some(build()),
-        Err(why) => {
-            skip("trace_bpf", &why.to_string());
-            None
-        }
-    });
-    built.as_deref()
-}
-
-fn build() -> PathBuf {
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-workload");
-    assert!(compile(&program, &[]));
-    program
-}
-
-fn compile(program: &Path, flags: &[&str]) -> bool {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_bpf/workload.c");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-pthread", "-o"]).arg(program).arg(source).args(flags).stderr(Stdio::null());
-    compiler.status().unwrap().success()
-}
-
-/// A command that waits before its execve: a shell that reads a line first. Its output is dropped.
-fn held(command: &[&str]) -> Child {
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", "read go; exec \"$@\"", "sh"]).args(command);
-    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
-    let target = match held {
-        true => Target::Command(Traced { words: Vec::new(), user: None }),
-        false => Target::Running { what: Running::System, time: None },
-    };
-    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, calls: Vec::new(), more: More::default() })
-        .unwrap()
-}
-
-fn traced(command: &[&str], detail: Detail) -> Collected {
-    let mut child = held(command);
-    let mut tracer = open(detail, true);
-    tracer.attach(Root::Held(child.id())).unwrap();
-    child.stdin.take().unwrap().write_all(b"\n").unwrap();
-    // Long enough for all of them: what hangs is to fail here.
-    tracer.follow(&Until { after: Some(Duration::from_secs(60)), ..Until::default() }).unwrap();
-    let collected = tracer.collect().unwrap();
-    assert!(child.wait().is_err(), "the tracer reaps the command");
-    assert_eq!(collected.facts.lost, 0, "{:?}", collected.warnings);
-    collected
-}
-
-fn rows<'a>(collected: &'a Collected, call: &'a str) -> impl Iterator<Item = &'a CallCount> {
-    collected.groups.iter().flat_map(|group| &group.calls).filter(move |row| row.call == call)
-}
-
-fn count(collected: &Collected, call: &str) -> u64 {
-    rows(collected, call).map(|row| row.calls).sum()
-}
-
-fn errors(collected: &Collected, call: &str, error: &str) -> u64 {
-    rows(collected, call).map(|row| row.errors.get(error).copied().unwrap_or(0)).sum()
-}
-
-/// Runs the workload `arguments`.
-fn run(arguments: &[&str], detail: Detail) -> Option<Collected> {
-    let program = workload()?.to_str().unwrap();
-    Some(traced(&[&[program], arguments].concat(), detail))
-}
+use syscost::trace::{Collected, Detail, Root, Running, Tracer, Until};
 
 #[test]
 fn a_tree_is_counted_exactly_every_time() {
@@ -389,9 +318,9 @@ fn nothing_stays_when_the_tracer_is_killed() {
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(tracer.stdout.take().unwrap()));
     assert!(lines.any(|line| line.unwrap().ends_with("attached")));
     let programs = bpf::programs_of(tracer.id());
-    assert_eq!(programs.len(), 6, "{programs:?}");
+    assert_eq!(programs.len(), 8, "{programs:?}");
     let loaded = |ids: &[u32]| ids.iter().filter(|id| bpf::is_loaded(**id)).count();
-    assert_eq!(loaded(&programs), 6);
+    assert_eq!(loaded(&programs), 8);
     tracer.kill().unwrap();
     tracer.wait().unwrap();
     let gone = (0..100).any(|_| {

@@ -84,8 +84,11 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The unit costs of a file, or of one environment of it.
-fn costs(flag: &str, name: &str) -> Result<Costs> {
+/// The unit costs of a file, or of one environment of it: `FILE` or `FILE@ENV`.
+///
+/// # Errors
+/// If the file cannot be read or has none.
+pub fn costs(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;
     usage(Costs::of(&run, environment).map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))))

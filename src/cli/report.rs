@@ -1,9 +1,14 @@
 //! `syscost report`: result files as one page to look at, or a single figure of it.
 
+mod args;
+mod profile;
+
+pub use args::ReportArgs;
+
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
-use super::{complete, result_files};
+use super::result_files;
 use crate::compare::{Column, Comparison, Options, Selection, compare};
 use crate::model::{Role, Run};
 use crate::plan::Pattern;
@@ -12,82 +17,38 @@ use crate::report::figure::Figure;
 use crate::report::figure::palette::SERIES;
 use crate::report::figures;
 use crate::report::html::{MOST_DETAILED, Page, write_page};
-use crate::report::{latency_figure, svg, write_lines};
+use crate::report::{latency_figure, svg};
+use crate::store::Stored;
 use anyhow::{Result, anyhow, bail};
+use args::{FigureKind, Kind, deliver, destination};
 use std::io::Write;
 use std::mem::take;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Make a self-contained HTML page from result files: it opens offline in any browser and loads nothing.
-///
-/// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
-/// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
-/// value with models and crossovers; the machine and its warnings.
-#[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub struct ReportArgs {
-    /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-    /// Output file; '-' is standard output [default: report.html, or FIGURE.svg].
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// What to make: the whole page, or one figure of it.
-    #[arg(long, value_enum, default_value = "html")]
-    format: Kind,
-    /// Which figure [default: bars].
-    #[arg(long, value_enum)]
-    figure: Option<FigureKind>,
-    /// Label for each file, in order [default: its host name, else its file name].
-    #[arg(long = "label", value_name = "TEXT")]
-    labels: Vec<String>,
-    /// File or label to divide the others by [default: the first file].
-    #[arg(long, value_name = "FILE|LABEL")]
-    baseline: Option<String>,
-    /// Show only rows whose name, operation or area matches; repeatable.
-    #[arg(long, value_name = "PATTERN", add = complete::operations())]
-    only: Vec<String>,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  syscost report now.json
-  syscost report before.json after.json -o change.html
-  syscost report 5.15.json 6.1.json 6.18.json --label 5.15 --label 6.1 --label 6.18
-  syscost report now.json --format svg --figure distribution --only 'file.*' -o file.svg
-  syscost run io.read_zero --param size=1..1Mx4 --out size.json && syscost report size.json";
-
-/// What is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
-    /// One page with everything.
-    Html,
-    /// One figure as a drawing of its own.
-    Svg,
-}
-
-/// A figure of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum FigureKind {
-    /// Costs by area, on a logarithmic axis.
-    Bars,
-    /// How the samples of each case are spread.
-    Distribution,
-    /// Cost over a parameter with models and crossovers.
-    Fit,
-    /// Ratios to the first file.
-    Ratios,
-    /// Percentiles of single calls.
-    Latency,
-}
-
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
+    let first = match &args.files[..] {
+        [only] => Some(crate::store::read_any(only)?),
+        _ => None,
+    };
+    match first {
+        Some(Stored::Profile(profile)) => profile::run(*profile, args, notes, out),
+        Some(Stored::Run(run)) => of_runs(args, Some(*run), notes, out),
+        None => of_runs(args, None, notes, out),
+    }
+}
+
+/// The page or figure of result files; `read` is the only one, if it has been read.
+fn of_runs(args: &ReportArgs, read: Option<Run>, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    usage(args.of_profile.check_for_runs())?;
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
     let portrait = |index, run| portrait(args, &selection, index, run);
-    let mut portraits = result_files::read(&args.files, &args.labels, portrait, |portrait| &mut portrait.column.info)?;
+    let mut portraits = match read {
+        Some(run) => result_files::labelled(&args.files, &args.labels, vec![portrait(0, run)], |p| &mut p.column.info),
+        None => result_files::read(&args.files, &args.labels, portrait, |portrait| &mut portrait.column.info)?,
+    };
     let labels = portraits.iter().map(Portrait::label);
     let baseline = usage(result_files::baseline(args.baseline.as_deref(), &args.files, labels))?;
     portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
@@ -180,6 +141,9 @@ fn figure(args: &ReportArgs, page: &Page) -> Result<Figure> {
         main.and_then(|main| Some((main, main.detail.as_ref()?))).ok_or_else(|| anyhow!("there is no file to show"))?;
     match (args.figure.unwrap_or(FigureKind::Bars), page.comparison) {
         (FigureKind::Ratios, Some(comparison)) => Ok(figures::ratios(comparison)),
+        (FigureKind::Time | FigureKind::Stacks, _) => {
+            bail!("--figure time and stacks are of profiles: choose another figure")
+        }
         (FigureKind::Bars | FigureKind::Ratios, _) => Ok(figures::bars(main.label(), detail, page.comparison)),
         (FigureKind::Distribution, _) => {
             let all = detail.distributions.iter().flatten().cloned().collect();
@@ -199,29 +163,5 @@ fn figure(args: &ReportArgs, page: &Page) -> Result<Figure> {
                 main.label()
             ),
         },
-    }
-}
-
-fn destination(args: &ReportArgs) -> PathBuf {
-    let name = match (args.format, args.figure.unwrap_or(FigureKind::Bars)) {
-        (Kind::Html, _) => "report.html",
-        (Kind::Svg, FigureKind::Bars) => "bars.svg",
-        (Kind::Svg, FigureKind::Distribution) => "distribution.svg",
-        (Kind::Svg, FigureKind::Fit) => "fit.svg",
-        (Kind::Svg, FigureKind::Ratios) => "ratios.svg",
-        (Kind::Svg, FigureKind::Latency) => "latency.svg",
-    };
-    args.output.clone().unwrap_or_else(|| PathBuf::from(name))
-}
-
-/// Writes the document whole or not at all; says where, past a pipe.
-fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<()> {
-    if path == Path::new("-") {
-        return Ok(out.write_all(made)?);
-    }
-    crate::store::write_bytes(path, made)?;
-    match notes.quiet {
-        true => Ok(()),
-        false => write_lines([format!("wrote {}", path.display())], out),
     }
 }

@@ -56,12 +56,22 @@ pub fn read<T: Send>(
     condense: impl Fn(usize, Run) -> T + Sync,
     info: impl Fn(&mut T) -> &mut ColumnInfo,
 ) -> Result<Vec<T>> {
-    let mut read = read_all(files, condense).into_iter().collect::<Result<Vec<T>, StoreError>>()?;
+    let read = read_all(files, condense).into_iter().collect::<Result<Vec<T>, StoreError>>()?;
+    Ok(labelled(files, asked, read, info))
+}
+
+/// What was read of `files`, labelled in what `info` gives.
+pub fn labelled<T>(
+    files: &[PathBuf],
+    asked: &[String],
+    mut read: Vec<T>,
+    info: impl Fn(&mut T) -> &mut ColumnInfo,
+) -> Vec<T> {
     let hosts: Vec<Option<String>> = read.iter_mut().map(|one| info(one).host.name.clone()).collect();
     for (one, label) in read.iter_mut().zip(labels(files, asked, &hosts)) {
         info(one).label = label;
     }
-    Ok(read)
+    read
 }
 
 /// What comparing needs of `run`, which is made one of `study`.

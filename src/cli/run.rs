@@ -356,7 +356,7 @@ impl RunArgs {
 
 pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let progress = Progress::new(notes.quiet);
-    args.view.check()?;
+    args.view.check_for_run()?;
     usage(args.check_cold())?;
     check_destination("--out", args.out.as_deref())?;
     let profile = args.profile()?;

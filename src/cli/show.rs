@@ -1,117 +1,26 @@
 //! `syscost show`: a result file or a profile as a table.
 
+mod args;
+mod profile;
+
+pub use args::{Secrets, ShowArgs, StackWeight, View};
+
 use super::error::usage;
 use super::exit::Exit;
-use super::{complete, terminal};
+use super::terminal;
 use crate::compare::Selection;
 use crate::fit::{Family, families};
-use crate::model::{By, Role, Run};
+use crate::model::{Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
-    Format, RunFormat, Screen, Sort, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot,
-    summary_table, write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json,
-    write_latency, write_lines, write_profile, write_table,
+    Format, RunFormat, Screen, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot, summary_table,
+    write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json, write_latency,
+    write_lines, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
 use anyhow::{Result, anyhow};
-use clap::ValueEnum;
 use std::io::Write;
-use std::path::PathBuf;
-
-/// Show a result file or a profile as a table.
-#[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub struct ShowArgs {
-    /// A file written by 'syscost run --out' or 'syscost trace -o'; '-' for standard input.
-    file: PathBuf,
-    /// Show only rows whose name, operation or area matches; repeatable.
-    #[arg(long, value_name = "PATTERN", add = complete::operations())]
-    only: Vec<String>,
-    /// The rows of a profile. [default: call]
-    #[arg(long, value_enum)]
-    by: Option<By>,
-    #[command(flatten)]
-    pub view: View,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  syscost show now.json
-  syscost show now.json --format csv --sort cost
-  syscost show now.json --format openmetrics > /var/lib/node_exporter/syscost.prom
-  syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
-  syscost show published/perl-5.10.1-i686.json --view cmpthese
-  syscost show now.json --view distribution
-  syscost show now.json --view latency --format csv
-  syscost show now.json --only 'file.*' --only id
-  syscost show profile.json --by class";
-
-/// How a run is shown.
-#[derive(clap::Args)]
-pub struct View {
-    /// Output format.
-    #[arg(long, value_enum, default_value = "text")]
-    pub format: RunFormat,
-    /// Row order.
-    #[arg(long, value_enum, default_value = "asked")]
-    pub sort: Sort,
-    /// Do not plot cost over a parameter (text output draws one if the screen has 60 columns or more).
-    #[arg(long)]
-    pub no_plot: bool,
-    /// What to show: the table, what Perl's Benchmark would print, or a plot.
-    /// [default: those that the study names, else table]
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub view: Option<ViewKind>,
-}
-
-impl View {
-    /// The views to show, in order: the one asked for, else those of the run's study. Only text has views other than the table.
-    fn kinds(&self, run: &Run) -> Vec<ViewKind> {
-        let named = run.study.iter().flat_map(|study| &study.views);
-        let of_study: Vec<ViewKind> = named.filter_map(|name| ViewKind::from_str(name, true).ok()).collect();
-        match self.view {
-            Some(view) => vec![view],
-            None if matches!(self.format, RunFormat::Ours(Format::Text))
-                && self.sort == Sort::Asked
-                && !of_study.is_empty() =>
-            {
-                of_study
-            }
-            None => vec![ViewKind::Table],
-        }
-    }
-
-    /// Whether an option is set that applies only to runs.
-    fn is_for_runs(&self) -> bool {
-        self.view.is_some() || self.sort != Sort::Asked || self.no_plot
-    }
-
-    /// Whether the view is that of single calls in a format that tables have.
-    fn is_latency_table(&self) -> bool {
-        let ours = matches!(self.format, RunFormat::Ours(_));
-        self.view == Some(ViewKind::Latency) && ours && self.sort == Sort::Asked
-    }
-
-    /// Checks, before anything is read or measured, that the options are compatible.
-    ///
-    /// # Errors
-    /// Which are not.
-    pub fn check(&self) -> Result<()> {
-        if self.view.is_none_or(|view| view == ViewKind::Table) || self.is_latency_table() {
-            return Ok(());
-        }
-        if !matches!(self.format, RunFormat::Ours(Format::Text)) {
-            let advice = "omit --format, or use --view table";
-            return usage(Err(anyhow!("views other than table are text only: {advice}")));
-        }
-        if self.sort != Sort::Asked {
-            let advice = "omit --sort, or use --view table";
-            return usage(Err(anyhow!("views other than table have their own order: {advice}")));
-        }
-        Ok(())
-    }
-}
 
 /// Shows one file.
 ///
@@ -121,21 +30,18 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     let screen = terminal::screen();
     match crate::store::read_any(&args.file)? {
-        Stored::Run(_) if args.by.is_some() => {
-            usage(Err(anyhow!("--by is for profiles, {} is a result file: omit it", args.file.display())))?
-        }
-        Stored::Run(run) => write_run(&only(*run, args)?, &args.view, screen, out)?,
-        Stored::Profile(_) if args.view.is_for_runs() || !args.only.is_empty() => usage(Err(anyhow!(
-            "--only, --view, --sort and --no-plot are for result files, {} is a profile: omit them, or use --by",
+        Stored::Run(_) if args.by.is_some() || args.weight.is_some() || args.secrets.any() => usage(Err(anyhow!(
+            "--by, --weight, --no-arguments and --anonymous are for profiles, {} is a result file: omit them",
             args.file.display()
         )))?,
-        Stored::Profile(profile) => match args.view.format {
-            RunFormat::Ours(format) => write_profile(&profile, args.by.unwrap_or_default(), format, screen, out)?,
-            _ => usage(Err(anyhow!(
-                "{} is a profile: choose --format text, markdown, csv or json",
-                args.file.display()
-            )))?,
-        },
+        Stored::Run(run) => {
+            args.view.check_for_run()?;
+            write_run(&only(*run, args)?, &args.view, screen, out)?;
+        }
+        Stored::Profile(profile) => {
+            profile::check(args)?;
+            profile::write(&args.secrets.hide(*profile), args, screen, out)?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -170,6 +76,8 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
             ViewKind::Counters => write_counters(&summary, &run.host, screen, out)?,
             ViewKind::Latency => write_singles(run, &summary, view, screen, out)?,
             ViewKind::Timethese | ViewKind::Cmpthese => write_cmpthese(run, &summary, kind, out)?,
+            // Not reached: `check_for_run`.
+            ViewKind::Slowest | ViewKind::Paths | ViewKind::Descriptors | ViewKind::Stacks => {}
         }
     }
     let for_people = matches!(view.format, RunFormat::Ours(Format::Text | Format::Markdown));

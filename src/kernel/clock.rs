@@ -25,10 +25,12 @@ pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
 #[derive(Debug)]
 pub struct ThreadClock(File);
 
-/// A thread's CPU time, and its turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A thread's CPU time, its waits for a CPU, and its turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     pub cpu_ns: u64,
+    /// Time that it was runnable and waited for a CPU.
+    pub waiting_ns: u64,
     /// How often it was put on a CPU.
     pub turns: u64,
 }
@@ -44,8 +46,8 @@ impl ThreadClock {
         let mut text = [0u8; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
         let mut numbers = std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
-        let cpu_ns = numbers.next()?.parse().ok()?;
-        Some(ThreadTime { cpu_ns, turns: numbers.nth(1)?.parse().ok()? })
+        let mut next = || numbers.next()?.parse().ok();
+        Some(ThreadTime { cpu_ns: next()?, waiting_ns: next()?, turns: next()? })
     }
 }
 

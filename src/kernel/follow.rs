@@ -53,6 +53,9 @@ pub struct End {
 pub struct Notice {
     pub tid: i32,
     pub at: Instant,
+    /// The last moment at which it was known not to have happened yet: `at` if the tracer waited for it, earlier if the tracer
+    /// was busy with other tracees.
+    pub not_before: Instant,
     /// How often it has stopped so far. After each stop it is put on a CPU again.
     pub stops: u64,
     pub what: Event,
@@ -72,6 +75,9 @@ pub struct Follower {
     stops: Stops,
     /// By ID: the number of stops so far.
     tracees: HashMap<i32, u64>,
+    /// When there was nothing to report, of any tracee and of those that were polled one by one.
+    quiet: Instant,
+    quiet_each: HashMap<i32, Instant>,
     /// Tracees that stopped before their parent's stop reported them; some may have ended since.
     unannounced: HashSet<i32>,
     /// Stopped until `next_notice` is called again.
@@ -95,6 +101,8 @@ impl Follower {
         Follower {
             stops,
             tracees: HashMap::new(),
+            quiet: Instant::now(),
+            quiet_each: HashMap::new(),
             unannounced: HashSet::new(),
             stopped: None,
             leader: None,
@@ -151,8 +159,9 @@ impl Follower {
                 *stops += 1;
                 *stops
             });
+            let not_before = self.quiet_each.remove(&tid).map_or(self.quiet, |quiet| quiet.max(self.quiet));
             if let Some(what) = self.handle(tid, event)? {
-                return Ok(Some(Notice { tid, at, stops, what }));
+                return Ok(Some(Notice { tid, at, not_before, stops, what }));
             }
         }
         self.tracees.clear();
@@ -202,7 +211,8 @@ impl Follower {
         while let Some(tid) = self.round.pop_front() {
             match tracee::wait(Whose::One(tid), libc::WNOHANG | libc::WNOWAIT) {
                 Ok(Some(report)) => return Ok(report),
-                Ok(None) | Err(Errno::ECHILD) => {}
+                Ok(None) => drop(self.quiet_each.insert(tid, Instant::now())),
+                Err(Errno::ECHILD) => {}
                 Err(errno) => return Err(errno),
             }
         }
@@ -212,7 +222,12 @@ impl Follower {
             return self.report();
         }
         self.until_round = self.until_round.saturating_sub(1);
-        tracee::wait(Whose::Any, libc::WNOWAIT | self.flags)?.ok_or(Errno::EAGAIN)
+        if let Some(report) = tracee::wait(Whose::Any, libc::WNOWAIT | libc::WNOHANG)? {
+            return Ok(report);
+        }
+        let report = tracee::wait(Whose::Any, libc::WNOWAIT | self.flags)?;
+        self.quiet = Instant::now();
+        report.ok_or(Errno::EAGAIN)
     }
 
     fn handle(&mut self, tid: i32, event: Report) -> Result<Option<Event>, Errno> {

@@ -50,6 +50,11 @@ pub fn processes(root: u32) -> Vec<u32> {
     descendants(root, &parents)
 }
 
+/// The largest resident set of a process and its descendants so far, in KiB; 0 if it is not known.
+pub fn peak_rss_kib(root: u32) -> u64 {
+    accounts(root).values().map(|account| account.peak_rss_kib).max().unwrap_or(0)
+}
+
 /// The accounts of all tasks of `root` and its descendants.
 pub fn accounts(root: u32) -> TaskAccounts {
     let mut accounts = TaskAccounts::new();

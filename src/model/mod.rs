@@ -12,6 +12,7 @@ mod latency;
 mod need;
 mod operation;
 mod planned;
+mod private;
 mod profile;
 mod record;
 mod reply;

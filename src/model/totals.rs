@@ -1,8 +1,8 @@
-//! Sums over a profile: by call, by class, by process. Pure; reports and attribution call it.
+//! Sums over a profile: by call, class, process, error or object. Pure; reports and attribution call it.
 //!
 //! The store rejects profiles whose counts add up to 2^64 or more; for a tracer's own profile, sums saturate.
 
-use super::{CallCount, Class, Profile};
+use super::{CallCount, Class, ObjectKind, ProcessGroup, Profile};
 use indexmap::IndexMap;
 
 /// What the rows of a profile are grouped by.
@@ -13,15 +13,23 @@ pub enum By {
     Call,
     /// One row per system call and class: size, kind of descriptor, depth of path.
     Class,
-    /// One row per process name and system call.
+    /// One row per process name, or process, and system call.
     Process,
+    /// One row per control group and system call.
+    Cgroup,
+    /// One row per error and system call.
+    Error,
+    /// One row per path and system call, of the paths used most.
+    Path,
+    /// One row per descriptor and system call, of the descriptors used most.
+    Descriptor,
 }
 
-/// The sum over all calls with the same process name, call and class.
+/// The sum over all calls with the same name and whatever else they are grouped by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Total {
-    /// Empty unless grouped by process.
-    pub process: String,
+    /// The process, control group, error, path or descriptor; empty if grouped by call or class.
+    pub of: String,
     /// Its class is empty unless grouped by class.
     pub count: CallCount,
 }
@@ -30,6 +38,11 @@ impl CallCount {
     /// Elapsed time per call in nanoseconds; `None` if it is not known.
     pub fn mean_ns(&self) -> Option<f64> {
         Some(self.elapsed_ns()? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
+    }
+
+    /// Time on a CPU per call in nanoseconds; `None` if it is not known.
+    pub fn mean_on_cpu_ns(&self) -> Option<f64> {
+        Some(self.on_cpu_ns? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
     }
 
     /// Time between entry and return in nanoseconds, whether its split is known or not.
@@ -66,20 +79,46 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
+impl ProcessGroup {
+    /// The name, with the number of the process where the group is of one: `sh (123)`.
+    pub fn label(&self) -> String {
+        self.pid.map_or_else(|| self.name.clone(), |pid| format!("{} ({pid})", self.name))
+    }
+}
+
+/// What a sum is of: the process or whatever else, the call, its class.
+type Key = (String, String, Class);
+
 impl Profile {
-    /// The sums grouped `by`, ordered by time on the CPU, elapsed time and calls, all descending, then by name.
+    /// The sums grouped `by`, ordered by time on the CPU, elapsed time and calls, all descending, then by name. Errors
+    /// have counts without times.
     pub fn totals(&self, by: By) -> Vec<Total> {
-        let mut totals: IndexMap<(&str, &str, Class), CallCount> = IndexMap::new();
-        for (group, count) in self.groups.iter().flat_map(|group| group.calls.iter().map(move |count| (group, count))) {
-            let process = if by == By::Process { group.name.as_str() } else { "" };
+        let mut totals: IndexMap<Key, CallCount> = IndexMap::new();
+        let mut add = |of: &str, count: &CallCount| {
             let class = if by == By::Class { count.class.clone() } else { Class::default() };
-            let empty = || CallCount { call: count.call.clone(), class: class.clone(), ..CallCount::default() };
-            totals.entry((process, &count.call, class.clone())).or_insert_with(empty).add(count);
+            let empty = CallCount { call: count.call.clone(), class: class.clone(), ..CallCount::default() };
+            totals.entry((of.to_string(), count.call.clone(), class)).or_insert(empty).add(count);
+        };
+        match by {
+            By::Path => self.each_object(ObjectKind::Path, &mut add),
+            By::Descriptor => self.each_object(ObjectKind::Descriptor, &mut add),
+            By::Error => self.each_call(|_, count| each_error(count, &mut add)),
+            By::Call | By::Class => self.each_call(|_, count| add("", count)),
+            By::Process => self.each_call(|group, count| add(&group.label(), count)),
+            By::Cgroup => self.each_call(|group, count| add(group.cgroup.as_deref().unwrap_or("unknown"), count)),
         }
-        let total = |((process, ..), count): ((&str, &str, Class), CallCount)| Total { process: process.into(), count };
-        let mut totals: Vec<Total> = totals.into_iter().map(total).collect();
+        let mut totals: Vec<Total> = totals.into_iter().map(|((of, ..), count)| Total { of, count }).collect();
         totals.sort_by(|a, b| b.rank().cmp(&a.rank()).then_with(|| a.name().cmp(&b.name())));
         totals
+    }
+
+    fn each_call(&self, mut take: impl FnMut(&ProcessGroup, &CallCount)) {
+        self.groups.iter().for_each(|group| group.calls.iter().for_each(|count| take(group, count)));
+    }
+
+    fn each_object(&self, kind: ObjectKind, add: &mut impl FnMut(&str, &CallCount)) {
+        let objects = self.objects.iter().filter(|object| object.kind == kind);
+        objects.for_each(|object| add(&object.name, &object.count));
     }
 
     /// The sum over all calls; its name is empty.
@@ -90,20 +129,28 @@ impl Profile {
     }
 }
 
+/// The failures of `count`, one error at a time.
+fn each_error(count: &CallCount, add: &mut impl FnMut(&str, &CallCount)) {
+    for (error, calls) in &count.errors {
+        let errors = [(error.clone(), *calls)].into();
+        add(error, &CallCount { call: count.call.clone(), calls: *calls, errors, ..CallCount::default() });
+    }
+}
+
 impl Total {
     fn rank(&self) -> (u64, u64, u64) {
         (self.count.on_cpu_ns.unwrap_or(0), self.count.elapsed_ns().unwrap_or(0), self.count.calls)
     }
 
     fn name(&self) -> (&str, &str, &Class) {
-        (&self.process, &self.count.call, &self.count.class)
+        (&self.of, &self.count.call, &self.count.class)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ProcessGroup;
+    use crate::model::{ObjectCount, ProcessGroup};
 
     fn count(call: &str, size: u64, on_cpu_ns: Option<u64>) -> CallCount {
         let class = Class { size: Some(size), ..Class::default() };
@@ -120,7 +167,7 @@ mod tests {
     #[test]
     fn rows_are_summed_and_sorted_by_time() {
         let names = |by| {
-            let name = |t: Total| format!("{}{}{:?}={}", t.process, t.count.call, t.count.class.size, t.count.calls);
+            let name = |t: Total| format!("{}{}{:?}={}", t.of, t.count.call, t.count.class.size, t.count.calls);
             profile().totals(by).into_iter().map(name).collect::<Vec<_>>()
         };
         assert_eq!(names(By::Call), ["writeNone=4", "readNone=4"]);
@@ -128,6 +175,29 @@ mod tests {
         assert_eq!(names(By::Process), ["bwriteNone=2", "areadNone=4", "awriteNone=2"]);
         let all = profile().all_calls();
         assert_eq!((all.calls, all.failures(), all.on_cpu_ns, all.blocked_ns), (8, 4, Some(55), None));
+    }
+
+    #[test]
+    fn processes_control_groups_errors_and_objects_have_rows_of_their_own() {
+        let object = |kind, name: &str, calls| ObjectCount {
+            kind,
+            name: name.into(),
+            process: "a".into(),
+            count: CallCount { calls, ..count("read", 1, None) },
+        };
+        let mut profile = profile();
+        (profile.groups[0].pid, profile.groups[1].cgroup) = (Some(7), Some("/x".into()));
+        profile.objects = vec![object(ObjectKind::Path, "/p", 3), object(ObjectKind::Path, "/p", 4)];
+        profile.objects.push(object(ObjectKind::Descriptor, "pipe:[1]", 5));
+        let names = |by| {
+            let name = |t: Total| format!("{} {}={}", t.of, t.count.call, t.count.calls);
+            profile.totals(by).into_iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(By::Process), ["b write=2", "a (7) read=4", "a (7) write=2"]);
+        assert_eq!(names(By::Cgroup), ["/x write=2", "unknown read=4", "unknown write=2"]);
+        assert_eq!(names(By::Error), ["EINTR read=2", "EINTR write=2"]);
+        assert_eq!(names(By::Path), ["/p read=7"]);
+        assert_eq!(names(By::Descriptor), ["pipe:[1] read=5"]);
     }
 
     #[test]

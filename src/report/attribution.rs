@@ -1,5 +1,6 @@
 //! Attributions: where a workload's time went, and what other unit costs would change.
 
+mod advice;
 mod csv;
 mod needs;
 mod notes;
@@ -8,4 +9,4 @@ mod verdict;
 mod warnings;
 
 pub use needs::needs_lines;
-pub use table::{Top, write_attribution};
+pub use table::{Top, advice_lines, attribution_tables, write_attribution};

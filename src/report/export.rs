@@ -10,9 +10,9 @@ mod google_benchmark;
 mod openmetrics;
 
 use super::Format;
-use crate::model::Run;
+use crate::model::{Profile, Run};
 use crate::summary::Summary;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 pub use exported::ExportFormat;
@@ -51,6 +51,17 @@ impl ValueEnum for RunFormat {
             RunFormat::Export(format) => Some(PossibleValue::new(format.name).help(format.what)),
         }
     }
+}
+
+/// Writes a profile.
+///
+/// # Errors
+/// If the format holds no profiles, or `out` cannot be written.
+pub fn write_profile_export(profile: &Profile, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
+    let Some(write) = format.write_profile else {
+        bail!("--format {} holds no profile: choose text, markdown, csv, json or openmetrics", format.name);
+    };
+    write(profile, out)
 }
 
 /// Writes the requested cases of `run`; `summary` must be that of `run`.

@@ -2,10 +2,14 @@
 //! them, for the page and for `syscost report --format svg`.
 
 pub mod axis;
+mod flame;
 pub mod palette;
 mod percentiles;
+mod shares;
 
+pub use flame::{Flame, Frame, FrameKind};
 pub use percentiles::{Curve, Percentiles, share_words, shares};
+pub use shares::{Share, ShareKind, Shares};
 
 use crate::stats::TwoModes;
 use axis::LogAxis;
@@ -26,6 +30,9 @@ pub enum Chart {
     Distributions(Vec<Distribution>),
     Lines(Lines),
     Percentiles(Percentiles),
+    Shares(Shares),
+    Latencies(Vec<Distribution>),
+    Flame(Flame),
 }
 
 /// Costs by row on a logarithmic axis, those of further files on the same rows.

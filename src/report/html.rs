@@ -14,8 +14,10 @@ mod host;
 mod latency;
 mod operations;
 mod page;
+mod profile;
 
 pub use page::{MOST_DETAILED, Page};
+pub use profile::{ProfilePage, each_s, write_profile_page};
 
 use super::format::markup::Markup;
 use std::io::{self, Write};

@@ -25,13 +25,16 @@ pub use comparison::{
     write_history_csv, write_metric,
 };
 pub use explain::{variant_table, variants_answer, write_explanation};
-pub use export::{EXPORTS, ExportFormat, RunFormat, write_export};
+pub use export::{EXPORTS, ExportFormat, RunFormat, write_export, write_profile_export};
 pub use fit::{pages, parameter_table, plot};
 pub use format::json::{
     AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
 };
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
-pub use profile::{profile_table, write_profile};
+pub use profile::{
+    Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table, slowest_table,
+    time_figure, write_profile, write_profile_latency, write_stacks,
+};
 pub use run::{
     Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, write_bars,
     write_cmpthese, write_counters, write_distributions, write_latency,

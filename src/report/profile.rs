@@ -1,7 +1,16 @@
 //! Profiles: what a workload called, how often, and for how long.
 
 pub mod class;
+pub mod figures;
+pub mod latency;
 pub mod notes;
+mod slowest;
+mod stacks;
 mod table;
+mod wall;
 
-pub use table::{profile_table, write_profile};
+pub use figures::{latency_histograms, time_figure};
+pub use latency::{latency_table as profile_latency_table, write_profile_latency};
+pub use slowest::slowest_table;
+pub use stacks::{Weight, flame_figure, write_stacks};
+pub use table::{percent_of_wall, profile_table, write_profile};

@@ -7,9 +7,12 @@
 mod distributions;
 mod dots;
 mod drawing;
+mod flame;
+mod latencies;
 mod lines;
 mod marks;
 mod percentiles;
+mod shares;
 
 pub use distributions::spark;
 
@@ -28,6 +31,9 @@ fn draw(figure: &Figure) -> Drawing {
         Chart::Distributions(all) => distributions::draw(all),
         Chart::Lines(lines) => lines::draw(lines),
         Chart::Percentiles(percentiles) => percentiles::draw(percentiles),
+        Chart::Shares(shares) => shares::draw(shares),
+        Chart::Latencies(rows) => latencies::draw(rows),
+        Chart::Flame(flame) => flame::draw(flame),
     }
 }
 
@@ -36,13 +42,22 @@ fn draw(figure: &Figure) -> Drawing {
 pub fn inline(figure: &Figure, id: &str) -> Markup {
     let drawing = draw(figure);
     let mut svg = Markup::new();
-    svg.raw("<div").set("class", if drawing.left == NAMED { "fig" } else { "fig wide" }).raw(" role=\"img\"");
+    svg.raw("<div").set("class", frame_class(drawing.left)).raw(" role=\"img\"");
     svg.attribute("aria-labelledby", &format!("{id}-t {id}-d")).raw("><svg class=\"names\"");
     svg.set("height", drawing.height).raw("><title").attribute("id", &format!("{id}-t")).raw(">").text(&figure.title);
     svg.raw("</title><desc").attribute("id", &format!("{id}-d")).raw(">").text(&figure.description).raw("</desc>");
     sides(&mut svg, &drawing);
     svg.raw("</svg><svg class=\"plot\"").set("height", drawing.height).raw(">").add(&drawing.plot).raw("</svg></div>");
     svg
+}
+
+/// By what stands on the left of the plot: names, the values of an axis, or nothing.
+fn frame_class(left: u32) -> &'static str {
+    match left {
+        NAMED => "fig",
+        0 => "fig full",
+        _ => "fig wide",
+    }
 }
 
 /// Names, with the legend above.

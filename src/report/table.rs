@@ -80,6 +80,11 @@ impl Table {
         self.select(&(0..self.columns.len()).filter(says).collect::<Vec<_>>())
     }
 
+    /// Keeps the first `most` rows.
+    pub fn truncate(&mut self, most: usize) {
+        self.rows.truncate(most);
+    }
+
     /// The same with only the columns `keep`, by index, in that order, and without records.
     pub fn select(&self, keep: &[usize]) -> Table {
         Table {

@@ -15,6 +15,7 @@ mod perf;
 mod ptrace;
 mod run;
 mod signals;
+pub mod symbols;
 mod target;
 mod tracer;
 

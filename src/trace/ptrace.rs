@@ -3,14 +3,13 @@
 //!
 //! `kernel::follow` reports events; this turns them into counts. Called through `choose`.
 //!
-//! Times: a call's elapsed time runs from when its tracee is resumed at the entry to its stop at the end. Its time on
-//! the CPU is by the tracee's own CPU clock, which includes a part of the stops; that part is calibrated with null
-//! calls and subtracted. The rest of the elapsed time, minus that of a null call, counts as blocked if the tracee left
-//! its CPU meanwhile. That includes waiting for a CPU, which cannot be distinguished. Neither is ever below 0.
+//! Of times only those that the tracer did not make are kept: how long calls were blocked (see `blocked`). Not known are time
+//! on the CPU and latencies, which are those of the stops.
 
 mod account;
 mod arguments;
 mod attach;
+mod blocked;
 mod calibrate;
 mod descriptors;
 mod stops;

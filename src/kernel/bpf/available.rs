@@ -1,14 +1,14 @@
 //! Whether BPF tracing is available here; if not, why, in one line.
 
-use super::kernel_types::FILE;
+use super::load::TYPES;
 use super::maps;
 use crate::kernel::Sources;
 use crate::kernel::sources::capability::{BPF, PERFMON, SYS_ADMIN};
 use nix::errno::Errno;
 use std::path::Path;
 
-/// The first release with task storage for tracing programs.
-const OLDEST: (u32, u32) = (5, 11);
+/// The first release whose programs may compare and exchange, which on arm64 came later.
+const OLDEST: (u32, u32) = if cfg!(target_arch = "aarch64") { (5, 18) } else { (5, 12) };
 
 /// Checks everything that tracing needs.
 ///
@@ -20,17 +20,21 @@ pub fn available() -> Result<(), String> {
     }
     let uname = nix::sys::utsname::uname().map_err(|error| format!("uname: {error}"))?;
     check_release(&uname.release().to_string_lossy())?;
-    if !Path::new(FILE).exists() {
-        return Err(format!("eBPF needs {FILE}: a kernel built with CONFIG_DEBUG_INFO_BTF"));
+    if !Path::new(TYPES).exists() {
+        return Err(format!("eBPF needs {TYPES}: a kernel built with CONFIG_DEBUG_INFO_BTF"));
     }
     check_capabilities(&Sources::default())?;
     try_map()
 }
 
+/// Major and minor number of a release.
+pub(super) fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
 fn check_release(release: &str) -> Result<(), String> {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().unwrap_or(0));
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    if version < OLDEST {
+    if version(release) < OLDEST {
         return Err(format!("eBPF needs Linux {}.{} or newer, this is {release}", OLDEST.0, OLDEST.1));
     }
     Ok(())
@@ -60,8 +64,8 @@ mod tests {
 
     #[test]
     fn old_kernels_are_named() {
-        assert!(check_release("5.11.0-generic").is_ok() && check_release("6.1").is_ok());
-        let refused = "eBPF needs Linux 5.11 or newer, this is 5.10.0-28-amd64";
+        assert!(check_release("5.18.0-generic").is_ok() && check_release("6.1").is_ok());
+        let refused = format!("eBPF needs Linux {}.{} or newer, this is 5.10.0-28-amd64", OLDEST.0, OLDEST.1);
         assert_eq!(check_release("5.10.0-28-amd64").unwrap_err(), refused);
         assert!(check_release("").is_err());
     }

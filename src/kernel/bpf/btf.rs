@@ -1,13 +1,13 @@
-//! The kernel's description of its own types (BTF): offsets of fields in structs, and IDs of types. Pure: reads bytes.
-//! The kernel's `Documentation/bpf/btf.rst` specifies the format.
+//! Descriptions of types (BTF), the kernel's and those of our programs: offsets of fields in structs, IDs of types, and
+//! definitions of maps. Pure: reads bytes. The kernel's `Documentation/bpf/btf.rst` specifies the format.
 //!
-//! Not a crate, because all that is needed, offsets by name in one pass, is less code than the set-up of a crate for
-//! whole programs (relocations, maps, sections). Called by `kernel_types`.
+//! Not here: what is done with the offsets (`relocate`), which is also the caller, besides `object`.
 
 use std::collections::{HashMap, HashSet};
 
 const MAGIC: u16 = 0xeb9f;
 const INT: u32 = 1;
+const POINTER: u32 = 2;
 const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
@@ -23,7 +23,7 @@ const TYPEDEF: u32 = 8;
 /// How many unnamed structs and unions within one struct are searched.
 const MOST_WITHIN: usize = 256;
 
-/// Types by ID and name. Only structs, typedefs and functions can be found by name.
+/// Types by ID and name.
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
@@ -38,6 +38,17 @@ pub enum TypeKind {
     Struct,
     Typedef,
     Function,
+    /// A section of variables.
+    Section,
+}
+
+/// One step from a type to a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To the member of a struct with that name.
+    Member(String),
+    /// To that element of an array.
+    Element(u32),
 }
 
 impl<'a> Btf<'a> {
@@ -70,25 +81,118 @@ impl<'a> Btf<'a> {
     }
 
     /// The ID of a type.
-    pub fn id(&self, kind: TypeKind, name: &'a str) -> Option<u32> {
+    pub fn id(&self, kind: TypeKind, name: &str) -> Option<u32> {
         self.named.get(&(kind, name.as_bytes())).copied()
     }
 
-    /// The offset of a field in a struct, in bytes: `a.b` for a field of a nested struct. Unnamed structs and unions
-    /// are searched.
-    pub fn field(&self, of: &'a str, path: &str) -> Option<u32> {
-        let mut id = self.id(TypeKind::Struct, of)?;
-        let mut bits = 0;
-        for name in path.split('.') {
-            let (at, inner) = self.member(id, name, &mut HashSet::new())?;
-            bits = at.checked_add(bits)?;
+    /// The offset of a part of a struct, in bytes. Unnamed structs and unions within it are searched.
+    pub fn offset(&self, of: &str, path: &[Step]) -> Option<u32> {
+        let mut id = *self.named.get(&(TypeKind::Struct, of.as_bytes()))?;
+        let mut bits: u32 = 0;
+        for step in path {
+            let (at, inner) = match step {
+                Step::Member(name) => self.member(id, name, &mut HashSet::new())?,
+                Step::Element(index) => self.element(id, *index)?,
+            };
+            bits = bits.checked_add(at)?;
             id = inner;
         }
         Some(bits / 8)
     }
 
+    /// The offset of a field in a struct, in bytes: `a.b` for a field of a nested struct.
+    pub fn field(&self, of: &str, path: &str) -> Option<u32> {
+        let steps: Vec<Step> = path.split('.').map(|name| Step::Member(name.to_string())).collect();
+        self.offset(of, &steps)
+    }
+
+    /// The struct `id` and what an access string such as `0:2:1` leads to in it, by names: member 2, and of that element
+    /// or member 1.
+    pub fn access(&self, id: u32, indices: &str) -> Option<(&'a str, Vec<Step>)> {
+        let of = self.name(id)?;
+        let (mut id, mut steps) = (id, Vec::new());
+        for index in indices.split(':').skip(1) {
+            let index: u32 = index.parse().ok()?;
+            let container = self.resolved(id)?;
+            let head = self.type_of(container)?;
+            if head.kind == ARRAY {
+                steps.push(Step::Element(index));
+                id = self.element(container, 0)?.1;
+            } else {
+                let (name, inner, _) = self.nth_member(container, index, head.flag)?;
+                steps.push(Step::Member(std::str::from_utf8(name).ok()?.to_string()));
+                id = inner;
+            }
+        }
+        Some((of, steps))
+    }
+
+    /// The name of a type.
+    pub fn name(&self, id: u32) -> Option<&'a str> {
+        std::str::from_utf8(string(self.strings, self.type_of(id)?.name)?).ok()
+    }
+
+    /// The string at an offset.
+    pub fn string(&self, at: u32) -> Option<&'a str> {
+        std::str::from_utf8(string(self.strings, at)?).ok()
+    }
+
+    /// The variables of a section, with the IDs of their types.
+    pub fn variables(&self, section: &str) -> Option<Vec<(&'a str, u32)>> {
+        let id = *self.named.get(&(TypeKind::Section, section.as_bytes()))?;
+        let at = *self.offsets.get(id as usize)? as usize + 12;
+        let variable = |index| {
+            let variable = word(self.types, at + 12 * index as usize)?;
+            Some((self.name(variable)?, self.type_of(variable)?.size_or_type))
+        };
+        (0..self.type_of(id)?.count).map(variable).collect()
+    }
+
+    /// The members of a struct, with the IDs of their types.
+    pub fn members(&self, id: u32) -> Option<Vec<(&'a str, u32)>> {
+        let head = self.type_of(id)?;
+        let member = |index| {
+            let (name, inner, _) = self.nth_member(id, index, head.flag)?;
+            Some((std::str::from_utf8(name).ok()?, inner))
+        };
+        (0..if head.kind == STRUCT { head.count } else { 0 }).map(member).collect()
+    }
+
+    /// The type that a pointer points to.
+    pub fn pointee(&self, id: u32) -> Option<u32> {
+        let head = self.type_of(self.resolved(id)?)?;
+        (head.kind == POINTER).then_some(head.size_or_type)
+    }
+
+    /// How many elements an array has.
+    pub fn length(&self, id: u32) -> Option<u32> {
+        (self.type_of(id)?.kind == ARRAY).then_some(())?;
+        word(self.types, *self.offsets.get(id as usize)? as usize + 20)
+    }
+
+    /// The size of a type in bytes.
+    pub fn size(&self, id: u32) -> Option<u32> {
+        let id = self.resolved(id)?;
+        let head = self.type_of(id)?;
+        match head.kind {
+            POINTER => Some(8),
+            ARRAY => self.size(self.element(id, 0)?.1)?.checked_mul(self.length(id)?),
+            INT | STRUCT | UNION | ENUM => Some(head.size_or_type),
+            _ => None,
+        }
+    }
+
+    /// The offset in bits and the type of an element of an array.
+    fn element(&self, id: u32, index: u32) -> Option<(u32, u32)> {
+        let id = self.resolved(id)?;
+        (self.type_of(id)?.kind == ARRAY).then_some(())?;
+        let of = word(self.types, *self.offsets.get(id as usize)? as usize + 12)?;
+        let bits = if index == 0 { 0 } else { self.size(of)?.checked_mul(8)?.checked_mul(index)? };
+        Some((bits, of))
+    }
+
     /// How many arguments the function of a tracepoint's typedef takes, including its context.
-    pub fn arguments(&self, typedef: &'a str) -> Option<u32> {
+    pub fn arguments(&self, typedef: &str) -> Option<u32> {
         let pointer = self.type_of(self.id(TypeKind::Typedef, typedef)?)?.size_or_type;
         let function = self.type_of(self.type_of(pointer)?.size_or_type)?;
         (function.kind == FUNC_PROTO).then_some(function.count)
@@ -170,6 +274,7 @@ fn findable(kind: u32) -> Option<TypeKind> {
         STRUCT => Some(TypeKind::Struct),
         TYPEDEF => Some(TypeKind::Typedef),
         FUNC => Some(TypeKind::Function),
+        DATASEC => Some(TypeKind::Section),
         _ => None,
     }
 }

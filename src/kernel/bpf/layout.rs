@@ -1,101 +1,94 @@
-//! The data layout shared by the BPF programs and the code that reads their maps: the values of the maps, and how a key
-//! is packed. Pure types, constants and arithmetic.
-//!
-//! **Task state** lives in task storage: the entry and exit programs find it there, and the switch program records in
-//! it when the task was off the CPU. A design that kept the running task's state in a per-CPU variable and swapped it
-//! at context switches was faster and wrong: some kernels skip switch events, and calls were then counted for the wrong
-//! task. With task storage, a missed switch spoils the time of one call but no count.
-//!
-//! **Window.** Each CPU has one value in map `cpu` with two tables indexed by the hash of a key: calls by key, and
-//! durations. On a collision, the old entry is flushed to the hash map `calls` or `durations` and the slot is reset:
-//! nothing is dropped, and the common path costs no hash map lookup.
+//! The data that the BPF programs share with us: the same as in `bpf/layout.h`, which says what the fields mean. Types
+//! and constants; a test compares them with the types in the compiled object.
 
 use crate::kernel::usage::Used;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
-/// The state of a traced task.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-pub struct Task {
-    /// One of `state`.
-    pub state: u64,
-    /// The call that the task is in: its packed number with `OPEN`; 0 outside of calls.
-    pub call: u64,
-    /// What to do when the call returns: an operation of `what`.
-    pub what: u64,
-    /// The call's class, as far as its arguments tell.
-    pub class: u64,
-    /// When the call was entered.
-    pub start: u64,
-    /// When the task left the CPU within a call; 0 while it is on one.
-    pub off_since: u64,
-    /// 1 if the task left the CPU to wait, 0 if it was preempted.
-    pub off_blocked: u64,
-    /// Time within the call that the task waited, in nanoseconds.
-    pub blocked: u64,
-    /// Time within the call that the task was preempted, in nanoseconds.
-    pub preempted: u64,
-    /// The number of the process's name.
-    pub name: u64,
-    /// Nanoseconds on CPUs before `on_since`.
-    pub ran: u64,
-    /// When the task was put on a CPU; 0 while it is off.
-    pub on_since: u64,
-    /// The path argument: an address in the task's memory.
-    pub path: u64,
-    /// Call and errno of the last call if the kernel is to restart it; its class is still in `class`.
-    pub again: u64,
-    /// 1 in the first thread of a process that was running before tracing began: its other threads look here.
-    pub root: u64,
-    /// The kernel's accounting when tracing began, in the order of `Used`.
-    pub base: [u64; 6],
-}
+/// Call numbers in `Config::calls`, per gate.
+pub const NUMBERS: usize = 512;
+/// Stands for numbers that do not fit.
+pub const NUMBER_UNKNOWN: u16 = 0xffff;
+/// The value of a class that is not known.
+pub const VALUE_UNKNOWN: u8 = 127;
+/// The position of an argument that there is not.
+pub const NO_ARGUMENT: u8 = 0xff;
+const NAME_BYTES: usize = 16;
+const PATH_BYTES: usize = 4096;
+const ENTRIES: usize = 256;
+const HISTOGRAMS: usize = 64;
+const STEP_BITS: u32 = 5;
+const BUCKETS: usize = 38 << STEP_BITS;
 
-/// States of a task. A task without storage, or with 0, is not traced.
+/// States of a task.
 pub mod state {
-    /// The command, before its execve.
-    pub const HELD: i32 = 1;
-    /// Traced.
-    pub const LIVE: i32 = 2;
-    /// Just forked: its first return to user mode belongs to its parent's call.
-    pub const BORN: i32 = 3;
+    pub const HELD: u64 = 1;
+    pub const LIVE: u64 = 2;
+    pub const EXCLUDED: u64 = 4;
 }
 
-/// The per-CPU window.
-#[repr(C)]
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
-pub struct Window {
-    /// How many names this CPU has numbered.
-    pub names: u64,
-    /// Largest resident set of a process that ended on this CPU, in pages.
-    pub peak_pages: u64,
-    /// 1 if the running task is known not to be traced.
-    pub stranger: u64,
-    pub cache: [CallEntry; 1 << CACHE_BITS],
-    pub durations: [DurationEntry; 1 << DURATION_BITS],
+/// Gates: how the call was made.
+pub mod gate {
+    /// Calls of the machine's own architecture.
+    pub const OWN: u8 = 0;
+    /// 32-bit calls of this machine.
+    pub const COMPAT: u8 = 1;
+    /// Calls by the x32 ABI.
+    pub const X32: u8 = 2;
 }
 
-/// Base-2 logarithm of the number of entries in `Window::cache`.
-pub const CACHE_BITS: i32 = 8;
-/// Base-2 logarithm of the number of entries in `Window::durations`.
-pub const DURATION_BITS: i32 = 9;
-
-/// An entry of the cache of calls; its key is 0 if the entry is empty.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-pub struct CallEntry {
-    pub key: u64,
-    pub counted: Counted,
-    /// Makes the size a power of two.
-    pub unused: u64,
+/// Kinds of descriptors: the file type bits of a mode (`S_IFMT` >> 12), and three of our own.
+pub mod kind {
+    pub const FIFO: u8 = 1;
+    /// A character device other than a terminal.
+    pub const CHARACTER: u8 = 2;
+    /// Ours.
+    pub const TERMINAL: u8 = 3;
+    pub const DIRECTORY: u8 = 4;
+    /// An inode without a type, such as an eventfd; ours.
+    pub const ANONYMOUS: u8 = 5;
+    pub const BLOCK: u8 = 6;
+    /// Not an open descriptor; ours.
+    pub const CLOSED: u8 = 7;
+    pub const REGULAR: u8 = 8;
+    pub const LINK: u8 = 10;
+    pub const SOCKET: u8 = 12;
 }
 
-/// An entry of the cache of durations; its key is 0 if the entry is empty.
+/// What to do for a call: `enum what`.
+pub mod what {
+    pub const BYTES: u8 = 1;
+    pub const DESCRIPTOR: u8 = 2;
+    pub const PATH: u8 = 3;
+    pub const LENGTH: u8 = 4;
+    pub const SET: u8 = 5;
+    pub const RENAME: u8 = 6;
+    pub const EXEC: u8 = 7;
+    pub const CLOSE: u8 = 8;
+}
+
+/// What a call's class is made of.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-pub struct DurationEntry {
-    pub key: u64,
-    pub calls: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Row {
+    pub what: u8,
+    pub argument: u8,
+    pub operation: u8,
+    pub unused: u8,
+    pub mask: u32,
+}
+
+/// What calls are counted by.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable)]
+pub struct Key {
+    pub group: u32,
+    pub number: u16,
+    pub error: u16,
+    pub operation: u32,
+    pub gate: u8,
+    pub kind: u8,
+    pub value: u8,
+    pub unused: u8,
 }
 
 /// Sums over the calls of one key.
@@ -103,166 +96,258 @@ pub struct DurationEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 pub struct Counted {
     pub calls: u64,
-    /// Entered, but not returned from when tracing ended.
     pub unfinished: u64,
-    pub on_cpu_ns: u64,
-    pub blocked_ns: u64,
-    pub preempted_ns: u64,
+    pub on_cpu: u64,
+    pub blocked: u64,
+    pub preempted: u64,
+    pub stalled: u64,
     pub bytes: u64,
 }
 
-/// Counters shared by all CPUs.
+/// An entry of a window; empty if both sums of calls are 0.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+pub struct Entry {
+    pub key: Key,
+    pub counted: Counted,
+}
+
+/// A traced task.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+pub struct Task {
+    pub owner: u64,
+    pub group: u32,
+    pub state: u8,
+    pub inside: u8,
+    pub waits: u8,
+    pub restarts: u8,
+    pub number: u32,
+    pub kind: u8,
+    pub value: u8,
+    pub run: u8,
+    pub unused: u8,
+    pub start: u64,
+    pub off_since: u64,
+    pub blocked: u64,
+    pub preempted: u64,
+    pub stalled: u64,
+    pub ran: u64,
+    pub on_since: u64,
+    pub again: Key,
+    pub base: [u64; 6],
+}
+
+/// What one CPU counted and has not handed to the shared maps.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+pub struct Window {
+    pub flushes: u64,
+    pub peak_pages: u64,
+    pub histogram_of: [u8; 2 * NUMBERS],
+    pub histograms_used: u64,
+    pub scratch: u64,
+    pub stranger: u64,
+    pub entries: [Entry; ENTRIES],
+    pub histograms: [[u32; BUCKETS]; HISTOGRAMS],
+    pub path: [u8; PATH_BYTES + 8],
+}
+
+/// A count of durations that found no place in a window.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct DurationKey {
+    pub number: u16,
+    pub gate: u16,
+    pub bucket: u32,
+}
+
+/// What makes a group.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct GroupKey {
+    /// Ends with a 0.
+    pub name: [u8; NAME_BYTES],
+    pub id: u64,
+}
+
+/// Threads on a CPU that are told apart; the last level is that many or more.
+pub const LEVELS: usize = 64;
+
+/// Counters of all CPUs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 pub struct Globals {
-    /// Events that could not be counted.
     pub lost: u64,
-    /// Tasks of the tree that have not ended.
     pub live: i64,
     pub processes: u64,
     pub threads: u64,
-    /// Process names for which there was no number left.
     pub nameless: u64,
-    /// Switches that were missed, as far as that can be detected.
     pub unseen: u64,
+    pub unseen_ns: u64,
+    pub groups: u64,
+    pub begun: u64,
+    pub running: u64,
+    pub changed: u64,
+    pub peak: u64,
+    pub on_cpu: [u64; LEVELS],
+    pub waiting: u64,
+    pub blocked: u64,
 }
 
-/// What to do for a call: the low half of a byte of map `what`. The high half is the position of the argument.
-pub mod what {
-    /// Its result is a byte count, the argument its descriptor.
-    pub const BYTES: i32 = 1;
-    /// The argument is a descriptor.
-    pub const DESCRIPTOR: i32 = 2;
-    /// The argument is a path.
-    pub const PATH: i32 = 3;
-    /// The argument is a length in bytes.
-    pub const LENGTH: i32 = 4;
-    /// The argument is a futex operation.
-    pub const FUTEX: i32 = 5;
-    /// The argument is the number of descriptors in a set.
-    pub const SET: i32 = 6;
-    /// Changes the name of its process.
-    pub const RENAME: i32 = 7;
-    /// Has a path that can no longer be read when the call returns.
-    pub const EXEC: i32 = 8;
-}
-
-/// Call numbers in map `what`, per gate.
-pub const NUMBERS: i32 = 512;
-/// Longest path in bytes, including its terminating 0.
-pub const PATH_MAX: i32 = 4096;
-/// Longest process name, including its terminating 0.
-pub const NAME_BYTES: i32 = 16;
-
-/// Gates: how the call was made.
-pub mod gate {
-    /// Calls of the machine's own architecture.
-    pub const OWN: u64 = 0;
-    /// 32-bit calls of this machine.
-    pub const COMPAT: u64 = 1;
-    /// Calls by the x32 ABI.
-    pub const X32: u64 = 2;
-}
-
-/// How a key is packed, from the lowest bit: number 16, gate 2, errno 10, kind of descriptor 4, value 7, name 24; the
-/// highest bit is set so that no key is 0.
-pub mod key {
-    /// Bits of the call's number.
-    pub const NUMBER_BITS: i32 = 16;
-    /// The bits of number and gate.
-    pub const CALL_MASK: i32 = 0x3ffff;
-    /// Position of the errno.
-    pub const ERRNO: i32 = 18;
-    /// Largest errno that fits.
-    pub const ERRNO_MAX: i32 = 1023;
-    /// Errors from here on mean that the kernel restarts the call (ERESTARTSYS and others of linux/errno.h).
-    pub const ERRNO_AGAIN: i32 = 512;
-    /// Position of the class: kind of descriptor and value.
-    pub const CLASS: i32 = 28;
-    /// Position of the process name's number.
-    pub const NAME: i32 = 39;
-    /// Set in `Task::call` while the task is inside a call.
-    pub const OPEN: u64 = 1 << 32;
-    /// Set in every key.
-    pub const SET: u64 = 1 << 63;
-    /// Bits of the kind in a class; the value is above them.
-    pub const KIND_BITS: i32 = 4;
-    /// The value of a class if it is not known.
-    pub const UNKNOWN: i32 = 127;
-    /// Bits of a duration's bucket, below the call.
-    pub const BUCKET_BITS: i32 = 8;
-    /// Spreads keys over a table: 2^64 divided by the golden ratio.
-    pub const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-}
-
-/// Kinds of descriptors: the file type bits of a mode (`S_IFMT` >> 12), and three of our own.
-pub mod kind {
-    /// A pipe.
-    pub const FIFO: u64 = 1;
-    /// A character device other than a terminal.
-    pub const CHARACTER: u64 = 2;
-    /// A terminal; ours.
-    pub const TERMINAL: u64 = 3;
-    /// A directory.
-    pub const DIRECTORY: u64 = 4;
-    /// An inode without a type, such as an eventfd; ours.
-    pub const ANONYMOUS: u64 = 5;
-    /// A block device.
-    pub const BLOCK: u64 = 6;
-    /// Not an open descriptor; ours.
-    pub const CLOSED: u64 = 7;
-    /// A regular file.
-    pub const REGULAR: u64 = 8;
-    /// A symbolic link.
-    pub const LINK: u64 = 10;
-    /// A socket.
-    pub const SOCKET: u64 = 12;
-}
-
-/// An unpacked key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CallKey {
-    pub name: u32,
-    pub number: u16,
-    pub gate: u64,
-    pub errno: u16,
-    pub kind: u64,
-    pub value: u64,
-}
-
-impl CallKey {
-    /// The fields of a packed key.
-    pub fn unpack(key: u64) -> CallKey {
-        let bits = |from: i32, count: u32| key >> from & ((1 << count) - 1);
-        CallKey {
-            number: bits(0, 16) as u16,
-            gate: bits(key::NUMBER_BITS, 2),
-            errno: bits(key::ERRNO, 10) as u16,
-            kind: bits(key::CLASS, 4),
-            value: bits(key::CLASS + key::KIND_BITS, 7),
-            name: bits(key::NAME, 24) as u32,
-        }
+impl Default for Globals {
+    fn default() -> Globals {
+        Globals::new_zeroed()
     }
 }
 
-/// The programs address entries by shifts, fields by 16-bit offsets, and accounting by its position.
-const _: () = {
-    assert!(size_of::<CallEntry>() == 64 && size_of::<DurationEntry>() == 16);
-    assert!(size_of::<Window>() <= 32768);
-    assert!(size_of::<Used>() == size_of::<[u64; 6]>() + 8);
-};
+/// A traced task, as it is listed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Live {
+    pub key: Key,
+    pub elapsed: u64,
+    pub blocked: u64,
+    pub preempted: u64,
+    pub stalled: u64,
+    pub used: Used,
+    pub pid: u32,
+    pub process: u32,
+    pub inside: u32,
+    pub unused: u32,
+}
+
+/// What the programs are loaded for.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+pub struct Settings {
+    pub times: u8,
+    pub enters: u8,
+    pub scope: u8,
+    pub switch_has_state: u8,
+    pub has_cast: u8,
+    pub group_by: u8,
+    pub concurrency: u8,
+    pub has_registers: u8,
+    pub exec: [[u16; 2]; 2],
+    pub exit: [[u16; 2]; 2],
+    pub sigreturn: [u16; 2],
+    pub close: [u16; 2],
+    pub task_mask: u32,
+    pub unused_too: u32,
+    pub cgroup: u64,
+    pub calls: Rows,
+}
+
+/// A row per call: the native ones first, then those of 32-bit programs.
+pub type Rows = [Row; 2 * NUMBERS];
+
+/// The shortest duration in a bucket, in nanoseconds.
+pub fn bucket_ns(bucket: usize) -> u64 {
+    let steps = 1 << STEP_BITS;
+    if bucket < steps {
+        return bucket as u64;
+    }
+    let octave = bucket / steps - 1;
+    ((steps + bucket % steps) as u64) << octave
+}
+
+const _: () = assert!(size_of::<Used>() == size_of::<[u64; 7]>());
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::bpf::btf::{Btf, TypeKind};
+    use crate::kernel::bpf::object;
+    use std::mem::offset_of;
+
+    /// Compares the size of a struct and the offsets of its fields with those in the object.
+    macro_rules! same {
+        ($btf:ident, $ours:ident, $theirs:literal, $($field:ident),*) => {
+            let id = $btf.id(TypeKind::Struct, $theirs).unwrap();
+            assert_eq!($btf.size(id), Some(size_of::<$ours>() as u32), $theirs);
+            let names: Vec<&str> = $btf.members(id).unwrap().into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, [$(stringify!($field)),*], $theirs);
+            $(assert_eq!(
+                $btf.field($theirs, stringify!($field)),
+                Some(offset_of!($ours, $field) as u32),
+                "{}.{}", $theirs, stringify!($field)
+            );)*
+        };
+    }
 
     #[test]
-    fn keys_are_unpacked_as_they_are_packed() {
-        let class = 5 << key::KIND_BITS | kind::SOCKET;
-        let packed = 257 | gate::COMPAT << key::NUMBER_BITS | 512 << key::ERRNO | class << key::CLASS;
-        let packed = packed | 0xabcdef << key::NAME | key::SET;
-        let expected =
-            CallKey { name: 0xabcdef, number: 257, gate: gate::COMPAT, errno: 512, kind: kind::SOCKET, value: 5 };
-        assert_eq!(CallKey::unpack(packed), expected);
+    fn programs_have_the_same_types() {
+        let names = [
+            "row",
+            "key",
+            "counted",
+            "entry",
+            "task",
+            "window",
+            "duration_key",
+            "group_key",
+            "globals",
+            "live",
+            "config",
+        ];
+        let data = object::section(&object::Elf::parse(object::BYTES).unwrap(), ".BTF").unwrap();
+        let btf = Btf::parse(data, &names.map(|name| (TypeKind::Struct, name))).unwrap();
+        same!(btf, Row, "row", what, argument, operation, unused, mask);
+        same!(btf, Key, "key", group, number, error, operation, gate, kind, value, unused);
+        same!(btf, Counted, "counted", calls, unfinished, on_cpu, blocked, preempted, stalled, bytes);
+        same!(btf, Entry, "entry", key, counted);
+        same!(
+            btf, Task, "task", owner, group, state, inside, waits, restarts, number, kind, value, run, unused, start,
+            off_since, blocked, preempted, stalled, ran, on_since, again, base
+        );
+        same!(
+            btf,
+            Window,
+            "window",
+            flushes,
+            peak_pages,
+            histogram_of,
+            histograms_used,
+            scratch,
+            stranger,
+            entries,
+            histograms,
+            path
+        );
+        same!(btf, DurationKey, "duration_key", number, gate, bucket);
+        same!(btf, GroupKey, "group_key", name, id);
+        same!(
+            btf, Globals, "globals", lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
+            running, changed, peak, on_cpu, waiting, blocked
+        );
+        same!(btf, Live, "live", key, elapsed, blocked, preempted, stalled, used, pid, process, inside, unused);
+        same!(
+            btf,
+            Settings,
+            "config",
+            times,
+            enters,
+            scope,
+            switch_has_state,
+            has_cast,
+            group_by,
+            concurrency,
+            has_registers,
+            exec,
+            exit,
+            sigreturn,
+            close,
+            task_mask,
+            unused_too,
+            cgroup,
+            calls
+        );
+    }
+
+    #[test]
+    fn buckets_begin_where_the_programs_put_them() {
+        assert_eq!([0, 31, 32, 63, 64, 95].map(bucket_ns), [0, 31, 32, 63, 64, 126]);
+        assert_eq!((bucket_ns(BUCKETS - 32), bucket_ns(BUCKETS)), (1 << 41, 1 << 42));
     }
 }

@@ -1,60 +1,114 @@
 //! The loaded programs of one trace and their maps. Nothing is pinned and each attachment is a file descriptor, so they
 //! are gone when this is dropped or the process ends, however it ends.
 
-use super::kernel_types::KernelTypes;
-use super::layout::{Counted, Globals, NUMBERS, PATH_MAX, Task, Window};
-use super::maps::{Map, MapSpec, MapType, Plain};
-use super::programs::{self, Maps, ProgramSpec};
-use super::rows::{self, NameBytes, Raw};
+use super::available::version;
+use super::btf::{Btf, TypeKind};
+use super::layout::{Counted, DurationKey, Globals, GroupKey, Key, Live, Rows, Settings, Task, Window};
+use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
+use super::object::{self, Object};
+use super::relocate::{self, Place};
+use super::rows::Raw;
 use super::sys;
+use crate::kernel::Sources;
 use crate::kernel::usage::Used;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
+use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use zerocopy::FromZeros;
+use zerocopy::{FromBytes, FromZeros};
+
+/// The kernel's types.
+pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// What the programs are loaded for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Config {
     /// Whether calls are timed.
     pub times: bool,
-    /// Whether processes that already run are traced.
-    pub adopts: bool,
-    /// What to do for each call (`layout::what`): the native numbers first, then those of 32-bit calls.
-    pub what: What,
+    pub scope: Scope,
+    pub group_by: GroupBy,
+    pub calls: Box<Rows>,
+    pub numbers: Numbers,
 }
 
-/// One byte per call number and gate: the whole of map `what`.
-pub type What = [u8; 2 * NUMBERS as usize];
-/// Eight bytes longer than a path: `programs::depth` pads the path.
-type PathBytes = [u8; PATH_MAX as usize + 8];
+/// Which tasks are traced, besides children of those that are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// A command from its execve on.
+    Command,
+    /// The processes that are marked.
+    Processes,
+    /// Those in the cgroup with that ID, and in those below it.
+    Cgroup(u64),
+    /// All but processes that are marked as excluded.
+    System,
+}
 
-/// Distinct keys beyond those in the caches. Any more are lost, and counted as such.
-const CALLS: u32 = 32768;
-const DURATIONS: u32 = 16384;
-const NAMES: u32 = 8192;
-const NO_PREALLOC: u32 = 1;
+/// What, besides its name, distinguishes a group of processes: `enum group_by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    Name = 0,
+    Process = 1,
+    Cgroup = 2,
+}
+
+/// Numbers of calls that the programs treat specially, each for the machine's own calls and for 32-bit ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    /// execve and execveat.
+    pub exec: [[u16; 2]; 2],
+    /// exit and exit_group.
+    pub exit: [[u16; 2]; 2],
+    /// rt_sigreturn.
+    pub sigreturn: [u16; 2],
+    pub close: [u16; 2],
+}
+
+/// Base-2 logarithm of the number of places for tasks.
+const TASK_BITS: u32 = 15;
+/// The same if tasks are not those of one tree.
+const ALL_TASK_BITS: u32 = 17;
 /// The one key of an array.
 const ONLY: u32 = 0;
+/// The names of the programs, in the order in which they are attached: those that track tasks first.
+const ORDER: [&str; 8] = [
+    "syscost_switch",
+    "syscost_wake",
+    "syscost_wake_new",
+    "syscost_fork",
+    "syscost_exec",
+    "syscost_end",
+    "syscost_exit",
+    "syscost_enter",
+];
+/// Those that are called for each task.
+const BEGIN: &str = "syscost_begin";
+const LIST: &str = "syscost_list";
+/// Needed only for times, and where the registers of a task that ends cannot be read.
+const ENTER: &str = "syscost_enter";
+/// The first release in which programs can read them.
+const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
 
 /// Programs and their maps. The attachments are dropped first.
 pub struct Programs {
     links: Vec<OwnedFd>,
     programs: Vec<OwnedFd>,
+    begin: OwnedFd,
+    list: OwnedFd,
     maps: Tables,
 }
 
 struct Tables {
-    cpu: Map<u32, Window>,
+    windows: Map<u32, Window>,
+    tasks: Map<u32, Task>,
     /// By process file descriptor.
-    tasks: Map<i32, Task>,
-    calls: Map<u64, Counted>,
-    durations: Map<u64, u64>,
-    names: Map<NameBytes, u64>,
+    marks: Map<i32, u64>,
+    calls: Map<Key, Counted>,
+    durations: Map<DurationKey, u64>,
+    groups: Map<GroupKey, u64>,
     usage: Map<u64, Used>,
-    what: Map<u32, What>,
     globals: Map<u32, Globals>,
-    paths: Map<u32, PathBytes>,
+    settings: Map<u32, Settings>,
 }
 
 impl Programs {
@@ -63,17 +117,30 @@ impl Programs {
     /// # Errors
     /// What the kernel refuses; for a program, with the end of the verifier's log.
     pub fn load(config: &Config) -> Result<Programs> {
-        let types = KernelTypes::read().map_err(|why| anyhow!("{why}; use --tracer ptrace"))?;
-        Programs::load_for(&types, config)
+        let release = nix::sys::utsname::uname().context("uname")?.release().to_string_lossy().into_owned();
+        Programs::load_with(config, version(&release) >= REGISTERS_OF_TASKS, true)
     }
 
-    fn load_for(types: &KernelTypes, config: &Config) -> Result<Programs> {
-        let maps = Tables::create()?;
-        maps.what.set(&ONLY, &config.what)?;
-        let target = ProgramSpec { types, maps: maps.descriptors(), times: config.times, adopts: config.adopts };
-        let written = programs::all(&target).map_err(|why| anyhow!("BPF program {why}"))?;
-        let loaded = written.iter().map(|(name, tracepoint, code)| load(name, code, types.tracepoints[*tracepoint]));
-        Ok(Programs { links: Vec::new(), programs: loaded.collect::<Result<_>>()?, maps })
+    /// `registers`: whether to read those of tasks that end; `casts`: whether to use casts if the kernel has them.
+    fn load_with(config: &Config, registers: bool, casts: bool) -> Result<Programs> {
+        let object = Object::parse(object::BYTES).map_err(|why| anyhow!("the BPF programs are damaged: {why}"))?;
+        let targets: Vec<_> = object.programs.iter().map(object::Program::kernel_type).collect();
+        let bytes = std::fs::read(TYPES).with_context(|| format!("{TYPES}; use --tracer ptrace"))?;
+        let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &targets))
+            .map_err(|why| anyhow!("{TYPES}: {why}; use --tracer ptrace"))?;
+        let mut settings = settings(config, &kernel);
+        settings.enters |= u8::from(!registers);
+        settings.has_registers = registers.into();
+        settings.has_cast &= u8::from(casts);
+        let maps = Tables::create(&object, &settings)?;
+        let named = |name: &str| {
+            let program = object.programs.iter().find(|program| program.name == name);
+            load(program.with_context(|| format!("there is no BPF program {name}"))?, &kernel, &maps)
+        };
+        let is_needed = |name: &&&str| **name != ENTER || settings.enters == 1;
+        let programs = ORDER.iter().filter(is_needed).map(|name| named(name)).collect::<Result<_>>()?;
+        let link = |name| sys::link_iterator(named(name)?.as_fd()).context("the kernel refuses to link a BPF program");
+        Ok(Programs { links: Vec::new(), programs, begin: link(BEGIN)?, list: link(LIST)?, maps })
     }
 
     /// Attaches all programs to their tracepoints.
@@ -92,23 +159,47 @@ impl Programs {
         self.links.clear();
     }
 
-    /// Sets the state of a process's first thread, which must be off the CPU: `state::HELD` or `state::LIVE`.
-    ///
-    /// # Errors
-    /// What the kernel refuses, e.g. because the process has ended.
-    pub fn mark(&self, pidfd: BorrowedFd, mark: i32) -> Result<()> {
-        let task = Task { state: u64::from(mark.cast_unsigned()), ..Task::new_zeroed() };
-        self.maps.tasks.set(&pidfd.as_raw_fd(), &task)?;
-        self.maps.globals.set(&ONLY, &Globals { live: 1, ..Globals::default() })
-    }
-
-    /// Traces a running process from its next call on; false if it is already traced or has ended. A file descriptor
-    /// means the same process in every PID namespace, and never a later one that reuses its PID.
+    /// From now on, all tasks of the scope are traced; before, only those that are marked.
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn add_root(&self, pidfd: BorrowedFd) -> Result<bool> {
-        self.maps.tasks.insert(&pidfd.as_raw_fd(), &Task { root: 1, ..Task::new_zeroed() })
+    pub fn begin(&self) -> Result<()> {
+        self.maps.globals.set(&ONLY, &Globals { begun: 1, ..Globals::default() })
+    }
+
+    /// Marks a process: `state::HELD` before its execve, `state::LIVE` for one all of whose threads are to be traced, or
+    /// `state::EXCLUDED`. A file descriptor means the same process in every PID namespace, and never a later one that
+    /// reuses its PID. False if the process is marked already, or has ended.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn mark(&self, pidfd: BorrowedFd, mark: u64) -> Result<bool> {
+        self.maps.marks.insert(&pidfd.as_raw_fd(), &mark)
+    }
+
+    /// Begins to trace the tasks that are already there and belong to the scope, with the calls that they wait in.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn begin_present(&self) -> Result<()> {
+        self.call(&self.begin).map(drop)
+    }
+
+    /// The traced tasks that have not ended.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn live(&self) -> Result<Vec<Live>> {
+        let bytes = self.call(&self.list)?;
+        Ok(bytes.chunks_exact(size_of::<Live>()).filter_map(|row| Live::read_from_bytes(row).ok()).collect())
+    }
+
+    /// What an iterator writes.
+    fn call(&self, link: &OwnedFd) -> Result<Vec<u8>> {
+        let file = sys::open_iterator(link.as_fd()).context("the kernel refuses to call a BPF program")?;
+        let mut bytes = Vec::new();
+        std::fs::File::from(file).read_to_end(&mut bytes).context("the kernel refuses to list tasks")?;
+        Ok(bytes)
     }
 
     /// The counters as they are now.
@@ -124,33 +215,53 @@ impl Programs {
     /// # Errors
     /// What the kernel refuses.
     pub fn reset(&self) -> Result<()> {
-        self.maps.cpu.set(&ONLY, &Window::new_zeroed())?;
+        let empty = Window::new_box_zeroed().ok().context("no memory")?;
+        for cpu in 0..self.maps.windows.entries_at_most() {
+            self.maps.windows.set(&(cpu as u32), &empty)?;
+        }
         self.maps.globals.set(&ONLY, &Globals::default())?;
         self.maps.calls.clear()?;
         self.maps.durations.clear()?;
-        self.maps.names.clear()?;
+        self.maps.groups.clear()?;
         self.maps.usage.clear()
     }
 
-    /// Everything that was counted. Call it after `detach`.
+    /// Everything that was counted so far. Programs may count meanwhile.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn read(&self) -> Result<Raw> {
-        let mut raw = Raw { globals: self.globals()?, ..Raw::default() };
+        let maps = &self.maps;
+        let mut raw = Raw { now_ns: now_ns()?, globals: self.globals()?, live: self.live()?, ..Raw::default() };
         raw.globals.lost += self.missed()?;
-        for (packed, counted) in self.maps.calls.entries()? {
-            raw.add_call(packed, counted);
-        }
-        for (packed, calls) in self.maps.durations.entries()? {
-            raw.add_durations(packed, calls);
-        }
-        let names = self.maps.names.entries()?.into_iter();
-        raw.names = names.map(|(name, number)| (number as u32, rows::process_name(&name))).collect();
-        raw.usage = self.maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
-        let windows = self.maps.cpu.get_all(&ONLY)?.context("BPF map 'cpu' is empty")?;
+        let windows = self.read_calls(&mut raw)?;
         windows.iter().for_each(|window| raw.add_window(window));
+        for (key, calls) in maps.durations.entries()? {
+            raw.add_durations(key, calls);
+        }
+        for (key, number) in maps.groups.entries()? {
+            raw.add_group(&key, number);
+        }
+        raw.usage = maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
         Ok(raw)
+    }
+
+    /// Reads the shared map of calls and the windows of one moment: if a window's entry was handed to the map meanwhile, it
+    /// would be counted twice or not at all.
+    fn read_calls(&self, raw: &mut Raw) -> Result<Vec<Window>> {
+        const ATTEMPTS: usize = 20;
+        let flushes = |windows: &[Window]| windows.iter().map(|window| window.flushes).collect::<Vec<u64>>();
+        let mut before = flushes(&self.maps.windows.values()?);
+        for attempt in 1.. {
+            raw.calls = self.maps.calls.entries()?;
+            let windows = self.maps.windows.values()?;
+            let after = flushes(&windows);
+            if after == before || attempt == ATTEMPTS {
+                return Ok(windows);
+            }
+            before = after;
+        }
+        unreachable!()
     }
 
     /// Events that a program missed because it was already running on that CPU.
@@ -160,58 +271,113 @@ impl Programs {
     }
 }
 
+fn settings(config: &Config, kernel: &Btf) -> Settings {
+    let switch = kernel.arguments("btf_trace_sched_switch");
+    let Numbers { exec, exit, sigreturn, close } = config.numbers;
+    Settings {
+        times: config.times.into(),
+        enters: config.times.into(),
+        scope: match config.scope {
+            Scope::Command => 0,
+            Scope::Processes => 1,
+            Scope::Cgroup(_) => 2,
+            Scope::System => 3,
+        },
+        switch_has_state: switch.is_some_and(|count| count >= 5).into(),
+        has_cast: kernel.id(TypeKind::Function, "bpf_rdonly_cast").is_some().into(),
+        group_by: config.group_by as u8,
+        concurrency: (config.scope != Scope::System).into(),
+        has_registers: 1,
+        exec,
+        exit,
+        sigreturn,
+        close,
+        task_mask: match config.scope {
+            Scope::Command | Scope::Processes => (1 << TASK_BITS) - 1,
+            Scope::Cgroup(_) | Scope::System => (1 << ALL_TASK_BITS) - 1,
+        },
+        unused_too: 0,
+        cgroup: if let Scope::Cgroup(id) = config.scope { id } else { 0 },
+        calls: *config.calls,
+    }
+}
+
 impl Tables {
-    fn create() -> Result<Tables> {
-        Ok(Tables {
-            cpu: array("cpu", MapType::PerCpuArray)?,
-            tasks: task_storage()?,
-            calls: hash("calls", CALLS)?,
-            durations: hash("durations", DURATIONS)?,
-            names: hash("names", NAMES)?,
-            usage: hash("usage", NAMES)?,
-            what: array("what", MapType::Array)?,
-            globals: array("globals", MapType::Array)?,
-            paths: array("paths", MapType::PerCpuArray)?,
-        })
+    fn create(object: &Object, settings: &Settings) -> Result<Tables> {
+        let array = |name, flags| MapSpec { name, kind: maps::ARRAY, max_entries: 1, flags, types: None };
+        let types = sys::load_btf(&storage_btf()).context("the kernel refuses the types of task storage")?;
+        let marks = MapSpec { types: Some((types.as_fd(), 1, 2)), max_entries: 0, ..defined(object, "marks")? };
+        let tables = Tables {
+            windows: create(
+                object,
+                &MapSpec { max_entries: possible_cpus()?, flags: MAPPABLE, ..defined(object, "windows")? },
+            )?,
+            tasks: create(
+                object,
+                &MapSpec { max_entries: settings.task_mask + 1, flags: MAPPABLE, ..defined(object, "tasks")? },
+            )?,
+            marks: create(object, &marks)?,
+            calls: create(object, &defined(object, "calls")?)?,
+            durations: create(object, &defined(object, "durations")?)?,
+            groups: create(object, &defined(object, "groups")?)?,
+            usage: create(object, &defined(object, "usage")?)?,
+            globals: Map::create(&array("globals", MAPPABLE))?,
+            settings: Map::create(&array("config", READ_ONLY))?,
+        };
+        tables.settings.set(&ONLY, settings)?;
+        tables.settings.freeze()?;
+        Ok(tables)
     }
 
-    fn descriptors(&self) -> Maps {
-        Maps {
-            cpu: self.cpu.fd(),
-            tasks: self.tasks.fd(),
-            calls: self.calls.fd(),
-            durations: self.durations.fd(),
-            names: self.names.fd(),
-            usage: self.usage.fd(),
-            what: self.what.fd(),
-            globals: self.globals.fd(),
-            paths: self.paths.fd(),
-        }
+    /// What a name in a program leads to.
+    fn place(&self, name: &str) -> Option<Place> {
+        let (descriptor, value) = match name {
+            "windows" => (self.windows.descriptor(), false),
+            "tasks" => (self.tasks.descriptor(), false),
+            "marks" => (self.marks.descriptor(), false),
+            "calls" => (self.calls.descriptor(), false),
+            "durations" => (self.durations.descriptor(), false),
+            "groups" => (self.groups.descriptor(), false),
+            "usage" => (self.usage.descriptor(), false),
+            "globals" => (self.globals.descriptor(), true),
+            "config" => (self.settings.descriptor(), true),
+            _ => return None,
+        };
+        Some(Place { descriptor, value })
     }
 }
 
-fn array<V: Plain>(name: &'static str, kind: MapType) -> Result<Map<u32, V>> {
-    Map::create(&MapSpec { name, kind, max_entries: 1, flags: 0, types: None })
+/// A map as the programs define it. Hashes are preallocated: inserting at a tracepoint never allocates memory.
+fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
+    let map = object.map(name).with_context(|| format!("there is no BPF map '{name}'"))?;
+    Ok(MapSpec { name, kind: map.kind, max_entries: map.entries, flags: map.flags, types: None })
 }
 
-/// Preallocated: inserting an entry at a tracepoint never allocates memory.
-fn hash<K: Plain, V: Plain>(name: &'static str, max_entries: u32) -> Result<Map<K, V>> {
-    Map::create(&MapSpec { name, kind: MapType::Hash, max_entries, flags: 0, types: None })
+/// Creates a map whose types have the lengths that the programs define.
+fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, V>> {
+    let defined = object.map(spec.name).map(|map| (map.key_bytes as usize, map.value_bytes as usize));
+    ensure!(defined == Some((size_of::<K>(), size_of::<V>())), "BPF map '{}' has other types", spec.name);
+    Map::create(spec)
 }
 
-/// Task storage requires BTF of key and value: an int, and an array of 64-bit integers.
-fn task_storage() -> Result<Map<i32, Task>> {
-    let types = sys::load_btf(&storage_btf()).context("the kernel refuses the types of task storage")?;
-    let types = Some((types.as_fd(), 1, 3));
-    Map::create(&MapSpec { name: "tasks", kind: MapType::TaskStorage, max_entries: 0, flags: NO_PREALLOC, types })
+/// One more than the highest number of a CPU that could ever be plugged in.
+fn possible_cpus() -> Result<u32> {
+    const FILE: &str = "sys/devices/system/cpu/possible";
+    let last = Sources::default().cpus(FILE).and_then(|cpus| cpus.into_iter().max());
+    Ok(last.with_context(|| format!("/{FILE} cannot be read"))? + 1)
 }
 
-/// Types in the kernel's format: 1 a signed int, 2 a 64-bit int, 3 an array of type 2.
+/// The clock of the programs: CLOCK_MONOTONIC.
+fn now_ns() -> Result<u64> {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;
+    Ok(now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs())
+}
+
+/// Task storage requires types of key and value, in the kernel's format: 1 a signed int, 2 a 64-bit int.
 fn storage_btf() -> Vec<u8> {
     const INT: u32 = 1 << 24;
-    const ARRAY: u32 = 3 << 24;
     let names = b"\0int\0u64\0";
-    let types: [u32; 14] = [1, INT, 4, 1 << 24 | 32, 5, INT, 8, 64, 0, ARRAY, 0, 2, 1, size_of::<Task>() as u32 / 8];
+    let types: [u32; 8] = [1, INT, 4, 1 << 24 | 32, 5, INT, 8, 64];
     let length = types.len() as u32 * 4;
     let header: [u32; 6] = [0xeb9f | 1 << 16, 24, 0, length, length, names.len() as u32];
     let words = header.iter().chain(&types).flat_map(|word| word.to_ne_bytes());
@@ -219,8 +385,14 @@ fn storage_btf() -> Vec<u8> {
 }
 
 /// Loads one program; if the verifier rejects it, once more to get its log.
-fn load(name: &str, code: &[u64], tracepoint: u32) -> Result<OwnedFd> {
-    let error = match sys::load_program(name, code, tracepoint, &mut []) {
+fn load(program: &object::Program, kernel: &Btf, maps: &Tables) -> Result<OwnedFd> {
+    let name = program.name.as_str();
+    let (kind, target) = program.kernel_type();
+    let id = kernel.id(kind, &target).with_context(|| format!("{TYPES} has no {target}"))?;
+    let target = sys::Target { attachment: program.attachment, id };
+    let code = relocate::relocate(program, kernel, &|name| maps.place(name));
+    let code = code.map_err(|why| anyhow!("BPF program {name}: {why}"))?;
+    let error = match sys::load_program(name, &code, target, &mut []) {
         Ok(program) => return Ok(program),
         Err(Errno::EPERM) => {
             bail!("the kernel refuses BPF programs (EPERM): run as root or with CAP_BPF and CAP_PERFMON")
@@ -228,7 +400,7 @@ fn load(name: &str, code: &[u64], tracepoint: u32) -> Result<OwnedFd> {
         Err(error) => error,
     };
     let mut log = vec![0; 1 << 20];
-    let _ = sys::load_program(name, code, tracepoint, &mut log);
+    let _ = sys::load_program(name, &code, target, &mut log);
     bail!("the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace", log_tail(&log))
 }
 
@@ -257,12 +429,19 @@ mod tests {
             eprintln!("SKIPPED: {why}");
             return;
         }
-        let mut types = KernelTypes::read().unwrap();
-        let what = What::new_zeroed();
-        let casts = [types.cast, None];
-        for (times, adopts, cast) in [(true, true, casts[0]), (false, false, casts[0]), (true, true, casts[1])] {
-            types.cast = cast;
-            Programs::load_for(&types, &Config { times, adopts, what }).unwrap();
+        let calls = Rows::new_box_zeroed().unwrap();
+        let numbers = Numbers::default();
+        let group_by = GroupBy::Cgroup;
+        for (times, scope, registers, casts) in [
+            (true, Scope::Command, true, true),
+            (false, Scope::Command, true, true),
+            (true, Scope::Processes, true, false),
+            (false, Scope::Cgroup(1), false, true),
+            (true, Scope::System, false, false),
+            (false, Scope::System, true, true),
+        ] {
+            let config = Config { times, scope, group_by, calls: calls.clone(), numbers };
+            Programs::load_with(&config, registers, casts).unwrap();
         }
     }
 }

@@ -4,11 +4,12 @@
 #![allow(unsafe_code)]
 
 use super::sys;
-use crate::kernel::Sources;
 use anyhow::{Context, Result};
 use nix::errno::Errno;
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use std::marker::PhantomData;
 use std::mem::size_of;
+use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -17,6 +18,7 @@ const MAP_LOOKUP_ELEM: i32 = 1;
 const MAP_UPDATE_ELEM: i32 = 2;
 const MAP_DELETE_ELEM: i32 = 3;
 const MAP_GET_NEXT_KEY: i32 = 4;
+const MAP_FREEZE: i32 = 22;
 
 /// Update flags: create or overwrite; create only.
 const ANY: u64 = 0;
@@ -26,20 +28,16 @@ const NOEXIST: u64 = 1;
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}
 impl<T: FromBytes + IntoBytes + Immutable + Copy> Plain for T {}
 
-/// Kinds of maps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapType {
-    Hash = 1,
-    Array = 2,
-    PerCpuArray = 6,
-    TaskStorage = 29,
-}
+/// The kind of an array, and flags for it: read-only for programs, and that user space may map it.
+pub const ARRAY: u32 = 2;
+pub const READ_ONLY: u32 = 1 << 7;
+pub const MAPPABLE: u32 = 1 << 10;
 
-/// How to create a map, besides the lengths of key and value.
+/// How to create a map, besides the lengths of key and value. Source of kinds and flags: linux/bpf.h.
 #[derive(Clone, Copy, Debug)]
 pub struct MapSpec<'a> {
-    pub name: &'static str,
-    pub kind: MapType,
+    pub name: &'a str,
+    pub kind: u32,
     pub max_entries: u32,
     pub flags: u32,
     /// BTF with the type ids of key and value, for the kinds that require it.
@@ -49,9 +47,8 @@ pub struct MapSpec<'a> {
 /// A map with keys `K` and values `V`. Only `create` makes one, with exactly these lengths.
 pub struct Map<K, V> {
     fd: OwnedFd,
-    name: &'static str,
-    /// Values per key: one for each possible CPU in a per-CPU map, otherwise one.
-    copies: usize,
+    name: String,
+    entries: usize,
     types: PhantomData<(K, V)>,
 }
 
@@ -87,47 +84,72 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// # Errors
     /// What the kernel refuses: EPERM without privilege, EINVAL for a kind of map that it does not have.
     pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
-        // The kernel rounds per-CPU values up to 8 bytes when it copies them.
+        // The values of an array are 8 bytes apart, or a multiple.
         const { assert!(size_of::<V>().is_multiple_of(8)) };
-        let copies = if spec.kind == MapType::PerCpuArray { possible_cpus()? } else { 1 };
         let fd = create(spec, size_of::<K>() as u32, size_of::<V>() as u32)
             .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))?;
-        Ok(Map { fd, name: spec.name, copies, types: PhantomData })
+        Ok(Map { fd, name: spec.name.to_string(), entries: spec.max_entries as usize, types: PhantomData })
     }
 
     /// The file descriptor, for instructions that refer to the map.
-    pub fn fd(&self) -> i32 {
+    pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// The value of `key`; in a per-CPU map, that of the first CPU.
+    /// How many entries it has room for.
+    pub fn entries_at_most(&self) -> usize {
+        self.entries
+    }
+
+    /// The value of `key`.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn get(&self, key: &K) -> Result<Option<V>> {
-        Ok(self.get_all(key)?.map(|values| values[0]))
-    }
-
-    /// The values of `key`: one per possible CPU in a per-CPU map.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
-    pub fn get_all(&self, key: &K) -> Result<Option<Vec<V>>> {
-        let mut values = vec![V::new_zeroed(); self.copies];
-        // SAFETY: the kernel fills `copies` values of the map's length, which is V's; any bytes are a valid V.
-        let found = unsafe { self.command(MAP_LOOKUP_ELEM, Some(key), values.as_mut_ptr() as u64, ANY) };
-        match found {
+        let mut value = V::new_zeroed();
+        // SAFETY: the kernel writes one value of the map's length, which is V's; any bytes are a valid V.
+        match unsafe { self.command(MAP_LOOKUP_ELEM, Some(key), (&raw mut value) as u64, ANY) } {
             Err(Errno::ENOENT) => Ok(None),
-            found => found.map(|()| Some(values)).with_context(|| self.failed("read")),
+            found => found.map(|()| Some(value)).with_context(|| self.failed("read")),
         }
     }
 
-    /// Writes the value of `key`; in a per-CPU map, for every CPU.
+    /// Writes the value of `key`.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn set(&self, key: &K, value: &V) -> Result<()> {
         self.update(key, value, ANY).with_context(|| self.failed("written"))
+    }
+
+    /// From now on, nobody but programs can write to the map.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn freeze(&self) -> Result<()> {
+        // SAFETY: the command reads only the descriptor.
+        unsafe { self.command(MAP_FREEZE, None, 0, ANY) }.with_context(|| self.failed("frozen"))
+    }
+
+    /// The values of an array that was created as `MAPPABLE`. Programs may write to them meanwhile: each word is one that
+    /// was there, but words need not fit together.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn values(&self) -> Result<Vec<V>> {
+        let mut values = V::new_vec_zeroed(self.entries).ok().with_context(|| self.failed("read: no memory"))?;
+        let length =
+            NonZeroUsize::new(size_of_val(values.as_slice())).with_context(|| self.failed("read: no values"))?;
+        // SAFETY: a new shared mapping of the map, for reading.
+        let from = unsafe { mmap(None, length, ProtFlags::PROT_READ, MapFlags::MAP_SHARED, &self.fd, 0) }
+            .with_context(|| self.failed("mapped"))?;
+        // SAFETY: both are `length` bytes, since the values of the map are V's length apart (checked by `create`), and any
+        // bytes are valid Vs. The mapping is ours and ends here.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from.as_ptr().cast::<V>(), values.as_mut_ptr(), self.entries);
+            munmap(from, length.get()).with_context(|| self.failed("unmapped"))?;
+        }
+        Ok(values)
     }
 
     /// Writes the value of a key that has none, atomically; false, with nothing written, if it has one or what the key
@@ -168,9 +190,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 
     fn update(&self, key: &K, value: &V, flags: u64) -> Result<(), Errno> {
-        let values = vec![*value; self.copies];
-        // SAFETY: the kernel reads `copies` values of the map's length, which is V's.
-        unsafe { self.command(MAP_UPDATE_ELEM, Some(key), values.as_ptr() as u64, flags) }
+        // SAFETY: the kernel reads one value of the map's length, which is V's.
+        unsafe { self.command(MAP_UPDATE_ELEM, Some(key), std::ptr::from_ref(value) as u64, flags) }
     }
 
     /// The key after `key`, or the first one; `None` at the end.
@@ -184,7 +205,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 
     /// # Safety
-    /// `value` points to what the command reads or writes there: `copies` values, one key, or nothing.
+    /// `value` points to what the command reads or writes there: one value, one key, or nothing.
     unsafe fn command(&self, command: i32, key: Option<&K>, value: u64, flags: u64) -> Result<(), Errno> {
         let key = key.map_or(0, |key| std::ptr::from_ref(key) as u64);
         let mut request = Element { map_fd: self.fd.as_raw_fd() as u64, key, value, flags };
@@ -202,7 +223,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
 /// # Errors
 /// What the kernel refuses with.
 pub fn try_create() -> Result<(), Errno> {
-    let spec = MapSpec { name: "syscost_try", kind: MapType::Array, max_entries: 1, flags: 0, types: None };
+    let spec = MapSpec { name: "syscost_try", kind: ARRAY, max_entries: 1, flags: 0, types: None };
     create(&spec, 4, 8).map(drop)
 }
 
@@ -210,7 +231,7 @@ fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Err
     let (btf, key_type, value_type) =
         spec.types.map_or((0, 0, 0), |(fd, key, value)| (fd.as_raw_fd().cast_unsigned(), key, value));
     let mut request = Create {
-        map_type: spec.kind as u32,
+        map_type: spec.kind,
         key_size,
         value_size,
         max_entries: spec.max_entries,
@@ -225,20 +246,14 @@ fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Err
     unsafe { sys::call_for_fd(MAP_CREATE, &mut request) }
 }
 
-/// One more than the highest number of a CPU that could ever be plugged in: at least as many as the kernel copies
-/// values for, which skips the gaps between the numbers.
-fn possible_cpus() -> Result<usize> {
-    const FILE: &str = "sys/devices/system/cpu/possible";
-    let last = Sources::default().cpus(FILE).and_then(|cpus| cpus.into_iter().max());
-    Ok(last.with_context(|| format!("/{FILE} cannot be read"))? as usize + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const HASH: u32 = 1;
+
     fn hash() -> MapSpec<'static> {
-        MapSpec { name: "test", kind: MapType::Hash, max_entries: 4, flags: 0, types: None }
+        MapSpec { name: "test", kind: HASH, max_entries: 4, flags: 0, types: None }
     }
 
     #[test]
@@ -260,17 +275,18 @@ mod tests {
     }
 
     #[test]
-    fn a_per_cpu_value_is_one_per_possible_cpu() {
+    fn values_of_an_array_are_read_at_once() {
         if let Err(why) = crate::kernel::bpf::available() {
             eprintln!("SKIPPED: {why}");
             return;
         }
-        let spec = MapSpec { kind: MapType::PerCpuArray, max_entries: 1, ..hash() };
+        let spec = MapSpec { kind: ARRAY, max_entries: 3, flags: MAPPABLE, ..hash() };
         let map = Map::<u32, [u8; 4104]>::create(&spec).unwrap();
-        map.set(&0, &[5; 4104]).unwrap();
-        let values = map.get_all(&0).unwrap().unwrap();
-        assert_eq!(values.len(), possible_cpus().unwrap());
-        assert!(values[0].iter().all(|byte| *byte == 5));
-        assert_eq!(map.get_all(&1).unwrap(), None);
+        map.set(&1, &[5; 4104]).unwrap();
+        let values = map.values().unwrap();
+        assert_eq!(values.iter().map(|value| value[4103]).collect::<Vec<_>>(), [0, 5, 0]);
+        let fixed = Map::<u32, u64>::create(&MapSpec { flags: READ_ONLY, ..spec }).unwrap();
+        fixed.freeze().unwrap();
+        assert!(fixed.set(&0, &1).is_err() && fixed.values().is_err());
     }
 }

@@ -1,39 +1,35 @@
 //! Tracing by eBPF: programs at the kernel's tracepoints count system calls of a tree of processes.
 //!
-//! `asm` assembles instructions, `btf` and `kernel_types` find the kernel's fields that they read, `programs` holds the
-//! six programs, `layout` the data they share with us, `sys` and `maps` make bpf(2) calls, `rows` are the counts as
-//! typed values, `load` loads, attaches and reads, `calibrate` measures the overhead per call. Called by
-//! `trace::bpf`, which turns the counts into a profile.
+//! The programs themselves are C, in `bpf/`: `object` reads the compiled ones, which are part of this crate, `btf` reads
+//! descriptions of types, `relocate` fits the programs to the running kernel, `layout` is the data they share with us,
+//! `sys` and `maps` make bpf(2) calls, `rows` are the counts as typed values, `load` loads, attaches and reads,
+//! `calibrate` measures the overhead per call. Called by `trace::bpf`, which turns the counts into a profile.
 //!
-//! Why not a crate: `cargo install` has to work without clang, libelf or kernel headers, which rules out compiling C; a
-//! precompiled object would need a loader with relocations, and the maintained one in Rust, aya 0.13, has no task
-//! storage. Six programs of a few hundred instructions are readable as a listing, and the kernel's field offsets are
-//! known when they are assembled, so no relocation is needed.
+//! The loader is our own. libbpf takes a C compiler and libelf to build. aya 0.16 asks for Rust 1.98, ten versions newer
+//! than we do, and no version of it relocates calls of kernel functions, without which the kind of a descriptor costs
+//! three calls more. What remains, relocations of a few kinds by names, is a quarter of a thousand lines.
 //!
 //! Not seen: calls for which a seccomp filter kills the process; work submitted through io_uring without system calls.
-//! Known risks: before Linux 6.2, a lookup in task storage fails while another one holds that CPU's lock, and a task
-//! would then be missed until it is next switched to. A kernel that preempts programs at tracepoints (planned for
-//! realtime kernels) could mix up two counts.
+//! Known risk: a kernel that preempts programs at tracepoints (planned for realtime kernels) could mix up two counts.
 
-pub mod asm;
 mod available;
 mod btf;
 mod calibrate;
-mod kernel_types;
 pub mod layout;
 mod load;
 mod maps;
-mod programs;
+mod object;
+mod relocate;
 mod rows;
 mod sys;
 
 pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
-pub use calibrate::{Calibration, calibrate};
-pub use layout::{Counted, Globals};
-pub use load::{Config, Programs, What};
-pub use rows::{Durations, Raw};
+pub use calibrate::{ByKind, Calibration, calibrate};
+pub use layout::{Counted, Globals, Key, Live, Row, Rows};
+pub use load::{Config, GroupBy, Numbers, Programs, Scope};
+pub use rows::{Durations, Group, Raw};
 
 /// Whether a BPF program with that ID is loaded, by any process.
 pub fn is_loaded(id: u32) -> bool {

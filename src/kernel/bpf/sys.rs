@@ -13,12 +13,20 @@ const PROG_GET_FD_BY_ID: i32 = 13;
 const OBJ_GET_INFO_BY_FD: i32 = 15;
 const RAW_TRACEPOINT_OPEN: i32 = 17;
 const BTF_LOAD: i32 = 18;
+const LINK_CREATE: i32 = 28;
+const ITER_CREATE: i32 = 33;
 
 /// The size of struct bpf_prog_info (linux/bpf.h) up to and including `recursion_misses`, in 64-bit words.
 const PROG_INFO_WORDS: usize = 27;
 
 const PROG_TYPE_TRACING: u32 = 26;
-const TRACE_RAW_TP: u32 = 23;
+/// How a tracing program is attached: to a tracepoint, or to be called for each of the kernel's objects of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    Tracepoint = 23,
+    Iterator = 28,
+}
+
 /// MIT is compatible with the GPL; helpers that read kernel memory are restricted to such programs.
 const LICENSE: &CStr = c"Dual MIT/GPL";
 
@@ -78,11 +86,37 @@ struct GetInfo {
     info: u64,
 }
 
-/// Loads a tracing program for the tracepoint of type `tracepoint`; the verifier writes to `log`.
+#[repr(C)]
+#[derive(Default)]
+struct LinkCreate {
+    prog_fd: u32,
+    target_fd: u32,
+    attach_type: u32,
+    flags: u32,
+    info: u64,
+    info_length: u32,
+    padding: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct IterCreate {
+    link_fd: u32,
+    flags: u32,
+}
+
+/// What to load a program for: how it is attached, and the ID of the type that says to what.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub attachment: Attachment,
+    pub id: u32,
+}
+
+/// Loads a tracing program; the verifier writes to `log`.
 ///
 /// # Errors
 /// EACCES or EINVAL if the verifier rejects it, EPERM without privilege.
-pub fn load_program(name: &str, code: &[u64], tracepoint: u32, log: &mut [u8]) -> Result<OwnedFd, Errno> {
+pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) -> Result<OwnedFd, Errno> {
     let mut request = ProgLoad {
         prog_type: PROG_TYPE_TRACING,
         insn_cnt: u32::try_from(code.len()).map_err(|_| Errno::E2BIG)?,
@@ -92,8 +126,8 @@ pub fn load_program(name: &str, code: &[u64], tracepoint: u32, log: &mut [u8]) -
         log_size: u32::try_from(log.len()).map_err(|_| Errno::E2BIG)?,
         log_buf: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },
         prog_name: object_name(name),
-        expected_attach_type: TRACE_RAW_TP,
-        attach_btf_id: tracepoint,
+        expected_attach_type: target.attachment as u32,
+        attach_btf_id: target.id,
         ..ProgLoad::default()
     };
     // SAFETY: code, license and log outlive the call, and their lengths are passed with them.
@@ -108,6 +142,30 @@ pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     let mut request = RawTracepoint { name: 0, prog_fd: program.as_raw_fd() as u64 };
     // SAFETY: the request holds no pointers: the program itself knows its tracepoint.
     unsafe { call_for_fd(RAW_TRACEPOINT_OPEN, &mut request) }
+}
+
+/// A link by which a loaded iterator can be called, until the file descriptor is closed.
+///
+/// # Errors
+/// The errno with which the kernel refuses.
+pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
+    let mut request = LinkCreate {
+        prog_fd: program.as_raw_fd().cast_unsigned(),
+        attach_type: Attachment::Iterator as u32,
+        ..LinkCreate::default()
+    };
+    // SAFETY: the request holds no pointers.
+    unsafe { call_for_fd(LINK_CREATE, &mut request) }
+}
+
+/// A file whose reading calls the iterator of a link and returns what that writes.
+///
+/// # Errors
+/// The errno with which the kernel refuses.
+pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
+    let mut request = IterCreate { link_fd: link.as_raw_fd().cast_unsigned(), flags: 0 };
+    // SAFETY: the request holds no pointers.
+    unsafe { call_for_fd(ITER_CREATE, &mut request) }
 }
 
 /// Loads types into the kernel.

@@ -3,7 +3,7 @@
 use crate::attribute::Attribution;
 use crate::attribute::breakdown::Part;
 use crate::attribute::spread::Seconds;
-use crate::report::attribution::{notes, warnings};
+use crate::report::attribution::{self as words, notes};
 use crate::report::profile::class;
 use crate::report::table::spec::{Records, Spec};
 
@@ -110,8 +110,8 @@ fn advice(found: &Attribution) -> Vec<CsvLine<'_>> {
         name: advice.rule.name(),
         figure: "saved",
         calls: Some(advice.calls),
-        time: Some(advice.saved),
-        note: warnings::advice(advice).0,
+        time: advice.saved,
+        note: words::advice::what(advice),
         ..CsvLine::default()
     });
     lines.collect()

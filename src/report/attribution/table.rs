@@ -2,7 +2,6 @@
 //! calls `write_attribution`.
 
 use crate::attribute::Attribution;
-use crate::attribute::advice::Advice;
 use crate::attribute::breakdown::{Account, Breakdown, CallRow, Part};
 use crate::attribute::change::Change;
 use crate::attribute::lines::{ChangeLine, ChangeRow};
@@ -10,7 +9,7 @@ use crate::attribute::path::{Path, PathPart};
 use crate::attribute::spread::Seconds;
 use crate::model::{By, Profile};
 use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
-use crate::report::attribution::{verdict, warnings};
+use crate::report::attribution::{advice, verdict, warnings};
 use crate::report::numbers::{percent, significant, thousands};
 use crate::report::profile::class;
 use crate::report::{AttributionDocument, Cell, Format, Screen, Spec, Table, write_json, write_table};
@@ -49,6 +48,16 @@ pub fn write_attribution(
     Ok(())
 }
 
+/// The tables of a page: calls by name, `most` rows at most.
+pub fn attribution_tables(profile: &Profile, found: &Attribution, most: usize) -> Vec<Table> {
+    tables(profile, found, By::Call, Top { calls: most, changes: most })
+}
+
+/// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`
+pub fn advice_lines(found: &Attribution) -> Vec<String> {
+    found.advice.iter().map(advice::line).collect()
+}
+
 fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table> {
     let mut tables: Vec<Table> = found.here.path.iter().map(path).collect();
     tables.extend([account(&found.here.account), calls(profile, &found.here, by, top.calls)]);
@@ -56,7 +65,7 @@ fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table
         tables.extend([changes(change, top.changes), lines(change)]);
     }
     if !found.advice.is_empty() {
-        tables.push(advice(&found.advice));
+        tables.push(advice::table(&found.advice));
     }
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.warnings.iter().map(|w| format!("Warning: {}.", warnings::warning(w))));
@@ -247,17 +256,4 @@ fn lines(change: &Change) -> Table {
     ];
     let table = Table::of(&columns, &lines).with_headings(|row| row == total_at);
     table.noted(verdict::notes(change))
-}
-
-fn advice(advice: &[Advice]) -> Table {
-    let number = |value: f64| Cell::number(seconds(value), value);
-    let columns = [
-        Spec::right("saves s", move |advice: &Advice| number(advice.saved.value)),
-        Spec::right("range", |advice: &Advice| range(advice.saved).into()),
-        Spec::right("calls", |advice: &Advice| Cell::number(thousands(advice.calls as f64), advice.calls as f64)),
-        Spec::right("took s", move |advice: &Advice| advice.measured_s.map_or(Cell::default(), number)),
-        Spec::left("what", |advice: &Advice| warnings::advice(advice).0.into()).wrapping(),
-        Spec::left("by unit costs", |advice: &Advice| warnings::advice(advice).1.into()).wrapping().expendable(1),
-    ];
-    Table::of(&columns, advice).titled("What could be saved")
 }

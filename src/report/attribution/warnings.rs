@@ -1,41 +1,6 @@
-//! Advice and warnings of an attribution, in words. All formats of attributions call it.
+//! Warnings of an attribution, in words. All formats of attributions call it.
 
 use crate::attribute::AttributionWarning;
-use crate::attribute::advice::{Advice, Rule};
-use crate::report::attribution::notes::basis;
-
-/// What to do, and the unit costs that say so.
-pub fn advice(advice: &Advice) -> (String, String) {
-    let what = match advice.rule {
-        Rule::SmallTransfers { call, buffered } => {
-            format!("{call}s of under 128 bytes: a buffer of 4 KiB would {call} the same data in {buffered} calls")
-        }
-        Rule::RealClockCalls { call } => format!(
-            "{call} enters the kernel: the vDSO would answer in user mode, except for CPU-time clocks (another clock \
-             source, a static or 32-bit program, or a direct syscall() prevents that)"
-        ),
-        Rule::IdentityCalls { call } => format!("repeated {call}: its result does not change and can be cached"),
-        Rule::SyncPerRecord { writes } => format!(
-            "syncs for {writes} writes: one sync for ten records would save nine of ten waits (includes waiting time)"
-        ),
-        Rule::Probing => {
-            "lookups that fail with ENOENT: use a shorter search path, or cache which names do not exist".to_string()
-        }
-        Rule::StatStorm => "stats of existing files: an upper bound, if the same files are asked for again".to_string(),
-        Rule::ForkForExec => {
-            "fork followed by exec: vfork or posix_spawn copies no page tables (saves more in a large \
-                              process)"
-                .to_string()
-        }
-        Rule::FutexTraffic => {
-            "futex calls, each a lock or condition held by another thread: an upper bound, if locks are \
-                               free (blocked time comes on top)"
-                .to_string()
-        }
-        Rule::LargePollSets => "polls of 64 or more descriptors: epoll keeps the set in the kernel".to_string(),
-    };
-    (what, advice.basis.iter().map(basis).collect::<Vec<_>>().join(" and "))
-}
 
 /// A warning, without a full stop.
 pub fn warning(warning: &AttributionWarning) -> String {

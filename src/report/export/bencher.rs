@@ -10,8 +10,12 @@ use indexmap::IndexMap;
 use serde::Serialize;
 use std::io::Write;
 
-pub const FORMAT: ExportFormat =
-    ExportFormat { name: "bencher", what: "Bencher Metric Format, for `bencher run --adapter json`", write };
+pub const FORMAT: ExportFormat = ExportFormat {
+    name: "bencher",
+    what: "Bencher Metric Format, for `bencher run --adapter json`",
+    write,
+    write_profile: None,
+};
 
 /// Maximum number of characters in the name of a benchmark.
 const LONGEST_NAME: usize = 1024;

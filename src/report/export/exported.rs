@@ -1,7 +1,7 @@
 //! Cases in the form that other programs expect: a unique name and repetitions.
 
 use crate::clean;
-use crate::model::{Measurement, Outcome, Record, Role, Run};
+use crate::model::{Measurement, Outcome, Profile, Record, Role, Run};
 use crate::stats::{self, OverRuns};
 use crate::summary::{Row, Summary, steady_range};
 use anyhow::Result;
@@ -16,7 +16,12 @@ pub struct ExportFormat {
     pub name: &'static str,
     pub what: &'static str,
     pub write: fn(&Run, &[Exported], &mut dyn Write) -> Result<()>,
+    /// How it writes a profile; `None` if it cannot hold one.
+    pub write_profile: Option<WriteProfile>,
 }
+
+/// Writes a profile.
+pub type WriteProfile = fn(&Profile, &mut dyn Write) -> Result<()>;
 
 /// A case for other programs.
 pub struct Exported<'a> {

@@ -12,8 +12,12 @@ use anyhow::Result;
 use std::collections::HashMap;
 use std::io::Write;
 
-pub const FORMAT: ExportFormat =
-    ExportFormat { name: "go-benchmark", what: "Go's benchmark lines, one a time block, for benchstat", write };
+pub const FORMAT: ExportFormat = ExportFormat {
+    name: "go-benchmark",
+    what: "Go's benchmark lines, one a time block, for benchstat",
+    write,
+    write_profile: None,
+};
 
 fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     head(run, out)?;

@@ -11,8 +11,12 @@ use anyhow::Result;
 use serde::Serialize;
 use std::io::Write;
 
-pub const FORMAT: ExportFormat =
-    ExportFormat { name: "google-benchmark", what: "JSON as Google Benchmark prints it, for its compare.py", write };
+pub const FORMAT: ExportFormat = ExportFormat {
+    name: "google-benchmark",
+    what: "JSON as Google Benchmark prints it, for its compare.py",
+    write,
+    write_profile: None,
+};
 
 #[derive(Serialize)]
 struct Document {

@@ -1,26 +1,25 @@
 //! Text that is valid both as OpenMetrics 1.0 and as Prometheus' text format 0.0.4, which node_exporter's textfile
 //! collector reads. It has only gauges, which both formats share, and no timestamps, which the collector rejects.
 //!
-//! OpenMetrics has no comments, so failed cases have a separate gauge.
+//! OpenMetrics has no comments, so failed cases have a separate gauge. Profiles have histograms beside gauges.
+
+mod family;
+mod profile;
 
 use super::exported::{ExportFormat, Exported};
-use crate::clean;
 use crate::model::Run;
 use crate::summary::RowCost;
 use anyhow::Result;
+use family::{Family, Labels};
 use std::io::Write;
 
-pub const FORMAT: ExportFormat =
-    ExportFormat { name: "openmetrics", what: "OpenMetrics and Prometheus text, e.g. for node_exporter", write };
+pub const FORMAT: ExportFormat = ExportFormat {
+    name: "openmetrics",
+    what: "OpenMetrics and Prometheus text, e.g. for node_exporter",
+    write,
+    write_profile: Some(profile::write),
+};
 
-/// A gauge: its name without the prefix `syscost_`, ending in the unit, and its description.
-struct Family {
-    name: &'static str,
-    unit: &'static str,
-    help: &'static str,
-}
-
-type Labels<'a> = Vec<(&'static str, String)>;
 type Value = fn(&RowCost) -> Option<f64>;
 
 const SECONDS: [(Family, Value); 5] = [
@@ -102,33 +101,6 @@ fn host(run: &Run) -> Labels<'static> {
     let known = [("kernel", &host.kernel), ("cpu", &host.cpu), ("hypervisor", &host.hypervisor)];
     let facts = known.into_iter().filter_map(|(label, fact)| Some((label, fact.clone()?)));
     facts.chain([("version", run.tool.version.clone())]).collect()
-}
-
-impl Family {
-    /// Writes the family with its samples; nothing if there are none.
-    fn write(&self, samples: impl Iterator<Item = (Labels<'static>, f64)>, out: &mut dyn Write) -> Result<()> {
-        for (i, (labels, value)) in samples.enumerate() {
-            if i == 0 {
-                self.head(out)?;
-            }
-            writeln!(out, "syscost_{}{} {value}", self.name, braces(&labels))?;
-        }
-        Ok(())
-    }
-
-    fn head(&self, out: &mut dyn Write) -> Result<()> {
-        writeln!(out, "# HELP syscost_{} {}", self.name, self.help)?;
-        writeln!(out, "# TYPE syscost_{} gauge", self.name)?;
-        if !self.unit.is_empty() {
-            writeln!(out, "# UNIT syscost_{} {}", self.name, self.unit)?;
-        }
-        Ok(())
-    }
-}
-
-fn braces(labels: &Labels) -> String {
-    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", clean::label(value))).collect();
-    if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) }
 }
 
 #[cfg(test)]

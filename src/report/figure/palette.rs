@@ -12,12 +12,13 @@ const fn colour(name: &'static str, light: &'static str, dark: &'static str) -> 
     Colour { name, light, dark }
 }
 
-/// All colours. `paper` and `panel` are backgrounds, `line` and `soft` are decoration; the others carry information.
-pub const PALETTE: [Colour; 16] = [
+/// All colours. `paper` and `panel` are backgrounds, `line`, `soft` and `warm` are decoration; the others carry information.
+pub const PALETTE: [Colour; 17] = [
     colour("paper", "#ffffff", "#14171b"),
     colour("panel", "#f5f6f8", "#1b2026"),
     colour("line", "#d8dde3", "#333b45"),
     colour("soft", "#e6eef7", "#22303e"),
+    colour("warm", "#fbe6cf", "#46301a"),
     colour("ink", "#16191d", "#e6e9ed"),
     colour("muted", "#56606b", "#9ba6b2"),
     colour("link", "#0b5aa0", "#7fbcf5"),
@@ -67,7 +68,7 @@ mod tests {
     }
 
     fn ground(name: &str) -> bool {
-        matches!(name, "paper" | "panel" | "soft" | "line")
+        matches!(name, "paper" | "panel" | "soft" | "warm" | "line")
     }
 
     #[test]

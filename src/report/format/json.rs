@@ -5,7 +5,8 @@ use crate::attribute::Attribution;
 use crate::compare::history::Machine;
 use crate::compare::{Comparison, MetricComparison, Plan};
 use crate::fit::{Family, families};
-use crate::model::{By, CallCount, ProcessGroup, Profile, Run};
+use crate::model::{By, CallCount, ObjectCount, ProcessGroup, Profile, Run, SlowCall, StackCount};
+use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
 use crate::summary::Summary;
 use anyhow::Result;
@@ -104,8 +105,16 @@ pub struct ProfileDocument<'a> {
     total: Sum,
     /// One per system call, the most expensive first.
     calls: Vec<Call>,
-    /// One per process name, in the order of the profile.
+    /// One per process name, or process, in the order of the profile.
     processes: Vec<Process<'a>>,
+    /// Calls by path and descriptor, if the tracer was asked for them: those with the most calls first.
+    objects: &'a [ObjectCount],
+    /// Calls on objects that there was no room to count; null if none were counted.
+    objects_dropped: Option<u64>,
+    /// The slowest calls, if the tracer was asked for them.
+    slowest: &'a [SlowCall],
+    /// Calls by user stack, if the tracer was asked for them.
+    stacks: &'a [StackCount],
     /// Counts that contradict each other.
     doubts: Vec<String>,
 }
@@ -118,6 +127,8 @@ struct Sum {
     elapsed_ns: Option<u64>,
     /// Elapsed time per call.
     mean_ns: Option<f64>,
+    /// Time on a CPU per call.
+    mean_on_cpu_ns: Option<f64>,
     /// Elapsed time as a share of wall time; above 1 if threads overlap.
     wall_share: Option<f64>,
 }
@@ -126,10 +137,16 @@ struct Sum {
 struct Call {
     #[serde(flatten)]
     sum: Sum,
-    /// Median of the elapsed time per call.
+    /// Median of the elapsed time per call. Each percentile is null where fewer than ten calls took longer.
     p50_ns: Option<f64>,
-    /// Its 99th percentile.
+    p90_ns: Option<f64>,
+    /// The 99th percentile.
     p99_ns: Option<f64>,
+    p99_9_ns: Option<f64>,
+    /// The longest one.
+    max_ns: Option<f64>,
+    /// How wide the buckets are that these times come from, as a share of the time.
+    resolution: Option<f64>,
     /// The same by class, the most expensive first.
     classes: Vec<Sum>,
 }
@@ -153,15 +170,28 @@ impl<'a> ProfileDocument<'a> {
         let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
         sums(By::Class).for_each(|sum| classes.entry(sum.count.call.clone()).or_default().push(sum));
         let mut call = |sum: Sum| {
-            let quantile = |share| profile.duration_ns(&sum.count.call, share);
-            let (p50_ns, p99_ns) = (quantile(0.5), quantile(0.99));
-            Call { p50_ns, p99_ns, classes: classes.remove(&sum.count.call).unwrap_or_default(), sum }
+            let latency = Latency::of(profile, &sum.count.call);
+            let of = |which: fn(&Latency) -> Option<f64>| latency.as_ref().and_then(which);
+            Call {
+                p50_ns: of(|latency| latency.p50_ns),
+                p90_ns: of(|latency| latency.p90_ns),
+                p99_ns: of(|latency| latency.p99_ns),
+                p99_9_ns: of(|latency| latency.p99_9_ns),
+                max_ns: of(|latency| latency.max_ns),
+                resolution: of(|latency| Some(latency.resolution)),
+                classes: classes.remove(&sum.count.call).unwrap_or_default(),
+                sum,
+            }
         };
         ProfileDocument {
             profile,
             total: Sum::new(profile, profile.all_calls()),
             calls: sums(By::Call).map(&mut call).collect(),
             processes: profile.groups.iter().map(|group| Process { group, sum: Sum::of(profile, group) }).collect(),
+            objects: &profile.objects,
+            objects_dropped: profile.objects_dropped,
+            slowest: &profile.slowest,
+            stacks: &profile.stacks,
             doubts: notes::doubts(profile),
         }
     }
@@ -172,7 +202,7 @@ impl Sum {
         let wall = profile.usage.wall_ns.filter(|wall| *wall > 0);
         let elapsed_ns = count.elapsed_ns();
         let wall_share = elapsed_ns.zip(wall).map(|(elapsed, wall)| elapsed as f64 / wall as f64);
-        Sum { elapsed_ns, mean_ns: count.mean_ns(), wall_share, count }
+        Sum { elapsed_ns, mean_ns: count.mean_ns(), mean_on_cpu_ns: count.mean_on_cpu_ns(), wall_share, count }
     }
 
     fn of(profile: &Profile, group: &ProcessGroup) -> Sum {

@@ -11,34 +11,41 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// From the first byte to the end of the header.
 pub fn open(html: &mut Markup, page: &Page) {
+    frame(html, &title(page), &subtitle(page), &sections(page));
+}
+
+/// The same for any page: its title, what stands below, and its sections by ID and name.
+pub fn frame(html: &mut Markup, title: &str, subtitle: &str, sections: &[(&'static str, &'static str)]) {
     let style = stylesheet();
     html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     html.raw("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy(&style)).raw(">");
     html.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
     html.raw("<meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\"");
     html.attribute("content", &format!("syscost {}", env!("CARGO_PKG_VERSION"))).raw(">");
-    html.raw("<link rel=\"icon\" href=\"data:,\">").element("title", &title(page)).raw("<style>");
+    html.raw("<link rel=\"icon\" href=\"data:,\">").element("title", title).raw("<style>");
     // Made of this program's own text, which `a_stylesheet_may_stand_in_the_page` holds to be free of markup.
     html.unescaped_style(&style).raw("</style></head><body>");
-    html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a><header><div><h1>").text(&title(page));
-    html.raw("</h1><p class=\"sub\">").text(&subtitle(page)).raw("</p></div>");
+    html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a><header><div><h1>").text(title);
+    html.raw("</h1><p class=\"sub\">").text(subtitle).raw("</p></div>");
     html.raw("<button id=\"theme\" type=\"button\" hidden>Colours: as the system</button></header>");
-    navigation(html, page);
+    html.raw("<nav aria-label=\"Sections\">");
+    for (id, name) in sections {
+        html.raw("<a").attribute("href", &format!("#{id}")).raw(">").text(name).raw("</a>");
+    }
+    html.raw("</nav>");
 }
 
-fn navigation(html: &mut Markup, page: &Page) {
-    html.raw("<nav aria-label=\"Sections\"><a href=\"#answer\">Answer</a>");
-    if page.comparison.is_some() {
-        html.raw("<a href=\"#compared\">Side by side</a>");
-    }
-    html.raw("<a href=\"#operations\">Operations</a><a href=\"#charts\">Charts</a>");
-    if super::latency::is_known(page) {
-        html.raw("<a href=\"#latency\">Single calls</a>");
-    }
-    if super::charts::has_parameters(page) {
-        html.raw("<a href=\"#parameters\">Parameters</a>");
-    }
-    html.raw("<a href=\"#host\">Machine</a></nav>");
+fn sections(page: &Page) -> Vec<(&'static str, &'static str)> {
+    let all = [
+        (true, ("answer", "Answer")),
+        (page.comparison.is_some(), ("compared", "Side by side")),
+        (true, ("operations", "Operations")),
+        (true, ("charts", "Charts")),
+        (super::latency::is_known(page), ("latency", "Single calls")),
+        (super::charts::has_parameters(page), ("parameters", "Parameters")),
+        (true, ("host", "Machine")),
+    ];
+    all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, section)| section).collect()
 }
 
 /// The study's title, or what there is to say without one.
@@ -96,13 +103,20 @@ fn base64(bytes: &[u8]) -> String {
 
 /// From the footer to the last byte.
 pub fn close(html: &mut Markup, page: &Page) {
-    html.raw("<footer><p>Made by ").text(&format!("syscost {}", env!("CARGO_PKG_VERSION")));
-    html.raw(" from ").text(&super::compared::count(page.files.len(), "result file"));
-    html.raw(
-        ". Costs are medians over batches at the run's usual speed, with where the next run's will be 9 times in 10; \
-             ratios have intervals of 95% confidence. ",
+    let files = super::compared::count(page.files.len(), "result file");
+    footer(
+        html,
+        &files,
+        "Costs are medians over batches at the run's usual speed, with where the next run's will be 9 times in 10; ratios have \
+         intervals of 95% confidence.",
     );
-    html.raw("This page loads nothing and sends nothing.</p></footer><script>").raw(SCRIPT);
+}
+
+/// The same for any page: what it was made from, and what its numbers are.
+pub fn footer(html: &mut Markup, made_from: &str, numbers: &str) {
+    let text = format!("Made by syscost {} from {made_from}. {numbers}", env!("CARGO_PKG_VERSION"));
+    html.raw("<footer><p>").text(&text);
+    html.raw(" This page loads nothing and sends nothing.</p></footer><script>").raw(SCRIPT);
     html.raw("</script></body></html>\n");
 }
 

@@ -3,24 +3,65 @@
 use crate::model::{By, CallCount, Ending, Profile};
 use crate::report::numbers::{size, thousands, three_figures};
 
-/// The command, or the origin of the profile.
+/// The command, or what else was followed, or the origin of the profile.
 pub fn title(profile: &Profile) -> String {
     match (&profile.source, profile.command.is_empty()) {
         (_, false) => profile.command.join(" "),
         (Some(source), true) => source.title.clone(),
-        (None, true) => String::new(),
+        (None, true) => profile.scope.clone().unwrap_or_default(),
     }
+}
+
+/// Why a table has no rows; `None` where that says itself.
+pub fn none(by: By) -> Option<String> {
+    let what = match by {
+        By::Call | By::Class | By::Process | By::Cgroup => return None,
+        By::Error => return Some("No call failed.".to_string()),
+        By::Path => "paths",
+        By::Descriptor => "descriptors",
+    };
+    Some(format!("This profile has no {what}: its tracer was not asked for them."))
+}
+
+/// What is missing where there was no room for all objects.
+pub fn dropped(profile: &Profile) -> Option<String> {
+    let calls = profile.objects_dropped.filter(|calls| *calls > 0)?;
+    Some(format!("{} more calls were on objects that there was no room to count.", thousands(calls as f64)))
+}
+
+/// What the figures of the rows mean, where that is not plain.
+pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
+    let dropped = dropped(profile).filter(|_| matches!(by, By::Path | By::Descriptor));
+    let over = profile
+        .all_calls()
+        .elapsed_ns()
+        .zip(profile.usage.wall_ns)
+        .is_some_and(|(all, wall)| all > wall && by != By::Error);
+    let over = over.then(|| {
+        "% wall is the time between entry and return, of all threads together: above 100, several were in calls at once."
+            .to_string()
+    });
+    dropped.into_iter().chain(over).collect()
 }
 
 /// Lines below: accounting, tracer, warnings, as far as they are known.
 pub fn notes(profile: &Profile) -> Vec<String> {
-    let mut notes: Vec<String> =
-        [times(profile), counts(profile), ended(profile), tracer(profile)].into_iter().flatten().collect();
-    notes.extend(profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone()));
-    notes.extend(unsplit(profile));
-    notes.extend(incomplete(profile));
-    notes.extend(profile.warnings.iter().chain(&doubts(profile)).map(|warning| format!("Warning: {warning}")));
+    let mut notes = accounting(profile);
+    let warnings = profile.warnings.iter().chain(&doubts(profile)).map(|text| format!("Warning: {text}")).collect();
+    notes.extend([incomplete(profile).into_iter().collect::<Vec<_>>(), warnings].concat());
     notes
+}
+
+/// What is doubtful, for a page.
+pub fn cautions(profile: &Profile) -> Vec<String> {
+    [incomplete(profile).into_iter().collect(), profile.warnings.clone(), doubts(profile)].concat()
+}
+
+/// The kernel's accounting, and what the tracer added.
+pub fn accounting(profile: &Profile) -> Vec<String> {
+    let source = profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone());
+    let lines = [times(profile), counts(profile), ended(profile), tracer(profile), source, unsplit(profile)];
+    lines.into_iter().flatten().collect()
 }
 
 fn times(profile: &Profile) -> Option<String> {
@@ -60,12 +101,22 @@ fn tracer(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
     let detail = if facts.detail.is_empty() { String::new() } else { format!(" ({})", facts.detail) };
     let name = Some(&facts.kind).filter(|kind| !kind.is_empty())?;
-    let added = facts.added_per_call_ns.map_or_else(String::new, |ns| {
-        let calls = profile.all_calls().calls as f64;
-        let total = calls * ns / 1e9;
-        format!("; it added about {:.3} s: {} calls x {} ns", total, thousands(calls), three_figures(ns))
-    });
-    Some(format!("Tracer: {name}{detail}{added}."))
+    let added = added(profile).map_or_else(String::new, |added| format!("; it added {added}"));
+    let within = match facts.kind.as_str() {
+        "ptrace" | "seccomp" => " Wall and system time include its stops.",
+        _ => "",
+    };
+    Some(format!("Tracer: {name}{detail}{added}.{within}"))
+}
+
+/// `about 0.007 s: 50,138 calls x 132 ns`
+pub fn added(profile: &Profile) -> Option<String> {
+    let calls = profile.all_calls().calls as f64;
+    if let Some(ns) = profile.tracer.added_total_ns {
+        return Some(format!("about {:.3} s to {} calls, by their kinds", ns as f64 / 1e9, thousands(calls)));
+    }
+    let ns = profile.tracer.added_per_call_ns?;
+    Some(format!("about {:.3} s: {} calls x {} ns", calls * ns / 1e9, thousands(calls), three_figures(ns)))
 }
 
 /// A note on elapsed times that cannot be split, from logs that have only those.
@@ -73,7 +124,7 @@ fn unsplit(profile: &Profile) -> Option<String> {
     let elapsed = profile.all_calls().elapsed_ns?;
     let seconds = elapsed as f64 / 1e9;
     Some(format!(
-        "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and mean have them."
+        "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us/call have them."
     ))
 }
 

@@ -4,6 +4,7 @@
 use crate::model::{By, CallCount, Profile, Total};
 use crate::report::numbers::{significant, thousands};
 use crate::report::profile::class;
+use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
 use crate::report::{Cell, Format, ProfileDocument, Records, Screen, Spec, Table, write_json, write_table};
 use anyhow::Result;
@@ -20,58 +21,104 @@ pub fn write_profile(profile: &Profile, by: By, format: Format, screen: Screen, 
     }
 }
 
-/// One row per call (or class, or process and call), the most expensive first, and for people a line of totals.
+/// One row per call (or whatever else they are grouped by), the most expensive first, and for people a line of totals.
 pub fn profile_table(profile: &Profile, by: By) -> Table {
     let (columns, mut totals) = (columns(profile, by), profile.totals(by));
     let records = Records::of(&columns, &totals);
     let rows = totals.len();
-    if rows > 0 {
+    if rows > 0 && covers_all(by) {
         let count = CallCount { call: "total".into(), ..profile.all_calls() };
-        totals.push(Total { process: String::new(), count });
+        totals.push(Total { of: String::new(), count });
     }
     let table = Table::of(&columns, &totals).with_headings(|row| row == rows).with_records(records);
-    table.titled(notes::title(profile)).noted(notes::notes(profile))
+    let missing = Some(notes::none(by)).filter(|_| rows == 0).flatten();
+    let notes = missing.into_iter().chain(notes::of_rows(profile, by)).chain(notes::notes(profile)).collect();
+    table.titled(notes::title(profile)).noted(notes)
+}
+
+/// Whether the rows hold all calls of the profile.
+fn covers_all(by: By) -> bool {
+    matches!(by, By::Call | By::Class | By::Process | By::Cgroup)
+}
+
+/// What rows are of beside the call: the title of the column and the name of the field.
+fn group(by: By) -> Option<(&'static str, &'static str)> {
+    match by {
+        By::Call | By::Class => None,
+        By::Process => Some(("process", "process")),
+        By::Cgroup => Some(("cgroup", "cgroup")),
+        By::Error => Some(("error", "error")),
+        By::Path => Some(("path", "path")),
+        By::Descriptor => Some(("descriptor", "descriptor")),
+    }
 }
 
 fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
-    let call = || Spec::left("call", |t: &Total| t.count.call.clone().into()).text("call", |t| t.count.call.clone());
-    let class = |t: &Total| class::class(&t.count.class);
-    let quantile = move |t: &Total, share| (by == By::Call).then(|| profile.duration_ns(&t.count.call, share))?;
-    let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
-    let mut columns = match by {
-        By::Call => vec![call()],
-        By::Class => vec![call(), Spec::left("class", move |t| class(t).into()).text("class", class)],
-        By::Process => {
-            let process = |t: &Total| t.process.clone();
-            vec![Spec::left("process", move |t| process(t).into()).text("process", process), call()]
-        }
-    };
-    let micro = |ns: f64| ns / 1e3;
-    columns.extend([
+    let mut columns = names(by);
+    columns.push(
         Spec::right("calls", |t: &Total| Cell::number(thousands(t.count.calls as f64), t.count.calls as f64))
             .count("calls", |t| t.count.calls),
+    );
+    columns.push(
         Spec::right("errors", |t: &Total| failures(t.count.failures()))
+            .shown_if(by != By::Error)
             .expendable(1)
             .count("errors", |t| t.count.failures()),
+    );
+    columns.extend(times(profile, by).into_iter().map(|column| column.shown_if(by != By::Error)));
+    columns
+}
+
+/// What a row is of.
+fn names<'a>(by: By) -> Vec<Spec<'a, Total>> {
+    let class = |t: &Total| class::class(&t.count.class);
+    let of = group(by).map(|(title, field)| {
+        let spec = Spec::left(title, |t: &Total| t.of.as_str().into()).text(field, |t: &Total| t.of.clone());
+        if matches!(by, By::Path | By::Descriptor | By::Cgroup) { spec.wrapping() } else { spec }
+    });
+    let call = Spec::left("call", |t: &Total| t.count.call.clone().into()).text("call", |t| t.count.call.clone());
+    let class = (by == By::Class).then(|| Spec::left("class", move |t| class(t).into()).text("class", class));
+    of.into_iter().chain([call]).chain(class).collect()
+}
+
+fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
+    let latency = move |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
+    let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
+    let micro = |ns: f64| ns / 1e3;
+    let (p50, p99) = (move |t: &Total| latency(t)?.p50_ns, move |t: &Total| latency(t)?.p99_ns);
+    // Only what an imported log cannot divide has a mean of the whole.
+    let all = profile.all_calls();
+    let divided = all.elapsed_ns.is_none();
+    let timed = by == By::Call && !profile.latencies.is_empty();
+    vec![
         Spec::right("on CPU s", |t: &Total| seconds(t.count.on_cpu_ns))
+            .shown_if(all.on_cpu_ns.is_some())
             .number("on_cpu_s", |t| Some(t.count.on_cpu_ns? as f64 / 1e9)),
         Spec::right("blocked s", |t: &Total| seconds(t.count.blocked_ns))
+            .shown_if(all.blocked_ns.is_some())
             .number("blocked_s", |t| Some(t.count.blocked_ns? as f64 / 1e9)),
-        Spec::right("mean us", |t: &Total| micros(t.count.mean_ns()))
+        Spec::right("CPU us/call", |t: &Total| micros(t.count.mean_on_cpu_ns()))
+            .shown_if(all.on_cpu_ns.is_some())
+            .expendable(3)
+            .number("mean_on_cpu_us", move |t| t.count.mean_on_cpu_ns().map(micro)),
+        Spec::right("elapsed us/call", |t: &Total| micros(t.count.mean_ns()))
+            .shown_if(!divided)
             .expendable(3)
             .number("mean_us", move |t| t.count.mean_ns().map(micro)),
-        Spec::right("p50 us", move |t: &Total| micros(quantile(t, 0.5)))
+        Spec::right("p50 us", move |t: &Total| micros(p50(t)))
+            .shown_if(timed)
             .expendable(4)
-            .number("p50_us", move |t| quantile(t, 0.5).map(micro)),
-        Spec::right("p99 us", move |t: &Total| micros(quantile(t, 0.99)))
+            .number("p50_us", move |t| p50(t).map(micro)),
+        Spec::right("p99 us", move |t: &Total| micros(p99(t)))
+            .shown_if(timed)
             .expendable(5)
-            .number("p99_us", move |t| quantile(t, 0.99).map(micro)),
+            .number("p99_us", move |t| p99(t).map(micro)),
         Spec::right("% wall", move |t: &Total| {
             percent(t).map_or(Cell::default(), |p| Cell::number(format!("{p:.1}"), p))
         })
+        .shown_if(profile.usage.wall_ns.is_some())
         .number("wall_percent", percent),
-    ]);
-    columns
+    ]
 }
 
 fn failures(count: u64) -> Cell {
@@ -87,6 +134,6 @@ fn micros(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(significant(ns / 1e3), ns / 1e3))
 }
 
-fn percent_of_wall(elapsed_ns: Option<u64>, wall_ns: Option<u64>) -> Option<f64> {
+pub fn percent_of_wall(elapsed_ns: Option<u64>, wall_ns: Option<u64>) -> Option<f64> {
     Some(100.0 * elapsed_ns? as f64 / wall_ns.filter(|wall| *wall > 0)? as f64)
 }

@@ -48,8 +48,24 @@ pub enum ViewKind {
     Distribution,
     /// All hardware and software events that were counted (run counts them for this view).
     Counters,
-    /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies).
+    /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies); of a profile, those of
+    /// its calls.
     Latency,
+    /// Of a profile: the slowest calls, one by one.
+    Slowest,
+    /// Of a profile: calls by path, of the paths used most.
+    Paths,
+    /// Of a profile: calls by descriptor, of the descriptors used most.
+    Descriptors,
+    /// Of a profile: who makes the calls, as folded lines for flame graphs.
+    Stacks,
+}
+
+impl ViewKind {
+    /// Whether runs do not have it.
+    pub fn is_of_profiles(self) -> bool {
+        matches!(self, ViewKind::Slowest | ViewKind::Paths | ViewKind::Descriptors | ViewKind::Stacks)
+    }
 }
 
 /// Writes the lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.

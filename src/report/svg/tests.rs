@@ -16,8 +16,13 @@ fn figures() -> Vec<Figure> {
         Chart::Distributions(vec![]),
         Chart::Lines(Lines::default()),
         Chart::Percentiles(Percentiles::default()),
+        Chart::Shares(Shares::default()),
+        Chart::Latencies(vec![]),
+        Chart::Flame(Flame::default()),
     ];
-    let charts = [bars(), ratios(), distribution(), lines(), percentiles()].into_iter().chain(empty);
+    let charts = [bars(), ratios(), distribution(), lines(), percentiles(), shares(), latencies(), flame()]
+        .into_iter()
+        .chain(empty);
     charts.map(|chart| Figure { title: HOSTILE.into(), description: HOSTILE.into(), chart }).collect()
 }
 
@@ -59,6 +64,30 @@ fn percentiles() -> Chart {
     let points: Vec<(f64, f64)> = NUMBERS.map(|number| (number, number)).to_vec();
     let curve = Curve { label: HOSTILE.into(), all: points.clone(), rest: points };
     Chart::Percentiles(Percentiles { curves: vec![curve; 7] })
+}
+
+fn shares() -> Chart {
+    let part = |share| Share { kind: ShareKind::Blocked, label: HOSTILE.into(), words: HOSTILE.into(), share };
+    Chart::Shares(Shares { parts: vec![part(0.25), part(0.75)] })
+}
+
+fn latencies() -> Chart {
+    let Chart::Distributions(rows) = distribution() else { unreachable!() };
+    Chart::Latencies(rows)
+}
+
+fn flame() -> Chart {
+    let frame = |depth, left, share| Frame {
+        name: HOSTILE.into(),
+        words: HOSTILE.into(),
+        kind: FrameKind::Call,
+        depth,
+        left,
+        share,
+    };
+    Chart::Flame(Flame {
+        frames: vec![frame(0, 0.0, 1.0), frame(1, 0.0, 0.5), frame(1, 0.5, 0.001), frame(999, 0.0, 1.0)],
+    })
 }
 
 /// Checks that every element is closed, in order; enough XML for what is written here.

@@ -1,10 +1,11 @@
 //! What the programs counted, as groups of calls. Pure.
 
+use super::cgroup;
 use super::names;
-use crate::kernel::bpf::layout::{CallKey, gate, key, kind};
-use crate::kernel::bpf::{Counted, Raw};
+use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
+use crate::kernel::bpf::{Counted, Group, Key, Live, Raw};
 use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, selector};
-use crate::trace::{Collected, Detail, errno};
+use crate::trace::{Collected, Detail, Grouping, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stands for process names for which there was no number left.
@@ -15,37 +16,57 @@ const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
 /// One process name's calls while they are added up.
 type Calls = BTreeMap<(String, Class), CallCount>;
 
-/// Fills in groups, latencies and warnings.
-pub fn decode(raw: &Raw, detail: Detail, into: &mut Collected) {
+/// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished.
+pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, into: &mut Collected) {
     let plain = wholly_compat(raw);
-    let mut groups: BTreeMap<String, Calls> = BTreeMap::new();
-    for (key, counted) in &raw.calls {
-        let calls = groups.entry(process_name(&raw.names, key.name)).or_default();
-        let call = call_name(key, plain.contains(&key.name));
-        let class = class(key, counted);
-        let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, key, detail));
-        add(count, key, counted);
+    let mut groups: BTreeMap<u32, Calls> = numbers(raw).into_iter().map(|number| (number, Calls::new())).collect();
+    for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
+        let calls = groups.entry(known(raw, key.group)).or_default();
+        let call = call_name(&key, plain.contains(&key.group));
+        let class = class(&key, &counted);
+        let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, &key, detail));
+        add(count, &key, &counted);
     }
-    into.groups = groups.into_iter().map(|(name, calls)| group(name, calls)).collect();
+    let paths = if grouping == Grouping::Cgroup { cgroup::paths() } else { BTreeMap::new() };
+    into.groups = groups.into_iter().map(|(number, calls)| group(raw, number, calls, grouping, &paths)).collect();
     into.latencies = latencies(raw, &plain);
     warn(raw, &plain, into);
 }
 
+/// The numbers of groups that made calls, in the order of `Collected::groups`. All that have no name of their own are 0.
+pub fn numbers(raw: &Raw) -> BTreeSet<u32> {
+    let open = open_calls(raw).map(|(key, _)| key.group);
+    raw.calls.iter().map(|(key, _)| key.group).chain(open).map(|number| known(raw, number)).collect()
+}
+
+fn known(raw: &Raw, number: u32) -> u32 {
+    if raw.groups.contains_key(&number) { number } else { 0 }
+}
+
+/// The calls that tasks are in.
+fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
+    raw.live.iter().filter(|task| task.inside != 0).map(|task| {
+        let Live { elapsed, blocked, preempted, stalled, .. } = *task;
+        let on_cpu = elapsed.saturating_sub(blocked + preempted);
+        (task.key, Counted { calls: 1, unfinished: 1, on_cpu, blocked, preempted, stalled, bytes: 0 })
+    })
+}
+
 /// The name with that number.
-pub fn process_name(names: &BTreeMap<u32, String>, number: u32) -> String {
-    names.get(&number).cloned().unwrap_or_else(|| NAMELESS.to_string())
+fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
+    groups.get(&number).map_or_else(|| NAMELESS.to_string(), |group| group.name.clone())
 }
 
 /// Names whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that
 /// started them was made by another program.
 fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
     let keys = || raw.calls.iter().map(|(key, _)| key);
-    let own = |key: &&CallKey| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
-    let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.name).collect();
-    keys().filter(|key| key.gate == gate::COMPAT && !mixed.contains(&key.name)).map(|key| key.name).collect()
+    let own = |key: &&Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
+    let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.group).collect();
+    keys().filter(|key| key.gate == gate::COMPAT && !mixed.contains(&key.group)).map(|key| key.group).collect()
 }
 
-fn call_name(key: &CallKey, plain: bool) -> String {
+fn call_name(key: &Key, plain: bool) -> String {
     let name = names::name(key.number, key.gate);
     match name.strip_suffix(names::COMPAT) {
         Some(bare) if plain && key.gate == gate::COMPAT => bare.to_string(),
@@ -53,26 +74,28 @@ fn call_name(key: &CallKey, plain: bool) -> String {
     }
 }
 
-fn class(key: &CallKey, counted: &Counted) -> Class {
+fn class(key: &Key, counted: &Counted) -> Class {
     let name = names::name(key.number, key.gate);
-    if let Some(selector) = selector(names::bare(&name)).filter(|_| name.starts_with("futex")) {
-        return Class { operation: selector.operation(key.value as u32), ..Class::default() };
-    }
+    let operation = selector(names::bare(&name)).and_then(|selector| selector.operation(key.operation));
+    Class { operation, ..class_by_amount(key, counted) }
+}
+
+fn class_by_amount(key: &Key, counted: &Counted) -> Class {
     let Some(drives) = names::drives_of(key.number, key.gate) else { return Class::default() };
-    let bytes = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log as u32).unwrap_or(0));
-    let known = key.value != u64::from(key::UNKNOWN.cast_unsigned());
+    let bytes = || key.value.checked_sub(1).map_or(0, |log| 1u64.checked_shl(log.into()).unwrap_or(0));
+    let known = key.value != VALUE_UNKNOWN;
     // The bytes of a call that never returned are unknown.
     let returned = counted.calls > counted.unfinished;
     let number = match drives {
         Drives::Bytes { .. } => returned.then(bytes),
         Drives::Length { .. } | Drives::Set { .. } => Some(bytes()),
-        Drives::Path { .. } => known.then_some(key.value),
+        Drives::Path { .. } => known.then_some(key.value.into()),
         Drives::Descriptor { .. } => None,
     };
     drives.class(descriptor(key.kind), number)
 }
 
-fn descriptor(code: u64) -> Option<DescriptorKind> {
+fn descriptor(code: u8) -> Option<DescriptorKind> {
     match code {
         kind::REGULAR | kind::LINK => Some(DescriptorKind::File),
         kind::DIRECTORY => Some(DescriptorKind::Directory),
@@ -86,23 +109,33 @@ fn descriptor(code: u64) -> Option<DescriptorKind> {
     }
 }
 
-fn empty(call: String, class: Class, key: &CallKey, detail: Detail) -> CallCount {
+fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
     let timed = (detail == Detail::Times).then_some(0);
     let moves = matches!(names::drives_of(key.number, key.gate), Some(Drives::Bytes { .. }));
-    let (on_cpu_ns, blocked_ns, preempted_ns) = (timed, timed, timed);
-    CallCount { call, class, on_cpu_ns, blocked_ns, preempted_ns, bytes: moves.then_some(0), ..CallCount::default() }
+    let (on_cpu_ns, blocked_ns, preempted_ns, stalled_ns) = (timed, timed, timed, timed);
+    CallCount {
+        call,
+        class,
+        on_cpu_ns,
+        blocked_ns,
+        preempted_ns,
+        stalled_ns,
+        bytes: moves.then_some(0),
+        ..CallCount::default()
+    }
 }
 
-fn add(count: &mut CallCount, key: &CallKey, counted: &Counted) {
+fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
     count.calls += counted.calls;
     count.unfinished += counted.unfinished;
-    if key.errno != 0 {
-        *count.errors.entry(errno::name(key.errno.into())).or_insert(0) += counted.calls;
+    if key.error != 0 {
+        *count.errors.entry(errno::name(key.error.into())).or_insert(0) += counted.calls;
     }
     let add = |sum: &mut Option<u64>, more: u64| *sum = sum.map(|sum| sum + more);
-    add(&mut count.on_cpu_ns, counted.on_cpu_ns);
-    add(&mut count.blocked_ns, counted.blocked_ns);
-    add(&mut count.preempted_ns, counted.preempted_ns);
+    add(&mut count.on_cpu_ns, counted.on_cpu);
+    add(&mut count.blocked_ns, counted.blocked);
+    add(&mut count.preempted_ns, counted.preempted);
+    add(&mut count.stalled_ns, counted.stalled);
     add(&mut count.bytes, counted.bytes);
 }
 
@@ -114,25 +147,35 @@ pub fn subtract(ns: f64, from: &mut Collected) {
     }
 }
 
-fn group(name: String, calls: Calls) -> ProcessGroup {
-    ProcessGroup { name, calls: calls.into_values().collect(), ..ProcessGroup::default() }
+fn group(raw: &Raw, number: u32, calls: Calls, by: Grouping, paths: &BTreeMap<u64, String>) -> ProcessGroup {
+    let id = raw.groups.get(&number).map(|group| group.id);
+    ProcessGroup {
+        name: process_name(&raw.groups, number),
+        pid: id.filter(|_| by == Grouping::Process).and_then(|id| id.try_into().ok()),
+        cgroup: id
+            .filter(|_| by == Grouping::Cgroup)
+            .map(|id| paths.get(&id).cloned().unwrap_or_else(|| format!("({id})"))),
+        calls: calls.into_values().collect(),
+        ..ProcessGroup::default()
+    }
 }
 
 /// Histograms by call. They are not kept per process: 32-bit calls get plain names if all processes that made any do.
 fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
     let mut compat = raw.calls.iter().filter(|(key, _)| key.gate == gate::COMPAT);
-    let plain = compat.all(|(key, _)| plain.contains(&key.name));
+    let plain = compat.all(|(key, _)| plain.contains(&key.group));
     let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
     for row in &raw.durations {
-        let coarse = || Histogram::with_resolution(Histogram::COARSE);
-        latencies.entry(call_name(&row.call, plain)).or_insert_with(coarse).add(row.bucket, row.calls);
+        let key = Key { number: row.number, gate: row.gate, ..Key::default() };
+        let histogram = latencies.entry(call_name(&key, plain)).or_default();
+        histogram.add(histogram.bucket(bucket_ns(row.bucket as usize)), row.calls);
     }
     latencies
 }
 
 fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
     let gate = names::COMPAT.trim_matches(['(', ')']);
-    let list: Vec<String> = plain.iter().map(|number| process_name(&raw.names, *number)).collect();
+    let list: Vec<String> = plain.iter().map(|number| process_name(&raw.groups, *number)).collect();
     if !list.is_empty() {
         into.warnings
             .push(format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", ")));
@@ -146,9 +189,9 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
         into.warnings.push(format!("more process names than can be told apart: the rest is under '{NAMELESS}'"));
     }
     if raw.globals.unseen > 0 {
+        let (calls, ms) = (raw.globals.unseen, raw.globals.unseen_ns as f64 / 1e6);
         into.warnings.push(format!(
-            "{} switches of tasks were not seen: on-CPU and blocked time of as many calls are mixed up",
-            raw.globals.unseen
+            "{calls} calls were left by a switch whose end was not seen: of {ms:.3} ms in them, it is not known how much was on a CPU"
         ));
     }
     if raw.globals.lost > 0 {
@@ -161,22 +204,22 @@ mod tests {
     use super::*;
     use crate::kernel::bpf::Durations;
 
-    fn key(number: i64, gate: u64, errno: i32, kind: u64, value: u64, name: u32) -> CallKey {
-        CallKey { name, number: number as u16, gate, errno: errno as u16, kind, value }
+    fn key(number: i64, gate: u8, error: i32, kind: u8, value: u8, group: u32) -> Key {
+        Key { group, number: number as u16, gate, error: error as u16, kind, value, ..Key::default() }
     }
 
-    fn counted(calls: u64, on_cpu_ns: u64, bytes: u64) -> Counted {
-        Counted { calls, on_cpu_ns, bytes, ..Counted::default() }
+    fn counted(calls: u64, on_cpu: u64, bytes: u64) -> Counted {
+        Counted { calls, on_cpu, bytes, ..Counted::default() }
     }
 
     fn decoded(raw: &Raw, detail: Detail) -> Collected {
         let mut into = Collected::default();
-        decode(raw, detail, &mut into);
+        decode(raw, detail, Grouping::Name, &mut into);
         into
     }
 
-    fn named(names: &[(u32, &str)]) -> BTreeMap<u32, String> {
-        names.iter().map(|(number, name)| (*number, name.to_string())).collect()
+    fn named(names: &[(u32, &str)]) -> BTreeMap<u32, Group> {
+        names.iter().map(|(number, name)| (*number, Group { name: name.to_string(), id: 0 })).collect()
     }
 
     #[test]
@@ -202,7 +245,7 @@ mod tests {
             (none, counted(1, 1, 0)),
             (failed, counted(4, 8, 0)),
         ];
-        let raw = Raw { calls, names: named(&[(7, "cat")]), ..Raw::default() };
+        let raw = Raw { calls, groups: named(&[(7, "cat")]), ..Raw::default() };
         let groups = decoded(&raw, Detail::Times).groups;
         assert_eq!((groups.len(), groups[0].name.as_str(), groups[0].calls.len()), (1, "cat", 2));
         let (nothing, moved) = (&groups[0].calls[0], &groups[0].calls[1]);
@@ -220,7 +263,8 @@ mod tests {
         let class_of = |number, kind, value| class(&key(number, gate::OWN, 0, kind, value, 1), &counted(1, 0, 0));
         assert_eq!(class_of(libc::SYS_openat, 0, 3).depth, Some(3));
         assert_eq!(class_of(libc::SYS_openat, 0, 127).depth, None);
-        assert_eq!(class_of(libc::SYS_futex, 0, 1).operation.as_deref(), Some("wake"));
+        let wake = Key { operation: 1, ..key(libc::SYS_futex, gate::OWN, 0, 0, 0, 1) };
+        assert_eq!(class(&wake, &counted(1, 0, 0)).operation.as_deref(), Some("wake"));
         assert_eq!(class_of(libc::SYS_munmap, 0, 13).size, Some(4096));
         assert_eq!(class_of(libc::SYS_ppoll, 0, 0).set, Some(0));
         assert_eq!(class_of(libc::SYS_close, kind::CLOSED, 0).descriptor, Some(DescriptorKind::None));
@@ -240,11 +284,11 @@ mod tests {
             (key(20, gate::COMPAT, 0, 0, 0, 2), once),
             (key(libc::SYS_getppid, gate::OWN, 0, 0, 0, 2), once),
         ];
-        let raw = Raw { calls, names: named(&[(1, "old"), (2, "mixed")]), ..Raw::default() };
+        let raw = Raw { calls, groups: named(&[(1, "old"), (2, "mixed")]), ..Raw::default() };
         let collected = decoded(&raw, Detail::Times);
         let names =
             |group: usize| -> Vec<&str> { collected.groups[group].calls.iter().map(|c| c.call.as_str()).collect() };
-        assert_eq!((names(0), names(1)), (vec!["getpid(i386)", "getppid"], vec!["execve", "getpid"]));
+        assert_eq!((names(1), names(0)), (vec!["getpid(i386)", "getppid"], vec!["execve", "getpid"]));
         assert!(
             collected.warnings[0].contains("i386") && collected.warnings[0].contains("old"),
             "{:?}",
@@ -265,12 +309,10 @@ mod tests {
 
     #[test]
     fn durations_are_by_call() {
-        let row = |bucket, calls| {
-            let call = key(libc::SYS_read, gate::OWN, 0, 0, 0, 0);
-            Durations { call, bucket, calls }
-        };
-        let raw = Raw { durations: vec![row(26, 4), row(26, 1), row(40, 2)], ..Raw::default() };
+        let row = |bucket, calls| Durations { number: libc::SYS_read as u16, gate: gate::OWN, bucket, calls };
+        let raw = Raw { durations: vec![row(40, 4), row(40, 1), row(100, 2)], ..Raw::default() };
         let latencies = decoded(&raw, Detail::Times).latencies;
-        assert_eq!(latencies["read"].counts, BTreeMap::from([(26, 5), (40, 2)]));
+        let of = |ns| Histogram::default().bucket(ns);
+        assert_eq!(latencies["read"].counts, BTreeMap::from([(of(40), 5), (of(144), 2)]));
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! Not here: the programs (`kernel::bpf`). Called through `choose`.
 
+mod cgroup;
 mod decode;
 mod names;
 mod totals;
 
-use super::{Collected, Detail, Root, TraceOptions, Tracer, TracerKind, Until};
+use super::{Collected, Detail, Grouping, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
-use crate::kernel::bpf::{self, Calibration, Config, Programs};
+use crate::kernel::bpf::{self, ByKind, Calibration, Config, GroupBy, Programs, Raw, Scope};
 use crate::kernel::pidfd;
 use crate::kernel::tracee;
-use crate::kernel::tree::{self, TaskAccounts};
-use crate::model::{Ending, TracerFacts};
+use crate::kernel::tree;
+use crate::model::{Drives, Ending, TracerFacts};
 use anyhow::{Context, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -41,45 +42,71 @@ const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
-    let config = Config { times: detail == Detail::Times, adopts: !options.held(), what: names::what_to_do() };
+    let scope = scope(&options.target)?;
+    let config = Config {
+        times: detail == Detail::Times,
+        scope,
+        group_by: match options.more.grouping {
+            Grouping::Name => GroupBy::Name,
+            Grouping::Process => GroupBy::Process,
+            Grouping::Cgroup => GroupBy::Cgroup,
+        },
+        calls: names::rows(),
+        numbers: names::numbers(),
+    };
     let mut programs = Programs::load(&config)?;
     let calibration = bpf::calibrate(&mut programs)?;
-    Ok(Box::new(Bpf { detail, programs, calibration, followed: None, ending: None }))
+    let grouping = options.more.grouping;
+    Ok(Box::new(Bpf { detail, grouping, programs, calibration, followed: None, ending: None }))
+}
+
+/// What the programs trace.
+fn scope(target: &Target) -> Result<Scope> {
+    Ok(match target {
+        Target::Command(_) => Scope::Command,
+        Target::Running { what: Running::Processes(_), .. } => Scope::Processes,
+        Target::Running { what: Running::Cgroup(directory), .. } => Scope::Cgroup(cgroup::id(directory)?),
+        Target::Running { what: Running::System, .. } => Scope::System,
+    })
 }
 
 struct Bpf {
     detail: Detail,
+    grouping: Grouping,
     programs: Programs,
     calibration: Calibration,
     followed: Option<Followed>,
     ending: Option<Ending>,
 }
 
-/// The traced process.
+/// What is traced.
 struct Followed {
     root: Root,
-    pidfd: OwnedFd,
-    /// The kernel's accounting of tasks that ran before.
-    before: TaskAccounts,
+    /// Of the processes whose end ends the trace.
+    pidfds: Vec<OwnedFd>,
 }
 
 impl Tracer for Bpf {
     fn introduction(&self) -> String {
         let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
-        format!("eBPF{counts}, about {:.2} us a call", self.calibration.added_ns / 1e3)
+        let ByKind { plain, descriptor, path } = self.calibration.added_ns;
+        format!("eBPF{counts}, about {:.2} us a call", (plain + descriptor + path) / 3e3)
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
-        let pid = root.one_process()?;
-        let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
-        let before = match root {
-            Root::Held(_) => {
-                self.programs.mark(pidfd.as_fd(), state::HELD)?;
-                TaskAccounts::default()
+        self.programs.begin()?;
+        let pidfds = match &root {
+            Root::Held(pid) => vec![self.mark(*pid, state::HELD)?],
+            Root::Running(Running::Processes(pids)) => self.adopt_trees(pids)?,
+            Root::Running(Running::Cgroup(_) | Running::System) => {
+                self.mark(std::process::id(), state::EXCLUDED)?;
+                Vec::new()
             }
-            Root::Running(_) => adopt_tree(&self.programs, pid)?,
         };
-        self.followed = Some(Followed { root, pidfd, before });
+        if matches!(root, Root::Running(_)) {
+            self.programs.begin_present()?;
+        }
+        self.followed = Some(Followed { root, pidfds });
         Ok(())
     }
 
@@ -87,9 +114,14 @@ impl Tracer for Bpf {
         let followed = self.followed.as_ref().context(UNATTACHED)?;
         let deadline = until.after.map(|after| Instant::now() + after);
         let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        while !followed.root_has_ended(UNTIL_PERIOD)? {
-            if over() {
-                return Ok(());
+        while followed.pidfds.is_empty() && !over() {
+            std::thread::sleep(UNTIL_PERIOD);
+        }
+        for pidfd in &followed.pidfds {
+            while !has_ended(pidfd, UNTIL_PERIOD)? {
+                if over() {
+                    return Ok(());
+                }
             }
         }
         if let Root::Held(pid) = followed.root {
@@ -102,25 +134,55 @@ impl Tracer for Bpf {
         Ok(())
     }
 
+    fn snapshot(&mut self) -> Result<Collected> {
+        let followed = self.followed.as_ref().context(UNATTACHED)?;
+        self.collected(followed)
+    }
+
     fn collect(&mut self) -> Result<Collected> {
         let followed = self.followed.take().context(UNATTACHED)?;
-        let alive = match followed.root {
-            Root::Held(_) if self.live()? <= 0 => TaskAccounts::default(),
-            ref root => tree::accounts(root.one_process()?),
-        };
         self.programs.detach();
-        let raw = self.programs.read()?;
-        let facts = self.facts(raw.globals.lost);
-        let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
-        decode::decode(&raw, self.detail, &mut collected);
-        decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
-        totals::fill(&raw, &alive, &followed.before, &mut collected);
-        Ok(collected)
+        self.collected(&followed)
     }
 }
 
 impl Bpf {
-    fn facts(&self, lost: u64) -> TracerFacts {
+    /// Everything so far.
+    fn collected(&self, followed: &Followed) -> Result<Collected> {
+        let raw = self.programs.read()?;
+        let facts = self.facts(&raw);
+        let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
+        decode::decode(&raw, self.detail, self.grouping, &mut collected);
+        decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
+        totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
+        collected.groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
+        Ok(collected)
+    }
+
+    /// Marks a process, and returns its descriptor.
+    fn mark(&self, pid: u32, mark: u64) -> Result<OwnedFd> {
+        let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
+        self.programs.mark(pidfd.as_fd(), mark)?;
+        Ok(pidfd)
+    }
+
+    /// Marks processes and their present descendants, and returns the descriptors of the former. Repeats until there is no
+    /// new one: a process that was not marked yet may just have forked.
+    fn adopt_trees(&self, pids: &[u32]) -> Result<Vec<OwnedFd>> {
+        let roots = pids.iter().map(|pid| self.mark(*pid, state::LIVE)).collect::<Result<_>>()?;
+        loop {
+            let mut new = false;
+            for pid in pids.iter().flat_map(|pid| tree::processes(*pid)) {
+                new |= adopt(&self.programs, pid)?;
+            }
+            if !new {
+                return Ok(roots);
+            }
+        }
+    }
+
+    fn facts(&self, raw: &Raw) -> TracerFacts {
+        let (calls, added_ns) = added(raw, &self.calibration.added_ns);
         let how = match self.detail {
             Detail::Times => "calls counted and timed by programs at the kernel's tracepoints",
             Detail::Counts => "calls counted by programs at the kernel's tracepoints",
@@ -128,11 +190,11 @@ impl Bpf {
         TracerFacts {
             kind: "bpf".to_string(),
             detail: how.to_string(),
-            added_per_call_ns: Some(self.calibration.added_ns),
-            added_total_ns: None,
+            added_per_call_ns: Some(if calls > 0 { added_ns / calls as f64 } else { self.calibration.added_ns.plain }),
+            added_total_ns: Some(added_ns.round() as u64),
             adds_system_time: true,
             offset_per_call_ns: self.calibration.offset_ns,
-            lost,
+            lost: raw.globals.lost,
         }
     }
 
@@ -142,38 +204,40 @@ impl Bpf {
     }
 }
 
-impl Followed {
-    /// Waits up to `timeout` for the first process to end.
-    fn root_has_ended(&self, timeout: Duration) -> Result<bool> {
-        let mut fds = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
-        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
-        match poll(&mut fds, timeout) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::EINTR) => Ok(false),
-            Err(error) => Err(error).context("poll of the traced process"),
-        }
+/// Waits up to `timeout` for a process to end.
+fn has_ended(pidfd: &OwnedFd, timeout: Duration) -> Result<bool> {
+    let mut fds = [PollFd::new(pidfd.as_fd(), PollFlags::POLLIN)];
+    let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
+    match poll(&mut fds, timeout) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error).context("poll of the traced process"),
     }
 }
 
-/// Traces a running process and its present descendants. Repeats until there is no new one: a process that was not
-/// traced yet may just have forked.
-fn adopt_tree(programs: &Programs, root: u32) -> Result<TaskAccounts> {
-    let before = tree::accounts(root);
-    loop {
-        let mut new = false;
-        for pid in tree::processes(root) {
-            new |= adopt(programs, pid)?;
-        }
-        if !new {
-            return Ok(before);
-        }
-    }
+/// The largest resident set of processes that still run, as far as that is cheap to know.
+fn peak_rss_kib(root: &Root) -> u64 {
+    let Root::Running(Running::Processes(pids)) = root else { return 0 };
+    pids.iter().map(|pid| tree::peak_rss_kib(*pid)).max().unwrap_or(0)
 }
 
-/// Traces a running process; false if it is already traced, or has ended since it was listed.
+/// All calls, and what tracing added to them, in nanoseconds.
+fn added(raw: &Raw, by_kind: &ByKind) -> (u64, f64) {
+    raw.calls.iter().fold((0, 0.0), |(calls, ns), (key, counted)| {
+        let each = match names::drives_of(key.number, key.gate) {
+            None => by_kind.plain,
+            Some(Drives::Path { .. }) => by_kind.path,
+            Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => by_kind.descriptor,
+            Some(Drives::Length { .. } | Drives::Set { .. }) => by_kind.plain,
+        };
+        (calls + counted.calls, ns + counted.calls as f64 * each)
+    })
+}
+
+/// Marks a running process; false if it is marked already, or has ended since it was listed.
 fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
     match pidfd::open(pid.cast_signed()) {
-        Ok(pidfd) => programs.add_root(pidfd.as_fd()),
+        Ok(pidfd) => programs.mark(pidfd.as_fd(), state::LIVE),
         Err(Errno::ESRCH) => Ok(false),
         Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
     }

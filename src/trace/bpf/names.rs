@@ -1,7 +1,7 @@
 //! Names of calls by number and gate, and what the programs do for each. Pure.
 
-use crate::kernel::bpf::What;
-use crate::kernel::bpf::layout::{NUMBERS, gate, what};
+use crate::kernel::bpf::layout::{NO_ARGUMENT, NUMBER_UNKNOWN, NUMBERS, gate, what};
+use crate::kernel::bpf::{Numbers, Row, Rows};
 use crate::model::{Drives, drives, selector};
 use crate::syscall_names;
 
@@ -14,20 +14,20 @@ pub const COMPAT: &str = if cfg!(target_arch = "aarch64") { "(arm)" } else { "(i
 const X32_FIRST: u16 = 512;
 
 /// A call's name, followed by the gate unless that is the native one.
-pub fn name(number: u16, by: u64) -> String {
+pub fn name(number: u16, by: u8) -> String {
     let own = AUDIT.0;
     match by {
         gate::COMPAT => syscall_names::name(AUDIT.1, number.into(), own),
         gate::X32 if number >= X32_FIRST => format!("syscall({number})(x32)"),
         gate::X32 => format!("{}(x32)", syscall_names::name(own, number.into(), own)),
         // The programs keep 16 bits of a number; no kernel has a call with this one.
-        _ if number == u16::MAX => "syscall(unknown)".to_string(),
+        _ if number == NUMBER_UNKNOWN => "syscall(unknown)".to_string(),
         _ => syscall_names::name(own, number.into(), own),
     }
 }
 
 /// What drives the cost of a call, by its number and gate.
-pub fn drives_of(number: u16, by: u64) -> Option<Drives> {
+pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
     drives(bare(&name(number, by)))
 }
 
@@ -36,27 +36,44 @@ pub fn bare(name: &str) -> &str {
     name.split('(').next().unwrap_or(name)
 }
 
-/// The table for the programs.
-pub fn what_to_do() -> What {
+/// What the programs do for each call.
+pub fn rows() -> Box<Rows> {
     let gates = [gate::OWN, gate::COMPAT];
-    let numbers = NUMBERS as usize;
-    std::array::from_fn(|index| what_for(&name((index % numbers) as u16, gates[index / numbers])))
+    Box::new(std::array::from_fn(|index| row(&name((index % NUMBERS) as u16, gates[index / NUMBERS]))))
 }
 
-fn what_for(name: &str) -> u8 {
+fn row(name: &str) -> Row {
     let name = bare(name);
-    let (operation, argument) = match drives(name) {
+    let (what, argument) = match drives(name) {
         _ if name == "prctl" => (what::RENAME, 0),
-        _ if name.starts_with("futex") && selector(name).is_some() => (what::FUTEX, 1),
-        None => return 0,
+        None => (0, 0),
         Some(Drives::Path { argument }) if name.starts_with("exec") => (what::EXEC, argument),
+        Some(Drives::Descriptor { argument }) if name == "close" => (what::CLOSE, argument),
         Some(Drives::Bytes { descriptor }) => (what::BYTES, descriptor),
         Some(Drives::Descriptor { argument }) => (what::DESCRIPTOR, argument),
         Some(Drives::Path { argument }) => (what::PATH, argument),
         Some(Drives::Length { argument }) => (what::LENGTH, argument),
         Some(Drives::Set { argument }) => (what::SET, argument),
     };
-    operation as u8 | argument << 4
+    let (operation, mask) = selector(name).map_or((NO_ARGUMENT, 0), |selector| (selector.argument, selector.mask()));
+    Row { what, argument, operation, unused: 0, mask }
+}
+
+/// The numbers of calls that the programs treat specially.
+pub fn numbers() -> Numbers {
+    let gates = [gate::OWN, gate::COMPAT];
+    let find = |gate, wanted: &str| (0..NUMBERS as u16).find(|number| bare(&name(*number, gate)) == wanted);
+    let number = |wanted: &str| gates.map(|gate| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN));
+    let pairs = |first: &str, second: &str| {
+        let (first, second) = (number(first), number(second));
+        [[first[0], second[0]], [first[1], second[1]]]
+    };
+    Numbers {
+        exec: pairs("execve", "execveat"),
+        exit: pairs("exit", "exit_group"),
+        sigreturn: number("rt_sigreturn"),
+        close: number("close"),
+    }
 }
 
 #[cfg(test)]
@@ -76,12 +93,22 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_among_those_that_the_programs_load() {
-        let table = what_to_do();
-        assert_eq!(table.len(), 2 * NUMBERS as usize);
-        assert!(table.iter().all(|byte| byte >> 4 <= 2 && i32::from(byte & 15) <= what::EXEC));
-        assert_eq!(table[libc::SYS_openat as usize], what::PATH as u8 | 1 << 4);
-        assert_eq!(table[libc::SYS_execve as usize], what::EXEC as u8);
-        assert_eq!(table[libc::SYS_getpid as usize], 0);
+    fn each_call_has_its_row() {
+        let rows = rows();
+        assert!(rows.iter().all(|row| row.argument <= 5 && row.what <= what::CLOSE));
+        let row = |number: i64| rows[number as usize];
+        let plain = |what, argument| Row { what, argument, operation: NO_ARGUMENT, unused: 0, mask: 0 };
+        assert_eq!(row(libc::SYS_newfstatat), plain(what::PATH, 1));
+        assert_eq!(row(libc::SYS_openat), Row { operation: 2, mask: 0o100, ..plain(what::PATH, 1) });
+        assert_eq!([row(libc::SYS_execve), row(libc::SYS_getpid)], [plain(what::EXEC, 0), plain(0, 0)]);
+        assert_eq!(row(libc::SYS_futex), Row { operation: 1, mask: 0x7f, ..plain(0, 0) });
+    }
+
+    #[test]
+    fn special_calls_have_numbers_by_both_gates() {
+        let numbers = numbers();
+        assert_eq!(numbers.exec[0], [libc::SYS_execve as u16, libc::SYS_execveat as u16]);
+        assert_eq!(numbers.exit[0], [libc::SYS_exit as u16, libc::SYS_exit_group as u16]);
+        assert_eq!((numbers.close[0], numbers.close[1]), (libc::SYS_close as u16, 6));
     }
 }

@@ -1,64 +1,73 @@
-//! The kernel's accounting of the tree: from the programs for tasks that ended, from /proc for those that still run.
+//! The kernel's accounting of what is traced, which the programs read: of tasks that ended, and of those that still run.
 //! Pure.
 //!
 //! User and system time come from the kernel's own fields, which count clock ticks on most kernels. The programs know
-//! to the nanosecond how long each task was on a CPU: per process name, that time is split in the ratio of the ticks,
-//! as the kernel does in getrusage for each process. A name without a tick gets no split, because none would be
+//! to the nanosecond how long each task was on a CPU: per group of processes, that time is split in the ratio of the
+//! ticks, as the kernel does in getrusage for each process. A group without a tick gets no split, because none would be
 //! justified.
 
-use super::decode::process_name;
 use crate::kernel::bpf::Raw;
-use crate::kernel::tree::TaskAccounts;
 use crate::kernel::usage::Used;
-use crate::model::Usage;
+use crate::model::{Concurrency, Usage};
 use crate::trace::Collected;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::trace::bpf::decode;
+use std::collections::BTreeMap;
 
-/// Fills in `usage` and the times of the groups. `alive` is the accounting of the tasks that still run, `before` of
-/// those that ran before tracing began.
-pub fn fill(raw: &Raw, alive: &TaskAccounts, before: &TaskAccounts, into: &mut Collected) {
-    let by_name = by_name(raw, alive, before);
-    for group in &mut into.groups {
-        let times = by_name.get(&group.name).and_then(split);
+/// Fills in `usage` and the times of the groups, which are in the order of `decode::groups`. `peak_rss_kib` is the largest
+/// resident set of processes that still run.
+pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Collected) {
+    let used = by_group(raw);
+    for (group, number) in into.groups.iter_mut().zip(decode::numbers(raw)) {
+        let times = used.get(&number).and_then(split);
         (group.user_ns, group.system_ns) = (times.map(|(user, _)| user), times.map(|(_, system)| system));
     }
-    into.usage = totals(raw, alive, before, &by_name);
-    let missing = raw.globals.live.saturating_sub_unsigned(alive.len() as u64);
-    if missing > 0 {
-        into.warnings
-            .push(format!("{missing} orphaned tasks are still running: their CPU time and faults are not included"));
-    }
+    into.usage = totals(raw, peak_rss_kib, &used);
 }
 
-fn by_name(raw: &Raw, alive: &TaskAccounts, before: &TaskAccounts) -> BTreeMap<String, Used> {
-    let mut by_name: BTreeMap<String, Used> = BTreeMap::new();
-    for (number, used) in &raw.usage {
-        by_name.entry(process_name(&raw.names, *number)).or_default().add(used, 1.0);
+/// By number of group.
+fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {
+    let mut used: BTreeMap<u32, Used> = BTreeMap::new();
+    let live = raw.live.iter().map(|task| (task.key.group, &task.used));
+    for (number, more) in raw.usage.iter().map(|(number, used)| (*number, used)).chain(live) {
+        used.entry(number).or_default().add(more, 1.0);
     }
-    for (task, account) in alive {
-        let earlier = before.get(task).map(|account| account.used).unwrap_or_default();
-        by_name.entry(account.process_name.clone()).or_default().add(&account.used.since(&earlier), 1.0);
-    }
-    by_name
+    used
 }
 
-fn totals(raw: &Raw, alive: &TaskAccounts, before: &TaskAccounts, by_name: &BTreeMap<String, Used>) -> Usage {
+fn totals(raw: &Raw, peak_rss_kib: u64, used: &BTreeMap<u32, Used>) -> Usage {
     let mut sum = Used::default();
-    by_name.values().for_each(|used| sum.add(used, 1.0));
+    used.values().for_each(|used| sum.add(used, 1.0));
     let times = split(&sum);
-    let peak = alive.values().map(|account| account.peak_rss_kib).max().unwrap_or(0);
-    let peak = peak.max(raw.peak_pages * page_kib());
-    let first: BTreeSet<u32> = before.values().map(|account| account.process).collect();
-    // `before` does not hold the root of a held tree.
-    let processes = first.len().max(1) as u64;
+    let peak = peak_rss_kib.max(raw.peak_pages * page_kib());
+    let concurrency = concurrency(raw);
     Usage {
         user_ns: times.map(|(user, _)| user),
         system_ns: times.map(|(_, system)| system),
         peak_rss_kib: (peak > 0).then_some(peak),
-        processes: Some(raw.globals.processes + processes),
-        threads: Some(raw.globals.threads + (before.len() - first.len()) as u64),
+        processes: Some(raw.globals.processes),
+        threads: Some(raw.globals.threads),
+        peak_concurrency: concurrency.as_ref().map(|_| raw.globals.peak),
+        concurrency,
         ..sum.into()
     }
+}
+
+/// Wall time by what the threads did: what the programs added up until the last change, and the state since then.
+fn concurrency(raw: &Raw) -> Option<Concurrency> {
+    let globals = &raw.globals;
+    let last = globals.on_cpu.iter().rposition(|ns| *ns > 0)?;
+    let mut on_cpu_ns = globals.on_cpu[..=last].to_vec();
+    let (mut waiting_ns, mut blocked_ns) = (globals.waiting, globals.blocked);
+    if globals.live > 0 && globals.changed > 0 {
+        let since = raw.now_ns.saturating_sub(globals.changed);
+        match (globals.running as u32 as usize, globals.running >> 32) {
+            (0, 0) => blocked_ns += since,
+            (0, _) => waiting_ns += since,
+            (running, _) if running <= on_cpu_ns.len() => on_cpu_ns[running - 1] += since,
+            _ => {}
+        }
+    }
+    Some(Concurrency { on_cpu_ns, waiting_ns, blocked_ns })
 }
 
 /// Time on CPUs, split into user and system time in the ratio of the ticks.
@@ -77,8 +86,7 @@ fn page_kib() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::Globals;
-    use crate::kernel::tree::TaskAccount;
+    use crate::kernel::bpf::{Counted, Globals, Group, Key, Live};
     use crate::model::ProcessGroup;
 
     #[test]
@@ -90,28 +98,40 @@ mod tests {
 
     #[test]
     fn ended_and_running_tasks_are_added() {
-        let globals = Globals { live: 3, processes: 2, threads: 1, ..Globals::default() };
+        let globals = Globals { live: 3, processes: 3, threads: 1, ..Globals::default() };
         let used =
             Used { user_ns: 8, system_ns: 8, minor_faults: 10, voluntary_switches: 5, ran_ns: 100, ..Used::default() };
+        let key = Key { group: 7, ..Key::default() };
+        let live = Live { key, used: Used { ran_ns: 30, minor_faults: 6, ..Used::default() }, ..Live::default() };
         let raw = Raw {
-            names: BTreeMap::from([(4097, "sh".to_string())]),
-            usage: vec![(4097, used)],
+            groups: BTreeMap::from([(7, Group { name: "sh".to_string(), id: 0 })]),
+            calls: vec![(key, Counted { calls: 1, ..Counted::default() })],
+            usage: vec![(7, used)],
+            live: vec![live],
             peak_pages: 10,
             globals,
             ..Raw::default()
         };
-        let account = |ran_ns, minor_faults| {
-            let used = Used { ran_ns, minor_faults, ..Used::default() };
-            TaskAccount { process: 9, process_name: "sh".into(), used, peak_rss_kib: 0 }
-        };
-        let (before, running) = (account(20, 1), account(50, 7));
         let sh = ProcessGroup { name: "sh".into(), ..ProcessGroup::default() };
         let mut into = Collected { groups: vec![sh], ..Collected::default() };
-        fill(&raw, &TaskAccounts::from([(9, running)]), &TaskAccounts::from([(9, before)]), &mut into);
+        fill(&raw, 0, &mut into);
         assert_eq!((into.groups[0].user_ns, into.groups[0].system_ns), (Some(65), Some(65)));
         assert_eq!((into.usage.minor_faults, into.usage.voluntary_switches), (Some(16), Some(5)));
         assert_eq!((into.usage.processes, into.usage.threads), (Some(3), Some(1)));
         assert_eq!(into.usage.peak_rss_kib, Some(10 * page_kib()));
-        assert!(into.warnings[0].starts_with("2 orphaned tasks"));
+        assert_eq!(into.usage.concurrency, None);
+    }
+
+    #[test]
+    fn the_state_since_the_last_change_counts() {
+        let mut raw = Raw { now_ns: 1_000, ..Raw::default() };
+        raw.globals.on_cpu[1] = 30;
+        (raw.globals.blocked, raw.globals.changed, raw.globals.live) = (5, 900, 1);
+        let expected = |on_cpu_ns, waiting_ns, blocked_ns| Some(Concurrency { on_cpu_ns, waiting_ns, blocked_ns });
+        assert_eq!(concurrency(&raw), expected(vec![0, 30], 0, 105));
+        raw.globals.running = 1 | 2 << 32;
+        assert_eq!(concurrency(&raw), expected(vec![100, 30], 0, 5));
+        raw.globals.live = 0;
+        assert_eq!(concurrency(&raw), expected(vec![0, 30], 0, 5));
     }
 }

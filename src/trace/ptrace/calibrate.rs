@@ -39,9 +39,7 @@ fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let warm = raw.get(COLD..).unwrap_or_default();
     let between = warm.windows(2).map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64);
     let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
-    let on_cpu_ns = quantile(warm.iter().map(|raw| raw.on_cpu_ns), 0.5);
     Calibration {
-        on_cpu_ns: on_cpu_ns.saturating_sub(untraced_ns as u64),
         off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
         added_ns: (quantile(between, 0.5) as f64 - untraced_ns).max(0.0),
     }
@@ -59,23 +57,22 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    #[test]
-    fn the_untraced_time_of_a_null_call_remains() {
+    fn calls(off_cpu_ns: impl Fn(u64) -> u64) -> Vec<NullCall> {
         let begun = Instant::now();
-        let raw =
-            |n: u64| NullCall { at: begun + Duration::from_nanos(5000 * n), on_cpu_ns: 700 + n % 3, off_cpu_ns: n };
-        let raw: Vec<NullCall> = (0..400).map(raw).collect();
-        let found = summary(&raw, 100.0);
-        assert_eq!((found.on_cpu_ns, found.off_cpu_ns), (601, 365));
+        let call = |n| NullCall { at: begun + Duration::from_micros(5 * n), off_cpu_ns: off_cpu_ns(n) };
+        (0..400).map(call).collect()
+    }
+
+    #[test]
+    fn what_a_null_call_takes_longer_is_the_tracers() {
+        let found = summary(&calls(|n| n), 100.0);
+        assert_eq!(found.off_cpu_ns, 365);
         assert!((found.added_ns - 4900.0).abs() < 1e-6);
     }
 
     #[test]
     fn a_burst_of_load_is_no_overhead() {
-        let begun = Instant::now();
         let off = |n: u64| if n.is_multiple_of(5) { 1_000_000 } else { 1000 };
-        let raw = |n: u64| NullCall { at: begun + Duration::from_micros(5 * n), on_cpu_ns: 700, off_cpu_ns: off(n) };
-        let raw: Vec<NullCall> = (0..400).map(raw).collect();
-        assert_eq!(summary(&raw, 100.0).off_cpu_ns, 4000);
+        assert_eq!(summary(&calls(off), 100.0).off_cpu_ns, 4000);
     }
 }

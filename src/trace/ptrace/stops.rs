@@ -1,7 +1,9 @@
 //! The tracer itself: turns the events of `kernel::follow` into counts.
 
-use super::tally::{Outcome, Took};
+use super::blocked::{Stop, has_paused, off_cpu_ns};
+use super::tally::Outcome;
 use super::tree::{Inside, Tree};
+use crate::kernel::clock::ThreadTime;
 use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
 use crate::kernel::tracee::Call;
 use crate::kernel::wake::Waker;
@@ -18,26 +20,16 @@ const DRAINING: Duration = Duration::from_millis(500);
 /// The overhead per call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// CPU time of a null call between its stops, beyond its untraced time.
-    pub on_cpu_ns: u64,
     /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
     pub off_cpu_ns: u64,
     /// Wall time that tracing adds to a call.
     pub added_ns: f64,
 }
 
-impl Calibration {
-    /// Time between the stops of a null call, in nanoseconds.
-    pub fn elapsed_ns(&self) -> u64 {
-        self.on_cpu_ns + self.off_cpu_ns
-    }
-}
-
 /// One null call under the tracer.
 #[derive(Clone, Copy, Debug)]
 pub struct NullCall {
     pub at: Instant,
-    pub on_cpu_ns: u64,
     pub off_cpu_ns: u64,
 }
 
@@ -88,7 +80,7 @@ impl PtraceTracer {
             Event::Started { tid, by } => self.tree.started(*tid, *by),
             Event::Executed { former } => {
                 let strays = self.tree.executed(tid, *former, &mut self.warnings);
-                strays.into_iter().for_each(|inside| self.unfinished(&inside, Took::Unknown));
+                strays.into_iter().for_each(|inside| self.unfinished(&inside, None));
             }
             Event::Ended(end) => self.ended(notice, end),
         }
@@ -113,11 +105,11 @@ impl PtraceTracer {
         }
         self.tree.enter(tid, call, None);
         if let Some(raw) = &mut self.raw {
-            raw.push(NullCall { at: Instant::now(), on_cpu_ns: 0, off_cpu_ns: 0 });
+            raw.push(NullCall { at: Instant::now(), off_cpu_ns: 0 });
         }
         if let Some(inside) = self.tree.leave(tid, None) {
             let ends = matches!(self.tree.tally.calls[inside.key.call].name.as_str(), "exit" | "exit_group");
-            self.tree.tally.add(inside.key, if ends { Outcome::Unfinished } else { Outcome::Unseen }, Took::Unknown);
+            self.tree.tally.add(inside.key, if ends { Outcome::Unfinished } else { Outcome::Unseen }, None);
         }
     }
 
@@ -125,36 +117,25 @@ impl PtraceTracer {
         let result = if let Outcome::Returned(result) = outcome { Some(result) } else { None };
         // `None` if the entry was not seen: a child's first return, or a call that attaching interrupted.
         let Some(inside) = self.tree.leave(notice.tid, result) else { return };
-        let cpu_ns = inside.clock.and_then(|(source, _)| self.tree.cpu_ns(notice.tid, source));
-        let took = self.took(&inside, notice, cpu_ns);
-        self.tree.tally.add(inside.key, outcome, took);
+        let blocked_ns = self.blocked_ns(&inside, notice);
+        self.tree.tally.add(inside.key, outcome, blocked_ns);
     }
 
-    /// How long a call took, without the tracer's overhead.
-    fn took(&mut self, inside: &Inside, notice: &Notice, cpu_ns: Option<u64>) -> Took {
-        if let (None, Some(raw)) = (inside.entered, &mut self.raw) {
-            raw.push(NullCall { at: notice.at, on_cpu_ns: 0, off_cpu_ns: 0 });
-        }
-        let Some(entered) = inside.entered else { return Took::Unknown };
-        let elapsed_ns = u64::try_from(notice.at.saturating_duration_since(entered).as_nanos()).unwrap_or(u64::MAX);
-        let Some((now, (_, then))) = cpu_ns.zip(inside.clock) else {
-            return Took::Elapsed { ns: elapsed_ns.saturating_sub(self.calibration.elapsed_ns()) };
-        };
-        let on_cpu_ns = now.saturating_sub(then).min(elapsed_ns);
-        let off_cpu_ns = elapsed_ns - on_cpu_ns;
+    /// For how long a call that ended was blocked; `None` if that is not known.
+    fn blocked_ns(&mut self, inside: &Inside, notice: &Notice) -> Option<u64> {
+        let ends = inside.entry.and_then(|entry| {
+            let time = self.tree.thread_time(notice.tid)?;
+            Some((entry, Stop { at: notice.not_before, time, stops: notice.stops }))
+        });
+        let off_cpu = ends.map(|(entry, end)| (off_cpu_ns(&entry, &end), has_paused(&entry, &end)));
         if let Some(raw) = &mut self.raw {
-            raw.push(NullCall { at: notice.at, on_cpu_ns, off_cpu_ns });
+            raw.push(NullCall { at: notice.at, off_cpu_ns: off_cpu.map_or(0, |(ns, _)| ns) });
         }
-        let mut blocked_ns = off_cpu_ns.saturating_sub(self.calibration.off_cpu_ns);
-        // Longer than a null call: it waited, or the tracer was busy with other tracees and noticed late.
-        if blocked_ns > 0 && !self.tree.has_paused(notice.tid, notice.stops) {
-            blocked_ns = 0;
-        }
-        Took::Split { on_cpu_ns: on_cpu_ns.saturating_sub(self.calibration.on_cpu_ns), blocked_ns }
+        off_cpu.map(|(ns, paused)| if paused { ns.saturating_sub(self.calibration.off_cpu_ns) } else { 0 })
     }
 
-    fn unfinished(&mut self, inside: &Inside, took: Took) {
-        self.tree.tally.add(inside.key, Outcome::Unfinished, took);
+    fn unfinished(&mut self, inside: &Inside, blocked_ns: Option<u64>) {
+        self.tree.tally.add(inside.key, Outcome::Unfinished, blocked_ns);
     }
 
     fn ended(&mut self, notice: &Notice, end: &End) {
@@ -162,9 +143,7 @@ impl PtraceTracer {
             self.ending = Some(end.ending);
         }
         if let Some(inside) = self.tree.ended(notice.tid, end) {
-            // A thread that ended before its process has no clock any more.
-            let took = end.cpu_ns.map_or(Took::Unknown, |cpu_ns| self.took(&inside, notice, Some(cpu_ns)));
-            self.unfinished(&inside, took);
+            self.unfinished(&inside, killed_after_ns(&inside, notice, end));
         }
     }
 
@@ -183,7 +162,7 @@ impl PtraceTracer {
     /// Detaches from the tasks that still run, and returns how many there were.
     fn leave(&mut self) -> usize {
         let inside = self.tree.all_inside();
-        inside.iter().for_each(|inside| self.unfinished(inside, Took::Unknown));
+        inside.iter().for_each(|inside| self.unfinished(inside, None));
         let left = self.follower.leave();
         if left > 0 && self.ending.is_some() {
             let fate = match self.stops {
@@ -199,10 +178,11 @@ impl PtraceTracer {
         match (self.stops, self.times) {
             (Stops::Filter, _) => "one stop a call by a seccomp filter; no errors, no results".to_string(),
             (Stops::Calls, false) => "two stops a call".to_string(),
-            (Stops::Calls, true) => format!(
-                "two stops a call; subtracted from each call: {} ns on the CPU, {} ns off it",
-                self.calibration.on_cpu_ns, self.calibration.off_cpu_ns
-            ),
+            (Stops::Calls, true) => {
+                "two stops a call, whose time is in each call's: only blocked time is told from it, without \
+                                     waiting for a CPU or for the tracer"
+                    .to_string()
+            }
         }
     }
 
@@ -216,6 +196,14 @@ impl PtraceTracer {
         }
         warnings
     }
+}
+
+/// For how long the call was blocked in which a process was killed; `None` if it ended by itself, or had several threads, whose
+/// CPU time is known only together.
+fn killed_after_ns(inside: &Inside, notice: &Notice, end: &End) -> Option<u64> {
+    let entry = inside.entry.filter(|_| inside.alone && matches!(end.ending, Ending::Signalled(_)))?;
+    let time = ThreadTime { cpu_ns: end.cpu_ns?, ..entry.time };
+    Some(off_cpu_ns(&entry, &Stop { at: notice.not_before, time, stops: notice.stops }))
 }
 
 impl Tracer for PtraceTracer {
@@ -264,7 +252,6 @@ impl Tracer for PtraceTracer {
         Ok(Collected {
             facts,
             groups: self.tree.tally.groups(),
-            latencies: self.tree.tally.latencies(),
             usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),

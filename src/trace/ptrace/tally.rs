@@ -1,10 +1,8 @@
-//! Sums calls by process name, call and class, and histograms of their durations. Knows nothing of processes.
+//! Sums calls by process name, call and class. Knows nothing of processes.
 //!
 //! While calls are counted, names are numbers, so that counting a call does not allocate.
 
-use crate::model::{
-    CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Selector, drives, power_below, selector,
-};
+use crate::model::{CallCount, Class, DescriptorKind, Drives, ProcessGroup, Selector, drives, power_below, selector};
 use crate::trace::errno;
 use crate::trace::ptrace::descriptors::{Effect, effect};
 use std::collections::{BTreeMap, HashMap};
@@ -19,20 +17,6 @@ pub struct Key {
     pub measure: Option<u64>,
     /// What the selector of the call selects, without other bits.
     pub selected: Option<u32>,
-}
-
-/// How long a call took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Took {
-    Unknown,
-    /// Time on a CPU, and off it.
-    Split {
-        on_cpu_ns: u64,
-        blocked_ns: u64,
-    },
-    Elapsed {
-        ns: u64,
-    },
 }
 
 /// How a call ended.
@@ -50,19 +34,17 @@ struct Sum {
     calls: u64,
     unfinished: u64,
     errors: BTreeMap<i32, u64>,
-    split: Option<(u64, u64)>,
-    elapsed_ns: Option<u64>,
+    blocked_ns: Option<u64>,
     bytes: Option<u64>,
 }
 
-/// A system call that was seen, and its histogram.
+/// A system call that was seen.
 #[derive(Clone, Debug)]
 pub struct Known {
     pub name: String,
     pub drives: Option<Drives>,
     pub selector: Option<&'static Selector>,
     pub effect: Effect,
-    histogram: Histogram,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -93,15 +75,14 @@ impl Tally {
                 selector: selector(plain),
                 effect: effect(plain),
                 name: name.clone(),
-                histogram: Histogram::default(),
             });
             calls.len() - 1
         })
     }
 
-    /// Counts one call. Its bytes are its result.
-    pub fn add(&mut self, key: Key, outcome: Outcome, took: Took) {
-        let known = &mut self.calls[key.call];
+    /// Counts one call, which was blocked for `blocked_ns` if that is known. Its bytes are its result.
+    pub fn add(&mut self, key: Key, outcome: Outcome, blocked_ns: Option<u64>) {
+        let known = &self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
         let bytes = match outcome {
             Outcome::Returned(result) if moves => Some(result.max(0).cast_unsigned()),
@@ -109,10 +90,7 @@ impl Tally {
             _ => None,
         };
         let key = Key { measure: bytes.map(power_below).or(key.measure), ..key };
-        if let Took::Split { on_cpu_ns, blocked_ns } = took {
-            known.histogram.record(on_cpu_ns + blocked_ns);
-        }
-        self.sums.entry(key).or_default().add(outcome, took, bytes);
+        self.sums.entry(key).or_default().add(outcome, blocked_ns, bytes);
     }
 
     /// All sums by process name; names, calls and classes are sorted.
@@ -127,16 +105,6 @@ impl Tally {
             ProcessGroup { name: name.to_string(), calls, ..ProcessGroup::default() }
         };
         groups.into_iter().map(group).collect()
-    }
-
-    /// Histograms by call name.
-    pub fn latencies(&self) -> BTreeMap<String, Histogram> {
-        let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
-        for known in self.calls.iter().filter(|known| known.histogram.count() > 0) {
-            let histogram = latencies.entry(known.name.clone()).or_default();
-            known.histogram.counts.iter().for_each(|(bucket, count)| histogram.add(*bucket, *count));
-        }
-        latencies
     }
 
     /// Whether a call whose name begins with `beginning` was seen.
@@ -154,20 +122,15 @@ impl Known {
 }
 
 impl Sum {
-    fn add(&mut self, outcome: Outcome, took: Took, bytes: Option<u64>) {
+    fn add(&mut self, outcome: Outcome, blocked_ns: Option<u64>, bytes: Option<u64>) {
         self.calls += 1;
         match outcome {
             Outcome::Failed(number) => *self.errors.entry(number).or_insert(0) += 1,
             Outcome::Unfinished => self.unfinished += 1,
             Outcome::Returned(_) | Outcome::Unseen => {}
         }
-        match took {
-            Took::Unknown => {}
-            Took::Split { on_cpu_ns, blocked_ns } => {
-                let (on_cpu, blocked) = self.split.unwrap_or_default();
-                self.split = Some((on_cpu + on_cpu_ns, blocked + blocked_ns));
-            }
-            Took::Elapsed { ns } => self.elapsed_ns = Some(self.elapsed_ns.unwrap_or(0) + ns),
+        if let Some(ns) = blocked_ns {
+            self.blocked_ns = Some(self.blocked_ns.unwrap_or(0).saturating_add(ns));
         }
         if let Some(bytes) = bytes {
             self.bytes = Some(self.bytes.unwrap_or(0) + bytes);
@@ -181,9 +144,7 @@ impl Sum {
             calls: self.calls,
             unfinished: self.unfinished,
             errors: self.errors.iter().map(|(number, count)| (errno::name(*number), *count)).collect(),
-            on_cpu_ns: self.split.map(|(on_cpu, _)| on_cpu),
-            blocked_ns: self.split.map(|(_, blocked)| blocked),
-            elapsed_ns: self.elapsed_ns,
+            blocked_ns: self.blocked_ns,
             bytes: self.bytes,
             ..CallCount::default()
         }
@@ -205,15 +166,13 @@ mod tests {
         tally.process("a");
         let read = tally.call(X86_64, 0, X86_64);
         assert_eq!(read, tally.call(X86_64, 0, X86_64));
-        let took = Took::Split { on_cpu_ns: 100, blocked_ns: 20 };
         for outcome in [Outcome::Returned(5000), Outcome::Returned(4096), Outcome::Failed(11)] {
-            tally.add(key(read), outcome, took);
+            tally.add(key(read), outcome, Some(20));
         }
         let groups = tally.groups();
-        let calls: Vec<_> = groups[0].calls.iter().map(|c| (c.class.size, c.calls, c.bytes, c.on_cpu_ns)).collect();
-        assert_eq!(calls, [(Some(0), 1, Some(0), Some(100)), (Some(4096), 2, Some(9096), Some(200))]);
+        let calls: Vec<_> = groups[0].calls.iter().map(|c| (c.class.size, c.calls, c.bytes, c.blocked_ns)).collect();
+        assert_eq!(calls, [(Some(0), 1, Some(0), Some(20)), (Some(4096), 2, Some(9096), Some(40))]);
         assert_eq!(groups[0].calls[0].errors, BTreeMap::from([("EAGAIN".to_string(), 1)]));
-        assert_eq!(tally.latencies()["read"].count(), 3);
     }
 
     #[test]
@@ -221,10 +180,10 @@ mod tests {
         let mut tally = Tally::default();
         tally.process("a");
         let read = tally.call(X86_64, 0, X86_64);
-        tally.add(key(read), Outcome::Unfinished, Took::Unknown);
+        tally.add(key(read), Outcome::Unfinished, None);
         let count = &tally.groups()[0].calls[0];
         assert_eq!((count.calls, count.unfinished, count.bytes, count.class.size), (1, 1, None, None));
-        assert_eq!(count.on_cpu_ns, None);
+        assert_eq!((count.on_cpu_ns, count.blocked_ns), (None, None));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::account::{Ended, TreeAccount};
 use super::arguments::{measure, shares_descriptors};
+use super::blocked::Stop;
 use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
-use crate::kernel::clock::{ThreadClock, ThreadTime, process_cpu_ns};
+use crate::kernel::clock::{ThreadClock, ThreadTime};
 use crate::kernel::follow::End;
 use crate::kernel::tracee::{Call, executable_architecture, is_thread_of};
 use crate::kernel::usage::Used;
@@ -13,24 +14,16 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
-/// Which clock a thread's CPU time is read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The process's, which is the thread's if it has only one.
-    Process(i32),
-    Thread,
-}
-
 /// The call that a thread is in.
 #[derive(Clone, Copy, Debug)]
 pub struct Inside {
     pub key: Key,
     /// Its first argument, as a descriptor.
     argument: i32,
-    /// When the thread was resumed at the entry; `None` without times.
-    pub entered: Option<Instant>,
-    /// Its CPU time then, in nanoseconds.
-    pub clock: Option<(Source, u64)>,
+    /// The thread when it was resumed at the entry; `None` without times, or if the kernel does not tell.
+    pub entry: Option<Stop>,
+    /// Whether it is its process's only thread.
+    pub alone: bool,
 }
 
 #[derive(Debug)]
@@ -38,8 +31,6 @@ struct Task {
     process: i32,
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
-    /// Its turns on a CPU and its stops when both were last read.
-    seen: Option<(u64, u64)>,
 }
 
 #[derive(Debug)]
@@ -85,7 +76,7 @@ impl Tree {
             Some(maker) => (tid, Some(maker)),
             None => self.identify(tid),
         };
-        self.tasks.insert(tid, Task { process, inside: None, clock: None, seen: None });
+        self.tasks.insert(tid, Task { process, inside: None, clock: None });
         match self.processes.get_mut(&process) {
             Some(known) => {
                 known.threads += 1;
@@ -149,7 +140,7 @@ impl Tree {
         let selected =
             known.selector.map(|selector| call.arguments[usize::from(selector.argument)] as u32 & selector.mask());
         let key = Key { process: process.name, call: number, descriptor, measure, selected };
-        task.inside = Some(Inside { key, argument, entered: None, clock: None });
+        task.inside = Some(Inside { key, argument, entry: None, alone: process.threads == 1 });
         if let Some(stops) = stops {
             self.start_clock(tid, stops);
         }
@@ -157,47 +148,23 @@ impl Tree {
 
     /// Reads the clocks at the very end of the entry stop, so that the tracer's work is not part of the call.
     fn start_clock(&mut self, tid: i32, stops: u64) {
-        let Some(task) = self.tasks.get(&tid) else { return };
-        if task.seen.is_none() {
-            self.has_paused(tid, stops);
-        }
-        let Some(task) = self.tasks.get(&tid) else { return };
-        let alone = self.processes.get(&task.process).is_some_and(|process| process.threads == 1);
-        let source = if alone { Source::Process(task.process) } else { Source::Thread };
-        let clock = self.cpu_ns(tid, source).map(|ns| (source, ns));
+        let time = self.thread_time(tid);
         if let Some(inside) = self.tasks.get_mut(&tid).and_then(|task| task.inside.as_mut()) {
-            inside.clock = clock;
-            inside.entered = Some(Instant::now());
+            inside.entry = time.map(|time| Stop { at: Instant::now(), time, stops });
         }
     }
 
-    /// The CPU time of a stopped task, in nanoseconds.
-    pub fn cpu_ns(&mut self, tid: i32, source: Source) -> Option<u64> {
-        if let Source::Process(pid) = source {
-            return process_cpu_ns(pid).ok();
-        }
-        self.thread_time(tid).map(|time| time.cpu_ns)
-    }
-
-    fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
+    /// The scheduler's accounting of a stopped task; `None` if the kernel keeps none.
+    pub fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
         let keep = self.tasks.len() < OPEN_CLOCKS;
         let task = self.tasks.get_mut(&tid)?;
-        if let Some(clock) = &task.clock {
-            return clock.read();
-        }
-        let clock = ThreadClock::open(tid)?;
-        let time = clock.read();
+        let clock = match task.clock.take() {
+            Some(clock) => clock,
+            None => ThreadClock::open(tid)?,
+        };
+        let time = clock.read().filter(|time| time.turns > 0);
         task.clock = Some(clock).filter(|_| keep);
         time
-    }
-
-    /// Whether a task has left its CPU since the last call of this, other than for its stops: each takes it off the CPU
-    /// once. True if unknown.
-    pub fn has_paused(&mut self, tid: i32, stops: u64) -> bool {
-        let turns = self.thread_time(tid).map(|time| time.turns).filter(|turns| *turns > 0);
-        let Some((task, turns)) = self.tasks.get_mut(&tid).zip(turns) else { return true };
-        let before = task.seen.replace((turns, stops));
-        before.is_none_or(|(then, stopped)| turns - then.min(turns) != stops - stopped.min(stops))
     }
 
     /// A task leaves its call, with `result` if it did not fail. Returns the call; `None` if it was in none that
@@ -218,9 +185,8 @@ impl Tree {
     /// before and whose end is not reported.
     pub fn executed(&mut self, tid: i32, former: i32, warnings: &mut Vec<String>) -> Option<Inside> {
         let stray = if former == tid { None } else { self.tasks.remove(&tid) };
-        let mut task =
-            self.tasks.remove(&former).unwrap_or(Task { process: tid, inside: None, clock: None, seen: None });
-        (task.clock, task.seen) = (None, None);
+        let mut task = self.tasks.remove(&former).unwrap_or(Task { process: tid, inside: None, clock: None });
+        task.clock = None;
         let name = self.tally.process(&name_of(tid));
         if let Some(inside) = &mut task.inside {
             inside.key.process = name;

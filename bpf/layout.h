@@ -1,0 +1,269 @@
+/* The data that the programs share with the code that reads their maps: src/kernel/bpf/layout.rs has the same, and a
+ * test compares both with the types in the object. Times are in nanoseconds of CLOCK_MONOTONIC. */
+#ifndef SYSCOST_LAYOUT_H
+#define SYSCOST_LAYOUT_H
+
+#include "kernel.h"
+
+/* Numbers of calls in `config.calls`, for each of the two gates that have a table. */
+#define NUMBERS 512
+/* Longest path, including its 0; eight more bytes pad it to whole words. */
+#define PATH_BYTES 4096
+#define NAME_BYTES 16
+#define ERRNO_MAX 4095
+/* Errors from here on mean that the kernel restarts the call (ERESTARTSYS and others of linux/errno.h). */
+#define ERRNO_RESTART 512
+/* Numbers that do not fit into a key. */
+#define NUMBER_UNKNOWN 0xffff
+
+/* How a call was made: as the machine's own, as a 32-bit one, or by the x32 ABI. */
+enum gate { GATE_OWN, GATE_COMPAT, GATE_X32 };
+
+/* What to do for a call. */
+enum what {
+	WHAT_NOTHING,
+	WHAT_BYTES,	 /* its result is a byte count, the argument its descriptor */
+	WHAT_DESCRIPTOR, /* the argument is a descriptor */
+	WHAT_PATH,	 /* the argument is a path */
+	WHAT_LENGTH,	 /* the argument is a length in bytes */
+	WHAT_SET,	 /* the argument is the number of descriptors in a set */
+	WHAT_RENAME,	 /* changes the name of its process */
+	WHAT_EXEC,	 /* has a path that can no longer be read when the call returns */
+	WHAT_CLOSE,	 /* the argument is a descriptor that is gone when the call returns */
+};
+/* The position of an argument that there is not. */
+#define NO_ARGUMENT 0xff
+
+/* Kinds of descriptors: the file type bits of a mode (S_IFMT >> 12), and three of our own. */
+enum kind { KIND_CHARACTER = 2, KIND_TERMINAL = 3, KIND_ANONYMOUS = 5, KIND_CLOSED = 7, KIND_REGULAR = 8 };
+
+/* The value of a class that is not known. */
+#define VALUE_UNKNOWN 127
+
+/* What a call's class is made of. */
+struct row {
+	u8 what;
+	u8 argument;
+	/* The argument that selects the operation, NO_ARGUMENT for none, and the bits of it that do. */
+	u8 operation;
+	u8 unused;
+	u32 mask;
+};
+
+/* What calls are counted by. */
+struct key {
+	/* The number of the process group; 0 if there was none left. */
+	u32 group;
+	u16 number;
+	u16 error;
+	/* The operation argument, masked. */
+	u32 operation;
+	u8 gate;
+	/* The kind of the descriptor. */
+	u8 kind;
+	/* For bytes, lengths and sets: 0 for 0, else 1 + log2. For paths: the names in it, at most VALUE_UNKNOWN - 1. */
+	u8 value;
+	u8 unused;
+};
+
+/* Sums over the calls of one key. */
+struct counted {
+	u64 calls;
+	/* Entered, but not returned from when tracing ended. */
+	u64 unfinished;
+	u64 on_cpu;
+	u64 blocked;
+	u64 preempted;
+	/* The part of `blocked` during which all tasks were blocked, and which this call's wake-up ended. */
+	u64 stalled;
+	u64 bytes;
+};
+
+/* A cached entry; empty if both sums of calls are 0. */
+struct entry {
+	struct key key;
+	struct counted counted;
+};
+
+/* States of a task. */
+enum state {
+	STATE_FREE,
+	STATE_HELD, /* the command, before its execve */
+	STATE_LIVE, /* traced */
+	STATE_BORN, /* just forked: its first return to user mode belongs to its parent's call */
+	STATE_EXCLUDED, /* not to be traced, whatever the scope */
+};
+
+/* What a task does, as far as the scheduler is concerned. */
+enum run { RUN_BLOCKED, RUN_WAITING, RUN_ON_CPU };
+
+/* What `task.inside` says: the task is outside of calls, in one, or in one that it was in when tracing began. */
+enum inside { OUTSIDE, INSIDE, INSIDE_BEFORE };
+
+/* A traced task. It is found by its address. */
+struct task {
+	/* The address of its task_struct; 0 if this was never used, 1 if it is free again. */
+	u64 owner;
+	u32 group;
+	u8 state;
+	/* enum inside. */
+	u8 inside;
+	/* 1 if it left the CPU to wait, 0 if it was preempted. */
+	u8 waits;
+	/* 1 if a call was to be restarted when it last returned: its key is in `again`. */
+	u8 restarts;
+	/* The call that it is in, and, of a call whose argument is gone when it returns, the class. */
+	u32 number;
+	u8 kind;
+	u8 value;
+	/* enum run. */
+	u8 run;
+	u8 unused;
+	/* When the call was entered. */
+	u64 start;
+	/* When it left the CPU within a call; 0 while it is on one. */
+	u64 off_since;
+	/* Time within the call that it waited, that it was preempted, and see `counted`. */
+	u64 blocked;
+	u64 preempted;
+	u64 stalled;
+	/* Time on CPUs before `on_since`, and when it was put on a CPU; 0 while it is off. */
+	u64 ran;
+	u64 on_since;
+	struct key again;
+	/* The kernel's accounting when tracing began: the first six fields of `used`. */
+	u64 base[6];
+};
+
+/* What tasks used: `Used` of src/kernel/usage.rs. */
+struct used {
+	u64 accounting[6];
+	u64 ran;
+};
+
+#define ENTRY_BITS 8
+/* Calls of which a window counts durations. */
+#define HISTOGRAMS 64
+/* Durations below 32 ns have one bucket each; above, there are 32 per power of two, up to 2^42 ns (73 minutes). */
+#define STEP_BITS 5
+#define BUCKETS ((42 - STEP_BITS + 1) << STEP_BITS)
+
+/* What one CPU counted and has not handed to the shared maps. Only programs on that CPU write to it. */
+struct window {
+	/* How often entries were handed to the shared maps. */
+	u64 flushes;
+	/* Largest resident set of a process that ended on this CPU, in pages. */
+	u64 peak_pages;
+	/* The histogram of each call, from 1; 0 for none yet. */
+	u8 histogram_of[2 * NUMBERS];
+	u64 histograms_used;
+	/* See forget(). */
+	u64 scratch;
+	/* The address of the task that runs, if it is known not to be traced. */
+	u64 stranger;
+	struct entry entries[1 << ENTRY_BITS];
+	u32 histograms[HISTOGRAMS][BUCKETS];
+	char path[PATH_BYTES + 8];
+};
+
+/* A count of durations that found no place in a window. */
+struct duration_key {
+	u16 number;
+	u16 gate;
+	u32 bucket;
+};
+
+/* What makes a group. */
+struct group_key {
+	char name[NAME_BYTES];
+	/* A process or cgroup; 0 if groups are by name alone. */
+	u64 id;
+};
+
+/* Threads on a CPU that are told apart; the last level is that many or more. */
+#define LEVELS 64
+
+/* Counters of all CPUs. */
+struct globals {
+	/* Events that could not be counted. */
+	u64 lost;
+	/* Tasks of the tree that have not ended. */
+	s64 live;
+	u64 processes;
+	u64 threads;
+	/* Processes for whose group there was no number left. */
+	u64 nameless;
+	/* Switches that were missed, as far as that can be told, and the time of the calls that they were in. */
+	u64 unseen;
+	u64 unseen_ns;
+	/* The numbers of groups that were given out. */
+	u64 groups;
+	/* 1 once tasks of the scope are to be traced: before, only marked ones are. */
+	u64 begun;
+	/* Tasks that are on a CPU, and above, in the upper half, those that wait for one; when that changed last. */
+	u64 running;
+	u64 changed;
+	/* The most of both together. */
+	u64 peak;
+	/* Wall time with n + 1 tasks on a CPU, with none there but some waiting for one, and with all blocked. */
+	u64 on_cpu[LEVELS];
+	u64 waiting;
+	u64 blocked;
+};
+
+/* A traced task, as it is listed. */
+struct live {
+	/* Of the call that it is in; only the group is set if it is in none. */
+	struct key key;
+	/* So far. */
+	u64 elapsed;
+	u64 blocked;
+	u64 preempted;
+	u64 stalled;
+	struct used used;
+	u32 pid;
+	u32 process;
+	/* enum inside. */
+	u32 inside;
+	u32 unused;
+};
+
+/* What the programs are loaded for. The kernel drops the branches that a setting rules out. */
+struct config {
+	/* Whether calls are timed. */
+	u8 times;
+	/* Whether entries are seen: always with times, and where the registers of a task that ends cannot be read. */
+	u8 enters;
+	/* enum scope. */
+	u8 scope;
+	/* Whether sched_switch passes the state of the task that leaves (since 5.18). */
+	u8 switch_has_state;
+	/* Whether the kernel has bpf_rdonly_cast. */
+	u8 has_cast;
+	/* enum group_by. */
+	u8 group_by;
+	/* Whether `globals.running` and what follows from it are kept. */
+	u8 concurrency;
+	/* Whether the registers of a task that does not run can be read (since 5.15). */
+	u8 has_registers;
+	/* The numbers of execve and execveat, and of exit, exit_group and rt_sigreturn, by gate. */
+	u16 exec[2][2];
+	u16 exit[2][2];
+	u16 sigreturn[2];
+	u16 close[2];
+	/* One less than the number of places for tasks, a power of two. */
+	u32 task_mask;
+	u32 unused_too;
+	/* The ID of the cgroup to trace. */
+	u64 cgroup;
+	struct row calls[2 * NUMBERS];
+};
+
+/* Which tasks are traced, besides children of those that are: a command from its execve, the processes that are marked,
+ * those in a cgroup and the ones below it, or all. */
+enum scope { SCOPE_COMMAND, SCOPE_PROCESSES, SCOPE_CGROUP, SCOPE_SYSTEM };
+
+/* What, besides its name, distinguishes a process group. */
+enum group_by { GROUP_NAME, GROUP_PROCESS, GROUP_CGROUP };
+
+#endif

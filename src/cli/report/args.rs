@@ -1,0 +1,165 @@
+//! The options of `syscost report`, and where its document goes.
+
+use crate::cli::complete;
+use crate::cli::messages::Notes;
+use crate::cli::show::Secrets;
+use crate::report::write_lines;
+use anyhow::{Result, bail};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Make a self-contained HTML page from result files or a profile: it opens offline in any browser and loads nothing.
+///
+/// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
+/// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
+/// value with models and crossovers; the machine and its warnings. Of a profile: where wall time went, the calls, their
+/// latency, paths and descriptors, stacks, and with --costs what unit costs explain and advice.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ReportArgs {
+    /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`;
+    /// '-' is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Output file; '-' is standard output [default: report.html, or FIGURE.svg].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What to make: the whole page, or one figure of it.
+    #[arg(long, value_enum, default_value = "html")]
+    pub format: Kind,
+    /// Which figure [default: bars].
+    #[arg(long, value_enum)]
+    pub figure: Option<FigureKind>,
+    /// Label for each file, in order [default: its host name, else its file name].
+    #[arg(long = "label", value_name = "TEXT")]
+    pub labels: Vec<String>,
+    /// File or label to divide the others by [default: the first file].
+    #[arg(long, value_name = "FILE|LABEL")]
+    pub baseline: Option<String>,
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
+    pub only: Vec<String>,
+    #[command(flatten)]
+    pub of_profile: ProfileArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost report now.json
+  syscost report before.json after.json -o change.html
+  syscost report 5.15.json 6.1.json 6.18.json --label 5.15 --label 6.1 --label 6.18
+  syscost report now.json --format svg --figure distribution --only 'file.*' -o file.svg
+  syscost run io.read_zero --param size=1..1Mx4 --out size.json && syscost report size.json
+  syscost report profile.json --costs here.json --versus there.json -o workload.html
+  syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
+
+/// What is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// One page with everything.
+    Html,
+    /// One figure as a drawing of its own.
+    Svg,
+}
+
+/// A figure of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FigureKind {
+    /// Costs by area, on a logarithmic axis.
+    Bars,
+    /// How the samples of each case are spread.
+    Distribution,
+    /// Cost over a parameter with models and crossovers.
+    Fit,
+    /// Ratios to the first file.
+    Ratios,
+    /// Percentiles of single calls; of a profile, histograms of them.
+    Latency,
+    /// Of a profile: where the time went, as one bar.
+    Time,
+    /// Of a profile: who makes the calls, as a flame graph.
+    Stacks,
+}
+
+impl FigureKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            FigureKind::Bars => "bars",
+            FigureKind::Distribution => "distribution",
+            FigureKind::Fit => "fit",
+            FigureKind::Ratios => "ratios",
+            FigureKind::Latency => "latency",
+            FigureKind::Time => "time",
+            FigureKind::Stacks => "stacks",
+        }
+    }
+}
+
+/// Options for profiles.
+#[derive(clap::Args)]
+pub struct ProfileArgs {
+    /// Of a profile: unit costs of the machine that it is from, a result file of 'syscost run --out'.
+    #[arg(long, value_name = "FILE[@ENV]")]
+    pub costs: Option<String>,
+    /// Of a profile: unit costs to compare with; may be given several times. Needs --costs.
+    #[arg(long, value_name = "FILE[@ENV]", num_args = 1.., requires = "costs")]
+    pub versus: Vec<String>,
+    /// Of a profile, with --figure stacks: what the widths are. [default: calls]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub weight: Option<FlameWeight>,
+    #[command(flatten)]
+    pub secrets: Secrets,
+}
+
+/// What the width of a frame is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum FlameWeight {
+    /// Calls.
+    #[default]
+    Calls,
+    /// Time on a CPU in calls.
+    OnCpu,
+    /// Time blocked in calls.
+    Blocked,
+    /// Calls x unit cost, of calls that have one. Needs --costs.
+    Attributed,
+}
+
+impl ProfileArgs {
+    /// Checks that none is given for result files.
+    ///
+    /// # Errors
+    /// If one is.
+    pub fn check_for_runs(&self) -> Result<()> {
+        if self.costs.is_some() || self.weight.is_some() || self.secrets.any() {
+            bail!(
+                "--costs, --versus, --weight, --no-arguments and --anonymous are for one profile of 'syscost trace -o': omit them"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Where the document goes.
+pub fn destination(args: &ReportArgs) -> PathBuf {
+    let name = match args.format {
+        Kind::Html => "report.html".to_string(),
+        Kind::Svg => format!("{}.svg", args.figure.unwrap_or(FigureKind::Bars).name()),
+    };
+    args.output.clone().unwrap_or_else(|| PathBuf::from(name))
+}
+
+/// Writes the document whole or not at all; says where, past a pipe.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<()> {
+    if path == Path::new("-") {
+        return Ok(out.write_all(made)?);
+    }
+    crate::store::write_bytes(path, made)?;
+    match notes.quiet {
+        true => Ok(()),
+        false => write_lines([format!("wrote {}", path.display())], out),
+    }
+}

@@ -1,0 +1,79 @@
+//! What `syscost report` makes of a profile: a page, or one figure of it.
+
+use super::args::{FigureKind, FlameWeight, Kind, ReportArgs, deliver, destination};
+use crate::attribute::{Attribution, attribute};
+use crate::cli::attribute::costs;
+use crate::cli::error::usage;
+use crate::cli::exit::Exit;
+use crate::cli::messages::Notes;
+use crate::cli::show::StackWeight;
+use crate::model::{By, Profile};
+use crate::report::figure::Figure;
+use crate::report::html::{ProfilePage, each_s, write_profile_page};
+use crate::report::{Weight, flame_figure, latency_histograms, svg, time_figure};
+use anyhow::{Result, anyhow, bail};
+use std::io::Write;
+
+/// Makes the page or the figure of a profile.
+///
+/// # Errors
+/// If options do not apply, or files cannot be read or written.
+pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    usage(check(args))?;
+    let of_profile = &args.of_profile;
+    let profile = of_profile.secrets.hide(profile);
+    let own = of_profile.costs.as_deref().map(|name| costs("--costs", name)).transpose()?;
+    let versus = of_profile.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<_>>>()?;
+    let found = own.as_ref().map(|own| attribute(&profile, Some(own), &versus, By::Call));
+    let made = match args.format {
+        Kind::Html => {
+            let mut html = Vec::new();
+            write_profile_page(&ProfilePage { profile: &profile, attribution: found.as_ref() }, &mut html)?;
+            html
+        }
+        Kind::Svg => {
+            let figure = usage(figure(&profile, found.as_ref(), args))?;
+            svg::document(&figure).as_str().as_bytes().to_vec()
+        }
+    };
+    deliver(&destination(args), &made, notes, out)?;
+    Ok(Exit::Success)
+}
+
+fn check(args: &ReportArgs) -> Result<()> {
+    if !args.labels.is_empty() || args.baseline.is_some() || !args.only.is_empty() {
+        bail!("--label, --baseline and --only are for result files, this is a profile: omit them");
+    }
+    if args.format == Kind::Svg && args.figure.is_none() {
+        bail!("--format svg: which figure of the profile? Add --figure time, latency or stacks");
+    }
+    if args.of_profile.weight.is_some() && args.figure != Some(FigureKind::Stacks) {
+        bail!("--weight is for --figure stacks: a page has a flame graph for each weight");
+    }
+    Ok(())
+}
+
+fn figure(profile: &Profile, found: Option<&Attribution>, args: &ReportArgs) -> Result<Figure> {
+    match args.figure {
+        Some(FigureKind::Time) => time_figure(profile).ok_or_else(|| {
+            anyhow!("--figure time: what the wall time was spent on is not known; trace as root, with eBPF")
+        }),
+        Some(FigureKind::Latency) => latency_histograms(profile)
+            .ok_or_else(|| anyhow!("--figure latency: the profile has no latencies; trace as root, with eBPF")),
+        Some(FigureKind::Stacks) => flame_figure(profile, &weight(args, found)?)
+            .ok_or_else(|| anyhow!("--figure stacks: the profile has no stacks of this weight; trace with --stacks")),
+        _ => bail!("a profile has no such figure: choose --figure time, latency or stacks"),
+    }
+}
+
+fn weight(args: &ReportArgs, found: Option<&Attribution>) -> Result<Weight> {
+    Ok(match args.of_profile.weight.unwrap_or_default() {
+        FlameWeight::Calls => StackWeight::Calls.into(),
+        FlameWeight::OnCpu => StackWeight::OnCpu.into(),
+        FlameWeight::Blocked => StackWeight::Blocked.into(),
+        FlameWeight::Attributed => {
+            let found = found.ok_or_else(|| anyhow!("--weight attributed needs unit costs: pass --costs FILE"))?;
+            Weight::Attributed(each_s(found))
+        }
+    })
+}

@@ -1,0 +1,163 @@
+//! The options of `syscost show`, some of which other commands share.
+
+use crate::cli::complete;
+use crate::cli::error::usage;
+use crate::model::{By, Profile, Run};
+use crate::report::{Format, RunFormat, Sort, ViewKind, Weight};
+use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+use std::path::PathBuf;
+
+/// Show a result file or a profile as a table.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ShowArgs {
+    /// A file written by 'syscost run --out' or 'syscost trace -o'; '-' for standard input.
+    pub file: PathBuf,
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
+    pub only: Vec<String>,
+    /// The rows of a profile. [default: call]
+    #[arg(long, value_enum)]
+    pub by: Option<By>,
+    /// What the lines of --view stacks count. [default: calls]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub weight: Option<StackWeight>,
+    #[command(flatten)]
+    pub secrets: Secrets,
+    #[command(flatten)]
+    pub view: View,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost show now.json
+  syscost show now.json --format csv --sort cost
+  syscost show now.json --format openmetrics > /var/lib/node_exporter/syscost.prom
+  syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
+  syscost show published/perl-5.10.1-i686.json --view cmpthese
+  syscost show now.json --view distribution
+  syscost show now.json --view latency --format csv
+  syscost show now.json --only 'file.*' --only id
+  syscost show profile.json --by class
+  syscost show profile.json --view latency
+  syscost show profile.json --view stacks --weight blocked > blocked.folded
+  syscost show profile.json --format openmetrics > /var/lib/node_exporter/workload.prom";
+
+/// How a run is shown.
+#[derive(clap::Args)]
+pub struct View {
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: RunFormat,
+    /// Row order.
+    #[arg(long, value_enum, default_value = "asked")]
+    pub sort: Sort,
+    /// Do not plot cost over a parameter (text output draws one if the screen has 60 columns or more).
+    #[arg(long)]
+    pub no_plot: bool,
+    /// What to show: the table, what Perl's Benchmark would print, a plot, or what else a profile holds.
+    /// [default: those that the study names, else table]
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub view: Option<ViewKind>,
+}
+
+impl View {
+    /// The views to show, in order: the one asked for, else those of the run's study. Only text has views other than the table.
+    pub fn kinds(&self, run: &Run) -> Vec<ViewKind> {
+        let named = run.study.iter().flat_map(|study| &study.views);
+        let of_study: Vec<ViewKind> = named.filter_map(|name| ViewKind::from_str(name, true).ok()).collect();
+        match self.view {
+            Some(view) => vec![view],
+            None if matches!(self.format, RunFormat::Ours(Format::Text))
+                && self.sort == Sort::Asked
+                && !of_study.is_empty() =>
+            {
+                of_study
+            }
+            None => vec![ViewKind::Table],
+        }
+    }
+
+    /// Whether the view is one that has the formats of tables.
+    fn is_other_table(&self) -> bool {
+        let ours = matches!(self.format, RunFormat::Ours(_));
+        let of_profile = self.view.is_some_and(ViewKind::is_of_profiles);
+        (of_profile || self.view == Some(ViewKind::Latency)) && ours && self.sort == Sort::Asked
+    }
+
+    /// Checks that a run has the view.
+    ///
+    /// # Errors
+    /// If only profiles have it.
+    pub fn check_for_run(&self) -> Result<()> {
+        match self.view.filter(|view| view.is_of_profiles()) {
+            Some(_) => usage(Err(anyhow!("this --view is for profiles, of 'syscost trace': choose another one"))),
+            None => self.check(),
+        }
+    }
+
+    /// Checks, before anything is read or measured, that the options are compatible.
+    ///
+    /// # Errors
+    /// Which are not.
+    pub fn check(&self) -> Result<()> {
+        if self.view.is_none_or(|view| view == ViewKind::Table) || self.is_other_table() {
+            return Ok(());
+        }
+        if !matches!(self.format, RunFormat::Ours(Format::Text)) {
+            let advice = "omit --format, or use --view table";
+            return usage(Err(anyhow!("views other than table are text only: {advice}")));
+        }
+        if self.sort != Sort::Asked {
+            let advice = "omit --sort, or use --view table";
+            return usage(Err(anyhow!("views other than table have their own order: {advice}")));
+        }
+        Ok(())
+    }
+}
+
+/// What a stack weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum StackWeight {
+    /// Its calls.
+    #[default]
+    Calls,
+    /// Their time on a CPU, in nanoseconds.
+    OnCpu,
+    /// Their time blocked, in nanoseconds.
+    Blocked,
+}
+
+impl From<StackWeight> for Weight {
+    fn from(weight: StackWeight) -> Weight {
+        match weight {
+            StackWeight::Calls => Weight::Calls,
+            StackWeight::OnCpu => Weight::OnCpu,
+            StackWeight::Blocked => Weight::Blocked,
+        }
+    }
+}
+
+/// What of a profile is not shown.
+#[derive(clap::Args)]
+pub struct Secrets {
+    /// Of a profile's command, show the program's name only.
+    #[arg(long)]
+    no_arguments: bool,
+    /// Leave out of a profile what names its owner: host, user, command, processes, paths, functions.
+    #[arg(long)]
+    anonymous: bool,
+}
+
+impl Secrets {
+    pub fn any(&self) -> bool {
+        self.no_arguments || self.anonymous
+    }
+
+    /// The profile without what is not to be shown.
+    pub fn hide(&self, profile: Profile) -> Profile {
+        let profile = if self.no_arguments { profile.without_arguments() } else { profile };
+        if self.anonymous { profile.anonymous() } else { profile }
+    }
+}

@@ -1,0 +1,179 @@
+//! The compiled programs, `bpf/syscost.*.o`: their instructions, the maps that they define, and what they refer to. Pure:
+//! an ELF image in, typed parts out. Called by `load`; `relocate` fills in what this lists.
+
+use super::btf::{Btf, Step, TypeKind};
+use super::sys::Attachment;
+use object::elf::{R_BPF_64_32, R_BPF_64_64};
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object as _, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
+
+/// The programs for this architecture. Built by `bpf/build`, and embedded so that users need no compiler.
+#[cfg(target_arch = "aarch64")]
+pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.arm64.o");
+#[cfg(not(target_arch = "aarch64"))]
+pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.x86.o");
+
+/// Sections of programs: what follows is the kernel's name of what they attach to.
+const SECTIONS: [(&str, Attachment); 2] = [("tp_btf/", Attachment::Tracepoint), ("iter/", Attachment::Iterator)];
+/// Programs and maps.
+#[derive(Debug)]
+pub struct Object {
+    pub programs: Vec<Program>,
+    pub maps: Vec<MapDefinition>,
+}
+
+/// One program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub name: String,
+    pub attachment: Attachment,
+    /// What it attaches to, such as `sys_enter`.
+    pub target: String,
+    pub code: Vec<u64>,
+    /// Instructions that load the address of a map, with its name.
+    pub addresses: Vec<(usize, String)>,
+    /// Instructions that call a function of the kernel, with its name.
+    pub calls: Vec<(usize, String)>,
+    pub accesses: Vec<Access>,
+}
+
+/// An instruction that depends on a type of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    pub instruction: usize,
+    /// One of `bpf_core_relo_kind` (linux/bpf.h).
+    pub kind: u32,
+    /// The struct, without what follows `___`.
+    pub of: String,
+    pub path: Vec<Step>,
+}
+
+/// A map as the programs define it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MapDefinition {
+    pub name: String,
+    pub kind: u32,
+    pub entries: u32,
+    pub flags: u32,
+    pub key_bytes: u32,
+    pub value_bytes: u32,
+}
+
+pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian>;
+
+impl Program {
+    /// The type in the kernel that says what it attaches to: its kind and name.
+    pub fn kernel_type(&self) -> (TypeKind, String) {
+        match self.attachment {
+            Attachment::Tracepoint => (TypeKind::Typedef, format!("btf_trace_{}", self.target)),
+            Attachment::Iterator => (TypeKind::Function, format!("bpf_iter_{}", self.target)),
+        }
+    }
+}
+
+impl Object {
+    /// Reads an image.
+    ///
+    /// # Errors
+    /// What is malformed or missing.
+    pub fn parse(image: &[u8]) -> Result<Object, String> {
+        let elf = Elf::parse(image).map_err(|error| format!("the image is no ELF file: {error}"))?;
+        let data = |name| section(&elf, name);
+        let (types, extensions) = (data(".BTF")?, data(".BTF.ext")?);
+        let btf = Btf::parse(types, &[(TypeKind::Section, ".maps")])?;
+        let maps = maps(&btf).ok_or("the definition of a map is malformed")?;
+        let accesses = accesses(&btf, extensions).ok_or("the relocations by types are malformed")?;
+        let of = |section: &str| -> Vec<Access> {
+            accesses.iter().filter(|(name, _)| *name == section).map(|(_, access)| access.clone()).collect()
+        };
+        let programs = elf.sections().filter_map(|section| {
+            let name = section.name().ok()?;
+            SECTIONS.iter().any(|(start, _)| name.starts_with(start)).then(|| program(&elf, &section, of(name)))
+        });
+        Ok(Object { programs: programs.collect::<Result<_, _>>()?, maps })
+    }
+
+    /// The map of that name.
+    pub fn map(&self, name: &str) -> Option<&MapDefinition> {
+        self.maps.iter().find(|map| map.name == name)
+    }
+}
+
+pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Result<&'a [u8], String> {
+    let section = elf.section_by_name(name).ok_or_else(|| format!("the image has no section {name}"))?;
+    section.data().map_err(|error| format!("section {name}: {error}"))
+}
+
+fn program<'a>(elf: &Elf<'a>, section: &impl ObjectSection<'a>, accesses: Vec<Access>) -> Result<Program, String> {
+    let target = section.name().unwrap_or_default();
+    let kind = SECTIONS.iter().find_map(|(start, kind)| Some((*kind, target.strip_prefix(start)?)));
+    let (attachment, target) = kind.ok_or_else(|| format!("section {target} is of no known kind"))?;
+    let broken = |why: &str| format!("program {target}: {why}");
+    let inside = |symbol: &object::read::elf::ElfSymbol64<'_, '_, LittleEndian>| {
+        symbol.section_index() == Some(section.index()) && symbol.is_global()
+    };
+    let name = elf.symbols().find(inside).and_then(|symbol| symbol.name().ok().map(str::to_string));
+    let bytes = section.data().map_err(|error| broken(&error.to_string()))?;
+    let code = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+    let (mut addresses, mut calls) = (Vec::new(), Vec::new());
+    for (offset, relocation) in section.relocations() {
+        let RelocationTarget::Symbol(index) = relocation.target() else {
+            return Err(broken("a relocation by section"));
+        };
+        let symbol = elf.symbol_by_index(index).and_then(|symbol| symbol.name().map(str::to_string));
+        let entry = (offset as usize / 8, symbol.map_err(|error| broken(&error.to_string()))?);
+        match relocation.flags() {
+            RelocationFlags::Elf { r_type: R_BPF_64_64 } => addresses.push(entry),
+            RelocationFlags::Elf { r_type: R_BPF_64_32 } => calls.push(entry),
+            _ => return Err(broken("an unknown relocation")),
+        }
+    }
+    // What follows a dot tells programs for the same target apart.
+    let target = target.split('.').next().unwrap_or(target).to_string();
+    let name = name.ok_or_else(|| format!("program {target} has no name"))?;
+    Ok(Program { name, attachment, target, code: code.collect(), addresses, calls, accesses })
+}
+
+/// The maps in section `.maps`: structs whose members are pointers to arrays, whose length is a number, or to types.
+fn maps(btf: &Btf) -> Option<Vec<MapDefinition>> {
+    let map = |(name, id): (&str, u32)| {
+        let mut map = MapDefinition { name: name.to_string(), ..MapDefinition::default() };
+        for (member, id) in btf.members(id)? {
+            let of = btf.pointee(id)?;
+            match member {
+                "type" => map.kind = btf.length(of)?,
+                "max_entries" => map.entries = btf.length(of)?,
+                "map_flags" => map.flags = btf.length(of)?,
+                "key" => map.key_bytes = btf.size(of)?,
+                "value" => map.value_bytes = btf.size(of)?,
+                _ => return None,
+            }
+        }
+        Some(map)
+    };
+    btf.variables(".maps")?.into_iter().map(map).collect()
+}
+
+/// The relocations by types in section `.BTF.ext`, with the names of the sections that they belong to.
+fn accesses<'a>(btf: &Btf<'a>, bytes: &[u8]) -> Option<Vec<(&'a str, Access)>> {
+    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let start = (word(4)? + word(24)?) as usize;
+    let (record, end) = (word(start)? as usize, start + word(28)? as usize);
+    let (mut at, mut found) = (start + 4, Vec::new());
+    while at < end {
+        let (section, count) = (btf.string(word(at)?)?, word(at + 4)?);
+        at += 8;
+        for _ in 0..count {
+            let (of, path) = match btf.string(word(at + 8)?)? {
+                // A whole type.
+                "0" => (btf.name(word(at + 4)?)?, Vec::new()),
+                indices => btf.access(word(at + 4)?, indices)?,
+            };
+            let of = of.split("___").next().unwrap_or(of).to_string();
+            let access = Access { instruction: word(at)? as usize / 8, kind: word(at + 12)?, of, path };
+            found.push((section, access));
+            at += record;
+        }
+    }
+    Some(found)
+}

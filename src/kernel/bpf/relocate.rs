@@ -1,0 +1,110 @@
+//! Fits a compiled program to the running kernel: offsets of fields and IDs of types by the kernel's BTF, and addresses of
+//! maps. What libbpf calls CO-RE. Pure. Called by `load`.
+//!
+//! What the kernel does not have is no error here: the instruction that needs it is replaced by one that the verifier
+//! refuses if it can be reached. It cannot where the program asked first (`FIELD_EXISTS`, or a setting in `config`).
+
+use super::btf::{Btf, TypeKind};
+use super::object::{Access, Object, Program};
+
+/// Kinds of relocations by types: `bpf_core_relo_kind` of linux/bpf.h.
+const FIELD_OFFSET: u32 = 0;
+const FIELD_EXISTS: u32 = 2;
+const TYPE_ID: u32 = 7;
+
+/// `bpf_insn.src_reg` of instructions that load a map's address, the address of its value, and call a kernel function.
+const MAP: u64 = 1;
+const MAP_VALUE: u64 = 2;
+const KERNEL_FUNCTION: u64 = 2;
+
+/// Opcodes.
+const LOAD_WORDS: u8 = 0x18;
+/// A call of a helper that there is not, whose number shows up in the verifier's log.
+const MISSING: u64 = 0x85 | 195_896_080 << 32;
+/// `r0 = 0`: a call of an optional function that the kernel does not have.
+const NOTHING: u64 = 0xb7;
+
+/// What the programs refer to in the kernel, as `Btf::parse` takes it. `targets` are the types of what they attach to.
+pub fn wanted<'a>(object: &'a Object, targets: &'a [(TypeKind, String)]) -> Vec<(TypeKind, &'a str)> {
+    let accesses = object.programs.iter().flat_map(|program| &program.accesses);
+    let calls = object.programs.iter().flat_map(|program| &program.calls);
+    let mut wanted: Vec<_> = accesses.map(|access| (TypeKind::Struct, access.of.as_str())).collect();
+    wanted.extend(calls.map(|(_, name)| (TypeKind::Function, name.as_str())));
+    wanted.extend(targets.iter().map(|(kind, name)| (*kind, name.as_str())));
+    wanted.sort_unstable_by_key(|(kind, name)| (*kind as u8, *name));
+    wanted.dedup();
+    wanted
+}
+
+/// Where a name in a program leads: the descriptor of a map, and whether the address of its only value is meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub descriptor: i32,
+    pub value: bool,
+}
+
+/// The program's instructions for the kernel that `kernel` describes.
+///
+/// # Errors
+/// A relocation that this loader does not know, or a name without a map.
+pub fn relocate(program: &Program, kernel: &Btf, place: &dyn Fn(&str) -> Option<Place>) -> Result<Vec<u64>, String> {
+    let mut code = program.code.clone();
+    for access in &program.accesses {
+        fit(&mut code, access, kernel).ok_or_else(|| format!("an access to {} cannot be relocated", access.of))?;
+    }
+    for (at, name) in &program.addresses {
+        let place = place(name).ok_or_else(|| format!("there is no map {name}"))?;
+        let [low, high] = code.get_mut(*at..at + 2).ok_or("an address beyond the end")? else { unreachable!() };
+        let offset = *low >> 32;
+        *low = with_source(*low, if place.value { MAP_VALUE } else { MAP });
+        *low = with_immediate(*low, place.descriptor.cast_unsigned());
+        *high = if place.value { offset << 32 } else { 0 };
+    }
+    for (at, name) in &program.calls {
+        let call = code.get_mut(*at).ok_or("a call beyond the end")?;
+        *call = match kernel.id(TypeKind::Function, name) {
+            Some(id) => with_source(with_immediate(*call & 0xffff, id), KERNEL_FUNCTION),
+            None => NOTHING,
+        };
+    }
+    Ok(code)
+}
+
+/// Sets what one instruction takes from a type of the kernel.
+fn fit(code: &mut [u64], access: &Access, kernel: &Btf) -> Option<()> {
+    let value = match access.kind {
+        FIELD_OFFSET => kernel.offset(&access.of, &access.path),
+        FIELD_EXISTS => Some(u32::from(kernel.offset(&access.of, &access.path).is_some())),
+        TYPE_ID => kernel.id(TypeKind::Struct, &access.of),
+        _ => return None,
+    };
+    let wide = *code.get(access.instruction)? as u8 == LOAD_WORDS;
+    let instruction = code.get_mut(access.instruction)?;
+    let Some(value) = value else {
+        *instruction = MISSING;
+        if wide {
+            *code.get_mut(access.instruction + 1)? = NOTHING;
+        }
+        return Some(());
+    };
+    match *instruction as u8 & 7 {
+        // Loads and stores: the offset.
+        1..=3 => {
+            let offset = i16::try_from(value).ok()?.cast_unsigned();
+            *instruction = *instruction & !0xffff_0000 | u64::from(offset) << 16;
+        }
+        // Arithmetic, and loads of a constant: the immediate.
+        0 | 4 | 7 => *instruction = with_immediate(*instruction, value),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn with_immediate(instruction: u64, value: u32) -> u64 {
+    instruction & 0xffff_ffff | u64::from(value) << 32
+}
+
+/// The source register is the upper half of the second byte.
+fn with_source(instruction: u64, register: u64) -> u64 {
+    instruction & !0xf000 | register << 12
+}

@@ -1,0 +1,29 @@
+//! A flame graph without pixels: frames with their places.
+
+/// Stacks by weight, the outermost frames first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flame {
+    pub frames: Vec<Frame>,
+}
+
+/// A box of a flame graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    pub name: String,
+    /// The name with its weight and share.
+    pub words: String,
+    pub kind: FrameKind,
+    /// 0 for processes.
+    pub depth: usize,
+    /// Where it begins and how wide it is, as shares of the whole.
+    pub left: f64,
+    pub share: f64,
+}
+
+/// What a frame stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FrameKind {
+    Process,
+    Function,
+    Call,
+}

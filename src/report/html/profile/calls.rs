@@ -1,0 +1,94 @@
+//! The calls: a table to sort and filter with a histogram of each call's durations, then by process, class and error.
+
+use super::parts::{section, top};
+use crate::model::{By, CallCount, Drives, Profile, drives};
+use crate::report::format::markup::{Markup, cut};
+use crate::report::html::{cells, controls};
+use crate::report::numbers::significant;
+use crate::report::profile::latency::Latency;
+use crate::report::profile::{figures, profile_table};
+use crate::report::svg::spark;
+use crate::report::{Align, Table};
+use indexmap::IndexSet;
+
+/// Marks of rows, and the choice of each.
+const KINDS: &[(&str, &str)] = &[("errors", "those that failed"), ("blocked", "those that were mostly blocked")];
+
+pub fn write(html: &mut Markup, profile: &Profile, latencies: &[Latency]) {
+    section(html, ("calls", "System calls"), |html| {
+        by_call(html, profile, latencies);
+        if profile.groups.len() > 1 {
+            details(html, profile, By::Process, "By process");
+        }
+        if profile.groups.iter().any(|group| group.cgroup.is_some()) {
+            details(html, profile, By::Cgroup, "By control group");
+        }
+        details(html, profile, By::Class, "By class: size, kind of descriptor, depth of path, operation");
+        if profile.all_calls().failures() > 0 {
+            details(html, profile, By::Error, "By error");
+        }
+    });
+}
+
+fn details(html: &mut Markup, profile: &Profile, by: By, caption: &'static str) {
+    html.raw("<details><summary>").raw(caption).raw("</summary>");
+    top(html, profile_table(profile, by), caption);
+    html.raw("</details>");
+}
+
+fn by_call(html: &mut Markup, profile: &Profile, latencies: &[Latency]) {
+    let totals = profile.totals(By::Call);
+    let table = profile_table(profile, By::Call).without_empty();
+    html.raw("<div class=\"sortable\">");
+    let kinds: IndexSet<&str> = totals.iter().map(|total| kind(&total.count)).collect();
+    controls::labelled(html, ("call", "Kind"), kinds.into_iter(), KINDS);
+    cells::open(html, "System calls, those with the most time first", "ops");
+    cells::head(html, titles(&table).chain((!latencies.is_empty()).then_some(("latency", Align::Left))));
+    // The table's last row is the total, which is not sorted with the others.
+    for (total, row) in totals.iter().zip(table.rows()) {
+        html.raw("<tr").attribute("data-k", &marks(&total.count)).attribute("data-a", kind(&total.count)).raw(">");
+        cells::row(html, row, table.columns());
+        if !latencies.is_empty() {
+            histogram(html, latencies.iter().find(|latency| latency.call == total.count.call));
+        }
+        html.raw("</tr>");
+    }
+    cells::close(html);
+    html.raw("</div>");
+    cells::notes(html, crate::report::profile::notes::of_rows(profile, By::Call).iter());
+}
+
+fn titles(table: &Table) -> impl Iterator<Item = (&str, Align)> {
+    table.columns().iter().map(|column| (column.title.as_str(), column.align))
+}
+
+fn histogram(html: &mut Markup, latency: Option<&Latency>) {
+    let Some(latency) = latency else {
+        html.raw("<td></td>");
+        return;
+    };
+    let us = |ns: f64| significant(ns / 1e3);
+    let first = latency.counts().next().map_or(0.0, |(ns, _)| ns);
+    let words = format!("{} calls of {} to {} us", latency.calls, us(first), us(latency.max_ns.unwrap_or(0.0)));
+    html.raw("<td").attribute("data-v", &cells::compact(latency.max_ns.unwrap_or(0.0)));
+    html.attribute("title", &words).raw(">").add(&spark(&figures::small(latency), &words)).raw("</td>");
+}
+
+fn marks(count: &CallCount) -> String {
+    let blocked = count.blocked_ns.unwrap_or(0) > count.on_cpu_ns.unwrap_or(0);
+    let marks = [(count.failures() > 0, "errors"), (blocked, "blocked")];
+    marks.iter().filter(|(holds, _)| *holds).map(|(_, mark)| *mark).collect::<Vec<_>>().join(" ")
+}
+
+/// What kind of work a call does, by what determines its cost.
+fn kind(count: &CallCount) -> &'static str {
+    let name = cut(&count.call, 40);
+    match drives(name.split('(').next().unwrap_or_default()) {
+        Some(Drives::Bytes { .. }) => "moves data",
+        Some(Drives::Descriptor { .. }) => "descriptors",
+        Some(Drives::Path { .. }) => "paths",
+        Some(Drives::Length { .. }) => "memory",
+        Some(Drives::Set { .. }) => "polls",
+        None => "other",
+    }
+}
