@@ -5,7 +5,7 @@
 //! workload with one thread it is. Of others only a tracer of switches knows: it counts the time in which all threads were blocked
 //! for the call that ended it (`stalled_ns`).
 
-use super::breakdown::s;
+use super::spread::s;
 use super::waits::Reason;
 use crate::model::{By, CallCount, Profile};
 use schemars::JsonSchema;

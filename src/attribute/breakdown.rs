@@ -6,10 +6,10 @@
 //! to CPUs, so it is listed beside the sum, by what the calls waited for.
 
 use super::blocked::{Blocked, blocked};
-use super::change::share;
-use super::charged::{Charged, tracing_s};
+use super::charged::{Charged, share, tracing_s};
 use super::costs::{Basis, Costs, UnitCost};
 use super::path::{Path, path};
+pub use super::spread::s;
 use super::spread::{MODEL_SD, Seconds, sum_by_call};
 use super::units::{CREATION, FAULTS, bare_name};
 use super::waits::Reason;
@@ -187,11 +187,6 @@ fn unpriced(profile: &Profile, costs: Option<&Costs>) -> Unpriced {
     let all = profile.all_calls();
     let on_cpu_s = all.on_cpu_ns.map(|_| sum.on_cpu_ns.map_or(0.0, s));
     Unpriced { calls: sum.calls, on_cpu_s, share: share(&sum, &all), names }
-}
-
-/// Nanoseconds as seconds.
-pub fn s(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }
 
 /// `priced` are the prices of its classes.

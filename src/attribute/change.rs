@@ -6,15 +6,15 @@
 //! time that it was blocked, in a line of its own: that is no CPU time. Calls that no operation resembles change by their bare
 //! crossing, which every call makes; that their work changes as that of the others does is in the range.
 
-use super::breakdown::s;
+use super::charged::share;
 use super::comparison::Comparison;
-use super::costs::{Basis, Costs};
-use super::lines::{self, ChangeLine, Group, LineKind};
-use super::scaled::{Calls, Scaled, scaled};
-use super::spread::Seconds;
+use super::costs::Costs;
+use super::lines::{self, ChangeLine, ChangeRow, Group, LineKind};
+use super::scaled::{Calls, scaled};
+use super::spread::s;
 use super::waits;
 use super::wall::{Wall, wall};
-use crate::model::{By, CallCount, Class, Profile};
+use crate::model::{By, CallCount, Profile};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,28 +55,6 @@ pub struct UnpricedCall {
     pub on_cpu_s: Option<f64>,
 }
 
-/// The change of one class of calls.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct ChangeRow {
-    #[serde(rename = "name")]
-    pub call: String,
-    #[serde(flatten)]
-    pub class: Class,
-    pub calls: u64,
-    pub here_s: f64,
-    /// Unit cost there over unit cost here.
-    pub ratio: f64,
-    /// There minus here.
-    #[serde(rename = "change_s")]
-    pub change: Seconds,
-    #[serde(rename = "unit")]
-    pub basis: Basis,
-    /// Whether the operation mostly waits: the seconds are then those blocked too.
-    pub waits: bool,
-    #[serde(skip)]
-    pub parts: Scaled,
-}
-
 /// What would change with the unit costs `there`.
 pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
     let costs = Comparison::of(here, there);
@@ -110,15 +88,6 @@ pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
 
 fn left_out(call: String, count: &CallCount) -> UnpricedCall {
     UnpricedCall { call, calls: count.calls, on_cpu_s: count.on_cpu_ns.map(s) }
-}
-
-/// The share that `part` has in the CPU time of `whole`, or in its calls where that is not known; `None` of nothing.
-pub fn share(part: &CallCount, whole: &CallCount) -> Option<f64> {
-    let of = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-    match whole.on_cpu_ns.filter(|ns| *ns > 0) {
-        Some(ns) => of(part.on_cpu_ns.unwrap_or(0), ns),
-        None => of(part.calls, whole.calls),
-    }
 }
 
 fn row(count: &CallCount, costs: &Comparison) -> Option<ChangeRow> {

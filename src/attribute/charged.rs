@@ -5,9 +5,8 @@
 //! second (kernel/sched/cputime.c, cputime_adjust). A process that no tick hit counts as user time. So a short program's split is
 //! a matter of luck, and a tree of short ones leans towards user time.
 
-use super::breakdown::s;
-use super::spread::{Seconds, Z};
-use crate::model::Profile;
+use super::spread::{Seconds, Z, s};
+use crate::model::{CallCount, Profile};
 
 /// A usual tick (CONFIG_HZ=250); profiles do not say which the kernel has.
 const TICK_S: f64 = 0.004;
@@ -63,10 +62,19 @@ pub fn tracing_s(profile: &Profile) -> f64 {
     all().unwrap_or(0.0).max(0.0) / 1e9
 }
 
+/// The share that `part` has in the CPU time of `whole`, or in its calls where that is not known; `None` of nothing.
+pub fn share(part: &CallCount, whole: &CallCount) -> Option<f64> {
+    let of = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    match whole.on_cpu_ns.filter(|ns| *ns > 0) {
+        Some(ns) => of(part.on_cpu_ns.unwrap_or(0), ns),
+        None => of(part.calls, whole.calls),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CallCount, ProcessGroup, Usage};
+    use crate::model::{ProcessGroup, Usage};
 
     fn charged(user_ns: u64, system_ns: u64, calls_ns: u64, processes: u64) -> Charged {
         let usage = Usage {

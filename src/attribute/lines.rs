@@ -3,17 +3,38 @@
 //! Errors of one call are shared by its classes, that of a null call by all crossings, and that of a run by everything; other
 //! errors are independent (`spread`).
 
-use super::breakdown::{fault_count, s};
-use super::change::ChangeRow;
+use super::breakdown::fault_count;
 use super::charged::Charged;
 use super::comparison::Comparison;
 use super::costs::Basis;
-use super::scaled::changed;
-use super::spread::{MODEL_SD, Seconds, sum_by_call};
+use super::scaled::{Scaled, changed};
+use super::spread::{MODEL_SD, Seconds, s, sum_by_call};
 use super::units::{CREATION, FAMILIES, bare_name};
-use crate::model::{CallCount, Profile};
+use crate::model::{CallCount, Class, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// The change of one class of calls.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ChangeRow {
+    #[serde(rename = "name")]
+    pub call: String,
+    #[serde(flatten)]
+    pub class: Class,
+    pub calls: u64,
+    pub here_s: f64,
+    /// Unit cost there over unit cost here.
+    pub ratio: f64,
+    /// There minus here.
+    #[serde(rename = "change_s")]
+    pub change: Seconds,
+    #[serde(rename = "unit")]
+    pub basis: Basis,
+    /// Whether the operation mostly waits: the seconds are then those blocked too.
+    pub waits: bool,
+    #[serde(skip)]
+    pub parts: Scaled,
+}
 
 /// Seconds here, and the difference with its range.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

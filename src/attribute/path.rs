@@ -5,8 +5,8 @@
 //! threads of a tree may wait for each other's CPU time, so their sum says nothing about wall time.
 
 use super::blocked::{Blocked, has_one_thread};
-use super::breakdown::s;
 use super::charged::Charged;
+use super::spread::s;
 use super::waits::Reason;
 use crate::model::Profile;
 use schemars::JsonSchema;

@@ -23,6 +23,11 @@ const WIDEST: f64 = 100.0;
 /// 95% of a normal distribution lies within this many standard deviations.
 pub const Z: f64 = 1.96;
 
+/// Nanoseconds as seconds.
+pub fn s(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
 /// A time in seconds with its range of about 95%. `low` and `high` equal `value` where the time is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Seconds {

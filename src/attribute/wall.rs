@@ -6,12 +6,12 @@
 //! waking up costs. Pauses stay as they are. User mode does too, but no machine runs at the same speed twice.
 
 use super::blocked::{Blocked, blocked, has_one_thread};
-use super::breakdown::{cpus_used, s};
+use super::breakdown::cpus_used;
 use super::charged::Charged;
 use super::comparison::Comparison;
 use super::lines::{Group, LineKind};
 use super::path::on_cpu_s;
-use super::spread::{Seconds, Z, sum};
+use super::spread::{Seconds, Z, s, sum};
 use super::waits::{self, EndedBy, Reason};
 use crate::model::{By, CallCount, Profile};
 use schemars::JsonSchema;

@@ -3,8 +3,8 @@
 
 use crate::attribute::Attribution;
 use crate::attribute::breakdown::{Account, Breakdown, CallRow, Part};
-use crate::attribute::change::{Change, ChangeRow};
-use crate::attribute::lines::ChangeLine;
+use crate::attribute::change::Change;
+use crate::attribute::lines::{ChangeLine, ChangeRow};
 use crate::attribute::path::{Path, PathPart};
 use crate::attribute::spread::Seconds;
 use crate::model::{By, Profile};
