@@ -318,9 +318,9 @@ fn nothing_stays_when_the_tracer_is_killed() {
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(tracer.stdout.take().unwrap()));
     assert!(lines.any(|line| line.unwrap().ends_with("attached")));
     let programs = bpf::programs_of(tracer.id());
-    assert_eq!(programs.len(), 8, "{programs:?}");
+    assert_eq!(programs.len(), 10, "{programs:?}");
     let loaded = |ids: &[u32]| ids.iter().filter(|id| bpf::is_loaded(**id)).count();
-    assert_eq!(loaded(&programs), 8);
+    assert_eq!(loaded(&programs), 10);
     tracer.kill().unwrap();
     tracer.wait().unwrap();
     let gone = (0..100).any(|_| {

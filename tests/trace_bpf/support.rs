@@ -49,10 +49,13 @@ pub fn held(command: &[&str]) -> Child {
 pub fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
     let target = match held {
         true => Target::Command(Traced { words: Vec::new(), user: None }),
-        false => Target::Running { what: Running::System, time: None },
+        false => Target::Running { what: Running::Processes(Vec::new()), time: None },
     };
-    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, calls: Vec::new(), more: More::default() })
-        .unwrap()
+    open_for(target, detail, More::default())
+}
+
+pub fn open_for(target: Target, detail: Detail, more: More) -> Box<dyn Tracer> {
+    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, calls: Vec::new(), more }).unwrap()
 }
 
 pub fn traced(command: &[&str], detail: Detail) -> Collected {

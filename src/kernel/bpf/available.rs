@@ -1,6 +1,6 @@
 //! Whether BPF tracing is available here; if not, why, in one line.
 
-use super::load::TYPES;
+use super::btf::TYPES;
 use super::maps;
 use crate::kernel::Sources;
 use crate::kernel::sources::capability::{BPF, PERFMON, SYS_ADMIN};

@@ -5,6 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+/// Where the kernel describes its own.
+pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
+
 const MAGIC: u16 = 0xeb9f;
 const INT: u32 = 1;
 const POINTER: u32 = 2;

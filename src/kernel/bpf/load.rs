@@ -2,7 +2,7 @@
 //! are gone when this is dropped or the process ends, however it ends.
 
 use super::available::version;
-use super::btf::{Btf, TypeKind};
+use super::btf::{Btf, TYPES, TypeKind};
 use super::layout::{Counted, DurationKey, Globals, GroupKey, Key, Live, Rows, Settings, Task, Window};
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::{self, Object};
@@ -16,9 +16,6 @@ use nix::errno::Errno;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use zerocopy::{FromBytes, FromZeros};
-
-/// The kernel's types.
-pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// What the programs are loaded for.
 #[derive(Clone)]
