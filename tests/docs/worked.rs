@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the library is built from.
-const PARTS: [&str; 9] =
-    ["Cargo.toml", "Cargo.lock", "build.rs", "src", "probe", "languages", "environments", "schema", "studies"];
+const PARTS: [&str; 10] =
+    ["Cargo.toml", "Cargo.lock", "build.rs", "src", "bpf", "probe", "languages", "environments", "schema", "studies"];
 
 /// A fresh copy of the project that `cargo check` takes for one of its own.
 pub fn copy(root: &Path) -> io::Result<PathBuf> {
