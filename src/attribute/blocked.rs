@@ -1,9 +1,10 @@
 //! How long calls were blocked, by what they waited for, and how much of the wall time that was. Pure; `breakdown` and `wall` call
 //! it.
 //!
-//! Threads wait side by side, and most waits are for another thread of the workload, so blocked time is no part of wall time. Of a
-//! workload with one thread it is. Of others only a tracer of switches knows: it counts the time in which all threads were blocked
-//! for the call that ended it (`stalled_ns`).
+//! Threads wait side by side, and most waits are for another thread of the workload, so blocked time is no part of wall time. A
+//! tracer of switches knows how much was: it counts the time in which all threads were blocked for the call that ended it
+//! (`stalled_ns`), without the time from there until the thread runs. Where that is not known, all blocked time of a workload with
+//! one thread is wall time.
 
 use super::spread::s;
 use super::waits::Reason;
@@ -31,7 +32,7 @@ pub fn blocked(profile: &Profile, keep: impl Fn(&CallCount) -> bool) -> Vec<Bloc
     let mut found: BTreeMap<(Reason, String), Blocked> = BTreeMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
         let Some(blocked_ns) = count.blocked_ns.filter(|ns| *ns > 0 && keep(&count)) else { continue };
-        let stalled_s = if alone { Some(s(blocked_ns)) } else { count.stalled_ns.map(s) };
+        let stalled_s = count.stalled_ns.or(alone.then_some(blocked_ns)).map(s);
         let (reason, call) = (Reason::of(&count.call, &count.class), count.call.clone());
         let own = found.entry((reason, call.clone()));
         let own = own.or_insert(Blocked { reason, call, calls: 0, blocked_s: 0.0, stalled_s: Some(0.0) });

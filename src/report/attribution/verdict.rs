@@ -112,7 +112,7 @@ fn part(part: &WallPart) -> String {
         WallKind::Pauses => "pauses".to_string(),
         WallKind::FewerCpus { here, there } => format!("{there} CPUs instead of {here}"),
         WallKind::UnpricedWaits => "waits without a unit cost, assumed to take as long".to_string(),
-        WallKind::Speed => "the machine's speed, which differs between runs".to_string(),
+        WallKind::Speed => "the machine's speed, and code outside calls".to_string(),
     };
     let Seconds { value, low, high } = part.change;
     let sign = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, seconds(value));
