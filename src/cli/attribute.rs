@@ -22,8 +22,9 @@ use std::path::{Path, PathBuf};
 /// --versus predicts the change with the unit costs of another machine, kernel, environment or article. Crossings and work
 /// each change by their own ratio: a machine where a crossing takes 300 ns instead of 100 ns adds 0.2 s to a million calls.
 ///
-/// Ranges are meant to hold 95% of cases; on workloads that they were not tuned to they held 89% (METHOD.md). A call in a program may cost half or twice what its operation costs alone, independently of
-/// other calls, so totals have narrower ranges than their parts.
+/// Ranges are meant to hold 95% of cases; on workloads that they were not tuned to they held 89% (METHOD.md). A call in a
+/// program may cost half or twice what its operation costs alone, independently of other calls, so totals have narrower ranges
+/// than their parts.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AttributeArgs {
