@@ -64,6 +64,30 @@ struct {
 	MAP_TYPE(value, struct used);
 } usage SEC(".maps");
 
+/* For these three, the loader sets sizes: no more than an entry if they are not needed. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, struct object_key);
+	MAP_TYPE(value, struct counted);
+} objects SEC(".maps");
+
+/* By hash. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct name);
+} names SEC(".maps");
+
+/* By CPU. */
+struct {
+	MAP_NUMBER(type, MAP_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct details);
+} details SEC(".maps");
+
 /* What user space says about a process, in the storage of its first thread: STATE_HELD, STATE_LIVE for one all of whose
  * threads are to be traced, or STATE_EXCLUDED. */
 struct {
@@ -424,9 +448,42 @@ INLINE u32 names_in(struct window *w, long length)
 	return names < VALUE_UNKNOWN ? names : VALUE_UNKNOWN - 1;
 }
 
-INLINE u32 path_depth(struct window *w, u64 address)
+/* Objects ------------------------------------------------------------------------------------------------------------ */
+
+INLINE struct details *these_details(void)
 {
-	return names_in(w, probe_read_user_str(w->path, PATH_BYTES, (void *)address));
+	u32 cpu = get_smp_processor_id();
+	return map_lookup(&details, &cpu);
+}
+
+INLINE u64 mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 32;
+}
+
+/* The hash of the path of `length` bytes in w->path, which names_in() has seen, and whose name is noted. */
+INLINE u64 note_path(struct window *w, long length)
+{
+	struct details *d = these_details();
+	u64 hash;
+	/* names_in() left it with as many ranges as its loop has ends. */
+	length = forget(w, length);
+	hash = length;
+	if (!d || length < 1 || length > PATH_BYTES) return 0;
+#pragma clang loop unroll(disable)
+	for (u32 at = 0; at < PATH_BYTES; at += 8) {
+		if (at >= length - 1) break;
+		hash = mix(hash, *(u64 *)(w->path + at));
+	}
+	hash = forget(w, hash | 1);
+	if (map_lookup(&names, &hash)) return hash;
+	w->path[length - 1] = 0;
+	d->name.inode = d->name.device = d->name.kind = 0;
+	d->name.length = length;
+	probe_read_kernel_str(d->name.text, TEXT_BYTES, w->path);
+	map_update(&names, &hash, &d->name, UPDATE_NOEXIST);
+	return hash;
 }
 
 INLINE u32 size_class(u64 size)
@@ -446,6 +503,8 @@ struct call {
 	u64 unfinished;
 	/* Whether the elapsed time is that of the whole call. */
 	u64 whole;
+	/* The hash of what it was made on; 0 if that is not known or not wanted. */
+	u64 object;
 };
 
 INLINE u64 first_word(u32 group, u32 number, u32 error)
@@ -456,6 +515,17 @@ INLINE u64 first_word(u32 group, u32 number, u32 error)
 INLINE u64 second_word(u32 operation, u32 gate, u32 kind, u32 value)
 {
 	return operation | (u64)gate << 32 | (u64)kind << 40 | (u64)value << 48;
+}
+
+INLINE void add_counted(struct counted *sum, struct counted *more)
+{
+	ADD(sum->calls, more->calls);
+	ADD(sum->unfinished, more->unfinished);
+	ADD(sum->on_cpu, more->on_cpu);
+	ADD(sum->blocked, more->blocked);
+	ADD(sum->preempted, more->preempted);
+	ADD(sum->stalled, more->stalled);
+	ADD(sum->bytes, more->bytes);
 }
 
 /* Adds a window's entry to the shared map. */
@@ -471,13 +541,7 @@ INLINE void flush(struct entry *entry)
 		ADD(globals.lost, 1);
 		return;
 	}
-	ADD(sum->calls, entry->counted.calls);
-	ADD(sum->unfinished, entry->counted.unfinished);
-	ADD(sum->on_cpu, entry->counted.on_cpu);
-	ADD(sum->blocked, entry->counted.blocked);
-	ADD(sum->preempted, entry->counted.preempted);
-	ADD(sum->stalled, entry->counted.stalled);
-	ADD(sum->bytes, entry->counted.bytes);
+	add_counted(sum, &entry->counted);
 }
 
 /* The window's entry of a key; another one in its place is flushed. */
@@ -546,6 +610,63 @@ INLINE void count(struct window *w, struct call *call)
 	sums->preempted += call->preempted;
 	sums->stalled += call->stalled;
 	if (call->whole) count_duration(w, (u16)(call->first >> 32), (u8)(call->second >> 32), call->elapsed);
+}
+
+/* Adds a call to a sum that all CPUs share. */
+INLINE void add_call(struct counted *sum, struct call *call)
+{
+	ADD(sum->calls, 1);
+	ADD(sum->bytes, call->bytes);
+	if (!config.times) return;
+	ADD(sum->on_cpu, call->on_cpu);
+	ADD(sum->blocked, call->blocked);
+	ADD(sum->preempted, call->preempted);
+	ADD(sum->stalled, call->stalled);
+}
+
+/* The bits of the second word that say the gate. */
+#define GATE_BITS (0xffull << 32)
+
+/* Counts a call by what it was made on. */
+INLINE void count_object(struct call *call)
+{
+	struct object_key key = {.object = call->object};
+	struct counted *sum;
+	((u64 *)&key.key)[0] = call->first;
+	((u64 *)&key.key)[1] = call->second & GATE_BITS;
+	sum = map_lookup(&objects, &key);
+	if (!sum) {
+		struct counted none = {};
+		map_update(&objects, &key, &none, UPDATE_NOEXIST);
+		sum = map_lookup(&objects, &key);
+	}
+	if (sum) add_call(sum, call);
+	else ADD(globals.objects_dropped, 1);
+}
+
+/* Keeps a call if it is one of the slowest on this CPU: in the place of the shortest that is kept. */
+INLINE void keep_slow(struct window *w, struct task_struct *current, struct call *call, u64 start)
+{
+	struct details *d = these_details();
+	/* The shortest time, and in the lower bits its place. */
+	u64 least = -1ull;
+	if (!d || LIKELY(call->elapsed <= d->floor)) return;
+#pragma clang loop unroll(disable)
+	for (u32 at = 0; at < SLOWEST; at++) {
+		u64 each = d->slowest[at].elapsed * SLOWEST + at;
+		if (each < least) least = each;
+	}
+	least = forget(w, least);
+	d->floor = least / SLOWEST;
+	if (call->elapsed <= d->floor) return;
+	struct slow *slow = &d->slowest[least & (SLOWEST - 1)];
+	((u64 *)&slow->key)[0] = call->first;
+	((u64 *)&slow->key)[1] = call->second;
+	slow->start = start;
+	slow->elapsed = call->elapsed;
+	slow->blocked = call->blocked;
+	slow->process = current->tgid;
+	slow->stack = -1;
 }
 
 /* The running task has been on a CPU since `now`: the time off it, within a call, was spent waiting or preempted. */
@@ -631,13 +752,16 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 			} else if (what == WHAT_DESCRIPTOR) {
 				kind = descriptor_kind(current, argument);
 			} else if (what == WHAT_PATH || (what == WHAT_EXEC && error)) {
-				value = returned ? path_depth(w, argument) : VALUE_UNKNOWN;
+				long length = returned ? probe_read_user_str(w->path, PATH_BYTES, (void *)argument) : 0;
+				value = names_in(w, length);
+				if (config.paths) call->object = note_path(w, length);
 			} else if (what == WHAT_LENGTH) {
 				value = size_class(argument);
 			} else if (what == WHAT_SET) {
 				value = size_class((u32)argument);
 			} else if (what == WHAT_EXEC) {
 				value = returned ? task->value : VALUE_UNKNOWN;
+				if (config.paths) call->object = task->object;
 			} else if (what == WHAT_CLOSE) {
 				kind = task->kind;
 			} else if (what == WHAT_RENAME && returned && current->pid == current->tgid) {
@@ -694,6 +818,8 @@ int syscost_exit(u64 *ctx)
 		task->restarts = 0;
 	}
 	count(w, &call);
+	if ((config.paths || config.descriptors) && call.object) count_object(&call);
+	if (config.slowest && call.whole) keep_slow(w, current, &call, now - call.elapsed);
 	return 0;
 }
 
@@ -792,7 +918,9 @@ int syscost_exec(u64 *ctx)
 	if (!w) return 0;
 	if (!task && config.scope == SCOPE_COMMAND && !config.enters) task = begin_command(current, STATE_LIVE);
 	if (!task) return 0;
-	task->value = names_in(w, probe_read_kernel_str(w->path, PATH_BYTES, program->filename));
+	long length = probe_read_kernel_str(w->path, PATH_BYTES, program->filename);
+	task->value = names_in(w, length);
+	if (config.paths) task->object = note_path(w, length);
 	number_group(task, current);
 	return 0;
 }

@@ -213,6 +213,30 @@ static void *forever(void *nothing) {
     for (;;) { calls(10); usleep(1000); }
 }
 
+// 500 calls on a path that is not there, 300 on one that is, 7 on one of 600 bytes.
+static void details(void) {
+    char longest[601] = "/";
+    memset(longest + 1, 'x', 599);
+    for (int i = 0; i < 500; i++) access("/nowhere/missing", F_OK);
+    for (int i = 0; i < 300; i++) check(!access("/etc/", F_OK), "access");
+    for (int i = 0; i < 7; i++) access(longest, F_OK);
+}
+
+// 100 naps, then five sleeps of 20 to 60 ms.
+static void slow(void) {
+    for (int i = 0; i < 100; i++) usleep(10);
+    for (int ms = 20; ms <= 60; ms += 10) usleep(ms * 1000);
+}
+
+// Calls on 10000 paths.
+static void paths(void) {
+    char path[32];
+    for (int i = 0; i < 10000; i++) {
+        snprintf(path, sizeof path, "/nowhere/%d", i);
+        access(path, F_OK);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     long n = argc > 2 ? atol(argv[2]) : 0;
@@ -225,6 +249,9 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "forks")) forks(n);
     else if (!strcmp(what, "names")) names(n);
     else if (!strcmp(what, "wide")) wide(n);
+    else if (!strcmp(what, "details")) details();
+    else if (!strcmp(what, "slow")) slow();
+    else if (!strcmp(what, "paths")) paths();
     else if (!strcmp(what, "gates")) gates();
     else if (!strcmp(what, "refused")) refused();
     else if (!strcmp(what, "signal")) raise(SIGTERM);

@@ -4,10 +4,11 @@
 
 mod cgroup;
 mod decode;
+mod details;
 mod names;
 mod totals;
 
-use super::{Collected, Detail, Grouping, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
+use super::{Collected, Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, ByKind, Calibration, Config, GroupBy, Programs, Raw, Scope};
 use crate::kernel::pidfd;
@@ -53,11 +54,12 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         },
         calls: names::rows(),
         numbers: names::numbers(),
+        details: details::wanted(options)?,
     };
     let mut programs = Programs::load(&config)?;
     let calibration = bpf::calibrate(&mut programs)?;
-    let grouping = options.more.grouping;
-    Ok(Box::new(Bpf { detail, grouping, programs, calibration, followed: None, ending: None }))
+    let more = options.more;
+    Ok(Box::new(Bpf { detail, more, programs, calibration, followed: None, ending: None }))
 }
 
 /// What the programs trace.
@@ -72,7 +74,7 @@ fn scope(target: &Target) -> Result<Scope> {
 
 struct Bpf {
     detail: Detail,
-    grouping: Grouping,
+    more: More,
     programs: Programs,
     calibration: Calibration,
     followed: Option<Followed>,
@@ -82,6 +84,8 @@ struct Bpf {
 /// What is traced.
 struct Followed {
     root: Root,
+    /// When that began, by the clock of the programs.
+    begun_ns: u64,
     /// Of the processes whose end ends the trace.
     pidfds: Vec<OwnedFd>,
 }
@@ -95,6 +99,7 @@ impl Tracer for Bpf {
 
     fn attach(&mut self, root: Root) -> Result<()> {
         self.programs.begin()?;
+        let begun_ns = bpf::now_ns()?;
         let pidfds = match &root {
             Root::Held(pid) => vec![self.mark(*pid, state::HELD)?],
             Root::Running(Running::Processes(pids)) => self.adopt_trees(pids)?,
@@ -106,7 +111,7 @@ impl Tracer for Bpf {
         if matches!(root, Root::Running(_)) {
             self.programs.begin_present()?;
         }
-        self.followed = Some(Followed { root, pidfds });
+        self.followed = Some(Followed { root, begun_ns, pidfds });
         Ok(())
     }
 
@@ -152,7 +157,8 @@ impl Bpf {
         let raw = self.programs.read()?;
         let facts = self.facts(&raw);
         let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
-        decode::decode(&raw, self.detail, self.grouping, &mut collected);
+        decode::decode(&raw, self.detail, self.more.grouping, &mut collected);
+        details::fill(&raw, self.detail, self.more, followed.begun_ns, &mut collected);
         decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
         totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
         collected.groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));

@@ -1,0 +1,137 @@
+//! What is recorded besides counts, on request: calls by path, and the slowest ones. Pure.
+
+use super::decode;
+use crate::kernel::bpf::layout::SLOWEST;
+use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
+use crate::model::{CallCount, Class, ObjectCount, ObjectKind, SlowCall};
+use crate::trace::{Collected, Detail, More, TraceOptions};
+use anyhow::{Result, bail, ensure};
+use std::collections::BTreeMap;
+
+/// What the programs are to record.
+///
+/// # Errors
+/// What they cannot.
+pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
+    let More { paths, descriptors, stacks, slowest, .. } = options.more;
+    if descriptors || stacks {
+        bail!("not available yet");
+    }
+    ensure!(slowest <= SLOWEST, "--slowest {slowest}: at most {SLOWEST} calls are kept");
+    ensure!(slowest == 0 || options.detail == Detail::Times, "--slowest needs times: leave out --counts");
+    Ok(Wanted { paths, descriptors, stacks, slowest: slowest > 0 })
+}
+
+/// Fills in what was wanted. Tracing began at `begun_ns`, by the clock of the programs.
+pub fn fill(raw: &Raw, detail: Detail, more: More, begun_ns: u64, into: &mut Collected) {
+    if more.paths || more.descriptors {
+        objects(raw, detail, into);
+    }
+    into.slowest = slowest(raw, more.slowest, begun_ns);
+}
+
+/// The slowest calls of all CPUs.
+fn slowest(raw: &Raw, most: usize, begun_ns: u64) -> Vec<SlowCall> {
+    let plain = decode::wholly_compat(raw);
+    let mut kept = raw.slowest.clone();
+    kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
+    let call = |slow: &Slow| SlowCall {
+        process: decode::process_name(&raw.groups, slow.key.group),
+        pid: Some(slow.process),
+        call: decode::call_name(&slow.key, plain.contains(&slow.key.group)),
+        class: decode::class(&slow.key, &Counted { calls: 1, ..Counted::default() }),
+        at_ns: slow.start.saturating_sub(begun_ns),
+        elapsed_ns: slow.elapsed,
+        blocked_ns: Some(slow.blocked),
+        frames: Vec::new(),
+    };
+    kept.iter().take(most).map(call).collect()
+}
+
+/// Calls by object, most first.
+fn objects(raw: &Raw, detail: Detail, into: &mut Collected) {
+    let plain = decode::wholly_compat(raw);
+    let mut dropped = raw.globals.objects_dropped;
+    let mut rows: BTreeMap<(u8, String, String, String), (ObjectKind, CallCount)> = BTreeMap::new();
+    for (of, counted) in &raw.objects {
+        let Some(name) = raw.names.get(&of.object) else {
+            dropped += counted.calls;
+            continue;
+        };
+        let (kind, name) = (ObjectKind::Path, path(name));
+        let call = decode::call_name(&of.key, plain.contains(&of.key.group));
+        let process = decode::process_name(&raw.groups, of.key.group);
+        let empty = || (kind, decode::empty(call.clone(), Class::default(), &of.key, detail));
+        let (_, count) = rows.entry((kind as u8, name, process, call.clone())).or_insert_with(empty);
+        decode::add(count, &of.key, counted);
+    }
+    let object = |((_, name, process, _), (kind, count))| ObjectCount { kind, name, process, count };
+    into.objects = rows.into_iter().map(object).collect();
+    into.objects.sort_by_key(|object| std::cmp::Reverse(object.count.calls));
+    into.objects_dropped = Some(dropped);
+}
+
+/// A path as the program passed it; one that did not fit ends with dots.
+fn path(name: &Name) -> String {
+    let text = name.text.split(|byte| *byte == 0).next().unwrap_or_default();
+    let cut = if usize::from(name.length) > name.text.len() { "..." } else { "" };
+    format!("{}{cut}", String::from_utf8_lossy(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::bpf::{Counted, Group, Key, ObjectKey};
+
+    fn named(text: &str, length: u16) -> Name {
+        let mut name = Name { inode: 0, device: 0, kind: 0, length, text: [0; 512] };
+        name.text[..text.len()].copy_from_slice(text.as_bytes());
+        name
+    }
+
+    #[test]
+    fn a_path_that_was_cut_says_so() {
+        assert_eq!(path(&named("/etc/x", 7)), "/etc/x");
+        assert_eq!(path(&named("/etc/x", 513)), "/etc/x...");
+    }
+
+    #[test]
+    fn the_slowest_of_all_processors_come_first() {
+        let key = Key { number: libc::SYS_read as u16, value: 13, ..Key::default() };
+        let slow = |elapsed| Slow { key, start: 1_000, elapsed, blocked: 4, process: 9, stack: -1 };
+        let raw = Raw { slowest: vec![slow(10), slow(30), slow(20)], ..Raw::default() };
+        let found = slowest(&raw, 2, 900);
+        assert_eq!(found.iter().map(|call| call.elapsed_ns).collect::<Vec<_>>(), [30, 20]);
+        let first = &found[0];
+        assert_eq!((first.call.as_str(), first.pid, first.at_ns, first.blocked_ns), ("read", Some(9), 100, Some(4)));
+        assert_eq!(first.class.size, Some(4096));
+        assert!(slowest(&raw, 0, 900).is_empty());
+    }
+
+    #[test]
+    fn objects_are_added_by_name_and_call() {
+        let counted = |calls| Counted { calls, on_cpu: 10, ..Counted::default() };
+        let key = |error, group| Key { group, number: libc::SYS_newfstatat as u16, error, ..Key::default() };
+        let of = |object, key| ObjectKey { object, key };
+        let group = |name: &str| Group { name: name.to_string(), id: 0 };
+        let mut raw = Raw {
+            objects: vec![
+                (of(1, key(0, 1)), counted(2)),
+                (of(1, key(2, 2)), counted(3)),
+                (of(2, key(0, 1)), counted(9)),
+                (of(3, key(0, 1)), counted(4)),
+            ],
+            names: BTreeMap::from([(1, named("/a", 3)), (2, named("/b", 3))]),
+            groups: BTreeMap::from([(1, group("sh")), (2, group("sh"))]),
+            ..Raw::default()
+        };
+        raw.globals.objects_dropped = 5;
+        let mut into = Collected::default();
+        objects(&raw, Detail::Times, &mut into);
+        let rows: Vec<_> = into.objects.iter().map(|row| (row.name.as_str(), row.count.calls)).collect();
+        assert_eq!(rows, [("/b", 9), ("/a", 5)]);
+        let count = &into.objects[1].count;
+        assert_eq!((count.errors["ENOENT"], count.on_cpu_ns), (3, Some(20)));
+        assert_eq!(into.objects_dropped, Some(9));
+    }
+}

@@ -1,0 +1,87 @@
+//! What the eBPF tracer records on request: calls by path, and the slowest ones. Where BPF cannot be had, each test says so and is skipped.
+
+mod common;
+#[path = "trace_bpf/support.rs"]
+mod support;
+
+use support::run_with;
+use syscost::model::{ObjectCount, ObjectKind};
+use syscost::trace::{Collected, Command as Traced, Detail, More, Target, TraceOptions};
+
+const PATHS: More = More { paths: true, ..NOTHING };
+const NOTHING: More =
+    More { grouping: syscost::trace::Grouping::Name, stacks: false, paths: false, descriptors: false, slowest: 0 };
+
+fn objects(collected: &Collected, kind: ObjectKind, name: &str) -> Vec<ObjectCount> {
+    collected.objects.iter().filter(|row| row.kind == kind && row.name == name).cloned().collect()
+}
+
+#[test]
+fn nothing_is_recorded_that_was_not_asked_for() {
+    let Some(collected) = run_with(&["details"], Detail::Times, NOTHING) else { return };
+    assert!(collected.objects.is_empty() && collected.slowest.is_empty() && collected.stacks.is_empty());
+    assert_eq!(collected.objects_dropped, None);
+}
+
+#[test]
+fn calls_are_counted_by_path() {
+    for detail in [Detail::Times, Detail::Counts] {
+        let Some(collected) = run_with(&["details"], detail, PATHS) else { return };
+        let missing = objects(&collected, ObjectKind::Path, "/nowhere/missing");
+        assert_eq!((missing.len(), missing[0].count.call.as_str(), missing[0].count.calls), (1, "access", 500));
+        assert_eq!(missing[0].count.errors.get("ENOENT"), Some(&500));
+        assert_eq!(missing[0].count.on_cpu_ns.is_some_and(|ns| ns > 0), detail == Detail::Times);
+        assert_eq!(missing[0].process, "trace-bpf-workl");
+        let known = objects(&collected, ObjectKind::Path, "/etc/");
+        assert_eq!((known.len(), known[0].count.calls, known[0].count.errors.len()), (1, 300, 0));
+        // Of 600 bytes, 511 fit.
+        let long = collected.objects.iter().find(|row| row.name.ends_with("x...")).expect("the long path");
+        assert_eq!((long.name.len(), long.count.calls), (511 + 3, 7));
+        let program = support::workload().unwrap().to_str().unwrap();
+        let exec = objects(&collected, ObjectKind::Path, program);
+        assert_eq!((exec.len(), exec[0].count.call.as_str(), exec[0].count.calls), (1, "execve", 1));
+        assert_eq!(collected.objects_dropped, Some(0));
+        assert!(collected.objects.is_sorted_by(|a, b| a.count.calls >= b.count.calls));
+    }
+}
+
+#[test]
+fn calls_on_more_paths_than_fit_are_counted_as_dropped() {
+    let Some(collected) = run_with(&["paths"], Detail::Times, PATHS) else { return };
+    let named: u64 = collected.objects.iter().filter(|row| row.count.call == "access").map(|row| row.count.calls).sum();
+    let dropped = collected.objects_dropped.unwrap();
+    assert!(dropped > 0 && named > 7000, "{named} named, {dropped} dropped");
+    // The loader's own calls came first.
+    assert_eq!(support::count(&collected, "access"), named + dropped);
+}
+
+#[test]
+fn the_slowest_calls_are_kept_one_by_one() {
+    let Some(collected) = run_with(&["slow"], Detail::Times, More { slowest: 5, ..NOTHING }) else { return };
+    let calls: Vec<&str> = collected.slowest.iter().map(|call| call.call.as_str()).collect();
+    // Of a hundred naps, five sleeps are longer by far.
+    assert!(calls.iter().all(|call| *call == "clock_nanosleep" || *call == "nanosleep"), "{calls:?}");
+    let ms: Vec<u64> = collected.slowest.iter().map(|call| call.elapsed_ns / 1_000_000).collect();
+    assert!(ms.len() == 5 && ms.iter().zip([60, 50, 40, 30, 20]).all(|(ms, least)| *ms >= least), "{ms:?}");
+    let wall = collected.slowest.iter().map(|call| call.at_ns + call.elapsed_ns).max().unwrap();
+    assert!(collected.slowest.iter().all(|call| call.blocked_ns.unwrap() <= call.elapsed_ns && call.pid.is_some()));
+    // The longest came last.
+    assert_eq!(wall, collected.slowest[0].at_ns + collected.slowest[0].elapsed_ns);
+    assert!(collected.slowest.windows(2).all(|pair| pair[0].at_ns > pair[1].at_ns));
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused() {
+    if support::workload().is_none() {
+        return;
+    }
+    let refused = |detail, slowest| {
+        let target = Target::Command(Traced { words: Vec::new(), user: None });
+        let more = More { slowest, ..NOTHING };
+        let options = TraceOptions { target, tracer: None, detail, calls: Vec::new(), more };
+        syscost::trace::bpf::open(&options).err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(Detail::Times, 65).unwrap(), "--slowest 65: at most 64 calls are kept");
+    assert_eq!(refused(Detail::Counts, 1).unwrap(), "--slowest needs times: leave out --counts");
+    assert_eq!(refused(Detail::Times, 64), None);
+}
