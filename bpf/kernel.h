@@ -50,13 +50,29 @@ extern void *bpf_rdonly_cast(void *address, u32 type) __attribute__((section(".k
 struct list_head {
 	struct list_head *next;
 };
+struct super_block {
+	u32 s_dev;
+};
 struct inode {
 	u16 i_mode;
 	u32 i_flags;
 	u32 i_rdev;
+	u64 i_ino;
+	struct super_block *i_sb;
+};
+struct qstr {
+	const unsigned char *name;
+};
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+struct path {
+	struct dentry *dentry;
 };
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 };
 struct fdtable {
 	u32 max_fds;

@@ -189,6 +189,9 @@ struct object_key {
 };
 
 #define TEXT_BYTES 512
+/* Bytes of each name of a descriptor's file and the directories around it, with its 0. */
+#define PART_BYTES 64
+#define PARTS (TEXT_BYTES / PART_BYTES)
 
 /* What is known of a path or descriptor. */
 struct name {

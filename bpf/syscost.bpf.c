@@ -486,6 +486,70 @@ INLINE u64 note_path(struct window *w, long length)
 	return hash;
 }
 
+INLINE struct inode *inode_of(struct file *file)
+{
+	struct inode *inode = 0;
+	probe_read_kernel(&inode, sizeof inode, &file->f_inode);
+	return inode;
+}
+
+/* Notes the names of a file and of the directories around it, outwards until the root of its file system. */
+INLINE void note_parts(struct details *d, struct dentry *at)
+{
+	struct dentry *parent;
+	const unsigned char *text;
+	u64 count = 0;
+#pragma clang loop unroll(disable)
+	for (u32 part = 0; part < PARTS; part++) {
+		text = 0;
+		parent = 0;
+		probe_read_kernel(&text, sizeof text, &at->d_name.name);
+		probe_read_kernel_str(d->name.text + part * PART_BYTES, PART_BYTES, text);
+		count += 1;
+		probe_read_kernel(&parent, sizeof parent, &at->d_parent);
+		if (!parent || parent == at) break;
+		at = parent;
+	}
+	d->name.length = count;
+}
+
+/* The hash of what a descriptor of the running task refers to, whose name is noted; 0 if it is not open. The first bytes
+ * of the name are part of the hash, because all anonymous files share an inode. */
+INLINE u64 note_descriptor(struct window *w, struct task_struct *current, u32 number)
+{
+	struct details *d = these_details();
+	struct fdtable *table = current->files->fdt;
+	struct file *file = 0;
+	struct super_block *of = 0;
+	struct dentry *dentry = 0;
+	const unsigned char *text = 0;
+	u64 inode_number = 0, head[2] = {}, hash;
+	u32 device = 0, flags = 0, special = 0;
+	u16 mode = 0;
+	if (!d || number >= table->max_fds) return 0;
+	probe_read_kernel(&file, sizeof file, table->fd + number);
+	if (!file) return 0;
+	struct inode *inode = inode_of(file);
+	probe_read_kernel(&inode_number, sizeof inode_number, &inode->i_ino);
+	probe_read_kernel(&of, sizeof of, &inode->i_sb);
+	probe_read_kernel(&device, sizeof device, &of->s_dev);
+	probe_read_kernel(&dentry, sizeof dentry, &file->f_path.dentry);
+	probe_read_kernel(&text, sizeof text, &dentry->d_name.name);
+	probe_read_kernel_str(head, sizeof head, text);
+	hash = mix(mix(mix(mix(device, inode_number), head[0]), head[1]), 0);
+	hash = forget(w, hash | 1);
+	if (map_lookup(&names, &hash)) return hash;
+	probe_read_kernel(&mode, sizeof mode, &inode->i_mode);
+	probe_read_kernel(&flags, sizeof flags, &inode->i_flags);
+	probe_read_kernel(&special, sizeof special, &inode->i_rdev);
+	d->name.inode = inode_number;
+	d->name.device = device;
+	d->name.kind = kind_of_inode(mode, flags, special);
+	note_parts(d, dentry);
+	map_update(&names, &hash, &d->name, UPDATE_NOEXIST);
+	return hash;
+}
+
 INLINE u32 size_class(u64 size)
 {
 	return size ? log2_of(size) + 1 : 0;
@@ -721,6 +785,10 @@ int syscost_enter(u64 *ctx)
 	if (number == config.close[0] || number == config.close[1]) {
 		u32 gate = gate_of(current, &number);
 		if (number == config.close[gate & 1]) task->kind = descriptor_kind(current, argument_of(regs, gate, 0));
+		if (config.descriptors) {
+			struct window *w = this_window();
+			task->object = w ? note_descriptor(w, current, argument_of(regs, gate, 0)) : 0;
+		}
 	}
 	if (config.times) {
 		task->blocked = task->preempted = task->stalled = task->off_since = 0;
@@ -745,6 +813,8 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 		if (row->operation != NO_ARGUMENT) operation = argument_of(regs, gate, row->operation) & row->mask;
 		if (what) {
 			u64 argument = argument_of(regs, gate, row->argument);
+			if (config.descriptors && returned && (what == WHAT_BYTES || what == WHAT_DESCRIPTOR))
+				call->object = note_descriptor(w, current, argument);
 			if (what == WHAT_BYTES) {
 				kind = descriptor_kind(current, argument);
 				value = size_class(result);
@@ -764,6 +834,7 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 				if (config.paths) call->object = task->object;
 			} else if (what == WHAT_CLOSE) {
 				kind = task->kind;
+				if (config.descriptors && config.enters) call->object = task->object;
 			} else if (what == WHAT_RENAME && returned && current->pid == current->tgid) {
 				number_group(task, current);
 			}

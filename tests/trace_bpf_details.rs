@@ -1,4 +1,4 @@
-//! What the eBPF tracer records on request: calls by path, and the slowest ones. Where BPF cannot be had, each test says so and is skipped.
+//! What the eBPF tracer records on request: calls by path and descriptor, and the slowest ones. Where BPF cannot be had, each test says so and is skipped.
 
 mod common;
 #[path = "trace_bpf/support.rs"]
@@ -53,6 +53,30 @@ fn calls_on_more_paths_than_fit_are_counted_as_dropped() {
     assert!(dropped > 0 && named > 7000, "{named} named, {dropped} dropped");
     // The loader's own calls came first.
     assert_eq!(support::count(&collected, "access"), named + dropped);
+}
+
+#[test]
+fn calls_are_counted_by_what_descriptors_refer_to() {
+    const DESCRIPTORS: More = More { descriptors: true, ..NOTHING };
+    for detail in [Detail::Times, Detail::Counts] {
+        let Some(collected) = run_with(&["descriptors"], detail, DESCRIPTORS) else { return };
+        let program = support::workload().unwrap().to_str().unwrap();
+        let calls = |call: &str, is: &dyn Fn(&str) -> bool| -> u64 {
+            let all = collected.objects.iter().filter(|row| row.kind == ObjectKind::Descriptor);
+            all.filter(|row| row.count.call == call && is(&row.name)).map(|row| row.count.calls).sum()
+        };
+        assert_eq!(calls("read", &|name| name == "/dev/zero"), 200, "{:?}", collected.objects);
+        // Deep directories are dots.
+        let own = |name: &str| name == program || program.ends_with(name.trim_start_matches("..."));
+        assert_eq!(calls("read", &own), 70, "{:?}", collected.objects);
+        assert_eq!(calls("write", &|name| name.starts_with("pipe:[")), 100);
+        assert_eq!(calls("write", &|name| name == "anon_inode:[eventfd]"), 90);
+        assert_eq!(calls("write", &|name| name.starts_with("socket:[")), 80);
+        // What a descriptor referred to is known only from before the call.
+        assert_eq!(calls("close", &|name| name == "/dev/zero"), u64::from(detail == Detail::Times));
+        assert!(collected.objects.iter().all(|row| row.kind == ObjectKind::Descriptor));
+        assert_eq!(collected.objects_dropped, Some(0));
+    }
 }
 
 #[test]

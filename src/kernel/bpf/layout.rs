@@ -191,6 +191,10 @@ pub struct Name {
     pub text: [u8; 512],
 }
 
+/// Bytes of each name in the text of a descriptor's file, and how many there are at most.
+pub const PART_BYTES: usize = 64;
+pub const PARTS: usize = 512 / PART_BYTES;
+
 /// A call that took long.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]

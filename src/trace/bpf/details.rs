@@ -1,11 +1,14 @@
-//! What is recorded besides counts, on request: calls by path, and the slowest ones. Pure.
+//! What is recorded besides counts, on request: calls by path and descriptor, and the slowest ones. Pure but
+//! for the mounts, by which files are named.
 
 use super::decode;
-use crate::kernel::bpf::layout::SLOWEST;
+use super::mounts::{self, Mounts};
+use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
 use crate::model::{CallCount, Class, ObjectCount, ObjectKind, SlowCall};
 use crate::trace::{Collected, Detail, More, TraceOptions};
 use anyhow::{Result, bail, ensure};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What the programs are to record.
@@ -14,7 +17,7 @@ use std::collections::BTreeMap;
 /// What they cannot.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     let More { paths, descriptors, stacks, slowest, .. } = options.more;
-    if descriptors || stacks {
+    if stacks {
         bail!("not available yet");
     }
     ensure!(slowest <= SLOWEST, "--slowest {slowest}: at most {SLOWEST} calls are kept");
@@ -25,7 +28,7 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
 /// Fills in what was wanted. Tracing began at `begun_ns`, by the clock of the programs.
 pub fn fill(raw: &Raw, detail: Detail, more: More, begun_ns: u64, into: &mut Collected) {
     if more.paths || more.descriptors {
-        objects(raw, detail, into);
+        objects(raw, detail, &mounts::read(), into);
     }
     into.slowest = slowest(raw, more.slowest, begun_ns);
 }
@@ -49,7 +52,7 @@ fn slowest(raw: &Raw, most: usize, begun_ns: u64) -> Vec<SlowCall> {
 }
 
 /// Calls by object, most first.
-fn objects(raw: &Raw, detail: Detail, into: &mut Collected) {
+fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Collected) {
     let plain = decode::wholly_compat(raw);
     let mut dropped = raw.globals.objects_dropped;
     let mut rows: BTreeMap<(u8, String, String, String), (ObjectKind, CallCount)> = BTreeMap::new();
@@ -58,7 +61,7 @@ fn objects(raw: &Raw, detail: Detail, into: &mut Collected) {
             dropped += counted.calls;
             continue;
         };
-        let (kind, name) = (ObjectKind::Path, path(name));
+        let (kind, name) = object_name(name, mounts);
         let call = decode::call_name(&of.key, plain.contains(&of.key.group));
         let process = decode::process_name(&raw.groups, of.key.group);
         let empty = || (kind, decode::empty(call.clone(), Class::default(), &of.key, detail));
@@ -71,11 +74,48 @@ fn objects(raw: &Raw, detail: Detail, into: &mut Collected) {
     into.objects_dropped = Some(dropped);
 }
 
+fn object_name(name: &Name, mounts: &Mounts) -> (ObjectKind, String) {
+    match name.kind {
+        0 => (ObjectKind::Path, path(name)),
+        _ => (ObjectKind::Descriptor, descriptor(name, mounts)),
+    }
+}
+
+/// What a descriptor refers to, as far as possible as /proc/PID/fd has it. Of a file deeper than the programs look, the
+/// outer directories are dots; of one in a file system that is mounted nowhere here, there is only the path within that.
+fn descriptor(name: &Name, mounts: &Mounts) -> String {
+    let parts: Vec<_> = name.text.chunks(PART_BYTES).take(name.length.into()).map(text).collect();
+    let (own, inode) = (parts.first().map_or("", AsRef::as_ref), name.inode);
+    match (name.kind as u8, parts.split_last()) {
+        (kind::SOCKET, _) => format!("socket:[{inode}]"),
+        (kind::FIFO, _) if own.is_empty() => format!("pipe:[{inode}]"),
+        (kind::ANONYMOUS, _) => format!("anon_inode:{own}"),
+        (_, Some((root, inner))) if root == "/" => {
+            let inner: Vec<&str> = inner.iter().rev().map(AsRef::as_ref).collect();
+            let mount = mounts.get(&name.device).map_or("", String::as_str);
+            if inner.is_empty() && !mount.is_empty() {
+                mount.to_string()
+            } else {
+                format!("{mount}/{}", inner.join("/"))
+            }
+        }
+        _ if own.is_empty() => format!("inode:[{inode}]"),
+        _ if parts.len() == PARTS => {
+            format!(".../{}", parts.iter().rev().map(AsRef::as_ref).collect::<Vec<&str>>().join("/"))
+        }
+        _ => own.to_string(),
+    }
+}
+
+/// What precedes the first 0.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
+}
+
 /// A path as the program passed it; one that did not fit ends with dots.
 fn path(name: &Name) -> String {
-    let text = name.text.split(|byte| *byte == 0).next().unwrap_or_default();
     let cut = if usize::from(name.length) > name.text.len() { "..." } else { "" };
-    format!("{}{cut}", String::from_utf8_lossy(text))
+    format!("{}{cut}", text(&name.text))
 }
 
 #[cfg(test)]
@@ -93,6 +133,23 @@ mod tests {
     fn a_path_that_was_cut_says_so() {
         assert_eq!(path(&named("/etc/x", 7)), "/etc/x");
         assert_eq!(path(&named("/etc/x", 513)), "/etc/x...");
+    }
+
+    #[test]
+    fn descriptors_are_named_as_in_proc() {
+        let of = |kind: u8, parts: &[&str]| {
+            let mut name = Name { inode: 7, device: 3, kind: kind.into(), length: parts.len() as u16, text: [0; 512] };
+            for (part, text) in name.text.chunks_mut(PART_BYTES).zip(parts) {
+                part[..text.len()].copy_from_slice(text.as_bytes());
+            }
+            descriptor(&name, &Mounts::from([(3, "/dev".to_string())]))
+        };
+        assert_eq!([of(kind::SOCKET, &["TCP"]), of(kind::FIFO, &[""])], ["socket:[7]", "pipe:[7]"]);
+        assert_eq!(of(kind::ANONYMOUS, &["[eventfd]"]), "anon_inode:[eventfd]");
+        assert_eq!(of(kind::CHARACTER, &["1", "pts", "/"]), "/dev/pts/1");
+        assert_eq!([of(kind::DIRECTORY, &["/"]), of(kind::REGULAR, &["memfd:x"])], ["/dev", "memfd:x"]);
+        assert_eq!(of(kind::REGULAR, &["h", "g", "f", "e", "d", "c", "b", "a"]), ".../a/b/c/d/e/f/g/h");
+        assert_eq!(of(kind::REGULAR, &[""]), "inode:[7]");
     }
 
     #[test]
@@ -127,7 +184,7 @@ mod tests {
         };
         raw.globals.objects_dropped = 5;
         let mut into = Collected::default();
-        objects(&raw, Detail::Times, &mut into);
+        objects(&raw, Detail::Times, &Mounts::new(), &mut into);
         let rows: Vec<_> = into.objects.iter().map(|row| (row.name.as_str(), row.count.calls)).collect();
         assert_eq!(rows, [("/b", 9), ("/a", 5)]);
         let count = &into.objects[1].count;

@@ -5,6 +5,7 @@
 mod cgroup;
 mod decode;
 mod details;
+mod mounts;
 mod names;
 mod totals;
 
