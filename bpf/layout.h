@@ -188,6 +188,20 @@ struct object_key {
 	struct key key;
 };
 
+/* What calls are counted by if they are counted by stack; `key` has neither error nor class. */
+struct stack_key {
+	u32 stack;
+	u32 process;
+	struct key key;
+};
+
+#define FRAMES 64
+
+/* Addresses, the innermost first; 0 after the last. */
+struct stack {
+	u64 frames[FRAMES];
+};
+
 #define TEXT_BYTES 512
 /* Bytes of each name of a descriptor's file and the directories around it, with its 0. */
 #define PART_BYTES 64

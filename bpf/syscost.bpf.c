@@ -64,13 +64,27 @@ struct {
 	MAP_TYPE(value, struct used);
 } usage SEC(".maps");
 
-/* For these three, the loader sets sizes: no more than an entry if they are not needed. */
+/* For these five, the loader sets sizes: no more than an entry if they are not needed. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);
 	MAP_NUMBER(max_entries, 8192);
 	MAP_TYPE(key, struct object_key);
 	MAP_TYPE(value, struct counted);
 } objects SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, struct stack_key);
+	MAP_TYPE(value, struct counted);
+} stack_counts SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_STACK_TRACE);
+	MAP_NUMBER(max_entries, 16384);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct stack);
+} stacks SEC(".maps");
 
 /* By hash. */
 struct {
@@ -708,8 +722,28 @@ INLINE void count_object(struct call *call)
 	else ADD(globals.objects_dropped, 1);
 }
 
+/* Counts a call by the user stack that it was made from, and returns that: negative if there is no room. */
+INLINE s32 count_stack(void *context, struct task_struct *current, struct call *call)
+{
+	struct stack_key key = {.process = current->tgid};
+	struct counted *sum = 0;
+	s64 stack = get_stackid(context, &stacks, USER_STACK);
+	key.stack = stack;
+	((u64 *)&key.key)[0] = call->first & 0xffffffffffffull;
+	((u64 *)&key.key)[1] = call->second & GATE_BITS;
+	if (stack >= 0) sum = map_lookup(&stack_counts, &key);
+	if (stack >= 0 && !sum) {
+		struct counted none = {};
+		map_update(&stack_counts, &key, &none, UPDATE_NOEXIST);
+		sum = map_lookup(&stack_counts, &key);
+	}
+	if (sum) add_call(sum, call);
+	else ADD(globals.stacks_dropped, 1);
+	return stack;
+}
+
 /* Keeps a call if it is one of the slowest on this CPU: in the place of the shortest that is kept. */
-INLINE void keep_slow(struct window *w, struct task_struct *current, struct call *call, u64 start)
+INLINE void keep_slow(struct window *w, struct task_struct *current, struct call *call, u64 start, s32 stack)
 {
 	struct details *d = these_details();
 	/* The shortest time, and in the lower bits its place. */
@@ -730,7 +764,7 @@ INLINE void keep_slow(struct window *w, struct task_struct *current, struct call
 	slow->elapsed = call->elapsed;
 	slow->blocked = call->blocked;
 	slow->process = current->tgid;
-	slow->stack = -1;
+	slow->stack = stack;
 }
 
 /* The running task has been on a CPU since `now`: the time off it, within a call, was spent waiting or preempted. */
@@ -890,7 +924,8 @@ int syscost_exit(u64 *ctx)
 	}
 	count(w, &call);
 	if ((config.paths || config.descriptors) && call.object) count_object(&call);
-	if (config.slowest && call.whole) keep_slow(w, current, &call, now - call.elapsed);
+	s32 stack = config.stacks ? count_stack(ctx, current, &call) : -1;
+	if (config.slowest && call.whole) keep_slow(w, current, &call, now - call.elapsed, stack);
 	return 0;
 }
 

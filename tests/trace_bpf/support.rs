@@ -35,7 +35,12 @@ pub fn build() -> PathBuf {
 pub fn compile(program: &Path, flags: &[&str]) -> bool {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_bpf/workload.c");
     let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-pthread", "-o"]).arg(program).arg(source).args(flags).stderr(Stdio::null());
+    compiler
+        .args(["-O1", "-fno-omit-frame-pointer", "-pthread", "-o"])
+        .arg(program)
+        .arg(source)
+        .args(flags)
+        .stderr(Stdio::null());
     compiler.status().unwrap().success()
 }
 

@@ -238,6 +238,12 @@ static void descriptors(const char *self) {
     close(zero); close(event); close(file); close(ends[0]); close(ends[1]); close(sockets[0]); close(sockets[1]);
 }
 
+// Calls from a function of its own for 300 ms.
+__attribute__((noinline)) void caller_with_a_name(void) {
+    for (int i = 0; i < 300; i++) { syscall(SYS_getppid); usleep(1000); }
+    __asm__ volatile("");
+}
+
 // 100 naps, then five sleeps of 20 to 60 ms.
 static void slow(void) {
     for (int i = 0; i < 100; i++) usleep(10);
@@ -266,6 +272,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "names")) names(n);
     else if (!strcmp(what, "wide")) wide(n);
     else if (!strcmp(what, "details")) details();
+    else if (!strcmp(what, "stacks")) caller_with_a_name();
     else if (!strcmp(what, "descriptors")) descriptors(argv[0]);
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "paths")) paths();

@@ -180,6 +180,23 @@ pub struct ObjectKey {
     pub key: Key,
 }
 
+/// What calls are counted by if they are counted by stack.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct StackKey {
+    pub stack: u32,
+    pub process: u32,
+    pub key: Key,
+}
+
+/// Addresses of a user stack.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Stack {
+    /// The innermost first; 0 after the last.
+    pub frames: [u64; 64],
+}
+
 /// What is known of a path or descriptor.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -341,6 +358,8 @@ mod tests {
             "duration_key",
             "group_key",
             "object_key",
+            "stack_key",
+            "stack",
             "name",
             "slow",
             "details",
@@ -374,6 +393,8 @@ mod tests {
         );
         same!(btf, DurationKey, "duration_key", number, gate, bucket);
         same!(btf, ObjectKey, "object_key", object, key);
+        same!(btf, StackKey, "stack_key", stack, process, key);
+        same!(btf, Stack, "stack", frames);
         same!(btf, Name, "name", inode, device, kind, length, text);
         same!(btf, Slow, "slow", key, start, elapsed, blocked, process, stack);
         same!(btf, Details, "details", floor, slowest, name);

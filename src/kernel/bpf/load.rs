@@ -4,7 +4,8 @@
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Live, Name, ObjectKey, Rows, Settings, Task, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Live, Name, ObjectKey, Rows, Settings, Stack, StackKey,
+    Task, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::{self, Object};
@@ -123,6 +124,8 @@ struct Tables {
     objects: Map<ObjectKey, Counted>,
     /// By hash.
     names: Map<u64, Name>,
+    stack_counts: Map<StackKey, Counted>,
+    stacks: Map<u32, Stack>,
     details: Map<u32, Details>,
     globals: Map<u32, Globals>,
     settings: Map<u32, Settings>,
@@ -246,6 +249,8 @@ impl Programs {
             self.maps.details.set(&(cpu as u32), &none)?;
         }
         self.maps.objects.clear()?;
+        self.maps.stack_counts.clear()?;
+        self.maps.stacks.clear()?;
         self.maps.names.clear()
     }
 
@@ -268,6 +273,8 @@ impl Programs {
         raw.usage = maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
         raw.objects = maps.objects.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
+        raw.stack_counts = maps.stack_counts.entries()?;
+        raw.stacks = maps.stacks.entries()?.into_iter().collect();
         let kept = maps.details.values()?.into_iter().flat_map(|details| details.slowest);
         raw.slowest = kept.filter(|slow| slow.elapsed > 0).collect();
         Ok(raw)
@@ -360,6 +367,8 @@ impl Tables {
             usage: create(object, &defined(object, "usage")?)?,
             objects: create(object, &sized("objects", with_objects)?)?,
             names: create(object, &sized("names", with_objects)?)?,
+            stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
+            stacks: create(object, &sized("stacks", settings.stacks > 0)?)?,
             details: create(object, &details)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
             settings: Map::create(&array("config", READ_ONLY))?,
@@ -381,6 +390,8 @@ impl Tables {
             "usage" => (self.usage.descriptor(), false),
             "objects" => (self.objects.descriptor(), false),
             "names" => (self.names.descriptor(), false),
+            "stack_counts" => (self.stack_counts.descriptor(), false),
+            "stacks" => (self.stacks.descriptor(), false),
             "details" => (self.details.descriptor(), false),
             "globals" => (self.globals.descriptor(), true),
             "config" => (self.settings.descriptor(), true),

@@ -146,6 +146,10 @@ pub fn subtract(ns: f64, from: &mut Collected) {
         let own = |measured: u64| (measured as f64 - count.calls as f64 * ns).max(0.0).round() as u64;
         count.on_cpu_ns = count.on_cpu_ns.map(own);
     }
+    for stack in &mut from.stacks {
+        let own = |measured: u64| (measured as f64 - stack.calls as f64 * ns).max(0.0).round() as u64;
+        stack.on_cpu_ns = stack.on_cpu_ns.map(own);
+    }
 }
 
 fn group(raw: &Raw, number: u32, calls: Calls, by: Grouping, paths: &BTreeMap<u64, String>) -> ProcessGroup {

@@ -1,13 +1,14 @@
-//! What is recorded besides counts, on request: calls by path and descriptor, and the slowest ones. Pure but
+//! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones. Pure but
 //! for the mounts, by which files are named.
 
 use super::decode;
 use super::mounts::{self, Mounts};
 use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
-use crate::model::{CallCount, Class, ObjectCount, ObjectKind, SlowCall};
+use crate::model::{CallCount, Class, ObjectCount, ObjectKind, SlowCall, StackCount};
+use crate::trace::symbols::{Symbols, UNKNOWN};
 use crate::trace::{Collected, Detail, More, TraceOptions};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -17,24 +18,69 @@ use std::collections::BTreeMap;
 /// What they cannot.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     let More { paths, descriptors, stacks, slowest, .. } = options.more;
-    if stacks {
-        bail!("not available yet");
-    }
     ensure!(slowest <= SLOWEST, "--slowest {slowest}: at most {SLOWEST} calls are kept");
     ensure!(slowest == 0 || options.detail == Detail::Times, "--slowest needs times: leave out --counts");
     Ok(Wanted { paths, descriptors, stacks, slowest: slowest > 0 })
 }
 
-/// Fills in what was wanted. Tracing began at `begun_ns`, by the clock of the programs.
-pub fn fill(raw: &Raw, detail: Detail, more: More, begun_ns: u64, into: &mut Collected) {
+/// Fills in what was wanted. Stacks are named by `symbols`; tracing began at `begun_ns`, by the clock of the programs.
+pub fn fill(raw: &Raw, detail: Detail, more: More, (symbols, begun_ns): (&Symbols, u64), into: &mut Collected) {
     if more.paths || more.descriptors {
         objects(raw, detail, &mounts::read(), into);
     }
-    into.slowest = slowest(raw, more.slowest, begun_ns);
+    if more.stacks {
+        stacks(raw, detail, symbols, into);
+    }
+    into.slowest = slowest(raw, more.slowest, symbols, begun_ns);
+}
+
+/// Calls by user stack, most first.
+fn stacks(raw: &Raw, detail: Detail, symbols: &Symbols, into: &mut Collected) {
+    let plain = decode::wholly_compat(raw);
+    let timed = |ns| (detail == Detail::Times).then_some(ns);
+    let mut unnamed = 0;
+    let mut rows: BTreeMap<(String, String, Vec<String>), Counted> = BTreeMap::new();
+    for (of, counted) in &raw.stack_counts {
+        let process = decode::process_name(&raw.groups, of.key.group);
+        let call = decode::call_name(&of.key, plain.contains(&of.key.group));
+        let frames = frames(raw, symbols, of.stack.cast_signed(), of.process, of.key.group);
+        unnamed += if frames == [UNKNOWN] { counted.calls } else { 0 };
+        let sum = rows.entry((process, call, frames)).or_default();
+        sum.calls += counted.calls;
+        sum.on_cpu += counted.on_cpu;
+        sum.blocked += counted.blocked;
+    }
+    let row = |((process, call, frames), sum): (_, Counted)| StackCount {
+        process,
+        call,
+        frames,
+        calls: sum.calls,
+        on_cpu_ns: timed(sum.on_cpu),
+        blocked_ns: timed(sum.blocked),
+    };
+    into.stacks = rows.into_iter().map(row).collect();
+    into.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.calls));
+    if raw.globals.stacks_dropped > 0 {
+        into.warnings.push(format!("{} calls from user stacks that found no room", raw.globals.stacks_dropped));
+    }
+    if unnamed > 0 {
+        into.warnings.push(format!(
+            "{unnamed} calls have {UNKNOWN} stacks: their processes ended before what they had mapped was read"
+        ));
+    }
+}
+
+/// The functions of a stack; none if it was not recorded.
+fn frames(raw: &Raw, symbols: &Symbols, stack: i32, process: u32, group: u32) -> Vec<String> {
+    let stack = u32::try_from(stack).ok().and_then(|number| raw.stacks.get(&number));
+    stack.map_or_else(Vec::new, |stack| {
+        let addresses: Vec<u64> = stack.frames.iter().copied().take_while(|address| *address > 0).collect();
+        symbols.frames(process, group, &addresses)
+    })
 }
 
 /// The slowest calls of all CPUs.
-fn slowest(raw: &Raw, most: usize, begun_ns: u64) -> Vec<SlowCall> {
+fn slowest(raw: &Raw, most: usize, symbols: &Symbols, begun_ns: u64) -> Vec<SlowCall> {
     let plain = decode::wholly_compat(raw);
     let mut kept = raw.slowest.clone();
     kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
@@ -46,7 +92,7 @@ fn slowest(raw: &Raw, most: usize, begun_ns: u64) -> Vec<SlowCall> {
         at_ns: slow.start.saturating_sub(begun_ns),
         elapsed_ns: slow.elapsed,
         blocked_ns: Some(slow.blocked),
-        frames: Vec::new(),
+        frames: frames(raw, symbols, slow.stack, slow.process, slow.key.group),
     };
     kept.iter().take(most).map(call).collect()
 }
@@ -157,12 +203,12 @@ mod tests {
         let key = Key { number: libc::SYS_read as u16, value: 13, ..Key::default() };
         let slow = |elapsed| Slow { key, start: 1_000, elapsed, blocked: 4, process: 9, stack: -1 };
         let raw = Raw { slowest: vec![slow(10), slow(30), slow(20)], ..Raw::default() };
-        let found = slowest(&raw, 2, 900);
+        let found = slowest(&raw, 2, &Symbols::default(), 900);
         assert_eq!(found.iter().map(|call| call.elapsed_ns).collect::<Vec<_>>(), [30, 20]);
         let first = &found[0];
         assert_eq!((first.call.as_str(), first.pid, first.at_ns, first.blocked_ns), ("read", Some(9), 100, Some(4)));
         assert_eq!(first.class.size, Some(4096));
-        assert!(slowest(&raw, 0, 900).is_empty());
+        assert!(slowest(&raw, 0, &Symbols::default(), 900).is_empty());
     }
 
     #[test]
