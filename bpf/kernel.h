@@ -25,13 +25,15 @@ typedef long long s64;
 /* A map is a variable in section ".maps", whose members encode what the loader needs in their types. */
 #define MAP_NUMBER(name, value) int (*name)[value]
 #define MAP_TYPE(name, type) type *name
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_TASK_STORAGE = 29 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_STACK_TRACE = 7, MAP_TASK_STORAGE = 29 };
+enum { USER_STACK = 1 << 8 };
 enum { UPDATE_ANY = 0, UPDATE_NOEXIST = 1 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static u64 (*const ktime_get_ns)(void) = (void *)5;
 static u32 (*const get_smp_processor_id)(void) = (void *)8;
+static long (*const get_stackid)(void *context, void *map, u64 flags) = (void *)27;
 static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
 static long (*const probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
@@ -50,13 +52,29 @@ extern void *bpf_rdonly_cast(void *address, u32 type) __attribute__((section(".k
 struct list_head {
 	struct list_head *next;
 };
+struct super_block {
+	u32 s_dev;
+};
 struct inode {
 	u16 i_mode;
 	u32 i_flags;
 	u32 i_rdev;
+	u64 i_ino;
+	struct super_block *i_sb;
+};
+struct qstr {
+	const unsigned char *name;
+};
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+struct path {
+	struct dentry *dentry;
 };
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 };
 struct fdtable {
 	u32 max_fds;

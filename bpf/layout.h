@@ -130,6 +130,8 @@ struct task {
 	/* Time on CPUs before `on_since`, and when it was put on a CPU; 0 while it is off. */
 	u64 ran;
 	u64 on_since;
+	/* The hash of what a call is made on whose argument is gone when it returns; 0 if that is not known. */
+	u64 object;
 	struct key again;
 	/* The kernel's accounting when tracing began: the first six fields of `used`. */
 	u64 base[6];
@@ -180,6 +182,67 @@ struct group_key {
 	u64 id;
 };
 
+/* What calls are counted by if they are counted by path or descriptor: the hash of that, and of `key` all but the class. */
+struct object_key {
+	u64 object;
+	struct key key;
+};
+
+/* What calls are counted by if they are counted by stack; `key` has neither error nor class. */
+struct stack_key {
+	u32 stack;
+	u32 process;
+	struct key key;
+};
+
+#define FRAMES 64
+
+/* Addresses, the innermost first; 0 after the last. */
+struct stack {
+	u64 frames[FRAMES];
+};
+
+#define TEXT_BYTES 512
+/* Bytes of each name of a descriptor's file and the directories around it, with its 0. */
+#define PART_BYTES 64
+#define PARTS (TEXT_BYTES / PART_BYTES)
+
+/* What is known of a path or descriptor. */
+struct name {
+	/* Of a descriptor's file. */
+	u64 inode;
+	u32 device;
+	/* 0 for a path, else the kind of the descriptor. */
+	u16 kind;
+	/* The bytes of a path with its 0, or how many names there are. */
+	u16 length;
+	/* The path as far as it fits, or the names of the file and of the directories that it is in, outwards. */
+	char text[TEXT_BYTES];
+};
+
+/* A call that took long. */
+struct slow {
+	struct key key;
+	u64 start;
+	/* 0 if there is none. */
+	u64 elapsed;
+	u64 blocked;
+	u32 process;
+	/* Its user stack; negative if that was not recorded. */
+	s32 stack;
+};
+
+#define SLOWEST 64
+
+/* What one CPU needs for details. */
+struct details {
+	/* Calls that took no longer are none of the slowest. */
+	u64 floor;
+	struct slow slowest[SLOWEST];
+	/* A name while it is made. */
+	struct name name;
+};
+
 /* Threads on a CPU that are told apart; the last level is that many or more. */
 #define LEVELS 64
 
@@ -209,6 +272,9 @@ struct globals {
 	u64 on_cpu[LEVELS];
 	u64 waiting;
 	u64 blocked;
+	/* Calls whose object, or whose stack, there was no room for. */
+	u64 objects_dropped;
+	u64 stacks_dropped;
 };
 
 /* A traced task, as it is listed. */
@@ -253,7 +319,11 @@ struct config {
 	u16 close[2];
 	/* One less than the number of places for tasks, a power of two. */
 	u32 task_mask;
-	u32 unused_too;
+	/* What is recorded besides, on request. */
+	u8 paths;
+	u8 descriptors;
+	u8 stacks;
+	u8 slowest;
 	/* The ID of the cgroup to trace. */
 	u64 cgroup;
 	struct row calls[2 * NUMBERS];

@@ -64,6 +64,44 @@ struct {
 	MAP_TYPE(value, struct used);
 } usage SEC(".maps");
 
+/* For these five, the loader sets sizes: no more than an entry if they are not needed. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, struct object_key);
+	MAP_TYPE(value, struct counted);
+} objects SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, struct stack_key);
+	MAP_TYPE(value, struct counted);
+} stack_counts SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_STACK_TRACE);
+	MAP_NUMBER(max_entries, 16384);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct stack);
+} stacks SEC(".maps");
+
+/* By hash. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct name);
+} names SEC(".maps");
+
+/* By CPU. */
+struct {
+	MAP_NUMBER(type, MAP_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct details);
+} details SEC(".maps");
+
 /* What user space says about a process, in the storage of its first thread: STATE_HELD, STATE_LIVE for one all of whose
  * threads are to be traced, or STATE_EXCLUDED. */
 struct {
@@ -424,9 +462,106 @@ INLINE u32 names_in(struct window *w, long length)
 	return names < VALUE_UNKNOWN ? names : VALUE_UNKNOWN - 1;
 }
 
-INLINE u32 path_depth(struct window *w, u64 address)
+/* Objects ------------------------------------------------------------------------------------------------------------ */
+
+INLINE struct details *these_details(void)
 {
-	return names_in(w, probe_read_user_str(w->path, PATH_BYTES, (void *)address));
+	u32 cpu = get_smp_processor_id();
+	return map_lookup(&details, &cpu);
+}
+
+INLINE u64 mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 32;
+}
+
+/* The hash of the path of `length` bytes in w->path, which names_in() has seen, and whose name is noted. */
+INLINE u64 note_path(struct window *w, long length)
+{
+	struct details *d = these_details();
+	u64 hash;
+	/* names_in() left it with as many ranges as its loop has ends. */
+	length = forget(w, length);
+	hash = length;
+	if (!d || length < 1 || length > PATH_BYTES) return 0;
+#pragma clang loop unroll(disable)
+	for (u32 at = 0; at < PATH_BYTES; at += 8) {
+		if (at >= length - 1) break;
+		hash = mix(hash, *(u64 *)(w->path + at));
+	}
+	hash = forget(w, hash | 1);
+	if (map_lookup(&names, &hash)) return hash;
+	w->path[length - 1] = 0;
+	d->name.inode = d->name.device = d->name.kind = 0;
+	d->name.length = length;
+	probe_read_kernel_str(d->name.text, TEXT_BYTES, w->path);
+	map_update(&names, &hash, &d->name, UPDATE_NOEXIST);
+	return hash;
+}
+
+INLINE struct inode *inode_of(struct file *file)
+{
+	struct inode *inode = 0;
+	probe_read_kernel(&inode, sizeof inode, &file->f_inode);
+	return inode;
+}
+
+/* Notes the names of a file and of the directories around it, outwards until the root of its file system. */
+INLINE void note_parts(struct details *d, struct dentry *at)
+{
+	struct dentry *parent;
+	const unsigned char *text;
+	u64 count = 0;
+#pragma clang loop unroll(disable)
+	for (u32 part = 0; part < PARTS; part++) {
+		text = 0;
+		parent = 0;
+		probe_read_kernel(&text, sizeof text, &at->d_name.name);
+		probe_read_kernel_str(d->name.text + part * PART_BYTES, PART_BYTES, text);
+		count += 1;
+		probe_read_kernel(&parent, sizeof parent, &at->d_parent);
+		if (!parent || parent == at) break;
+		at = parent;
+	}
+	d->name.length = count;
+}
+
+/* The hash of what a descriptor of the running task refers to, whose name is noted; 0 if it is not open. The first bytes
+ * of the name are part of the hash, because all anonymous files share an inode. */
+INLINE u64 note_descriptor(struct window *w, struct task_struct *current, u32 number)
+{
+	struct details *d = these_details();
+	struct fdtable *table = current->files->fdt;
+	struct file *file = 0;
+	struct super_block *of = 0;
+	struct dentry *dentry = 0;
+	const unsigned char *text = 0;
+	u64 inode_number = 0, head[2] = {}, hash;
+	u32 device = 0, flags = 0, special = 0;
+	u16 mode = 0;
+	if (!d || number >= table->max_fds) return 0;
+	probe_read_kernel(&file, sizeof file, table->fd + number);
+	if (!file) return 0;
+	struct inode *inode = inode_of(file);
+	probe_read_kernel(&inode_number, sizeof inode_number, &inode->i_ino);
+	probe_read_kernel(&of, sizeof of, &inode->i_sb);
+	probe_read_kernel(&device, sizeof device, &of->s_dev);
+	probe_read_kernel(&dentry, sizeof dentry, &file->f_path.dentry);
+	probe_read_kernel(&text, sizeof text, &dentry->d_name.name);
+	probe_read_kernel_str(head, sizeof head, text);
+	hash = mix(mix(mix(mix(device, inode_number), head[0]), head[1]), 0);
+	hash = forget(w, hash | 1);
+	if (map_lookup(&names, &hash)) return hash;
+	probe_read_kernel(&mode, sizeof mode, &inode->i_mode);
+	probe_read_kernel(&flags, sizeof flags, &inode->i_flags);
+	probe_read_kernel(&special, sizeof special, &inode->i_rdev);
+	d->name.inode = inode_number;
+	d->name.device = device;
+	d->name.kind = kind_of_inode(mode, flags, special);
+	note_parts(d, dentry);
+	map_update(&names, &hash, &d->name, UPDATE_NOEXIST);
+	return hash;
 }
 
 INLINE u32 size_class(u64 size)
@@ -446,6 +581,8 @@ struct call {
 	u64 unfinished;
 	/* Whether the elapsed time is that of the whole call. */
 	u64 whole;
+	/* The hash of what it was made on; 0 if that is not known or not wanted. */
+	u64 object;
 };
 
 INLINE u64 first_word(u32 group, u32 number, u32 error)
@@ -456,6 +593,17 @@ INLINE u64 first_word(u32 group, u32 number, u32 error)
 INLINE u64 second_word(u32 operation, u32 gate, u32 kind, u32 value)
 {
 	return operation | (u64)gate << 32 | (u64)kind << 40 | (u64)value << 48;
+}
+
+INLINE void add_counted(struct counted *sum, struct counted *more)
+{
+	ADD(sum->calls, more->calls);
+	ADD(sum->unfinished, more->unfinished);
+	ADD(sum->on_cpu, more->on_cpu);
+	ADD(sum->blocked, more->blocked);
+	ADD(sum->preempted, more->preempted);
+	ADD(sum->stalled, more->stalled);
+	ADD(sum->bytes, more->bytes);
 }
 
 /* Adds a window's entry to the shared map. */
@@ -471,13 +619,7 @@ INLINE void flush(struct entry *entry)
 		ADD(globals.lost, 1);
 		return;
 	}
-	ADD(sum->calls, entry->counted.calls);
-	ADD(sum->unfinished, entry->counted.unfinished);
-	ADD(sum->on_cpu, entry->counted.on_cpu);
-	ADD(sum->blocked, entry->counted.blocked);
-	ADD(sum->preempted, entry->counted.preempted);
-	ADD(sum->stalled, entry->counted.stalled);
-	ADD(sum->bytes, entry->counted.bytes);
+	add_counted(sum, &entry->counted);
 }
 
 /* The window's entry of a key; another one in its place is flushed. */
@@ -548,6 +690,83 @@ INLINE void count(struct window *w, struct call *call)
 	if (call->whole) count_duration(w, (u16)(call->first >> 32), (u8)(call->second >> 32), call->elapsed);
 }
 
+/* Adds a call to a sum that all CPUs share. */
+INLINE void add_call(struct counted *sum, struct call *call)
+{
+	ADD(sum->calls, 1);
+	ADD(sum->bytes, call->bytes);
+	if (!config.times) return;
+	ADD(sum->on_cpu, call->on_cpu);
+	ADD(sum->blocked, call->blocked);
+	ADD(sum->preempted, call->preempted);
+	ADD(sum->stalled, call->stalled);
+}
+
+/* The bits of the second word that say the gate. */
+#define GATE_BITS (0xffull << 32)
+
+/* Counts a call by what it was made on. */
+INLINE void count_object(struct call *call)
+{
+	struct object_key key = {.object = call->object};
+	struct counted *sum;
+	((u64 *)&key.key)[0] = call->first;
+	((u64 *)&key.key)[1] = call->second & GATE_BITS;
+	sum = map_lookup(&objects, &key);
+	if (!sum) {
+		struct counted none = {};
+		map_update(&objects, &key, &none, UPDATE_NOEXIST);
+		sum = map_lookup(&objects, &key);
+	}
+	if (sum) add_call(sum, call);
+	else ADD(globals.objects_dropped, 1);
+}
+
+/* Counts a call by the user stack that it was made from, and returns that: negative if there is no room. */
+INLINE s32 count_stack(void *context, struct task_struct *current, struct call *call)
+{
+	struct stack_key key = {.process = current->tgid};
+	struct counted *sum = 0;
+	s64 stack = get_stackid(context, &stacks, USER_STACK);
+	key.stack = stack;
+	((u64 *)&key.key)[0] = call->first & 0xffffffffffffull;
+	((u64 *)&key.key)[1] = call->second & GATE_BITS;
+	if (stack >= 0) sum = map_lookup(&stack_counts, &key);
+	if (stack >= 0 && !sum) {
+		struct counted none = {};
+		map_update(&stack_counts, &key, &none, UPDATE_NOEXIST);
+		sum = map_lookup(&stack_counts, &key);
+	}
+	if (sum) add_call(sum, call);
+	else ADD(globals.stacks_dropped, 1);
+	return stack;
+}
+
+/* Keeps a call if it is one of the slowest on this CPU: in the place of the shortest that is kept. */
+INLINE void keep_slow(struct window *w, struct task_struct *current, struct call *call, u64 start, s32 stack)
+{
+	struct details *d = these_details();
+	/* The shortest time, and in the lower bits its place. */
+	u64 least = -1ull;
+	if (!d || LIKELY(call->elapsed <= d->floor)) return;
+#pragma clang loop unroll(disable)
+	for (u32 at = 0; at < SLOWEST; at++) {
+		u64 each = d->slowest[at].elapsed * SLOWEST + at;
+		if (each < least) least = each;
+	}
+	least = forget(w, least);
+	d->floor = least / SLOWEST;
+	if (call->elapsed <= d->floor) return;
+	struct slow *slow = &d->slowest[least & (SLOWEST - 1)];
+	((u64 *)&slow->key)[0] = call->first;
+	((u64 *)&slow->key)[1] = call->second;
+	slow->start = start;
+	slow->elapsed = call->elapsed;
+	slow->blocked = call->blocked;
+	slow->process = current->tgid;
+	slow->stack = stack;
+}
+
 /* The running task has been on a CPU since `now`: the time off it, within a call, was spent waiting or preempted. */
 INLINE void settle(struct task *task, u64 now)
 {
@@ -600,6 +819,10 @@ int syscost_enter(u64 *ctx)
 	if (number == config.close[0] || number == config.close[1]) {
 		u32 gate = gate_of(current, &number);
 		if (number == config.close[gate & 1]) task->kind = descriptor_kind(current, argument_of(regs, gate, 0));
+		if (config.descriptors) {
+			struct window *w = this_window();
+			task->object = w ? note_descriptor(w, current, argument_of(regs, gate, 0)) : 0;
+		}
 	}
 	if (config.times) {
 		task->blocked = task->preempted = task->stalled = task->off_since = 0;
@@ -624,6 +847,8 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 		if (row->operation != NO_ARGUMENT) operation = argument_of(regs, gate, row->operation) & row->mask;
 		if (what) {
 			u64 argument = argument_of(regs, gate, row->argument);
+			if (config.descriptors && returned && (what == WHAT_BYTES || what == WHAT_DESCRIPTOR))
+				call->object = note_descriptor(w, current, argument);
 			if (what == WHAT_BYTES) {
 				kind = descriptor_kind(current, argument);
 				value = size_class(result);
@@ -631,15 +856,19 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 			} else if (what == WHAT_DESCRIPTOR) {
 				kind = descriptor_kind(current, argument);
 			} else if (what == WHAT_PATH || (what == WHAT_EXEC && error)) {
-				value = returned ? path_depth(w, argument) : VALUE_UNKNOWN;
+				long length = returned ? probe_read_user_str(w->path, PATH_BYTES, (void *)argument) : 0;
+				value = names_in(w, length);
+				if (config.paths) call->object = note_path(w, length);
 			} else if (what == WHAT_LENGTH) {
 				value = size_class(argument);
 			} else if (what == WHAT_SET) {
 				value = size_class((u32)argument);
 			} else if (what == WHAT_EXEC) {
 				value = returned ? task->value : VALUE_UNKNOWN;
+				if (config.paths) call->object = task->object;
 			} else if (what == WHAT_CLOSE) {
 				kind = task->kind;
+				if (config.descriptors && config.enters) call->object = task->object;
 			} else if (what == WHAT_RENAME && returned && current->pid == current->tgid) {
 				number_group(task, current);
 			}
@@ -694,6 +923,9 @@ int syscost_exit(u64 *ctx)
 		task->restarts = 0;
 	}
 	count(w, &call);
+	if ((config.paths || config.descriptors) && call.object) count_object(&call);
+	s32 stack = config.stacks ? count_stack(ctx, current, &call) : -1;
+	if (config.slowest && call.whole) keep_slow(w, current, &call, now - call.elapsed, stack);
 	return 0;
 }
 
@@ -792,7 +1024,9 @@ int syscost_exec(u64 *ctx)
 	if (!w) return 0;
 	if (!task && config.scope == SCOPE_COMMAND && !config.enters) task = begin_command(current, STATE_LIVE);
 	if (!task) return 0;
-	task->value = names_in(w, probe_read_kernel_str(w->path, PATH_BYTES, program->filename));
+	long length = probe_read_kernel_str(w->path, PATH_BYTES, program->filename);
+	task->value = names_in(w, length);
+	if (config.paths) task->object = note_path(w, length);
 	number_group(task, current);
 	return 0;
 }

@@ -17,10 +17,10 @@ const LARGEST: u64 = 1 << 30;
 /// What a frame is called that nothing is known of.
 pub const UNKNOWN: &str = "[unknown]";
 
-/// The names of functions in processes, and in the files that they have mapped.
+/// The names of functions in processes, each by its PID and a number that tells its programs apart, and in the files that they have mapped.
 #[derive(Default)]
 pub struct Symbols {
-    processes: HashMap<u32, Process>,
+    processes: HashMap<(u32, u32), Process>,
     files: HashMap<PathBuf, Rc<Functions>>,
 }
 
@@ -54,14 +54,18 @@ struct Functions {
 impl Symbols {
     /// Notes what `pid` has mapped now. Call it while the process lives, and again after it loaded more; of a process that
     /// has ended, the last note counts.
-    pub fn note(&mut self, pid: u32) {
+    pub fn note(&mut self, pid: u32, program: u32) {
         let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return };
         let mappings: Vec<Mapping> = maps.lines().filter_map(mapping).collect();
+        // One that has ended and is not reaped has none.
+        if mappings.is_empty() {
+            return;
+        }
         for path in mappings.iter().map(|mapping| &mapping.path).filter(|path| path.starts_with('/')) {
             self.read_file(pid, Path::new(path));
         }
         let compiled = Functions::of_perf_map(&perf_map(pid));
-        self.processes.insert(pid, Process { mappings, compiled });
+        self.processes.insert((pid, program), Process { mappings, compiled });
     }
 
     /// The file as the process sees it, which may have another root.
@@ -77,8 +81,8 @@ impl Symbols {
 
     /// The functions of a stack of `pid`, the outermost first. `addresses` begin with the innermost, as the kernel gives
     /// them; all but that are return addresses.
-    pub fn frames(&self, pid: u32, addresses: &[u64]) -> Vec<String> {
-        let Some(process) = self.processes.get(&pid) else { return vec![UNKNOWN.to_string()] };
+    pub fn frames(&self, pid: u32, program: u32, addresses: &[u64]) -> Vec<String> {
+        let Some(process) = self.processes.get(&(pid, program)) else { return vec![UNKNOWN.to_string()] };
         // A call may be the last instruction of its function.
         let inside = |(i, address): (usize, &u64)| if i == 0 { *address } else { address.saturating_sub(1) };
         let names = addresses.iter().enumerate().map(|each| self.name(process, inside(each)));
@@ -201,15 +205,15 @@ mod tests {
     fn our_own_functions_have_their_names() {
         let mut symbols = Symbols::default();
         let pid = std::process::id();
-        symbols.note(pid);
+        symbols.note(pid, 1);
         let address = |function: *const ()| function as u64;
         let (own, of_libc) = (address(mapping as *const ()), address(libc::getppid as *const ()));
         // The innermost comes first, and the others are return addresses.
-        let frames = symbols.frames(pid, &[of_libc, own + 1]);
+        let frames = symbols.frames(pid, 1, &[of_libc, own + 1]);
         assert_eq!(frames.len(), 2);
         assert!(frames[0].contains("mapping") && frames[1].contains("getppid"), "{frames:?}");
-        assert_eq!(symbols.frames(pid, &[1]), [UNKNOWN]);
-        assert_eq!(symbols.frames(0, &[own]), [UNKNOWN]);
+        assert_eq!(symbols.frames(pid, 1, &[1]), [UNKNOWN]);
+        assert_eq!(symbols.frames(pid, 2, &[own]), [UNKNOWN]);
     }
 
     #[test]

@@ -35,7 +35,12 @@ pub fn build() -> PathBuf {
 pub fn compile(program: &Path, flags: &[&str]) -> bool {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_bpf/workload.c");
     let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-pthread", "-o"]).arg(program).arg(source).args(flags).stderr(Stdio::null());
+    compiler
+        .args(["-O1", "-fno-omit-frame-pointer", "-pthread", "-o"])
+        .arg(program)
+        .arg(source)
+        .args(flags)
+        .stderr(Stdio::null());
     compiler.status().unwrap().success()
 }
 
@@ -59,8 +64,12 @@ pub fn open_for(target: Target, detail: Detail, more: More) -> Box<dyn Tracer> {
 }
 
 pub fn traced(command: &[&str], detail: Detail) -> Collected {
+    traced_by(open(detail, true), command)
+}
+
+/// Traces a command with a tracer that was opened for one.
+pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Collected {
     let mut child = held(command);
-    let mut tracer = open(detail, true);
     tracer.attach(Root::Held(child.id())).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     // Long enough for all of them: what hangs is to fail here.
@@ -87,4 +96,11 @@ pub fn errors(collected: &Collected, call: &str, error: &str) -> u64 {
 pub fn run(arguments: &[&str], detail: Detail) -> Option<Collected> {
     let program = workload()?.to_str().unwrap();
     Some(traced(&[&[program], arguments].concat(), detail))
+}
+
+/// Runs the workload `arguments`, and records details.
+pub fn run_with(arguments: &[&str], detail: Detail, more: More) -> Option<Collected> {
+    let program = workload()?.to_str().unwrap();
+    let target = Target::Command(Traced { words: Vec::new(), user: None });
+    Some(traced_by(open_for(target, detail, more), &[&[program], arguments].concat()))
 }

@@ -213,6 +213,52 @@ static void *forever(void *nothing) {
     for (;;) { calls(10); usleep(1000); }
 }
 
+// 500 calls on a path that is not there, 300 on one that is, 7 on one of 600 bytes.
+static void details(void) {
+    char longest[601] = "/";
+    memset(longest + 1, 'x', 599);
+    for (int i = 0; i < 500; i++) access("/nowhere/missing", F_OK);
+    for (int i = 0; i < 300; i++) check(!access("/etc/", F_OK), "access");
+    for (int i = 0; i < 7; i++) access(longest, F_OK);
+}
+
+// 200 reads of /dev/zero, 100 writes to a pipe, 90 to an event descriptor, 80 to a socket, 70 reads of a file; each closed.
+static void descriptors(const char *self) {
+    char bytes[8] = {1};
+    int zero = open("/dev/zero", O_RDONLY), event = eventfd(0, 0), file = open(self, O_RDONLY), ends[2], sockets[2];
+    check(zero >= 0 && event >= 0 && file >= 0 && !pipe(ends), "open");
+    check(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), "socketpair");
+    for (int i = 0; i < 200; i++) check(read(zero, bytes, 4) == 4, "read");
+    bytes[0] = 1;
+    for (int i = 0; i < 100; i++) check(write(ends[1], bytes, 1) == 1, "write");
+    for (int i = 0; i < 90; i++) check(write(event, bytes, 8) == 8, "write");
+    for (int i = 0; i < 80; i++) check(write(sockets[0], bytes, 1) == 1, "write");
+    for (int i = 0; i < 70; i++) check(read(file, bytes, 1) == 1, "read");
+    for (int i = 0; i < 3; i++) read(999, bytes, 1);
+    close(zero); close(event); close(file); close(ends[0]); close(ends[1]); close(sockets[0]); close(sockets[1]);
+}
+
+// Calls from a function of its own for 300 ms.
+__attribute__((noinline)) void caller_with_a_name(void) {
+    for (int i = 0; i < 300; i++) { syscall(SYS_getppid); usleep(1000); }
+    __asm__ volatile("");
+}
+
+// 100 naps, then five sleeps of 20 to 60 ms.
+static void slow(void) {
+    for (int i = 0; i < 100; i++) usleep(10);
+    for (int ms = 20; ms <= 60; ms += 10) usleep(ms * 1000);
+}
+
+// Calls on 10000 paths.
+static void paths(void) {
+    char path[32];
+    for (int i = 0; i < 10000; i++) {
+        snprintf(path, sizeof path, "/nowhere/%d", i);
+        access(path, F_OK);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     long n = argc > 2 ? atol(argv[2]) : 0;
@@ -225,6 +271,11 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "forks")) forks(n);
     else if (!strcmp(what, "names")) names(n);
     else if (!strcmp(what, "wide")) wide(n);
+    else if (!strcmp(what, "details")) details();
+    else if (!strcmp(what, "stacks")) caller_with_a_name();
+    else if (!strcmp(what, "descriptors")) descriptors(argv[0]);
+    else if (!strcmp(what, "slow")) slow();
+    else if (!strcmp(what, "paths")) paths();
     else if (!strcmp(what, "gates")) gates();
     else if (!strcmp(what, "refused")) refused();
     else if (!strcmp(what, "signal")) raise(SIGTERM);

@@ -134,6 +134,7 @@ pub struct Task {
     pub stalled: u64,
     pub ran: u64,
     pub on_since: u64,
+    pub object: u64,
     pub again: Key,
     pub base: [u64; 6],
 }
@@ -171,6 +172,70 @@ pub struct GroupKey {
     pub id: u64,
 }
 
+/// What calls are counted by if they are counted by path or descriptor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct ObjectKey {
+    pub object: u64,
+    pub key: Key,
+}
+
+/// What calls are counted by if they are counted by stack.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct StackKey {
+    pub stack: u32,
+    pub process: u32,
+    pub key: Key,
+}
+
+/// Addresses of a user stack.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Stack {
+    /// The innermost first; 0 after the last.
+    pub frames: [u64; 64],
+}
+
+/// What is known of a path or descriptor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Name {
+    pub inode: u64,
+    pub device: u32,
+    pub kind: u16,
+    pub length: u16,
+    pub text: [u8; 512],
+}
+
+/// Bytes of each name in the text of a descriptor's file, and how many there are at most.
+pub const PART_BYTES: usize = 64;
+pub const PARTS: usize = 512 / PART_BYTES;
+
+/// A call that took long.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Slow {
+    pub key: Key,
+    pub start: u64,
+    pub elapsed: u64,
+    pub blocked: u64,
+    pub process: u32,
+    pub stack: i32,
+}
+
+/// How many of the slowest calls are kept for each CPU.
+pub const SLOWEST: usize = 64;
+
+/// What one CPU needs for details.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+pub struct Details {
+    pub floor: u64,
+    pub slowest: [Slow; SLOWEST],
+    pub name: Name,
+}
+
 /// Threads on a CPU that are told apart; the last level is that many or more.
 pub const LEVELS: usize = 64;
 
@@ -193,6 +258,8 @@ pub struct Globals {
     pub on_cpu: [u64; LEVELS],
     pub waiting: u64,
     pub blocked: u64,
+    pub objects_dropped: u64,
+    pub stacks_dropped: u64,
 }
 
 impl Default for Globals {
@@ -234,7 +301,10 @@ pub struct Settings {
     pub sigreturn: [u16; 2],
     pub close: [u16; 2],
     pub task_mask: u32,
-    pub unused_too: u32,
+    pub paths: u8,
+    pub descriptors: u8,
+    pub stacks: u8,
+    pub slowest: u8,
     pub cgroup: u64,
     pub calls: Rows,
 }
@@ -287,6 +357,12 @@ mod tests {
             "window",
             "duration_key",
             "group_key",
+            "object_key",
+            "stack_key",
+            "stack",
+            "name",
+            "slow",
+            "details",
             "globals",
             "live",
             "config",
@@ -299,7 +375,7 @@ mod tests {
         same!(btf, Entry, "entry", key, counted);
         same!(
             btf, Task, "task", owner, group, state, inside, waits, restarts, number, kind, value, run, unused, start,
-            off_since, blocked, preempted, stalled, ran, on_since, again, base
+            off_since, blocked, preempted, stalled, ran, on_since, object, again, base
         );
         same!(
             btf,
@@ -316,10 +392,34 @@ mod tests {
             path
         );
         same!(btf, DurationKey, "duration_key", number, gate, bucket);
+        same!(btf, ObjectKey, "object_key", object, key);
+        same!(btf, StackKey, "stack_key", stack, process, key);
+        same!(btf, Stack, "stack", frames);
+        same!(btf, Name, "name", inode, device, kind, length, text);
+        same!(btf, Slow, "slow", key, start, elapsed, blocked, process, stack);
+        same!(btf, Details, "details", floor, slowest, name);
         same!(btf, GroupKey, "group_key", name, id);
         same!(
-            btf, Globals, "globals", lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
-            running, changed, peak, on_cpu, waiting, blocked
+            btf,
+            Globals,
+            "globals",
+            lost,
+            live,
+            processes,
+            threads,
+            nameless,
+            unseen,
+            unseen_ns,
+            groups,
+            begun,
+            running,
+            changed,
+            peak,
+            on_cpu,
+            waiting,
+            blocked,
+            objects_dropped,
+            stacks_dropped
         );
         same!(btf, Live, "live", key, elapsed, blocked, preempted, stalled, used, pid, process, inside, unused);
         same!(
@@ -339,7 +439,10 @@ mod tests {
             sigreturn,
             close,
             task_mask,
-            unused_too,
+            paths,
+            descriptors,
+            stacks,
+            slowest,
             cgroup,
             calls
         );

@@ -3,7 +3,10 @@
 
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
-use super::layout::{Counted, DurationKey, Globals, GroupKey, Key, Live, Rows, Settings, Task, Window};
+use super::layout::{
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Live, Name, ObjectKey, Rows, Settings, Stack, StackKey,
+    Task, Window,
+};
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::{self, Object};
 use super::relocate::{self, Place};
@@ -26,6 +29,20 @@ pub struct Config {
     pub group_by: GroupBy,
     pub calls: Box<Rows>,
     pub numbers: Numbers,
+    pub details: Wanted,
+}
+
+/// What the programs record besides, on request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Calls by path.
+    pub paths: bool,
+    /// Calls by what their descriptor refers to.
+    pub descriptors: bool,
+    /// Calls by user stack.
+    pub stacks: bool,
+    /// The slowest calls; only with times.
+    pub slowest: bool,
 }
 
 /// Which tasks are traced, besides children of those that are.
@@ -104,6 +121,12 @@ struct Tables {
     durations: Map<DurationKey, u64>,
     groups: Map<GroupKey, u64>,
     usage: Map<u64, Used>,
+    objects: Map<ObjectKey, Counted>,
+    /// By hash.
+    names: Map<u64, Name>,
+    stack_counts: Map<StackKey, Counted>,
+    stacks: Map<u32, Stack>,
+    details: Map<u32, Details>,
     globals: Map<u32, Globals>,
     settings: Map<u32, Settings>,
 }
@@ -220,7 +243,15 @@ impl Programs {
         self.maps.calls.clear()?;
         self.maps.durations.clear()?;
         self.maps.groups.clear()?;
-        self.maps.usage.clear()
+        self.maps.usage.clear()?;
+        let none = Details::new_box_zeroed().ok().context("no memory")?;
+        for cpu in 0..self.maps.details.entries_at_most() {
+            self.maps.details.set(&(cpu as u32), &none)?;
+        }
+        self.maps.objects.clear()?;
+        self.maps.stack_counts.clear()?;
+        self.maps.stacks.clear()?;
+        self.maps.names.clear()
     }
 
     /// Everything that was counted so far. Programs may count meanwhile.
@@ -240,6 +271,12 @@ impl Programs {
             raw.add_group(&key, number);
         }
         raw.usage = maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
+        raw.objects = maps.objects.entries()?;
+        raw.names = maps.names.entries()?.into_iter().collect();
+        raw.stack_counts = maps.stack_counts.entries()?;
+        raw.stacks = maps.stacks.entries()?.into_iter().collect();
+        let kept = maps.details.values()?.into_iter().flat_map(|details| details.slowest);
+        raw.slowest = kept.filter(|slow| slow.elapsed > 0).collect();
         Ok(raw)
     }
 
@@ -293,7 +330,10 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
             Scope::Command | Scope::Processes => (1 << TASK_BITS) - 1,
             Scope::Cgroup(_) | Scope::System => (1 << ALL_TASK_BITS) - 1,
         },
-        unused_too: 0,
+        paths: config.details.paths.into(),
+        descriptors: config.details.descriptors.into(),
+        stacks: config.details.stacks.into(),
+        slowest: config.details.slowest.into(),
         cgroup: if let Scope::Cgroup(id) = config.scope { id } else { 0 },
         calls: *config.calls,
     }
@@ -304,6 +344,13 @@ impl Tables {
         let array = |name, flags| MapSpec { name, kind: maps::ARRAY, max_entries: 1, flags, types: None };
         let types = sys::load_btf(&storage_btf()).context("the kernel refuses the types of task storage")?;
         let marks = MapSpec { types: Some((types.as_fd(), 1, 2)), max_entries: 0, ..defined(object, "marks")? };
+        // What is not wanted has no memory.
+        let sized = |name, wanted: bool| {
+            let spec = defined(object, name)?;
+            anyhow::Ok(MapSpec { max_entries: if wanted { spec.max_entries } else { 1 }, ..spec })
+        };
+        let with_objects = settings.paths + settings.descriptors > 0;
+        let details = MapSpec { max_entries: possible_cpus()?, flags: MAPPABLE, ..defined(object, "details")? };
         let tables = Tables {
             windows: create(
                 object,
@@ -318,6 +365,11 @@ impl Tables {
             durations: create(object, &defined(object, "durations")?)?,
             groups: create(object, &defined(object, "groups")?)?,
             usage: create(object, &defined(object, "usage")?)?,
+            objects: create(object, &sized("objects", with_objects)?)?,
+            names: create(object, &sized("names", with_objects)?)?,
+            stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
+            stacks: create(object, &sized("stacks", settings.stacks > 0)?)?,
+            details: create(object, &details)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
             settings: Map::create(&array("config", READ_ONLY))?,
         };
@@ -336,6 +388,11 @@ impl Tables {
             "durations" => (self.durations.descriptor(), false),
             "groups" => (self.groups.descriptor(), false),
             "usage" => (self.usage.descriptor(), false),
+            "objects" => (self.objects.descriptor(), false),
+            "names" => (self.names.descriptor(), false),
+            "stack_counts" => (self.stack_counts.descriptor(), false),
+            "stacks" => (self.stacks.descriptor(), false),
+            "details" => (self.details.descriptor(), false),
             "globals" => (self.globals.descriptor(), true),
             "config" => (self.settings.descriptor(), true),
             _ => return None,
@@ -365,7 +422,10 @@ fn possible_cpus() -> Result<u32> {
 }
 
 /// The clock of the programs: CLOCK_MONOTONIC.
-fn now_ns() -> Result<u64> {
+///
+/// # Errors
+/// If it cannot be read.
+pub fn now_ns() -> Result<u64> {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;
     Ok(now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs())
 }
@@ -429,6 +489,7 @@ mod tests {
         let calls = Rows::new_box_zeroed().unwrap();
         let numbers = Numbers::default();
         let group_by = GroupBy::Cgroup;
+        let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true };
         for (times, scope, registers, casts) in [
             (true, Scope::Command, true, true),
             (false, Scope::Command, true, true),
@@ -437,8 +498,10 @@ mod tests {
             (true, Scope::System, false, false),
             (false, Scope::System, true, true),
         ] {
-            let config = Config { times, scope, group_by, calls: calls.clone(), numbers };
-            Programs::load_with(&config, registers, casts).unwrap();
+            for details in [Wanted::default(), all] {
+                let config = Config { times, scope, group_by, calls: calls.clone(), numbers, details };
+                Programs::load_with(&config, registers, casts).unwrap();
+            }
         }
     }
 }

@@ -6,8 +6,7 @@
 //! `calibrate` measures the overhead per call. Called by `trace::bpf`, which turns the counts into a profile.
 //!
 //! The loader is our own. libbpf takes a C compiler and libelf to build. aya 0.16 asks for Rust 1.98, ten versions newer
-//! than we do, and no version of it relocates calls of kernel functions, without which the kind of a descriptor costs
-//! three calls more. What remains, relocations of a few kinds by names, is a quarter of a thousand lines.
+//! than we do. What remains, relocations of a few kinds by names, is a quarter of a thousand lines.
 //!
 //! Not seen: calls for which a seccomp filter kills the process; work submitted through io_uring without system calls.
 //! Known risk: a kernel that preempts programs at tracepoints (planned for realtime kernels) could mix up two counts.
@@ -27,8 +26,8 @@ pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
 pub use calibrate::{ByKind, Calibration, calibrate};
-pub use layout::{Counted, Globals, Key, Live, Row, Rows};
-pub use load::{Config, GroupBy, Numbers, Programs, Scope};
+pub use layout::{Counted, Globals, Key, Live, Name, ObjectKey, Row, Rows, Slow};
+pub use load::{Config, GroupBy, Numbers, Programs, Scope, Wanted, now_ns};
 pub use rows::{Durations, Group, Raw};
 
 /// Whether a BPF program with that ID is loaded, by any process.

@@ -1,6 +1,8 @@
 //! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
 
-use super::layout::{Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Window};
+use super::layout::{
+    Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Slow, Stack, StackKey, Window,
+};
 use crate::kernel::usage::Used;
 use std::collections::BTreeMap;
 
@@ -17,6 +19,16 @@ pub struct Raw {
     pub usage: Vec<(u32, Used)>,
     /// Tasks that have not ended.
     pub live: Vec<Live>,
+    /// Calls by path and descriptor.
+    pub objects: Vec<(ObjectKey, Counted)>,
+    /// Of objects, by their hash.
+    pub names: BTreeMap<u64, Name>,
+    /// Calls by user stack.
+    pub stack_counts: Vec<(StackKey, Counted)>,
+    /// By number.
+    pub stacks: BTreeMap<u32, Stack>,
+    /// The slowest calls of each CPU.
+    pub slowest: Vec<Slow>,
     pub peak_pages: u64,
     pub globals: Globals,
     /// When this was read, by the clock of the programs.

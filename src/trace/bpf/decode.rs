@@ -53,20 +53,20 @@ fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
 }
 
 /// The name with that number.
-fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
+pub(super) fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
     groups.get(&number).map_or_else(|| NAMELESS.to_string(), |group| group.name.clone())
 }
 
 /// Names whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that
 /// started them was made by another program.
-fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
+pub(super) fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
     let keys = || raw.calls.iter().map(|(key, _)| key);
     let own = |key: &&Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
     let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.group).collect();
     keys().filter(|key| key.gate == gate::COMPAT && !mixed.contains(&key.group)).map(|key| key.group).collect()
 }
 
-fn call_name(key: &Key, plain: bool) -> String {
+pub(super) fn call_name(key: &Key, plain: bool) -> String {
     let name = names::name(key.number, key.gate);
     match name.strip_suffix(names::COMPAT) {
         Some(bare) if plain && key.gate == gate::COMPAT => bare.to_string(),
@@ -74,7 +74,7 @@ fn call_name(key: &Key, plain: bool) -> String {
     }
 }
 
-fn class(key: &Key, counted: &Counted) -> Class {
+pub(super) fn class(key: &Key, counted: &Counted) -> Class {
     let name = names::name(key.number, key.gate);
     let operation = selector(names::bare(&name)).and_then(|selector| selector.operation(key.operation));
     Class { operation, ..class_by_amount(key, counted) }
@@ -109,7 +109,7 @@ fn descriptor(code: u8) -> Option<DescriptorKind> {
     }
 }
 
-fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
+pub(super) fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
     let timed = (detail == Detail::Times).then_some(0);
     let moves = matches!(names::drives_of(key.number, key.gate), Some(Drives::Bytes { .. }));
     let (on_cpu_ns, blocked_ns, preempted_ns, stalled_ns) = (timed, timed, timed, timed);
@@ -125,7 +125,7 @@ fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
     }
 }
 
-fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
+pub(super) fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
     count.calls += counted.calls;
     count.unfinished += counted.unfinished;
     if key.error != 0 {
@@ -141,9 +141,14 @@ fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
 
 /// Subtracts the tracer's own share of each call, `ns`, from the calls' time on the CPU.
 pub fn subtract(ns: f64, from: &mut Collected) {
-    for count in from.groups.iter_mut().flat_map(|group| &mut group.calls) {
+    let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
+    for count in by_class.chain(from.objects.iter_mut().map(|object| &mut object.count)) {
         let own = |measured: u64| (measured as f64 - count.calls as f64 * ns).max(0.0).round() as u64;
         count.on_cpu_ns = count.on_cpu_ns.map(own);
+    }
+    for stack in &mut from.stacks {
+        let own = |measured: u64| (measured as f64 - stack.calls as f64 * ns).max(0.0).round() as u64;
+        stack.on_cpu_ns = stack.on_cpu_ns.map(own);
     }
 }
 

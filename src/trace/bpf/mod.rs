@@ -4,19 +4,23 @@
 
 mod cgroup;
 mod decode;
+mod details;
+mod mounts;
 mod names;
 mod totals;
 
-use super::{Collected, Detail, Grouping, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
+use super::{Collected, Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, ByKind, Calibration, Config, GroupBy, Programs, Raw, Scope};
 use crate::kernel::pidfd;
 use crate::kernel::tracee;
 use crate::kernel::tree;
 use crate::model::{Drives, Ending, TracerFacts};
+use crate::trace::symbols::Symbols;
 use anyhow::{Context, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -53,11 +57,22 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         },
         calls: names::rows(),
         numbers: names::numbers(),
+        details: details::wanted(options)?,
     };
     let mut programs = Programs::load(&config)?;
     let calibration = bpf::calibrate(&mut programs)?;
-    let grouping = options.more.grouping;
-    Ok(Box::new(Bpf { detail, grouping, programs, calibration, followed: None, ending: None }))
+    let more = options.more;
+    Ok(Box::new(Bpf {
+        detail,
+        more,
+        programs,
+        calibration,
+        symbols: Symbols::default(),
+        noted: BTreeMap::new(),
+        looked: None,
+        followed: None,
+        ending: None,
+    }))
 }
 
 /// What the programs trace.
@@ -72,9 +87,13 @@ fn scope(target: &Target) -> Result<Scope> {
 
 struct Bpf {
     detail: Detail,
-    grouping: Grouping,
+    more: More,
     programs: Programs,
     calibration: Calibration,
+    symbols: Symbols,
+    /// When the symbols of a process and group were noted first and last, and when any were.
+    noted: BTreeMap<(u32, u32), (Instant, Instant)>,
+    looked: Option<Instant>,
     followed: Option<Followed>,
     ending: Option<Ending>,
 }
@@ -82,6 +101,8 @@ struct Bpf {
 /// What is traced.
 struct Followed {
     root: Root,
+    /// When that began, by the clock of the programs.
+    begun_ns: u64,
     /// Of the processes whose end ends the trace.
     pidfds: Vec<OwnedFd>,
 }
@@ -95,6 +116,7 @@ impl Tracer for Bpf {
 
     fn attach(&mut self, root: Root) -> Result<()> {
         self.programs.begin()?;
+        let begun_ns = bpf::now_ns()?;
         let pidfds = match &root {
             Root::Held(pid) => vec![self.mark(*pid, state::HELD)?],
             Root::Running(Running::Processes(pids)) => self.adopt_trees(pids)?,
@@ -106,19 +128,42 @@ impl Tracer for Bpf {
         if matches!(root, Root::Running(_)) {
             self.programs.begin_present()?;
         }
-        self.followed = Some(Followed { root, pidfds });
+        self.followed = Some(Followed { root, begun_ns, pidfds });
         Ok(())
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
+        let followed = self.followed.take().context(UNATTACHED)?;
+        let done = self.follow_until(&followed, until);
+        self.followed = Some(followed);
+        done
+    }
+
+    fn snapshot(&mut self) -> Result<Collected> {
+        self.note_symbols()?;
         let followed = self.followed.as_ref().context(UNATTACHED)?;
+        self.collected(followed)
+    }
+
+    fn collect(&mut self) -> Result<Collected> {
+        self.note_symbols()?;
+        let followed = self.followed.take().context(UNATTACHED)?;
+        self.programs.detach();
+        self.collected(&followed)
+    }
+}
+
+impl Bpf {
+    fn follow_until(&mut self, followed: &Followed, until: &Until) -> Result<()> {
         let deadline = until.after.map(|after| Instant::now() + after);
         let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         while followed.pidfds.is_empty() && !over() {
+            self.note_symbols()?;
             std::thread::sleep(UNTIL_PERIOD);
         }
         for pidfd in &followed.pidfds {
             while !has_ended(pidfd, UNTIL_PERIOD)? {
+                self.note_symbols()?;
                 if over() {
                     return Ok(());
                 }
@@ -129,30 +174,38 @@ impl Tracer for Bpf {
             self.ending = Some(ending);
         }
         while self.live()? > 0 && !over() {
+            self.note_symbols()?;
             std::thread::sleep(TREE_PERIOD);
         }
         Ok(())
     }
 
-    fn snapshot(&mut self) -> Result<Collected> {
-        let followed = self.followed.as_ref().context(UNATTACHED)?;
-        self.collected(followed)
+    /// Notes what the processes have mapped, while they live: new ones at each look, others again as often as their age
+    /// doubles, because they load more.
+    fn note_symbols(&mut self) -> Result<()> {
+        if !self.more.stacks || self.looked.is_some_and(|at| at.elapsed() < UNTIL_PERIOD) {
+            return Ok(());
+        }
+        let now = Instant::now();
+        self.looked = Some(now);
+        for task in self.programs.live()? {
+            let image = (task.process, task.key.group);
+            let noted = self.noted.get(&image).copied();
+            if noted.is_none_or(|(first, last)| now - last >= (last - first).max(UNTIL_PERIOD)) {
+                self.symbols.note(image.0, image.1);
+                self.noted.insert(image, (noted.map_or(now, |(first, _)| first), now));
+            }
+        }
+        Ok(())
     }
 
-    fn collect(&mut self) -> Result<Collected> {
-        let followed = self.followed.take().context(UNATTACHED)?;
-        self.programs.detach();
-        self.collected(&followed)
-    }
-}
-
-impl Bpf {
     /// Everything so far.
     fn collected(&self, followed: &Followed) -> Result<Collected> {
         let raw = self.programs.read()?;
         let facts = self.facts(&raw);
         let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
-        decode::decode(&raw, self.detail, self.grouping, &mut collected);
+        decode::decode(&raw, self.detail, self.more.grouping, &mut collected);
+        details::fill(&raw, self.detail, self.more, (&self.symbols, followed.begun_ns), &mut collected);
         decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
         totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
         collected.groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));

@@ -1,0 +1,240 @@
+//! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones. Pure but
+//! for the mounts, by which files are named.
+
+use super::decode;
+use super::mounts::{self, Mounts};
+use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
+use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
+use crate::model::{CallCount, Class, ObjectCount, ObjectKind, SlowCall, StackCount};
+use crate::trace::symbols::{Symbols, UNKNOWN};
+use crate::trace::{Collected, Detail, More, TraceOptions};
+use anyhow::{Result, ensure};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What the programs are to record.
+///
+/// # Errors
+/// What they cannot.
+pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
+    let More { paths, descriptors, stacks, slowest, .. } = options.more;
+    ensure!(slowest <= SLOWEST, "--slowest {slowest}: at most {SLOWEST} calls are kept");
+    ensure!(slowest == 0 || options.detail == Detail::Times, "--slowest needs times: leave out --counts");
+    Ok(Wanted { paths, descriptors, stacks, slowest: slowest > 0 })
+}
+
+/// Fills in what was wanted. Stacks are named by `symbols`; tracing began at `begun_ns`, by the clock of the programs.
+pub fn fill(raw: &Raw, detail: Detail, more: More, (symbols, begun_ns): (&Symbols, u64), into: &mut Collected) {
+    if more.paths || more.descriptors {
+        objects(raw, detail, &mounts::read(), into);
+    }
+    if more.stacks {
+        stacks(raw, detail, symbols, into);
+    }
+    into.slowest = slowest(raw, more.slowest, symbols, begun_ns);
+}
+
+/// Calls by user stack, most first.
+fn stacks(raw: &Raw, detail: Detail, symbols: &Symbols, into: &mut Collected) {
+    let plain = decode::wholly_compat(raw);
+    let timed = |ns| (detail == Detail::Times).then_some(ns);
+    let mut unnamed = 0;
+    let mut rows: BTreeMap<(String, String, Vec<String>), Counted> = BTreeMap::new();
+    for (of, counted) in &raw.stack_counts {
+        let process = decode::process_name(&raw.groups, of.key.group);
+        let call = decode::call_name(&of.key, plain.contains(&of.key.group));
+        let frames = frames(raw, symbols, of.stack.cast_signed(), of.process, of.key.group);
+        unnamed += if frames == [UNKNOWN] { counted.calls } else { 0 };
+        let sum = rows.entry((process, call, frames)).or_default();
+        sum.calls += counted.calls;
+        sum.on_cpu += counted.on_cpu;
+        sum.blocked += counted.blocked;
+    }
+    let row = |((process, call, frames), sum): (_, Counted)| StackCount {
+        process,
+        call,
+        frames,
+        calls: sum.calls,
+        on_cpu_ns: timed(sum.on_cpu),
+        blocked_ns: timed(sum.blocked),
+    };
+    into.stacks = rows.into_iter().map(row).collect();
+    into.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.calls));
+    if raw.globals.stacks_dropped > 0 {
+        into.warnings.push(format!("{} calls from user stacks that found no room", raw.globals.stacks_dropped));
+    }
+    if unnamed > 0 {
+        into.warnings.push(format!(
+            "{unnamed} calls have {UNKNOWN} stacks: their processes ended before what they had mapped was read"
+        ));
+    }
+}
+
+/// The functions of a stack; none if it was not recorded.
+fn frames(raw: &Raw, symbols: &Symbols, stack: i32, process: u32, group: u32) -> Vec<String> {
+    let stack = u32::try_from(stack).ok().and_then(|number| raw.stacks.get(&number));
+    stack.map_or_else(Vec::new, |stack| {
+        let addresses: Vec<u64> = stack.frames.iter().copied().take_while(|address| *address > 0).collect();
+        symbols.frames(process, group, &addresses)
+    })
+}
+
+/// The slowest calls of all CPUs.
+fn slowest(raw: &Raw, most: usize, symbols: &Symbols, begun_ns: u64) -> Vec<SlowCall> {
+    let plain = decode::wholly_compat(raw);
+    let mut kept = raw.slowest.clone();
+    kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
+    let call = |slow: &Slow| SlowCall {
+        process: decode::process_name(&raw.groups, slow.key.group),
+        pid: Some(slow.process),
+        call: decode::call_name(&slow.key, plain.contains(&slow.key.group)),
+        class: decode::class(&slow.key, &Counted { calls: 1, ..Counted::default() }),
+        at_ns: slow.start.saturating_sub(begun_ns),
+        elapsed_ns: slow.elapsed,
+        blocked_ns: Some(slow.blocked),
+        frames: frames(raw, symbols, slow.stack, slow.process, slow.key.group),
+    };
+    kept.iter().take(most).map(call).collect()
+}
+
+/// Calls by object, most first.
+fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Collected) {
+    let plain = decode::wholly_compat(raw);
+    let mut dropped = raw.globals.objects_dropped;
+    let mut rows: BTreeMap<(u8, String, String, String), (ObjectKind, CallCount)> = BTreeMap::new();
+    for (of, counted) in &raw.objects {
+        let Some(name) = raw.names.get(&of.object) else {
+            dropped += counted.calls;
+            continue;
+        };
+        let (kind, name) = object_name(name, mounts);
+        let call = decode::call_name(&of.key, plain.contains(&of.key.group));
+        let process = decode::process_name(&raw.groups, of.key.group);
+        let empty = || (kind, decode::empty(call.clone(), Class::default(), &of.key, detail));
+        let (_, count) = rows.entry((kind as u8, name, process, call.clone())).or_insert_with(empty);
+        decode::add(count, &of.key, counted);
+    }
+    let object = |((_, name, process, _), (kind, count))| ObjectCount { kind, name, process, count };
+    into.objects = rows.into_iter().map(object).collect();
+    into.objects.sort_by_key(|object| std::cmp::Reverse(object.count.calls));
+    into.objects_dropped = Some(dropped);
+}
+
+fn object_name(name: &Name, mounts: &Mounts) -> (ObjectKind, String) {
+    match name.kind {
+        0 => (ObjectKind::Path, path(name)),
+        _ => (ObjectKind::Descriptor, descriptor(name, mounts)),
+    }
+}
+
+/// What a descriptor refers to, as far as possible as /proc/PID/fd has it. Of a file deeper than the programs look, the
+/// outer directories are dots; of one in a file system that is mounted nowhere here, there is only the path within that.
+fn descriptor(name: &Name, mounts: &Mounts) -> String {
+    let parts: Vec<_> = name.text.chunks(PART_BYTES).take(name.length.into()).map(text).collect();
+    let (own, inode) = (parts.first().map_or("", AsRef::as_ref), name.inode);
+    match (name.kind as u8, parts.split_last()) {
+        (kind::SOCKET, _) => format!("socket:[{inode}]"),
+        (kind::FIFO, _) if own.is_empty() => format!("pipe:[{inode}]"),
+        (kind::ANONYMOUS, _) => format!("anon_inode:{own}"),
+        (_, Some((root, inner))) if root == "/" => {
+            let inner: Vec<&str> = inner.iter().rev().map(AsRef::as_ref).collect();
+            let mount = mounts.get(&name.device).map_or("", String::as_str);
+            if inner.is_empty() && !mount.is_empty() {
+                mount.to_string()
+            } else {
+                format!("{mount}/{}", inner.join("/"))
+            }
+        }
+        _ if own.is_empty() => format!("inode:[{inode}]"),
+        _ if parts.len() == PARTS => {
+            format!(".../{}", parts.iter().rev().map(AsRef::as_ref).collect::<Vec<&str>>().join("/"))
+        }
+        _ => own.to_string(),
+    }
+}
+
+/// What precedes the first 0.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
+}
+
+/// A path as the program passed it; one that did not fit ends with dots.
+fn path(name: &Name) -> String {
+    let cut = if usize::from(name.length) > name.text.len() { "..." } else { "" };
+    format!("{}{cut}", text(&name.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::bpf::{Counted, Group, Key, ObjectKey};
+
+    fn named(text: &str, length: u16) -> Name {
+        let mut name = Name { inode: 0, device: 0, kind: 0, length, text: [0; 512] };
+        name.text[..text.len()].copy_from_slice(text.as_bytes());
+        name
+    }
+
+    #[test]
+    fn a_path_that_was_cut_says_so() {
+        assert_eq!(path(&named("/etc/x", 7)), "/etc/x");
+        assert_eq!(path(&named("/etc/x", 513)), "/etc/x...");
+    }
+
+    #[test]
+    fn descriptors_are_named_as_in_proc() {
+        let of = |kind: u8, parts: &[&str]| {
+            let mut name = Name { inode: 7, device: 3, kind: kind.into(), length: parts.len() as u16, text: [0; 512] };
+            for (part, text) in name.text.chunks_mut(PART_BYTES).zip(parts) {
+                part[..text.len()].copy_from_slice(text.as_bytes());
+            }
+            descriptor(&name, &Mounts::from([(3, "/dev".to_string())]))
+        };
+        assert_eq!([of(kind::SOCKET, &["TCP"]), of(kind::FIFO, &[""])], ["socket:[7]", "pipe:[7]"]);
+        assert_eq!(of(kind::ANONYMOUS, &["[eventfd]"]), "anon_inode:[eventfd]");
+        assert_eq!(of(kind::CHARACTER, &["1", "pts", "/"]), "/dev/pts/1");
+        assert_eq!([of(kind::DIRECTORY, &["/"]), of(kind::REGULAR, &["memfd:x"])], ["/dev", "memfd:x"]);
+        assert_eq!(of(kind::REGULAR, &["h", "g", "f", "e", "d", "c", "b", "a"]), ".../a/b/c/d/e/f/g/h");
+        assert_eq!(of(kind::REGULAR, &[""]), "inode:[7]");
+    }
+
+    #[test]
+    fn the_slowest_of_all_processors_come_first() {
+        let key = Key { number: libc::SYS_read as u16, value: 13, ..Key::default() };
+        let slow = |elapsed| Slow { key, start: 1_000, elapsed, blocked: 4, process: 9, stack: -1 };
+        let raw = Raw { slowest: vec![slow(10), slow(30), slow(20)], ..Raw::default() };
+        let found = slowest(&raw, 2, &Symbols::default(), 900);
+        assert_eq!(found.iter().map(|call| call.elapsed_ns).collect::<Vec<_>>(), [30, 20]);
+        let first = &found[0];
+        assert_eq!((first.call.as_str(), first.pid, first.at_ns, first.blocked_ns), ("read", Some(9), 100, Some(4)));
+        assert_eq!(first.class.size, Some(4096));
+        assert!(slowest(&raw, 0, &Symbols::default(), 900).is_empty());
+    }
+
+    #[test]
+    fn objects_are_added_by_name_and_call() {
+        let counted = |calls| Counted { calls, on_cpu: 10, ..Counted::default() };
+        let key = |error, group| Key { group, number: libc::SYS_newfstatat as u16, error, ..Key::default() };
+        let of = |object, key| ObjectKey { object, key };
+        let group = |name: &str| Group { name: name.to_string(), id: 0 };
+        let mut raw = Raw {
+            objects: vec![
+                (of(1, key(0, 1)), counted(2)),
+                (of(1, key(2, 2)), counted(3)),
+                (of(2, key(0, 1)), counted(9)),
+                (of(3, key(0, 1)), counted(4)),
+            ],
+            names: BTreeMap::from([(1, named("/a", 3)), (2, named("/b", 3))]),
+            groups: BTreeMap::from([(1, group("sh")), (2, group("sh"))]),
+            ..Raw::default()
+        };
+        raw.globals.objects_dropped = 5;
+        let mut into = Collected::default();
+        objects(&raw, Detail::Times, &Mounts::new(), &mut into);
+        let rows: Vec<_> = into.objects.iter().map(|row| (row.name.as_str(), row.count.calls)).collect();
+        assert_eq!(rows, [("/b", 9), ("/a", 5)]);
+        let count = &into.objects[1].count;
+        assert_eq!((count.errors["ENOENT"], count.on_cpu_ns), (3, Some(20)));
+        assert_eq!(into.objects_dropped, Some(9));
+    }
+}
