@@ -57,6 +57,11 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["--user", files::SHORT, "true"],
             vec!["--tracer", "ptrace", "--", files::PROGRAM],
         ],
+        "top" => vec![
+            vec!["--cgroup", files::SHORT],
+            vec!["--container", files::SHORT],
+            vec!["--count", "1", "--interval", "0.1", "--", files::PROGRAM],
+        ],
         "schema" | "doctor" | "completions" | "man" => vec![vec![]],
         new => panic!("{new}: say here by which arguments hostile text gets into it"),
     }
@@ -211,6 +216,7 @@ fn working(command: &str) -> Vec<&'static str> {
         "list" => vec!["--studies"],
         "completions" => vec!["bash"],
         "schema" => vec!["summary"],
+        "top" => vec!["--all", "--count", "1", "--interval", "0.1", "--quiet"],
         "doctor" | "man" => vec![],
         new => panic!("{new}: say here how it is made to print something"),
     }
@@ -220,7 +226,9 @@ fn working(command: &str) -> Vec<&'static str> {
 fn printing() -> Vec<Vec<String>> {
     let program = Arguments::command();
     let names = program.get_subcommands().map(|command| command.get_name().to_string());
-    let commands = names.filter(|name| name != "trace" && name != "help");
+    // Without eBPF, `top` prints nothing.
+    let can = |name: &String| name != "top" || syscost::kernel::bpf::available().is_ok();
+    let commands = names.filter(|name| name != "trace" && name != "help").filter(can);
     let lines = commands.map(|name| {
         working(&name).into_iter().fold(vec![name.clone()], |mut line, word| {
             line.push(word.to_string());
