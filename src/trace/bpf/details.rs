@@ -61,7 +61,11 @@ fn stacks(raw: &Raw, detail: Detail, symbols: &Symbols, into: &mut Collected) {
     into.stacks = rows.into_iter().map(row).collect();
     into.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.calls));
     if raw.globals.stacks_dropped > 0 {
-        into.warnings.push(format!("{} calls from user stacks that found no room", raw.globals.stacks_dropped));
+        let dropped = raw.globals.stacks_dropped;
+        into.warnings.push(format!(
+            "{dropped} calls are missing among the stacks: there was no room (a program without frame pointers seems to \
+             have very many)"
+        ));
     }
     if unnamed > 0 {
         into.warnings.push(format!(
@@ -160,6 +164,10 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 
 /// A path as the program passed it; one that did not fit ends with dots.
 fn path(name: &Name) -> String {
+    // With AT_EMPTY_PATH, the call is on its descriptor.
+    if name.text[0] == 0 {
+        return "\"\"".to_string();
+    }
     let cut = if usize::from(name.length) > name.text.len() { "..." } else { "" };
     format!("{}{cut}", text(&name.text))
 }
@@ -179,6 +187,7 @@ mod tests {
     fn a_path_that_was_cut_says_so() {
         assert_eq!(path(&named("/etc/x", 7)), "/etc/x");
         assert_eq!(path(&named("/etc/x", 513)), "/etc/x...");
+        assert_eq!(path(&named("", 1)), "\"\"");
     }
 
     #[test]
