@@ -51,7 +51,7 @@ pub struct TraceArgs {
     /// Count by the user stacks that calls are made from, by frame pointers. eBPF only.
     #[arg(long)]
     stacks: bool,
-    /// Keep the N slowest calls, with their classes, times and stacks. eBPF only.
+    /// Keep the N slowest calls, at most 64, with their classes, times and stacks. eBPF only.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     slowest: usize,
     /// Keep only the name of the command's program, without its arguments: they may hold secrets.
