@@ -161,10 +161,12 @@ try {
     await button.click();
     const dark = await background(page);
     assert.notEqual(dark, light);
-    // A reload may come before Chromium has stored what was just written, so it gets several; no reload writes anything.
-    const deadline = Date.now() + 10_000;
-    do await page.reload();
-    while ((await background(page)) !== dark && Date.now() < deadline);
+    // A reload may come before Chromium has stored what was just written, so it gets time and several; no reload writes anything.
+    const deadline = Date.now() + 30_000;
+    do {
+      await page.waitForTimeout(300);
+      await page.reload();
+    } while ((await background(page)) !== dark && Date.now() < deadline);
     assert.equal(await background(page), dark);
     await button.click();
     assert.equal(await background(page), light);
