@@ -180,12 +180,13 @@ fn in_a_container_the_tracer_is_one_that_can_be_had() {
         return skip(test, "no bwrap (bubblewrap) that works here");
     }
     let program = busy(&place);
-    let words = [env!("CARGO_BIN_EXE_syscost"), "trace", "--format", "csv", "--", program.to_str().unwrap(), "sid"];
-    let output = bwrap(&words).unwrap();
+    let trace = [env!("CARGO_BIN_EXE_syscost"), "trace", "--format", "csv", "--report", "calls.csv", "--"];
+    let output = bwrap(&[&trace[..], &[program.to_str().unwrap(), "sid"]].concat()).unwrap();
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("syscost: tracer: ptrace") && text.contains("bpf: "), "{text}");
-    assert!(text.lines().any(|line| line.starts_with("getsid,50,")), "{text}");
+    let calls = std::fs::read_to_string(place.path().join("calls.csv")).unwrap();
+    assert!(calls.lines().any(|line| line.starts_with("getsid,50,")), "{calls}");
 }
 
 #[test]
