@@ -70,6 +70,8 @@ pub fn traced(command: &[&str], detail: Detail) -> Collected {
 /// Traces a command with a tracer that was opened for one.
 pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Collected {
     let mut child = held(command);
+    // The shell is to wait in its read: an execve of its own that returns later would count as the command's.
+    std::thread::sleep(Duration::from_millis(50));
     tracer.attach(Root::Held(child.id())).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     // Long enough for all of them: what hangs is to fail here.
