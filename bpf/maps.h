@@ -1,0 +1,127 @@
+/* The maps and variables that the programs share with the loader, and what all of them use. */
+#pragma once
+#include "kernel.h"
+#include "layout.h"
+
+/* Written by the loader before the programs are loaded, then constant. */
+const volatile struct config config SEC(".rodata");
+struct globals globals SEC(".bss");
+
+/* The loader sets the sizes of `tasks` and `windows`. */
+struct {
+	MAP_NUMBER(type, MAP_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct task);
+} tasks SEC(".maps");
+
+/* By CPU. An array, because its lookup is inlined by all kernels, and user space may read it meanwhile. */
+struct {
+	MAP_NUMBER(type, MAP_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct window);
+} windows SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 32768);
+	MAP_TYPE(key, struct key);
+	MAP_TYPE(value, struct counted);
+} calls SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 32768);
+	MAP_TYPE(key, struct duration_key);
+	MAP_TYPE(value, u64);
+} durations SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, struct group_key);
+	MAP_TYPE(value, u64);
+} groups SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct used);
+} usage SEC(".maps");
+
+/* For these five, the loader sets sizes: no more than an entry if they are not needed. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, struct object_key);
+	MAP_TYPE(value, struct counted);
+} objects SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, struct stack_key);
+	MAP_TYPE(value, struct counted);
+} stack_counts SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_STACK_TRACE);
+	MAP_NUMBER(max_entries, 16384);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct stack);
+} stacks SEC(".maps");
+
+/* By hash. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct name);
+} names SEC(".maps");
+
+/* By CPU. */
+struct {
+	MAP_NUMBER(type, MAP_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct details);
+} details SEC(".maps");
+
+/* What user space says about a process, in the storage of its first thread: STATE_HELD, STATE_LIVE for one all of whose
+ * threads are to be traced, or STATE_EXCLUDED. */
+struct {
+	MAP_NUMBER(type, MAP_TASK_STORAGE);
+	MAP_NUMBER(map_flags, 1);
+	MAP_TYPE(key, s32);
+	MAP_TYPE(value, u64);
+} marks SEC(".maps");
+
+#define ADD(counter, amount) ((void)__sync_fetch_and_add(&(counter), amount))
+
+INLINE struct window *this_window(void)
+{
+	u32 cpu = get_smp_processor_id();
+	return map_lookup(&windows, &cpu);
+}
+
+/* `value`, of which the verifier then knows nothing: it would otherwise check what follows once for each value that it
+ * may have, such as after a loop or a chain of comparisons. */
+INLINE u64 forget(struct window *w, u64 value)
+{
+	*(volatile u64 *)&w->scratch = value;
+	return *(volatile u64 *)&w->scratch;
+}
+
+/* floor(log2(value)); 0 of 0. */
+INLINE u32 log2_of(u64 value)
+{
+	u32 log = 0;
+	if (value >> 32) value >>= 32, log += 32;
+	if (value >> 16) value >>= 16, log += 16;
+	if (value >> 8) value >>= 8, log += 8;
+	if (value >> 4) value >>= 4, log += 4;
+	if (value >> 2) value >>= 2, log += 2;
+	return log + (value >> 1);
+}
