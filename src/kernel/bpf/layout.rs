@@ -331,121 +331,48 @@ mod tests {
     use crate::kernel::bpf::object;
     use std::mem::offset_of;
 
-    /// Compares the size of a struct and the offsets of its fields with those in the object.
+    /// Holds our structs against those of the programs: same size, same fields at the same places.
     macro_rules! same {
-        ($btf:ident, $ours:ident, $theirs:literal, $($field:ident),*) => {
-            let id = $btf.id(TypeKind::Struct, $theirs).unwrap();
-            assert_eq!($btf.size(id), Some(size_of::<$ours>() as u32), $theirs);
-            let names: Vec<&str> = $btf.members(id).unwrap().into_iter().map(|(name, _)| name).collect();
-            assert_eq!(names, [$(stringify!($field)),*], $theirs);
-            $(assert_eq!(
-                $btf.field($theirs, stringify!($field)),
-                Some(offset_of!($ours, $field) as u32),
-                "{}.{}", $theirs, stringify!($field)
-            );)*
+        ($($ours:ident $theirs:literal: $($field:ident),*;)*) => {
+            let data = object::section(&object::Elf::parse(object::BYTES).unwrap(), ".BTF").unwrap();
+            let btf = Btf::parse(data, &[$((TypeKind::Struct, $theirs)),*]).unwrap();
+            $(
+                let id = btf.id(TypeKind::Struct, $theirs).unwrap();
+                assert_eq!(btf.size(id), Some(size_of::<$ours>() as u32), $theirs);
+                let names: Vec<&str> = btf.members(id).unwrap().into_iter().map(|(name, _)| name).collect();
+                assert_eq!(names, [$(stringify!($field)),*], $theirs);
+                let theirs = [$(btf.field($theirs, stringify!($field))),*];
+                assert_eq!(theirs, [$(Some(offset_of!($ours, $field) as u32)),*], $theirs);
+            )*
         };
     }
 
     #[test]
     fn programs_have_the_same_types() {
-        let names = [
-            "row",
-            "key",
-            "counted",
-            "entry",
-            "task",
-            "window",
-            "duration_key",
-            "group_key",
-            "object_key",
-            "stack_key",
-            "stack",
-            "name",
-            "slow",
-            "details",
-            "globals",
-            "live",
-            "config",
-        ];
-        let data = object::section(&object::Elf::parse(object::BYTES).unwrap(), ".BTF").unwrap();
-        let btf = Btf::parse(data, &names.map(|name| (TypeKind::Struct, name))).unwrap();
-        same!(btf, Row, "row", what, argument, operation, unused, mask);
-        same!(btf, Key, "key", group, number, error, operation, gate, kind, value, unused);
-        same!(btf, Counted, "counted", calls, unfinished, on_cpu, blocked, preempted, stalled, bytes);
-        same!(btf, Entry, "entry", key, counted);
-        same!(
-            btf, Task, "task", owner, group, state, inside, waits, restarts, number, kind, value, run, unused, start,
-            off_since, blocked, preempted, stalled, ran, on_since, object, again, base
-        );
-        same!(
-            btf,
-            Window,
-            "window",
-            flushes,
-            peak_pages,
-            histogram_of,
-            histograms_used,
-            scratch,
-            stranger,
-            entries,
-            histograms,
-            path
-        );
-        same!(btf, DurationKey, "duration_key", number, gate, bucket);
-        same!(btf, ObjectKey, "object_key", object, key);
-        same!(btf, StackKey, "stack_key", stack, process, key);
-        same!(btf, Stack, "stack", frames);
-        same!(btf, Name, "name", inode, device, kind, length, text);
-        same!(btf, Slow, "slow", key, start, elapsed, blocked, process, stack);
-        same!(btf, Details, "details", floor, slowest, name);
-        same!(btf, GroupKey, "group_key", name, id);
-        same!(
-            btf,
-            Globals,
-            "globals",
-            lost,
-            live,
-            processes,
-            threads,
-            nameless,
-            unseen,
-            unseen_ns,
-            groups,
-            begun,
-            running,
-            changed,
-            peak,
-            on_cpu,
-            waiting,
-            blocked,
-            objects_dropped,
-            stacks_dropped
-        );
-        same!(btf, Live, "live", key, elapsed, blocked, preempted, stalled, used, pid, process, inside, unused);
-        same!(
-            btf,
-            Settings,
-            "config",
-            times,
-            enters,
-            scope,
-            switch_has_state,
-            has_cast,
-            group_by,
-            concurrency,
-            has_registers,
-            exec,
-            exit,
-            sigreturn,
-            close,
-            task_mask,
-            paths,
-            descriptors,
-            stacks,
-            slowest,
-            cgroup,
-            calls
-        );
+        same! {
+            Row "row": what, argument, operation, unused, mask;
+            Key "key": group, number, error, operation, gate, kind, value, unused;
+            Counted "counted": calls, unfinished, on_cpu, blocked, preempted, stalled, bytes;
+            Entry "entry": key, counted;
+            Task "task": owner, group, state, inside, waits, restarts, number, kind, value, run, unused, start,
+                off_since, blocked, preempted, stalled, ran, on_since, object, again, base;
+            Window "window": flushes, peak_pages, histogram_of, histograms_used, scratch, stranger, entries,
+                histograms, path;
+            DurationKey "duration_key": number, gate, bucket;
+            ObjectKey "object_key": object, key;
+            StackKey "stack_key": stack, process, key;
+            Stack "stack": frames;
+            Name "name": inode, device, kind, length, text;
+            Slow "slow": key, start, elapsed, blocked, process, stack;
+            Details "details": floor, slowest, name;
+            GroupKey "group_key": name, id;
+            Globals "globals": lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
+                running, changed, peak, on_cpu, waiting, blocked, objects_dropped, stacks_dropped;
+            Live "live": key, elapsed, blocked, preempted, stalled, used, pid, process, inside, unused;
+            Settings "config": times, enters, scope, switch_has_state, has_cast, group_by, concurrency,
+                has_registers, exec, exit, sigreturn, close, task_mask, paths, descriptors, stacks, slowest, cgroup,
+                calls;
+        }
     }
 
     #[test]
