@@ -3,8 +3,10 @@
 //! Not here: what runs in them, and asking container managers for IDs (`container`). Reads directories below one root,
 //! so that tests can lay out a machine. Called by `trace::target`.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The mounted hierarchies of a machine.
@@ -16,6 +18,15 @@ pub struct Hierarchies {
     unified: Option<PathBuf>,
     /// Where controllers of version 1 are mounted.
     old: Vec<PathBuf>,
+}
+
+/// The ID of the group of version 2 whose directory that is: its inode number.
+///
+/// # Errors
+/// If it is not there.
+pub fn id(directory: &Path) -> Result<u64> {
+    let facts = fs::metadata(directory).with_context(|| format!("trace: --cgroup {}", directory.display()))?;
+    Ok(facts.ino())
 }
 
 const INSTEAD: &str = "name processes instead: -p PID[,PID...]";
@@ -121,6 +132,20 @@ impl Hierarchies {
         Ok(found)
     }
 
+    /// The names of all groups, as [`Self::name`] gives them, by ID.
+    pub fn names(&self) -> BTreeMap<u64, String> {
+        let mut found = BTreeMap::new();
+        let mut left: Vec<PathBuf> = self.unified.iter().cloned().collect();
+        while let Some(folder) = left.pop() {
+            // One that is removed meanwhile has no name.
+            found.extend(fs::metadata(self.at(&folder)).ok().map(|facts| (facts.ino(), self.name(&folder))));
+            let entries = fs::read_dir(self.at(&folder)).into_iter().flatten().flatten();
+            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            left.extend(inner.map(|entry| folder.join(entry.file_name())));
+        }
+        found
+    }
+
     /// The name of a group as /proc/PID/cgroup has it: the path below the mount.
     pub fn name(&self, path: &Path) -> String {
         let below = self.unified.as_deref().and_then(|mount| path.strip_prefix(mount).ok()).unwrap_or(path);
@@ -165,6 +190,11 @@ pub(super) mod tests {
         assert_eq!(machine.find(Path::new("short/a.service")).unwrap(), group);
         assert_eq!(machine.name(&group), "/system.slice/a.service");
         assert_eq!(machine.name(Path::new("/sys/fs/cgroup")), "/");
+        let by_id = machine.names();
+        let at = |path: &str| by_id[&id(&root.path().join(path)).unwrap()].as_str();
+        assert_eq!(at("sys/fs/cgroup/system.slice/a.service"), "/system.slice/a.service");
+        // Links are not followed.
+        assert_eq!((at("sys/fs/cgroup"), by_id.len()), ("/", 3));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What the programs counted, as groups of calls. Pure.
 
-use super::cgroup;
 use super::names;
 use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use crate::kernel::bpf::{Counted, Group, Key, Live, Raw};
@@ -16,8 +15,9 @@ const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
 /// One process name's calls while they are added up.
 type Calls = BTreeMap<(String, Class), CallCount>;
 
-/// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished.
-pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, into: &mut Collected) {
+/// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished. `paths` are those of control groups
+/// by ID, where processes are grouped by them.
+pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Collected) {
     let plain = wholly_compat(raw);
     let mut groups: BTreeMap<u32, Calls> = numbers(raw).into_iter().map(|number| (number, Calls::new())).collect();
     for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
@@ -27,8 +27,7 @@ pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, into: &mut Collecte
         let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, &key, detail));
         add(count, &key, &counted);
     }
-    let paths = if grouping == Grouping::Cgroup { cgroup::paths() } else { BTreeMap::new() };
-    into.groups = groups.into_iter().map(|(number, calls)| group(raw, number, calls, grouping, &paths)).collect();
+    into.groups = groups.into_iter().map(|(number, calls)| group(raw, number, calls, grouping, paths)).collect();
     into.latencies = latencies(raw, &plain);
     warn(raw, &plain, into);
 }
@@ -219,7 +218,7 @@ mod tests {
 
     fn decoded(raw: &Raw, detail: Detail) -> Collected {
         let mut into = Collected::default();
-        decode(raw, detail, Grouping::Name, &mut into);
+        decode(raw, detail, Grouping::Name, &BTreeMap::new(), &mut into);
         into
     }
 

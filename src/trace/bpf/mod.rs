@@ -2,7 +2,6 @@
 //!
 //! Not here: the programs (`kernel::bpf`). Called through `choose`.
 
-mod cgroup;
 mod decode;
 mod details;
 mod mounts;
@@ -16,12 +15,14 @@ use crate::kernel::pidfd;
 use crate::kernel::tracee;
 use crate::kernel::tree;
 use crate::model::{Drives, Ending, TracerFacts};
+use crate::trace::cgroup::{self, Hierarchies};
 use crate::trace::symbols::Symbols;
 use anyhow::{Context, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How the list of tracers describes this one.
@@ -204,7 +205,11 @@ impl Bpf {
         let raw = self.programs.read()?;
         let facts = self.facts(&raw);
         let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
-        decode::decode(&raw, self.detail, self.more.grouping, &mut collected);
+        let paths = match self.more.grouping {
+            Grouping::Cgroup => Hierarchies::of(Path::new("/")).names(),
+            Grouping::Name | Grouping::Process => BTreeMap::new(),
+        };
+        decode::decode(&raw, self.detail, self.more.grouping, &paths, &mut collected);
         details::fill(&raw, self.detail, self.more, (&self.symbols, followed.begun_ns), &mut collected);
         decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
         totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
