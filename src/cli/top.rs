@@ -83,8 +83,8 @@ Examples:
 
 Keys: q quit, s sort, b rows by, arrows and Enter into a row, Esc out of it, p pause, ? help.
 
-Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input nor output, and is ended
-(SIGTERM) with syscost.
+Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input
+nor output, and is ended (SIGTERM) with syscost.
 
 Exit status: 0 also when interrupted; 1 if tracing failed; 126 if COMMAND cannot be run, 127 if not found; 2 usage.";
 
