@@ -40,6 +40,10 @@ const MOST_NAMES: usize = 4;
 /// Counts what `offer` has, per iteration of a case. Groups that turn out not to fit into the counters that are free are
 /// split in `offer`, for all later cases. `None` if the run was interrupted.
 pub fn count(workers: &Workers, planned: &Planned, offer: &mut Offer) -> Option<Counters> {
+    if workers.environment(&planned.case.environment).is_ok_and(|environment| environment.has_starter()) {
+        // The process that is started need not be the one that does the work.
+        return None;
+    }
     let began = Instant::now();
     let mut found = Found::default();
     for launch in 0..LAUNCHES {

@@ -50,6 +50,9 @@ const PAIRS: usize = 6;
 /// # Errors
 /// The case's own failure. If ptrace is refused, that is not a failure: the proof says so.
 pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
+    if let Some(reason) = workers.environment(&planned.case.environment)?.unverified {
+        return Ok(Proof::none(&reason));
+    }
     workers.placement.on_measuring_cpu(|| {
         let mut proof = count(workers, planned)?;
         for _ in 0..RECOUNTS {

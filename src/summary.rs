@@ -269,7 +269,7 @@ fn is_published(record: &Record) -> bool {
 fn measurement(record: &Record) -> Option<&Measurement> {
     match &record.outcome {
         Outcome::Measured(measurement) => Some(measurement),
-        Outcome::Failed(_) | Outcome::Published(_) => None,
+        Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
     }
 }
 
@@ -289,6 +289,9 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         Outcome::Failed(failure) => Err(failure.clone()),
         Outcome::Measured(measurement) => figure(record, measurement, yardsticks, &mut warnings),
         Outcome::Published(published) => Ok(published_figure(published, &record.case, yardsticks)),
+        Outcome::Counted(_) => {
+            Err(Failure::new(model::FailureKind::Unsupported, "counted in instructions: it has no time"))
+        }
     };
     warnings.extend(not_entered(record));
     if let EntriesStatus::Unverified(reason) = &record.entries_status {

@@ -173,7 +173,7 @@ fn rows(run: &Run) -> Vec<(String, Result<f64, String>)> {
     let row = |outcome: &Outcome| match outcome {
         Outcome::Published(figure) => Ok(figure.time.0),
         Outcome::Failed(failure) => Err(failure.message.clone()),
-        Outcome::Measured(_) => panic!("nothing was measured"),
+        Outcome::Measured(_) | Outcome::Counted(_) => panic!("nothing was measured"),
     };
     run.records.iter().map(|record| (record.case.to_string(), row(&record.outcome))).collect()
 }

@@ -132,7 +132,7 @@ fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, steady: Steady) -
 
 fn point<'a>(value: u64, record: &'a Record, steady: Steady) -> Point<'a> {
     let (cost, measurement, blocks) = match &record.outcome {
-        Outcome::Failed(_) => (None, None, 0..0),
+        Outcome::Failed(_) | Outcome::Counted(_) => (None, None, 0..0),
         Outcome::Published(figure) => {
             (Some(PointCost { ns: figure.time.0, interval: None, block_ns: vec![] }), None, 0..0)
         }

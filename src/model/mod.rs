@@ -39,12 +39,12 @@ pub use profile::{
     Usage,
 };
 pub use record::{
-    Block, CpuTime, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError, Outcome, Record, Role, Run, Slot,
-    Source, Tool,
+    Block, Counted, CpuTime, EnvironmentFacts, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError,
+    Outcome, Record, Role, Run, Slot, Source, Tool,
 };
 pub use reply::{Batch, Facts, Reply};
 pub use selector::{SELECTORS, Selector, selector};
 pub use size::{Size, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
 pub use totals::{By, Total};
-pub use units::Nanos;
+pub use units::{Nanos, Unit};

@@ -1,6 +1,6 @@
 //! The result of a run: one record per case, with its samples or the reason why there are none.
 
-use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView};
+use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,6 +27,9 @@ pub struct Run {
     /// Warnings about the run as a whole.
     #[serde(skip)]
     pub warnings: Vec<String>,
+    /// The environments of its cases other than the native one, as far as they are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentFacts>,
     /// Where the records come from if this tool did not measure them; `None` for its own runs.
     pub source: Option<Source>,
     /// The study that named the cases; `None` if the command line did.
@@ -36,6 +39,22 @@ pub struct Run {
     /// its order; `study`, `source` and `repeats` are empty in them.
     #[serde(skip)]
     pub repeats: Vec<Run>,
+}
+
+/// What is known of an environment other than the native one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EnvironmentFacts {
+    /// As cases name it.
+    pub name: String,
+    pub unit: Unit,
+    /// The command that started its programs, word by word; empty if they were started directly.
+    pub started_with: Vec<String>,
+    /// The release of the kernel that answered; `None` if it is the host's.
+    pub kernel: Option<String>,
+    /// The program that emulated the machine, with its version; `None` if none did.
+    pub emulator: Option<String>,
+    /// What to know before believing its figures, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// The origin of records that were measured by another tool or taken from an article.
@@ -90,6 +109,43 @@ pub enum Outcome {
     Failed(Failure),
     /// A single value without samples: its spread is unknown.
     Published(Figure),
+    /// Instructions, not time.
+    Counted(Counted),
+}
+
+/// Instructions that an emulated machine executed for batches of an operation, in user and kernel mode together. What starting
+/// and ending a batch takes cancels in the difference of two batches of different length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Iterations of the shorter batch.
+    pub fewer: u64,
+    /// Iterations of the longer batch.
+    pub more: u64,
+    /// Instructions of a shorter batch and of a longer one, in the order in which they were counted; at least one pair.
+    pub batches: Vec<(u64, u64)>,
+}
+
+impl Counted {
+    /// Instructions per operation: the median of the differences; `None` without batches.
+    pub fn per_operation(&self) -> Option<f64> {
+        let differences = self.differences();
+        differences.get(differences.len() / 2).copied()
+    }
+
+    /// The smallest and the largest difference per operation; equal if every repeat agrees.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let differences = self.differences();
+        Some((*differences.first()?, *differences.last()?))
+    }
+
+    /// Sorted.
+    fn differences(&self) -> Vec<f64> {
+        let iterations = self.more.saturating_sub(self.fewer).max(1) as f64;
+        let each = self.batches.iter().map(|(fewer, more)| (*more as f64 - *fewer as f64) / iterations);
+        let mut each: Vec<f64> = each.collect();
+        each.sort_by(f64::total_cmp);
+        each
+    }
 }
 
 /// A published result of a case.

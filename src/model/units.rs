@@ -8,6 +8,17 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Nanos(pub f64);
 
+/// What figures of an environment are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Times.
+    #[default]
+    Nanoseconds,
+    /// Numbers of instructions, user and kernel mode together, which an emulated machine counts.
+    Instructions,
+}
+
 /// A femtosecond: anything less is not a cost but an empty measurement or the rounding error of a difference.
 const LEAST_NS: f64 = 1e-6;
 

@@ -4,6 +4,7 @@
 use super::cache::Cache;
 use super::child::Voice;
 use super::environment::{Environment, NATIVE};
+use super::holes::replaced;
 use super::language::Language;
 use super::snippet::{Filled, fill, forms};
 use crate::kernel::limits::advice;
@@ -33,7 +34,7 @@ pub struct Snippet {
 }
 
 impl Built {
-    /// The command that becomes the worker; `probe` is the launcher of programs that are no probes.
+    /// The command that becomes the worker, before its environment's starter; `probe` is the launcher of programs that are no probes.
     pub fn command(&self, probe: &Path) -> Command {
         match self {
             Built::Probe(path) => Command::new(path),
@@ -74,17 +75,6 @@ impl Snippet {
         };
         words.iter().flat_map(expand).collect()
     }
-}
-
-/// `word` with each hole filled. Paths keep their bytes, and filled-in text is not searched for holes.
-fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {
-    let first =
-        holes.iter().filter_map(|(hole, fill)| Some((word.find(hole)?, hole, fill))).min_by_key(|found| found.0);
-    let Some((start, hole, fill)) = first else { return word.into() };
-    let mut whole = OsString::from(&word[..start]);
-    whole.push(fill);
-    whole.push(replaced(&word[start + hole.len()..], holes));
-    whole
 }
 
 /// All builds of a run, including failed ones.
@@ -213,17 +203,4 @@ fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> F
         return Failure::new(FailureKind::Unsupported, environment.cannot_build(&explained));
     }
     Failure::new(FailureKind::Failed, explained)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn holes_are_filled_with_the_bytes_of_paths() {
-        let path = OsStr::from_bytes(b"/d\xff/{source}");
-        let holes = [("{dir}", path), ("{source}", OsStr::new("x.c"))];
-        assert_eq!(replaced("-I{dir}/{source}:{dir}", &holes).as_bytes(), b"-I/d\xff/{source}/x.c:/d\xff/{source}");
-        assert_eq!(replaced("{else}", &holes), "{else}");
-    }
 }

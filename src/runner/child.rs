@@ -53,12 +53,13 @@ impl Deadline {
 }
 
 impl Child {
-    /// Starts `command` in its own directory and process group. Its standard error goes to a file in that directory.
+    /// Starts what `command` makes of its own directory there, in its own process group. Its standard error goes to a file in
+    /// that directory.
     ///
     /// # Errors
     /// A failure of kind `Start` that names the program.
     pub fn start(
-        mut command: Command,
+        command: impl FnOnce(&Path) -> Command,
         run: &Rc<RefCell<RunDirectory>>,
         interrupt: &Interrupt,
         voice: Option<Voice>,
@@ -67,6 +68,7 @@ impl Child {
         let directory = run.borrow_mut().worker_directory().map_err(|e| cannot("no directory for a worker", &e))?;
         let errors =
             create_private(&directory.join(STDERR), 0o600).map_err(|e| cannot("no file for standard error", &e))?;
+        let mut command = command(&directory);
         command.current_dir(&directory).process_group(0).env(RUN_VARIABLE, run.borrow().number());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let name = command.get_program().to_string_lossy().into_owned();
@@ -313,9 +315,12 @@ mod tests {
     /// A worker that is a shell with this script.
     fn shell(script: &str) -> Child {
         let run = Rc::new(RefCell::new(RunDirectory::create().unwrap()));
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        Child::start(command, &run, &Interrupt::default(), None).unwrap()
+        let shell = |_: &Path| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        Child::start(shell, &run, &Interrupt::default(), None).unwrap()
     }
 
     fn reply_of(script: &str, timeout: Duration) -> Failure {

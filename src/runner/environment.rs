@@ -1,12 +1,15 @@
-//! Environments: how the probe and C snippets are built, from `environments/<name>.toml`.
+//! Environments: how the probe and C snippets are built and started, from `environments/<name>.toml`.
 
 use super::cache::Cache;
 use super::files::write_program;
+use super::holes::replaced;
 use super::language::on_path;
 use crate::kernel::limits::advice;
+use crate::model::Unit;
 use anyhow::{Context, Result, anyhow, bail};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,14 +31,43 @@ pub struct Environment {
     pub name: String,
     /// Its name in tables.
     pub title: String,
+    /// What it is, in one sentence.
+    pub what: String,
+    /// C compilers with their first arguments, the best first; empty for the system's.
+    #[serde(default)]
+    pub compilers: Vec<String>,
     /// The C compiler's flags.
+    #[serde(default)]
     pub flags: Vec<String>,
     /// Whether programs are linked statically.
     #[serde(default, rename = "static")]
     pub is_static: bool,
-    /// What to install if the compiler cannot build with these flags.
+    /// The command that starts a program. `{program}` is the program with its arguments, `{dir}` the worker's directory, in
+    /// which it is started, and `{run}` the run's directory, which holds the probe and all workers' directories.
+    #[serde(default = "unchanged")]
+    pub run: Vec<String>,
+    /// Programs that must be on PATH.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// What to install if one of them is missing, or if the compiler cannot build with these flags.
     #[serde(default)]
     pub package: Option<String>,
+    /// Why kernel entries cannot be counted in it; nothing if they can.
+    #[serde(default)]
+    pub unverified: Option<String>,
+    /// The unit of its figures.
+    #[serde(default)]
+    pub unit: Unit,
+    /// What to know before believing its figures, a sentence each.
+    #[serde(default)]
+    pub misleads: Vec<String>,
+}
+
+const PROGRAM: &str = "{program}";
+
+/// Programs are started as they are.
+fn unchanged() -> Vec<String> {
+    vec![PROGRAM.to_string()]
 }
 
 impl Environment {
@@ -60,23 +92,84 @@ impl Environment {
         names
     }
 
+    /// Whether its programs are those of the native environment, started otherwise.
+    pub fn is_built_natively(&self) -> bool {
+        self.compilers.is_empty() && self.flags.is_empty() && !self.is_static
+    }
+
+    /// Whether its programs are started by a command of its own.
+    pub fn has_starter(&self) -> bool {
+        self.run != unchanged()
+    }
+
+    /// The command that starts `program` in the worker's directory `at`; `run` is the run's.
+    pub fn started(&self, program: Command, run: &Path, at: &Path) -> Command {
+        if !self.has_starter() {
+            return program;
+        }
+        let holes = [("{dir}", at.as_os_str()), ("{run}", run.as_os_str())];
+        let words: Vec<OsString> = self
+            .run
+            .iter()
+            .flat_map(|word| match word.as_str() {
+                PROGRAM => {
+                    std::iter::once(program.get_program()).chain(program.get_args()).map(OsStr::to_owned).collect()
+                }
+                word => vec![replaced(word, &holes)],
+            })
+            .collect();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+
+    /// Checks that what it needs is there.
+    ///
+    /// # Errors
+    /// What is missing, and what to install.
+    pub fn check_needs(&self) -> Result<()> {
+        let Some(missing) = self.needs.iter().find(|program| on_path(program).is_none()) else { return Ok(()) };
+        bail!("environment {}: {missing} is not on PATH{}", self.name, self.to_install())
+    }
+
+    fn to_install(&self) -> String {
+        self.package.as_ref().map(|package| format!("; install {package}")).unwrap_or_default()
+    }
+
+    /// The C compiler with its first arguments.
+    fn compiler(&self) -> Result<Vec<OsString>> {
+        if self.compilers.is_empty() {
+            return Ok(vec![c_compiler()?.into()]);
+        }
+        let found = self.compilers.iter().find_map(|command| {
+            let mut words = command.split_whitespace();
+            let program = on_path(words.next()?)?;
+            Some(std::iter::once(program.into()).chain(words.map(OsString::from)).collect())
+        });
+        let wanted = || {
+            format!("environment {}: none of {} is on PATH{}", self.name, self.compilers.join(", "), self.to_install())
+        };
+        found.with_context(wanted)
+    }
+
     /// The path of its probe, built now if the cache does not have it.
     ///
     /// # Errors
     /// What is missing and what to install, or what the compiler says.
     pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
-        let compiler = c_compiler()?;
+        let compiler = self.compiler()?;
         let sources = sources(&PROBE);
         let flags = self.flags.join(" ");
         let version = env!("CARGO_PKG_VERSION").as_bytes();
-        let compiler_name = compiler.as_os_str().as_bytes();
+        let compiler_name = compiler.join(OsStr::new(" "));
+        let compiler_name = compiler_name.as_bytes();
         let mut parts = vec![b"probe", version, flags.as_bytes(), compiler_name, super::COMPILER.as_bytes()];
         parts.extend(sources.iter().map(|(_, text)| text.as_bytes()));
         let built = cache.get(&parts, |directory| self.build(&compiler, &sources, directory))?;
         Ok(built.join("probe"))
     }
 
-    fn build(&self, compiler: &Path, sources: &[(String, &str)], directory: &Path) -> Result<()> {
+    fn build(&self, compiler: &[OsString], sources: &[(String, &str)], directory: &Path) -> Result<()> {
         for (path, text) in sources {
             let path = directory.join(path);
             std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
@@ -85,7 +178,8 @@ impl Environment {
         let c_files = sources.iter().map(|(path, _)| path.clone());
         let c_files: Vec<String> = c_files.filter(|p| p.ends_with(".c") && !p.starts_with("extra/")).collect();
         for program in programs(".", &c_files, ".", self.is_static) {
-            let mut command = Command::new(compiler);
+            let mut command = Command::new(&compiler[0]);
+            command.args(&compiler[1..]);
             // A static probe still starts a dynamically linked program.
             let own = if self.is_static && program.name == "tiny-dynamic" { &[][..] } else { &self.flags };
             command.args(own).args(&program.arguments).args(["-o", program.name]).current_dir(directory);
@@ -106,7 +200,7 @@ impl Environment {
 
     /// The message that the compiler, which reported `said`, cannot build for it.
     pub fn cannot_build(&self, said: &str) -> String {
-        let install = self.package.as_ref().map(|p| format!("; install {p}")).unwrap_or_default();
+        let install = self.to_install();
         format!("environment {}: the C compiler cannot build for it ({}){install}", self.name, said.trim())
     }
 }
@@ -141,6 +235,30 @@ mod tests {
         let error = Environment::find("toaster").unwrap_err().to_string();
         let all = Environment::names().join(", ");
         assert_eq!(error, format!("there is no environment 'toaster'; available: {all}"));
+    }
+
+    #[test]
+    fn a_starter_is_put_before_the_program_with_its_arguments() {
+        let environment = Environment {
+            run: ["box", "--bind={dir}", "{run}", "{program}", "--end"].map(str::to_string).to_vec(),
+            ..Environment::find(NATIVE).unwrap()
+        };
+        let mut program = Command::new("/r/probe");
+        program.args(["--launch", "{dir}"]);
+        let command = environment.started(program, Path::new("/r"), Path::new("/r/w1"));
+        let words: Vec<&OsStr> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+        assert_eq!(words, ["box", "--bind=/r/w1", "/r", "/r/probe", "--launch", "{dir}", "--end"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_to_install() {
+        let missing = Environment {
+            needs: vec!["no-such-program".into()],
+            package: Some("it".into()),
+            ..Environment::find(NATIVE).unwrap()
+        };
+        let error = missing.check_needs().unwrap_err().to_string();
+        assert_eq!(error, "environment native: no-such-program is not on PATH; install it");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod directory;
 mod environment;
 mod files;
 mod fixtures;
+mod holes;
 mod interrupt;
 mod janitor;
 mod language;

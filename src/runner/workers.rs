@@ -4,10 +4,10 @@ use super::builds::{Builds, Built};
 use super::child::Child;
 use super::interrupt::Interrupt;
 use super::variant::Variant;
-use super::{NATIVE, RunDirectory};
+use super::{Environment, NATIVE, RunDirectory};
 use crate::kernel::affinity::Placement;
 use crate::kernel::limits::{self, Raised};
-use crate::model::{Case, Facts, Failure};
+use crate::model::{Case, Facts, Failure, FailureKind};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -109,16 +109,22 @@ impl Workers {
     /// # Errors
     /// A failure of kind `Start`, or of the build.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
+        let environment = self.environment(&case.environment)?;
         let built = self.built(case)?;
-        let mut command = match &built {
+        let program = match &built {
             Some(built) => built.command(&self.probe()),
             None => Command::new(self.probe()),
         };
-        // The size of the environment block moves the stack, and with it every alignment: METHOD.md, "Workers".
-        command.env("SYSCOST_PADDING", "x".repeat(padding));
-        if let Some(raised) = self.raised {
-            raised.undo_for(&mut command);
-        }
+        let run = self.directory.borrow().path().to_path_buf();
+        let command = |at: &Path| {
+            let mut command = environment.started(program, &run, at);
+            // The size of the environment block moves the stack, and with it every alignment: METHOD.md, "Workers".
+            command.env("SYSCOST_PADDING", "x".repeat(padding));
+            if let Some(raised) = self.raised {
+                raised.undo_for(&mut command);
+            }
+            command
+        };
         let voice = built.and_then(Built::voice);
         let variant = self.variants.get(&case.environment);
         let directory = variant.and_then(|variant| variant.directory.as_ref()).unwrap_or(&self.directory);
@@ -148,6 +154,16 @@ impl Workers {
         format!("op {}{}", case.operation, params.collect::<String>())
     }
 
+    /// The environment called `name`; the native one for a variant.
+    ///
+    /// # Errors
+    /// That there is none, or what it needs.
+    pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
+        let name = if self.variants.contains_key(name) { NATIVE } else { name };
+        let found = Environment::find(name).and_then(|found| found.check_needs().map(|()| found));
+        found.map_err(|error| Failure::new(FailureKind::Unsupported, format!("{error:#}")))
+    }
+
     /// What was built for a case; `None` for the embedded probe.
     fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
         if let Some(variant) = self.variants.get(&case.environment) {
@@ -157,7 +173,7 @@ impl Workers {
                 _ => self.built(&native),
             };
         }
-        if case.language.is_none() && case.environment == NATIVE {
+        if case.language.is_none() && self.environment(&case.environment)?.is_built_natively() {
             return Ok(None);
         }
         self.builds.borrow_mut().get(case).map(Some)

@@ -43,7 +43,7 @@ impl Detail {
         let asked = run.records.iter().filter(|record| record.role == Role::Asked);
         let one = |record: &Record| match &record.outcome {
             Outcome::Measured(m) => distribution(record, m, &steady),
-            Outcome::Failed(_) | Outcome::Published(_) => None,
+            Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
         };
         let families = families(run);
         let worthy = families.iter().filter(|family| family.is_worth_a_table());

@@ -1,7 +1,7 @@
 //! Refuses values that have the right type but make no sense, on reading and before writing, so that everything written can
 //! be read again.
 
-use super::{Counters, EntriesStatus, Figure, Record, ResultFile, Samples};
+use super::{Counted, Counters, EntriesStatus, Figure, Record, ResultFile, Samples};
 use crate::model::Host;
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
@@ -52,7 +52,21 @@ fn record(record: &Record) -> Checked {
     record.counters.iter().try_for_each(counters)?;
     record.samples.iter().try_for_each(samples)?;
     record.latency.iter().try_for_each(super::latency::check)?;
+    record.counted.iter().try_for_each(counted)?;
     record.figure.iter().try_for_each(figure)
+}
+
+fn counted(counted: &Counted) -> Checked {
+    if counted.fewer == 0 {
+        return wrong("counted.fewer", "is 0, must be at least 1");
+    }
+    if counted.more <= counted.fewer {
+        return wrong("counted.more", &format!("is {}, must be more than {}", counted.more, counted.fewer));
+    }
+    match counted.batches.len() {
+        1..=MAX_SAMPLES => Ok(()),
+        count => wrong("counted.batches", &format!("are {count}, must be from 1 to {MAX_SAMPLES}")),
+    }
 }
 
 fn entries(record: &Record) -> Checked {

@@ -13,8 +13,11 @@ same_fields!(model::ModeSamples, ModeSamples: user, system);
 same_fields!(model::Counters, Counters: counted, not_counted);
 same_fields!(model::Measurement, Samples: iterations, cpu, preempted_ns, minor_faults, major_faults, switches, history; each blocks);
 same_fields!(model::Block, Block: launch, slots);
+same_fields!(model::Counted, Counted: fewer, more, batches);
+same_fields!(model::EnvironmentFacts, EnvironmentFacts: name, unit, started_with, kernel, emulator, notes);
 same_fields!(model::CpuTime, CpuTime: user_ns, system_ns, wall_ns);
 same_fields!(model::Failure, Failure: kind, message);
+same_variants!(model::Unit, Unit: Nanoseconds, Instructions);
 same_variants!(model::Role, Role: Asked, Baseline);
 same_variants!(model::FailureKind, FailureKind: Unsupported, Failed, Timeout, Crashed, Start, Interrupted);
 
@@ -43,6 +46,7 @@ impl Wire<Run> for ResultFile {
             elapsed_s: run.elapsed_s,
             complete: run.complete,
             warnings: run.warnings,
+            environments: run.environments.into_iter().map(Into::into).collect(),
             records: run.records.into_iter().map(Record::from).collect(),
             repeats: run.repeats.into_iter().map(Repeat::from).collect(),
         }
@@ -62,6 +66,7 @@ impl Wire<Run> for ResultFile {
             complete: self.complete,
             records: self.records.into_iter().enumerate().map(|(i, r)| r.into_model(i)).collect::<Result<_, _>>()?,
             warnings: self.warnings,
+            environments: self.environments.into_iter().map(Into::into).collect(),
             source: self.source.map(Into::into),
             study: self.study.map(Into::into),
             repeats: Vec::new(),
@@ -74,11 +79,13 @@ impl Wire<Run> for ResultFile {
 impl From<model::Record> for Record {
     fn from(record: model::Record) -> Record {
         let case = record.case;
-        let (samples, error, figure) = match record.outcome {
-            Outcome::Measured(measurement) => (Some(measurement.into()), None, None),
-            Outcome::Failed(failure) => (None, Some(failure.into()), None),
-            Outcome::Published(figure) => (None, None, Some(figure.into())),
-        };
+        let (mut samples, mut error, mut figure, mut counted) = (None, None, None, None);
+        match record.outcome {
+            Outcome::Measured(measurement) => samples = Some(measurement.into()),
+            Outcome::Failed(failure) => error = Some(failure.into()),
+            Outcome::Published(published) => figure = Some(published.into()),
+            Outcome::Counted(instructions) => counted = Some(instructions.into()),
+        }
         let (entries_status, entries_reason) = match record.entries_status {
             Status::Verified => (EntriesStatus::Verified, None),
             Status::Unverified(reason) => (EntriesStatus::Unverified, Some(reason)),
@@ -103,6 +110,7 @@ impl From<model::Record> for Record {
             samples,
             error,
             figure,
+            counted,
         }
     }
 }
@@ -110,11 +118,15 @@ impl From<model::Record> for Record {
 impl Record {
     fn into_model(self, index: usize) -> Result<model::Record, Invalid> {
         let place = self.place(index);
-        let outcome = match (self.samples, self.error, self.figure) {
-            (Some(samples), None, None) => Outcome::Measured(samples.into()),
-            (None, Some(failure), None) => Outcome::Failed(failure.into()),
-            (None, None, Some(figure)) => Outcome::Published(figure.into()),
-            _ => return Err(Invalid { place, what: "must have exactly one of samples, error and figure".to_string() }),
+        let outcome = match (self.samples, self.error, self.figure, self.counted) {
+            (Some(samples), None, None, None) => Outcome::Measured(samples.into()),
+            (None, Some(failure), None, None) => Outcome::Failed(failure.into()),
+            (None, None, Some(figure), None) => Outcome::Published(figure.into()),
+            (None, None, None, Some(counted)) => Outcome::Counted(counted.into()),
+            _ => {
+                let what = "must have exactly one of samples, error, figure and counted";
+                return Err(Invalid { place, what: what.to_string() });
+            }
         };
         let case = model::Case {
             operation: self.operation,

@@ -61,6 +61,9 @@ pub struct ResultFile {
     /// What concerns the run as a whole, one line each.
     #[serde(default)]
     warnings: Vec<String>,
+    /// The environments of its cases other than the native one, as far as they are known; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    environments: Vec<EnvironmentFacts>,
     /// One record per case.
     records: Vec<Record>,
     /// Further runs of the same cases, in the order in which they were made; absent if there was one run only.
@@ -134,9 +137,9 @@ struct Plan {
     precision_percent: f64,
 }
 
-/// A case with its samples, its error or its published result: exactly one of the three.
+/// A case with its samples, its error, its published result or its counted instructions: exactly one of the four.
 #[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("oneOf" = one_of(&["samples", "error", "figure"])))]
+#[schemars(extend("oneOf" = one_of(&["samples", "error", "figure", "counted"])))]
 struct Record {
     /// The operation's id, e.g. `file.lstat`; for a snippet its source text, which may be empty.
     operation: String,
@@ -190,6 +193,8 @@ struct Record {
     error: Option<Failure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     figure: Option<Figure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
 }
 
 /// Exactly one of these members is an object.
@@ -236,6 +241,51 @@ struct Counters {
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     not_counted: IndexMap<String, String>,
+}
+
+/// What is known of an environment other than the native one.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct EnvironmentFacts {
+    /// As records name it.
+    #[schemars(length(min = 1))]
+    name: String,
+    unit: Unit,
+    /// The command that started its programs, word by word; empty if they were started directly.
+    #[serde(default)]
+    started_with: Vec<String>,
+    /// The release of the kernel that answered; null if it is the host's.
+    #[serde(default)]
+    kernel: Option<String>,
+    /// The program that emulated the machine, with its version; null if none did.
+    #[serde(default)]
+    emulator: Option<String>,
+    /// What to know before believing its figures, a sentence each.
+    #[serde(default)]
+    notes: Vec<String>,
+}
+
+/// What figures of an environment are.
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    /// Times.
+    Nanoseconds,
+    /// Numbers of instructions.
+    Instructions,
+}
+
+/// Instructions that an emulated machine executed for batches of one case.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Counted {
+    /// Iterations of the shorter batch.
+    #[schemars(range(min = 1))]
+    fewer: u64,
+    /// Iterations of the longer batch.
+    #[schemars(range(min = 2))]
+    more: u64,
+    /// Instructions of a shorter batch and of a longer one, in the order in which they were counted.
+    #[schemars(length(min = 1))]
+    batches: Vec<(u64, u64)>,
 }
 
 /// The raw times of one case.

@@ -76,8 +76,8 @@ impl From<model::Record> for Again {
         let (samples, error) = match record.outcome {
             Outcome::Measured(measurement) => (Some(measurement.into()), None),
             Outcome::Failed(failure) => (None, Some(failure.into())),
-            // Nobody repeats what was published; without either, the check refuses to write it.
-            Outcome::Published(_) => (None, None),
+            // Nobody repeats what was published or counted; without either, the check refuses to write it.
+            Outcome::Published(_) | Outcome::Counted(_) => (None, None),
         };
         Again { warnings: record.warnings, samples, error }
     }
@@ -98,6 +98,7 @@ impl Repeat {
             complete: true,
             records: records.collect(),
             warnings: self.warnings,
+            environments: first.environments.clone(),
             source: None,
             study: None,
             repeats: Vec::new(),

@@ -29,7 +29,7 @@ impl<'a> Timing<'a> {
         let (count, measurement) = match &record.outcome {
             Outcome::Measured(m) => (Some(m.iterations.saturating_mul(m.samples().count() as u64)), Some(m)),
             Outcome::Published(published) => (published.count, None),
-            Outcome::Failed(_) => (None, None),
+            Outcome::Failed(_) | Outcome::Counted(_) => (None, None),
         };
         let per_iteration_s = figure.median.0 / 1e9;
         let cpu_s = count.map(|n| n as f64 * per_iteration_s);
