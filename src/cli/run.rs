@@ -208,7 +208,7 @@ fn threads_of(needs: &Needs) -> u64 {
 }
 
 /// What is in environments/ is what there is.
-fn environments() -> PossibleValuesParser {
+pub(super) fn environments() -> PossibleValuesParser {
     let value = |name: &'static str| {
         let title = Environment::find(name).map(|environment| environment.title);
         PossibleValue::new(name).help(title.unwrap_or_default())

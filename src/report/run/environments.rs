@@ -1,10 +1,12 @@
 //! The table of a run in several environments: one row per case, with the costs of each environment in columns.
 
-use crate::model::Case;
+use crate::model::{Case, REFERENCE};
+use crate::report::numbers::{nanoseconds, three_figures};
 use crate::report::run::columns::{Line, environments};
 use crate::report::study::Scaled;
 use crate::report::{Cell, Spec, Style, Table};
-use crate::summary::{Row, Summary};
+use crate::stats::Interval;
+use crate::summary::{Row, RowCost, Summary};
 use indexmap::IndexMap;
 
 /// Maximum number of environments side by side; with more, each record has its own row.
@@ -93,6 +95,28 @@ pub fn failures(rows: &[&Row]) -> Vec<String> {
     failed.map(|(row, failure)| format!("{} in {}: {failure}", row.case, row.case.environment)).collect()
 }
 
+/// What each environment adds to the reference call, in one line: a filter, a tracer or another kernel is a tax on every
+/// system call. `None` without a second environment that was timed in the same rounds.
+pub fn overheads(summary: &Summary) -> Option<String> {
+    let calls = summary.baselines.iter().filter(|row| row.case.is_plain(REFERENCE));
+    let mut timed = calls.filter_map(|row| Some((row.case.environment.as_str(), row.figure.as_ref().ok()?)));
+    let (first, cost) = timed.next()?;
+    let added: Vec<String> = timed.map(|(name, own)| format!("{name} {}", added(cost, own))).collect();
+    let whole = nanoseconds(cost.median.0);
+    (!added.is_empty()).then(|| format!("{REFERENCE} takes {whole} ns in {first}; {}", added.join(", ")))
+}
+
+/// `+40.2 ns (x 1.49)`; `the same` if neither interval excludes it.
+fn added(first: &RowCost, other: &RowCost) -> String {
+    let apart = |(a, b): (Interval, Interval)| a.high < b.low || b.high < a.low;
+    if !first.interval.zip(other.interval).is_none_or(apart) {
+        return "the same".to_string();
+    }
+    let (more, times) = (other.median.0 - first.median.0, other.median / first.median);
+    let sign = if more < 0.0 { "-" } else { "+" };
+    format!("{sign}{} ns (x {})", nanoseconds(more.abs()), three_figures(times))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +129,19 @@ mod tests {
         let mut record = entering("call.getpid", 100, entries);
         record.case.environment = environment.into();
         record
+    }
+
+    #[test]
+    fn each_environment_is_a_tax_on_the_reference_call() {
+        let call = |environment: &str, ns| {
+            let mut record = entering(REFERENCE, ns, &[]);
+            record.case.environment = environment.into();
+            record
+        };
+        let all = summarize(&run(vec![call("native", 100), call("filter", 150), call("box", 100)]));
+        let expected = "id.getppid takes 100.0 ns in native; filter +50.0 ns (x 1.50), box the same";
+        assert_eq!(overheads(&all).as_deref(), Some(expected));
+        assert_eq!(overheads(&summarize(&run(vec![call("native", 100)]))), None);
     }
 
     #[test]

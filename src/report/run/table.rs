@@ -6,7 +6,7 @@ use crate::report::comparison::conditions;
 use crate::report::numbers::{nanoseconds, percent};
 use crate::report::run::cold;
 use crate::report::run::columns;
-use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures};
+use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures, overheads};
 use crate::report::run::warnings;
 use crate::report::study;
 use crate::report::{Records, Table};
@@ -45,7 +45,8 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
         _ => (Table::of(&columns, &lines), vec![too_many(environments)]),
     };
     let notes = study::notes(summary).into_iter().chain(failures).chain(notes(summary, environments)).collect();
-    table.titled(study::title(summary, title(host))).cautioned(cautions(summary, host)).noted(notes)
+    let cautions = cautions(summary, host).into_iter().chain(overheads(summary)).collect();
+    table.titled(study::title(summary, title(host))).cautioned(cautions).noted(notes)
 }
 
 fn too_many(environments: usize) -> String {
@@ -172,7 +173,12 @@ fn place(environments: usize, row: &Row) -> String {
 }
 
 fn yardsticks(summary: &Summary) -> Option<String> {
+    let first = &summary.baselines.first()?.case.environment;
+    let several = summary.baselines.iter().any(|row| row.case.environment != *first);
+    let place = if several { format!(" in {first}") } else { String::new() };
     let cost = |row: &Row| Some(format!("{} {} ns", row.case, nanoseconds(row.figure.as_ref().ok()?.median.0)));
-    let costs: Vec<String> = summary.baselines.iter().filter_map(cost).collect();
-    (!costs.is_empty()).then(|| format!("in the same rounds: {}; 'x call' is against call.direct", costs.join(", ")))
+    let of_first = summary.baselines.iter().filter(|row| row.case.environment == *first);
+    let costs: Vec<String> = of_first.filter_map(cost).collect();
+    let costs = (!costs.is_empty()).then(|| costs.join(", "))?;
+    Some(format!("in the same rounds{place}: {costs}; 'x call' is against call.direct"))
 }
