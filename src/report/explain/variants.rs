@@ -166,18 +166,18 @@ fn range(known: &[Known]) -> String {
 }
 
 fn fastest<'a>(known: &[Known<'a>]) -> Option<Known<'a>> {
-    known.iter().cloned().min_by(|a, b| a.ns.total_cmp(&b.ns))
+    known.iter().min_by(|a, b| a.ns.total_cmp(&b.ns)).cloned()
 }
 
 fn slowest<'a>(known: &[Known<'a>]) -> Option<Known<'a>> {
-    known.iter().cloned().max_by(|a, b| a.ns.total_cmp(&b.ns))
+    known.iter().max_by(|a, b| a.ns.total_cmp(&b.ns)).cloned()
 }
 
 /// What entering the kernel costs, compared with the size of the code.
 fn price(entering: &[Known], staying: &[Known]) -> Option<String> {
-    let plain: Vec<Known> = entering.iter().cloned().filter(|k| k.uses(Gate::Syscall)).collect();
+    let plain: Vec<Known> = entering.iter().filter(|k| k.uses(Gate::Syscall)).cloned().collect();
     let usual = if plain.is_empty() { entering } else { &plain };
-    let enters = usual.iter().cloned().min_by_key(Known::bytes)?;
+    let enters = usual.iter().min_by_key(|known| known.bytes())?;
     let stays = slowest(staying)?;
     let times = enters.ns / stays.ns;
     let sizes = match enters.bytes() <= stays.bytes() {
@@ -190,7 +190,7 @@ fn price(entering: &[Known], staying: &[Known]) -> Option<String> {
 
 /// What another gate costs.
 fn gates(entering: &[Known]) -> Option<String> {
-    let by = |gate: Gate| fastest(&entering.iter().cloned().filter(|k| k.uses(gate)).collect::<Vec<_>>());
+    let by = |gate: Gate| fastest(&entering.iter().filter(|k| k.uses(gate)).cloned().collect::<Vec<_>>());
     let usual = by(Gate::Syscall)?;
     let others = [Gate::Int80, Gate::Sysenter, Gate::PageFault].into_iter().filter_map(|gate| Some((gate, by(gate)?)));
     let words: Vec<String> =
