@@ -14,8 +14,8 @@ use crate::model::{Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
     Format, RunFormat, Screen, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot, summary_table,
-    write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json, write_latency,
-    write_lines, write_table,
+    summary_tables, write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json,
+    write_latency, write_lines, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -102,7 +102,11 @@ fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: 
         RunFormat::Ours(Format::Json) => write_json(&SummaryDocument::new(run, summary), out),
         RunFormat::Ours(Format::Csv) => write_table(&table(), Format::Csv, screen, out),
         RunFormat::Ours(format) => {
-            write_table(&table(), format, screen, out)?;
+            let width = screen.width.filter(|_| format == Format::Text);
+            for (i, part) in summary_tables(summary, &run.host, view.sort, width).iter().enumerate() {
+                (i > 0).then(|| writeln!(out)).transpose()?;
+                write_table(part, format, screen, out)?;
+            }
             let families = families(run);
             let mut tables = families.iter().filter(|f| f.is_worth_a_table());
             tables.try_for_each(|f| write_family(f, format, view.no_plot, screen, out))

@@ -3,7 +3,7 @@
 use crate::derive::DerivedRow;
 use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
 use crate::stats::{Launches, Speed};
-use crate::summary::{self, Panel, Row, RowCost, RunWarning, Summary};
+use crate::summary::{self, Instructions, Panel, Row, RowCost, RowFigure, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -59,8 +59,8 @@ pub struct ColumnRow {
     pub case: Case,
     /// Whether it was requested; otherwise it is one of the baselines that every run measures.
     pub asked: bool,
-    pub figure: Result<RowCost, Failure>,
-    /// One for each run of the column, in their order; `None` for a failure, a published value, and if no sample is above 0.
+    pub figure: Result<RowFigure, Failure>,
+    /// One for each run of the column, in their order; `None` for a failure, a published value, counted instructions, and if no sample is above 0.
     pub runs: Vec<Option<Launches>>,
     /// `None` if they are not known.
     pub entries: Option<Entries>,
@@ -111,7 +111,7 @@ impl Column {
         let is_it = |row: &&ColumnRow| row.case.is_plain(operation);
         let native = |row: &&ColumnRow| row.case.environment == "native";
         let rows = || self.rows.iter().filter(is_it);
-        rows().find(native).or_else(|| rows().next())
+        rows().find(native).or_else(|| rows().find(|row| row.instructions().is_none()))
     }
 }
 
@@ -164,7 +164,17 @@ fn condensed(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> Colum
 impl ColumnRow {
     /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
-        let ns = self.figure.as_ref().ok()?.median.0;
+        let ns = self.cost()?.median.0;
         (ns.is_finite() && ns > 0.0).then_some(ns)
+    }
+
+    /// The time; `None` for a failure and a number of instructions.
+    pub fn cost(&self) -> Option<&RowCost> {
+        self.figure.as_ref().ok()?.cost()
+    }
+
+    /// The number of instructions; `None` for a failure and a time.
+    pub fn instructions(&self) -> Option<&Instructions> {
+        self.figure.as_ref().ok()?.instructions()
     }
 }

@@ -38,7 +38,7 @@ pub use profile::{
     time_figure, write_profile, write_profile_latency, write_stacks,
 };
 pub use run::{
-    Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, write_bars,
-    write_cmpthese, write_counters, write_distributions, write_latency,
+    Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, summary_tables,
+    write_bars, write_cmpthese, write_counters, write_distributions, write_latency,
 };
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

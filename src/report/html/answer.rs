@@ -54,8 +54,8 @@ fn flat(text: &str) -> String {
 fn in_short(html: &mut Markup, detail: &Detail) {
     let summary = &detail.summary;
     let baseline = |operation: &str| {
-        let row = summary.baselines.iter().find(|row| row.case.operation == operation)?;
-        Some(row.figure.as_ref().ok()?.median.0)
+        let row = summary.baselines.iter().find(|row| row.case.operation == operation && row.cost().is_some())?;
+        Some(row.cost()?.median.0)
     };
     html.raw("<p class=\"lead\">");
     if let Some(ns) = baseline(crate::model::REFERENCE) {
@@ -66,10 +66,10 @@ fn in_short(html: &mut Markup, detail: &Detail) {
         }
         html.raw(". ");
     }
-    let measured = summary.rows.iter().filter(|row| row.figure.is_ok()).count();
+    let measured = summary.rows.iter().filter(|row| row.cost().is_some()).count();
     html.text(&format!("Of {measured} operations with a cost, {} ", highlights::never_enters(summary)));
     html.raw("make no system call at all");
-    let unknown = summary.rows.iter().filter(|row| row.figure.is_ok() && kernel(row) == Kernel::Unknown).count();
+    let unknown = summary.rows.iter().filter(|row| row.cost().is_some() && kernel(row) == Kernel::Unknown).count();
     if unknown > 0 {
         html.text(&format!("; of {unknown} it is not known"));
     }

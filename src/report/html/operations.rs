@@ -133,10 +133,10 @@ fn legend(html: &mut Markup, detail: &Detail) {
     let all = summary.rows.iter().flat_map(|row| &row.warnings).map(ToString::to_string);
     let long: IndexSet<String> = all.filter(|note| note.chars().count() > NOTE).collect();
     cells::notes(html, long.iter());
-    let yardsticks = summary.baselines.iter().filter_map(|row| {
-        let figure = row.figure.as_ref().ok()?;
-        Some(format!("{} {} ns", cut(&name(row), 80), nanoseconds(figure.median.0)))
-    });
+    let yardsticks = summary
+        .baselines
+        .iter()
+        .filter_map(|row| Some(format!("{} {} ns", cut(&name(row), 80), nanoseconds(row.cost()?.median.0))));
     let yardsticks: Vec<String> = yardsticks.collect();
     if !yardsticks.is_empty() {
         html.raw("<p class=\"rule\">In the same rounds: ").text(&yardsticks.join(", "));

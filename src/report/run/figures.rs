@@ -33,7 +33,7 @@ pub fn kernel(row: &Row) -> Kernel {
 
 /// The cost of a row in nanoseconds if it can be shown on a logarithmic axis.
 pub fn cost(row: &Row) -> Option<f64> {
-    row.figure.as_ref().ok().map(|figure| figure.median.0).filter(|ns| *ns > 0.0 && ns.is_finite())
+    row.cost().map(|cost| cost.median.0).filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 
 /// Costs by area. With a comparison, the costs of its other columns are on the same rows.
@@ -46,7 +46,7 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Fi
     others.truncate(crate::report::figure::palette::SERIES - 1);
     let compared = comparison.map(by_case).unwrap_or_default();
     for row in &detail.summary.rows {
-        let interval = row.figure.as_ref().ok().and_then(|figure| figure.next_run);
+        let interval = row.cost().and_then(|cost| cost.next_run);
         let bar = Bar {
             label: name(row),
             ns: cost(row),
