@@ -1,7 +1,9 @@
 //! A run condensed to what a comparison needs: results, launch medians and facts, without the samples.
 
 use crate::derive::DerivedRow;
-use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
+use crate::model::{
+    Case, Entries, EnvironmentFacts, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool,
+};
 use crate::stats::{Launches, Speed};
 use crate::summary::{self, Instructions, Panel, Row, RowCost, RowFigure, RunWarning, Summary};
 use schemars::JsonSchema;
@@ -48,6 +50,9 @@ pub struct ColumnInfo {
     pub runs: usize,
     /// Facts that differ between the files of this column.
     pub mixed: Vec<&'static str>,
+    /// What is known of the environments; absent from documents if nothing is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentFacts>,
     /// The start and the seed of each run.
     #[serde(skip)]
     pub(super) starts: Vec<(u64, u64)>,
@@ -130,6 +135,7 @@ impl ColumnInfo {
             warnings,
             runs: run.runs().count(),
             mixed: Vec::new(),
+            environments: run.environments.clone(),
             starts: run.runs().map(|one| (one.started_unix_s, one.seed)).collect(),
         }
     }

@@ -26,7 +26,7 @@ pub use comparison::{
     write_history_csv, write_metric,
 };
 pub use explain::{variant_table, variants_answer, write_explanation};
-pub use export::{EXPORTS, ExportFormat, RunFormat, write_export, write_profile_export};
+pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
 pub use fit::{pages, parameter_table, plot};
 pub use format::json::{
     AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,

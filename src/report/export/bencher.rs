@@ -16,6 +16,7 @@ pub const FORMAT: ExportFormat = ExportFormat {
     name: "bencher",
     what: "Bencher Metric Format, for `bencher run --adapter json`",
     write,
+    holds_instructions: true,
     write_profile: None,
 };
 

@@ -16,6 +16,7 @@ pub const FORMAT: ExportFormat = ExportFormat {
     name: "go-benchmark",
     what: "Go's benchmark lines, one a time block, for benchstat",
     write,
+    holds_instructions: true,
     write_profile: None,
 };
 

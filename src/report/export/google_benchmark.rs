@@ -16,6 +16,7 @@ pub const FORMAT: ExportFormat = ExportFormat {
     name: "google-benchmark",
     what: "JSON as Google Benchmark prints it, for its compare.py",
     write,
+    holds_instructions: false,
     write_profile: None,
 };
 

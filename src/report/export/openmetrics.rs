@@ -17,6 +17,7 @@ pub const FORMAT: ExportFormat = ExportFormat {
     name: "openmetrics",
     what: "OpenMetrics and Prometheus text, e.g. for node_exporter",
     write,
+    holds_instructions: true,
     write_profile: Some(profile::write),
 };
 

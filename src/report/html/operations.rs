@@ -12,6 +12,7 @@ use crate::report::run::columns;
 use crate::report::run::detail::Detail;
 use crate::report::run::distribution::BINS_RULE;
 use crate::report::run::figures::{kernel, modes_in_words, name};
+use crate::report::run::instructions::NOT_TIME;
 use crate::report::run::portrait::Portrait;
 use crate::report::svg::spark;
 use crate::report::{Align, Cell, Column, Table};
@@ -143,6 +144,9 @@ fn legend(html: &mut Markup, detail: &Detail) {
         html.raw(
             ". “net” is the cost minus that of the empty loop; “x call” is in empty function calls (call.direct).</p>",
         );
+    }
+    if summary.rows.iter().any(|row| row.instructions().is_some()) {
+        html.raw("<p class=\"rule\">").text(&capital(NOT_TIME)).raw(".</p>");
     }
     html.raw("<p class=\"rule\">").text(&format!("Samples: {BINS_RULE}. {}.", capital(TWO_MODES_RULE))).raw("</p>");
 }
