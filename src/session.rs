@@ -2,6 +2,7 @@
 //! engine, which give a `Run`. Called by the commands that measure; it prints nothing.
 
 mod company;
+mod environments;
 mod launch;
 mod learn;
 mod repeats;
@@ -229,7 +230,7 @@ impl Session {
             planned.iter().zip(passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned);
         let mut recorder = Recorder {
-            run: self.empty_run(&config, refused),
+            run: Run { environments: environments::facts(&self.workers, planned), ..self.empty_run(&config, refused) },
             planned,
             passes,
             steal: self.steal.take(),

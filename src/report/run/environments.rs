@@ -1,6 +1,8 @@
-//! The table of a run in several environments: one row per case, with the costs of each environment in columns.
+//! The table of a run in several environments: one row per case, with the figures of each environment in columns. Where the
+//! screen is too narrow for all of them, environments are rows, or stand in blocks of columns.
 
-use crate::model::{Case, REFERENCE};
+use crate::model::{Case, REFERENCE, Unit};
+use crate::report::format::{fits, text_width};
 use crate::report::numbers::{nanoseconds, three_figures};
 use crate::report::run::columns::{Line, environments};
 use crate::report::study::Scaled;
@@ -15,30 +17,144 @@ pub const MOST_ENVIRONMENTS: usize = 32;
 /// The lines of one case or derived row in all environments.
 type Group<'a> = Vec<&'a Line<'a>>;
 
+/// An environment as columns.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    name: &'a str,
+    unit: Unit,
+    /// The environment that its figures are divided by.
+    base: Option<&'a str>,
+}
+
+fn places(summary: &Summary) -> Vec<Place<'_>> {
+    let base = |name: &str| {
+        let rows = summary.rows.iter().filter(|row| row.case.environment == name);
+        rows.filter_map(|row| row.versus.as_ref()).map(|versus| versus.environment.as_str()).next()
+    };
+    environments(summary).into_iter().map(|name| Place { name, unit: summary.unit(name), base: base(name) }).collect()
+}
+
+impl Place<'_> {
+    fn cell(&self, group: &Group, cell: impl Fn(&Line) -> Cell) -> Cell {
+        group.iter().find(|line| line.environment == self.name).map_or(Cell::default(), |line| cell(line))
+    }
+
+    /// The figure in the environment's unit, or `failed`: the columns are too narrow for the reason, which is in the notes.
+    fn figure(&self, group: &Group) -> Cell {
+        self.cell(group, |line| match (line.failure(), self.unit) {
+            (Some(_), _) => Cell::styled("failed", Style::Bad),
+            (None, Unit::Nanoseconds) => line.cost.clone(),
+            (None, Unit::Instructions) => line.count.clone(),
+        })
+    }
+}
+
+/// `ns/op` or `instr/op`.
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns/op",
+        Unit::Instructions => "instr/op",
+    }
+}
+
 /// The table for people, without title and notes; `lines` in the order to be shown.
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
+    let groups = grouped(lines);
     let mut specs =
         vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
-    let paired = summary.rows.iter().any(|row| row.versus.is_some());
-    let first = environments(summary).first().copied().filter(|_| paired);
-    for environment in environments(summary) {
-        let there = move |group: &Group, cell: &dyn Fn(&Line) -> Cell| {
-            group.iter().find(|line| line.environment == environment).map_or(Cell::default(), |line| cell(line))
-        };
-        specs.push(Spec::right(&format!("{environment} ns/op"), move |group| there(group, &cost)));
-        specs.push(Spec::right("±", move |group| there(group, &precision)).expendable(2));
-        if let Some(first) = first.filter(|first| *first != environment) {
-            specs.push(Spec::right(&format!("/ {first}"), move |group| there(group, &versus)));
-            specs.push(Spec::right("interval", move |group| there(group, &versus_interval)).expendable(1));
+    for place in places(summary) {
+        specs.push(Spec::right(&format!("{} {}", place.name, unit_name(place.unit)), move |group| place.figure(group)));
+        match place.unit {
+            Unit::Nanoseconds => {
+                specs.push(Spec::right("±", move |group| place.cell(group, precision)).expendable(2));
+            }
+            Unit::Instructions => {
+                let repeats = move |group: &Group| place.cell(group, |line| line.count_range());
+                let differ = groups.iter().any(|group| !repeats(group).text.is_empty());
+                specs.push(Spec::right("repeats", repeats).expendable(2).shown_if(differ));
+            }
         }
-        specs.extend(scaled.as_ref().map(|scaled| {
-            let heading = format!("{environment} {}", scaled.heading());
-            Spec::right(&heading, move |group| there(group, &|line| scaled.cell(line.scale, line.time))).expendable(1)
+        if let Some(base) = place.base {
+            let timed = place.unit == Unit::Nanoseconds;
+            let interval = move |group: &Group| place.cell(group, versus_interval);
+            specs.push(Spec::right(&format!("/ {base}"), move |group| place.cell(group, versus)));
+            specs.push(Spec::right("interval", interval).expendable(1).shown_if(timed));
+        }
+        let timed_scale = scaled.as_ref().filter(|_| place.unit == Unit::Nanoseconds);
+        specs.extend(timed_scale.map(|scaled| {
+            let heading = format!("{} {}", place.name, scaled.heading());
+            Spec::right(&heading, move |group| place.cell(group, |line| scaled.cell(line.scale, line.time)))
+                .expendable(1)
         }));
     }
     specs.push(Spec::left("kernel entries", entries_cell).wrapping());
-    Table::of(&specs, &grouped(lines))
+    Table::of(&specs, &groups)
+}
+
+/// The same where it is too wide for `width`: with a row for each environment where there are fewer cases than environments, else in
+/// blocks of environments. Each table has the figures of one unit, which is its title.
+pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
+    let (groups, places) = (grouped(lines), places(summary));
+    let of_unit = |unit| places.iter().filter(|place| place.unit == unit).copied().collect::<Vec<Place>>();
+    let units: Vec<Vec<Place>> = [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
+    let units = || units.iter().filter(|places| !places.is_empty());
+    let turned: Vec<Table> = units().map(|places| turned(&groups, places)).collect();
+    if groups.len() < places.len() && turned.iter().all(|table| fits(table, width)) {
+        return turned;
+    }
+    let last = units().count().saturating_sub(1);
+    units().enumerate().flat_map(|(i, places)| blocks(&groups, places, i == last, width)).collect()
+}
+
+/// A row for each environment, with the cases as columns. Kernel entries are a note.
+fn turned(groups: &[Group], places: &[Place]) -> Table {
+    let mut specs = vec![Spec::left("environment", |place: &Place| place.name.into())];
+    for group in groups {
+        let name = group.first().map_or("", |line| line.name.text.as_str());
+        specs.push(Spec::right(name, move |place: &Place| place.figure(group)));
+        if let Some(base) = places.iter().find_map(|place| place.base) {
+            specs.push(Spec::right(&format!("/ {base}"), move |place: &Place| place.cell(group, versus)));
+        }
+    }
+    let entries = |group: &Group| {
+        let name = group.first().map_or("", |line| line.name.text.as_str());
+        format!("kernel entries of {name}: {}", entries_cell(group).text)
+    };
+    let known = |group: &&Group| !entries_cell(group).text.is_empty();
+    let notes = groups.iter().filter(known).map(entries).collect();
+    Table::of(&specs, places).titled(places.first().map_or("", |place| unit_name(place.unit))).noted(notes)
+}
+
+/// Tables with as many environments each as fit; the last one has the kernel entries if it is to have them.
+fn blocks(groups: &[Group], places: &[Place], with_entries: bool, width: u16) -> Vec<Table> {
+    let mut specs =
+        vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for place in places.iter().copied() {
+        let mut part = vec![specs.len()];
+        specs.push(Spec::right(place.name, move |group| place.figure(group)));
+        if let Some(base) = place.base {
+            part.push(specs.len());
+            specs.push(Spec::right(&format!("/ {base}"), move |group| place.cell(group, versus)));
+        }
+        parts.push(part);
+    }
+    if with_entries {
+        parts.push(vec![specs.len()]);
+        specs.push(Spec::left("kernel entries", entries_cell).wrapping());
+    }
+    let whole = Table::of(&specs, groups).titled(places.first().map_or("", |place| unit_name(place.unit)));
+    let mut kept: Vec<Vec<usize>> = Vec::new();
+    for part in parts {
+        let has_room =
+            |last: &&mut Vec<usize>| text_width(&whole.select(&[&last[..], &part[..]].concat())) <= width.into();
+        match kept.last_mut().filter(has_room) {
+            Some(last) => last.extend(part),
+            None => kept.push(std::iter::once(0).chain(part).collect()),
+        }
+    }
+    kept.iter().map(|columns| whole.select(columns)).collect()
 }
 
 /// The lines grouped by case, in the order of the first line of each.
@@ -55,12 +171,7 @@ fn key(line: &Line) -> (&'static str, Case) {
     (line.kind, Case { environment: String::new(), ..case })
 }
 
-/// The cost, or `failed`: the columns are too narrow for the reason, which is in the notes.
-fn cost(line: &Line) -> Cell {
-    line.failure().map_or_else(|| line.cost.clone(), |_| Cell::styled("failed", Style::Bad))
-}
-
-/// The ratio to the first environment, paired round by round.
+/// The ratio to the first environment of its unit.
 fn versus(line: &Line) -> Cell {
     let ratio = line.row.and_then(|row| row.versus.as_ref()).map(|versus| versus.ratio.value);
     ratio.map_or(Cell::default(), |ratio| Cell::number(format!("{ratio:.3}"), ratio))
@@ -91,7 +202,7 @@ fn entries_cell(group: &Group) -> Cell {
 
 /// Why cases failed, by environment.
 pub fn failures(rows: &[&Row]) -> Vec<String> {
-    let failed = rows.iter().filter_map(|row| Some((row, row.figure.as_ref().err()?)));
+    let failed = rows.iter().filter_map(|row| Some((row, row.failure()?)));
     failed.map(|(row, failure)| format!("{} in {}: {failure}", row.case, row.case.environment)).collect()
 }
 
@@ -99,7 +210,7 @@ pub fn failures(rows: &[&Row]) -> Vec<String> {
 /// system call. `None` without a second environment that was timed in the same rounds.
 pub fn overheads(summary: &Summary) -> Option<String> {
     let calls = summary.baselines.iter().filter(|row| row.case.is_plain(REFERENCE));
-    let mut timed = calls.filter_map(|row| Some((row.case.environment.as_str(), row.figure.as_ref().ok()?)));
+    let mut timed = calls.filter_map(|row| Some((row.case.environment.as_str(), row.cost()?)));
     let (first, cost) = timed.next()?;
     let added: Vec<String> = timed.map(|(name, own)| format!("{name} {}", added(cost, own))).collect();
     let whole = nanoseconds(cost.median.0);
