@@ -1,7 +1,7 @@
 //! Environments: how the probe and C snippets are built and started, from `environments/<name>.toml`.
 
 use super::cache::Cache;
-use super::files::write_program;
+use super::files::{CONFINE, write_program};
 use super::holes::replaced;
 use super::language::on_path;
 use crate::kernel::limits::advice;
@@ -43,7 +43,8 @@ pub struct Environment {
     #[serde(default, rename = "static")]
     pub is_static: bool,
     /// The command that starts a program. `{program}` is the program with its arguments, `{dir}` the worker's directory, in
-    /// which it is started, and `{run}` the run's directory, which holds the probe and all workers' directories.
+    /// which it is started, `{run}` the run's directory, which holds the probe and all workers' directories, and `{confine}`
+    /// the launcher in it (probe/extra/confine.c).
     #[serde(default = "unchanged")]
     pub run: Vec<String>,
     /// Programs that must be on PATH.
@@ -55,6 +56,9 @@ pub struct Environment {
     /// Why kernel entries cannot be counted in it; nothing if they can.
     #[serde(default)]
     pub unverified: Option<String>,
+    /// Whether other processes take part in every call, so that context switches are part of it, whatever the operation.
+    #[serde(default)]
+    pub switches: bool,
     /// The unit of its figures.
     #[serde(default)]
     pub unit: Unit,
@@ -107,7 +111,8 @@ impl Environment {
         if !self.has_starter() {
             return program;
         }
-        let holes = [("{dir}", at.as_os_str()), ("{run}", run.as_os_str())];
+        let confine = run.join(CONFINE);
+        let holes = [("{dir}", at.as_os_str()), ("{run}", run.as_os_str()), ("{confine}", confine.as_os_str())];
         let words: Vec<OsString> = self
             .run
             .iter()
@@ -240,14 +245,14 @@ mod tests {
     #[test]
     fn a_starter_is_put_before_the_program_with_its_arguments() {
         let environment = Environment {
-            run: ["box", "--bind={dir}", "{run}", "{program}", "--end"].map(str::to_string).to_vec(),
+            run: ["box", "--bind={dir}", "{run}", "{confine}", "{program}", "--end"].map(str::to_string).to_vec(),
             ..Environment::find(NATIVE).unwrap()
         };
         let mut program = Command::new("/r/probe");
         program.args(["--launch", "{dir}"]);
         let command = environment.started(program, Path::new("/r"), Path::new("/r/w1"));
         let words: Vec<&OsStr> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
-        assert_eq!(words, ["box", "--bind=/r/w1", "/r", "/r/probe", "--launch", "{dir}", "--end"]);
+        assert_eq!(words, ["box", "--bind=/r/w1", "/r", "/r/confine", "/r/probe", "--launch", "{dir}", "--end"]);
     }
 
     #[test]
