@@ -196,8 +196,9 @@ fn selection(args: &CompareArgs) -> Result<Selection> {
 /// Nothing to show is a mistake in the question: patterns that match nothing, files that have nothing in common.
 fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
     let common = comparison.rows.iter().any(|row| row.cells.iter().flatten().count() > 1);
-    let compared = comparison.rows.iter().filter(|row| row.cells.iter().flatten().count() > 1);
-    if common && compared.clone().all(|row| row.verdicts.contains(&Verdict::OtherUnit)) {
+    let verdicts = || comparison.rows.iter().flat_map(|row| &row.verdicts);
+    let says = |verdict: &Verdict| verdict.ratio().is_some() || matches!(verdict, Verdict::DifferentWork(_));
+    if verdicts().any(|verdict| *verdict == Verdict::OtherUnit) && !verdicts().any(says) {
         return usage(Err(anyhow!(
             "one file has times and the other numbers of instructions of the same cases: measure both in the same \
              environment"

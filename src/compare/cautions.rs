@@ -136,7 +136,7 @@ fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Vec<Cautio
 fn without_entries(columns: usize, rows: &[ComparedRow]) -> Vec<usize> {
     let lacks = |column: &usize| {
         let mut cells = rows.iter().filter_map(|row| row.cells[*column].as_ref());
-        cells.any(|cell| cell.entries.is_none() && cell.cost_ns().is_some())
+        cells.any(|cell| cell.entries.is_none() && (cell.cost_ns().is_some() || cell.instructions().is_some()))
     };
     (0..columns).filter(lacks).collect()
 }

@@ -111,7 +111,12 @@ impl ComparedRow {
 
     /// Whether all of its results are numbers of instructions, or failures.
     pub fn is_in_instructions(&self) -> bool {
-        self.is_counted() && !(0..self.cells.len()).any(|column| self.cost_ns(column).is_some())
+        self.is_counted() && self.is_without_time()
+    }
+
+    /// Whether no result is a time above 0.
+    pub fn is_without_time(&self) -> bool {
+        !(0..self.cells.len()).any(|column| self.cost_ns(column).is_some())
     }
 
     /// The cost in `column` in nanoseconds per iteration.

@@ -139,7 +139,7 @@ mod tests {
         for format in EXPORTS {
             let (left_out, text) = text(format);
             assert_eq!(text.contains("2733"), !left_out, "{}: {text}", format.name);
-            assert!(!text.contains("ns/op") && !text.contains("latency") && !text.contains("cost_seconds{"), "{text}");
+            assert!(!text.contains(" ns/op") && !text.contains("latency") && !text.contains("cost_seconds{"), "{text}");
         }
         let (google, _) = text(&google_benchmark::FORMAT);
         assert!(google && !text(&bencher::FORMAT).0);

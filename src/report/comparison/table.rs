@@ -10,6 +10,7 @@ use crate::report::numbers::thousands;
 use crate::report::{Cell, Format, Screen, Spec, Style, Table, pages, write_notes, write_table};
 use anyhow::Result;
 use indexmap::IndexMap;
+use std::collections::HashSet;
 use std::io::Write;
 
 /// Writes a comparison for people: cautions, tables, notes. CSV and JSON have their own functions.
@@ -88,12 +89,16 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
         scale.map_or(Group::Nanoseconds, |scale| Group::Scaled(scale.calls, scale.unit.clone()))
     };
     let files = 0..comparison.columns.len();
+    let counted = comparison.rows.iter().filter(|row| row.is_in_instructions());
+    let emulated: HashSet<&str> = counted.map(|row| row.key.environment.as_str()).collect();
     let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
     for row in &comparison.rows {
         let scale = words::scale(comparison, row);
         let costs = files.clone().map(|file| words::cost(row, file, scale)).collect();
         let line = Line { name: names.row(row).into(), costs, verdicts: &row.verdicts };
-        let group = if row.is_in_instructions() { Group::Instructions } else { key(scale) };
+        // What failed stands with the others of its environment.
+        let failed_there = row.is_without_time() && emulated.contains(row.key.environment.as_str());
+        let group = if failed_there { Group::Instructions } else { key(scale) };
         groups.entry(group).or_default().push(line);
     }
     for row in &comparison.derived {

@@ -272,6 +272,11 @@ impl<'a> Line<'a> {
         Cell::from(text.unwrap_or_default())
     }
 
+    /// Whether the kernel entries are proven; those of derived rows are as far as they are known.
+    pub fn is_proven(&self) -> bool {
+        self.row.is_none_or(|row| row.entries_status == EntriesStatus::Verified)
+    }
+
     /// Why a record failed.
     pub fn failure(&self) -> Option<&'a Failure> {
         self.row?.failure()

@@ -2,7 +2,8 @@
 //! screen is too narrow for all of them, environments are rows, or stand in blocks of columns.
 
 use crate::model::{Case, REFERENCE, Unit};
-use crate::report::format::{fits, text_width};
+use crate::prose::some;
+use crate::report::format::text_width;
 use crate::report::numbers::{nanoseconds, three_figures};
 use crate::report::run::columns::{Line, environments};
 use crate::report::study::Scaled;
@@ -92,69 +93,77 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     Table::of(&specs, &groups)
 }
 
-/// The same where it is too wide for `width`: with a row for each environment where there are fewer cases than environments, else in
-/// blocks of environments. Each table has the figures of one unit, which is its title.
+/// The same where it is too wide for `width`: with a row for each environment where there are fewer cases than environments,
+/// else with a row for each case; in as many tables as it takes. Each has the figures of one unit, which its title names.
 pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
     let (groups, places) = (grouped(lines), places(summary));
     let of_unit = |unit| places.iter().filter(|place| place.unit == unit).copied().collect::<Vec<Place>>();
     let units: Vec<Vec<Place>> = [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
-    let units = || units.iter().filter(|places| !places.is_empty());
-    let turned: Vec<Table> = units().map(|places| turned(&groups, places)).collect();
-    if groups.len() < places.len() && turned.iter().all(|table| fits(table, width)) {
-        return turned;
-    }
-    let last = units().count().saturating_sub(1);
-    units().enumerate().flat_map(|(i, places)| blocks(&groups, places, i == last, width)).collect()
+    let units: Vec<&Vec<Place>> = units.iter().filter(|places| !places.is_empty()).collect();
+    let last = units.len() - 1;
+    let tables = units.iter().enumerate().flat_map(|(i, places)| match groups.len() < places.len() {
+        true => by_environment(&groups, places, width),
+        false => by_case(&groups, places, i == last, width),
+    });
+    tables.collect()
 }
 
-/// A row for each environment, with the cases as columns. Kernel entries are a note.
-fn turned(groups: &[Group], places: &[Place]) -> Table {
+/// `instr/op, and the ratio to linux-5.10`
+fn title(places: &[Place]) -> String {
+    let unit = places.first().map_or("", |place| unit_name(place.unit));
+    let base = places.iter().find_map(|place| place.base);
+    base.map_or(unit.to_string(), |base| format!("{unit}, and the ratio to {base}"))
+}
+
+/// A row for each environment, with the cases as columns. Kernel entries are notes.
+fn by_environment(groups: &[Group], places: &[Place], width: u16) -> Vec<Table> {
+    let name = |group: &Group| group.first().map_or(String::new(), |line| line.name.text.clone());
     let mut specs = vec![Spec::left("environment", |place: &Place| place.name.into())];
+    let mut parts = Vec::new();
     for group in groups {
-        let name = group.first().map_or("", |line| line.name.text.as_str());
-        specs.push(Spec::right(name, move |place: &Place| place.figure(group)));
-        if let Some(base) = places.iter().find_map(|place| place.base) {
-            specs.push(Spec::right(&format!("/ {base}"), move |place: &Place| place.cell(group, versus)));
-        }
+        let ratio = |place: &Place| place.cell(group, versus);
+        let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
+        parts.push((specs.len()..=specs.len() + usize::from(has_ratio)).collect());
+        specs.push(Spec::right(&name(group), move |place: &Place| place.figure(group)));
+        specs.extend(has_ratio.then(|| Spec::right("ratio", move |place: &Place| place.cell(group, versus))));
     }
-    let entries = |group: &Group| {
-        let name = group.first().map_or("", |line| line.name.text.as_str());
-        format!("kernel entries of {name}: {}", entries_cell(group).text)
-    };
-    let known = |group: &&Group| !entries_cell(group).text.is_empty();
-    let notes = groups.iter().filter(known).map(entries).collect();
-    Table::of(&specs, places).titled(places.first().map_or("", |place| unit_name(place.unit))).noted(notes)
+    let proven = groups.iter().filter(|group| group.iter().any(|line| line.failure().is_none() && line.is_proven()));
+    let notes = proven.map(|group| format!("kernel entries of {}: {}", name(group), entries_cell(group).text));
+    let whole = Table::of(&specs, places).titled(title(places)).noted(notes.collect());
+    split(&whole, parts, width)
 }
 
-/// Tables with as many environments each as fit; the last one has the kernel entries if it is to have them.
-fn blocks(groups: &[Group], places: &[Place], with_entries: bool, width: u16) -> Vec<Table> {
+/// A row for each case, with the environments as columns, and the kernel entries if it is to have them.
+fn by_case(groups: &[Group], places: &[Place], with_entries: bool, width: u16) -> Vec<Table> {
     let mut specs =
         vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for place in places.iter().copied() {
-        let mut part = vec![specs.len()];
+        parts.push((specs.len()..=specs.len() + usize::from(place.base.is_some())).collect());
         specs.push(Spec::right(place.name, move |group| place.figure(group)));
-        if let Some(base) = place.base {
-            part.push(specs.len());
-            specs.push(Spec::right(&format!("/ {base}"), move |group| place.cell(group, versus)));
-        }
-        parts.push(part);
+        specs.extend(place.base.map(|_| Spec::right("ratio", move |group: &Group| place.cell(group, versus))));
     }
     if with_entries {
         parts.push(vec![specs.len()]);
         specs.push(Spec::left("kernel entries", entries_cell).wrapping());
     }
-    let whole = Table::of(&specs, groups).titled(places.first().map_or("", |place| unit_name(place.unit)));
+    split(&Table::of(&specs, groups).titled(title(places)), parts, width)
+}
+
+/// The table in several, each with the first column and as many of `parts`, which are columns that stay together, as fit. The
+/// last one has the notes.
+fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
     let mut kept: Vec<Vec<usize>> = Vec::new();
     for part in parts {
-        let has_room =
-            |last: &&mut Vec<usize>| text_width(&whole.select(&[&last[..], &part[..]].concat())) <= width.into();
-        match kept.last_mut().filter(has_room) {
+        let with = |own: &[usize]| text_width(&whole.select(&[own, &part[..]].concat()));
+        match kept.last_mut().filter(|last| with(last) <= width.into()) {
             Some(last) => last.extend(part),
             None => kept.push(std::iter::once(0).chain(part).collect()),
         }
     }
-    kept.iter().map(|columns| whole.select(columns)).collect()
+    let last = kept.len().saturating_sub(1);
+    let notes = |i: usize| if i == last { whole.notes.clone() } else { Vec::new() };
+    kept.iter().enumerate().map(|(i, columns)| whole.select(columns).noted(notes(i))).collect()
 }
 
 /// The lines grouped by case, in the order of the first line of each.
@@ -186,10 +195,15 @@ fn precision(line: &Line) -> Cell {
     line.failure().map_or_else(|| line.precision.clone(), |_| Cell::default())
 }
 
-/// The entries once if they are the same in all environments, else those of each.
+/// The entries once if they are the same in all environments that they are proven in, else those of each. Where they are not
+/// proven a note says so.
 fn entries_cell(group: &Group) -> Cell {
-    let counted = group.iter().filter(|line| line.failure().is_none());
-    let cells: Vec<(&str, Cell)> = counted.map(|line| (line.environment, line.entries.clone())).collect();
+    let told = || group.iter().filter(|line| line.failure().is_none());
+    let mut cells: Vec<(&str, Cell)> =
+        told().filter(|line| line.is_proven()).map(|line| (line.environment, line.entries.clone())).collect();
+    if cells.is_empty() {
+        cells = told().map(|line| (line.environment, line.entries.clone())).collect();
+    }
     match cells.first() {
         None => Cell::default(),
         Some((_, first)) if cells.iter().all(|(_, cell)| cell == first) => first.clone(),
@@ -200,12 +214,20 @@ fn entries_cell(group: &Group) -> Cell {
     }
 }
 
-/// Why cases failed, by environment.
+/// Why cases failed, and in which environments.
 pub fn failures(rows: &[&Row]) -> Vec<String> {
-    let failed = rows.iter().filter_map(|row| Some((row, row.failure()?)));
-    failed.map(|(row, failure)| format!("{} in {}: {failure}", row.case, row.case.environment)).collect()
+    let mut places: IndexMap<(String, &str), Vec<String>> = IndexMap::new();
+    for (row, failure) in rows.iter().filter_map(|row| Some((row, row.failure()?))) {
+        places.entry((row.case.to_string(), &failure.message)).or_default().push(row.case.environment.clone());
+    }
+    let line = |((case, why), places): (&(String, &str), &Vec<String>)| {
+        format!("{case} in {}: {why}", some(places, MOST_NAMES))
+    };
+    places.iter().map(line).collect()
 }
 
+/// Environments that a note names.
+const MOST_NAMES: usize = 6;
 /// What each environment adds to the reference call, in one line: a filter, a tracer or another kernel is a tax on every
 /// system call. `None` without a second environment that was timed in the same rounds.
 pub fn overheads(summary: &Summary) -> Option<String> {

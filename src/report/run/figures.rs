@@ -7,7 +7,7 @@ use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
 use crate::summary::Row;
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The name of a row.
 pub fn name(row: &Row) -> String {
@@ -58,9 +58,13 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit:
     others.truncate(crate::report::figure::palette::SERIES - 1);
     let compared = comparison.map(by_case).unwrap_or_default();
     let is_counted = |row: &&Row| row.instructions().is_some();
-    let failed = |row: &&Row| row.failure().is_some() && units(detail).first() == Some(&unit);
-    let in_unit =
-        |row: &&Row| failed(row) || is_counted(row) == (unit == Unit::Instructions) && row.failure().is_none();
+    let emulated: HashSet<&str> =
+        detail.summary.rows.iter().filter(is_counted).map(|row| row.case.environment.as_str()).collect();
+    // What failed stands with the others of its environment.
+    let in_unit = |row: &&Row| {
+        let failed_there = row.failure().is_some() && emulated.contains(row.case.environment.as_str());
+        (is_counted(row) || failed_there) == (unit == Unit::Instructions)
+    };
     for row in detail.summary.rows.iter().filter(in_unit) {
         let interval = row.cost().and_then(|cost| cost.next_run).map(|interval| (interval.low, interval.high));
         let repeats = row.instructions().map(|count| (count.low, count.high));

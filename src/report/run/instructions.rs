@@ -10,8 +10,9 @@ use indexmap::IndexMap;
 pub const NOT_TIME: &str = "instr/op: instructions that an emulated machine executed, user and kernel mode together; exact where \
                             repeats agree, but no time: caches, TLB misses, page-table switches and the pipeline are not in it";
 
-/// Environments that a note names, and characters of a command.
-const MOST_NAMES: usize = 12;
+/// Environments that a note names, kernels that it names, and characters of a command.
+const MOST_NAMES: usize = 6;
+const MOST_KERNELS: usize = 12;
 const COMMAND: usize = 100;
 
 /// The lines below a table: what its numbers of instructions are, and what its environments are.
@@ -37,7 +38,7 @@ pub fn environments(all: &[EnvironmentFacts]) -> Vec<String> {
         }
         facts.notes.iter().for_each(|note| notes.entry(note).or_default().push(facts.name.clone()));
     }
-    let emulated = emulators.iter().map(|(emulator, names)| format!("{}: in {emulator}", some(names, MOST_NAMES)));
+    let emulated = emulators.iter().map(|(emulator, names)| format!("{}: in {emulator}", some(names, MOST_KERNELS)));
     let misleads = notes.iter().map(|(note, names)| format!("{}: {note}", some(names, MOST_NAMES)));
     lines.chain(emulated).chain(misleads).collect()
 }
