@@ -1,0 +1,3 @@
+//! Kernels that run in an emulated machine.
+
+pub mod images;
