@@ -30,6 +30,9 @@ pub struct BisectArgs {
     /// Kernels to compare, each with the next.
     #[arg(long = "env", value_name = "linux-VERSION[,...]", value_delimiter = ',')]
     environments: Vec<String>,
+    /// Boot the kernels with these parameters too.
+    #[arg(long, value_name = "PARAMETERS", allow_hyphen_values = true, conflicts_with = "from")]
+    append: Option<String>,
     /// Take the counts from this result file instead, the kernels by their release; repeatable.
     #[arg(long, value_name = "FILE", conflicts_with = "environments")]
     from: Vec<PathBuf>,
@@ -134,6 +137,7 @@ fn measured(args: &BisectArgs, environments: &[String], notes: Notes) -> Result<
     let list = environments.join(",");
     let mut words: Vec<OsString> = ["run", "--env", &list].map(OsString::from).to_vec();
     words.extend(args.out.iter().flat_map(|path| ["--out".into(), path.clone().into_os_string()]));
+    words.extend(args.append.iter().flat_map(|parameters| ["--append".into(), parameters.into()]));
     words.push("--".into());
     words.extend(args.patterns.iter().map(OsString::from));
     let measured = measure(&RunArgs::from_words(words)?, notes)?;
