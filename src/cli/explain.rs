@@ -6,7 +6,7 @@
 use super::complete;
 use super::error::usage;
 use super::progress::Progress;
-use super::run::environments;
+use super::run::EnvironmentName;
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
@@ -33,7 +33,7 @@ pub struct ExplainArgs {
     #[arg(long)]
     pub variants: bool,
     /// Compare how these environments answer, in one table: code, and the instruction that enters the kernel.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environments())]
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
     pub environments: Vec<String>,
     /// Value of a parameter; repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]

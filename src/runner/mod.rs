@@ -25,11 +25,12 @@ pub use cache::state_directory;
 pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::Child;
 pub use directory::RunDirectory;
-pub use environment::{Environment, NATIVE};
+pub use environment::{Environment, Kernel, NATIVE};
 pub use files::COMPILER;
 pub use fixtures::{Fixture, check_room, names_fixtures};
+pub use holes::replaced;
 pub use interrupt::Interrupt;
-pub use language::Language;
+pub use language::{Language, on_path};
 pub use protocol::parse_ready;
 #[doc(hidden)]
 pub use protocol::{add_line, parse_sampled};
