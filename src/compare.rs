@@ -21,6 +21,7 @@ mod growth;
 pub mod history;
 mod index;
 mod judge;
+mod kernels;
 mod machine;
 mod matching;
 mod metric;
@@ -38,6 +39,7 @@ pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use growth::{Grown, Growth};
+pub use kernels::{ComparedKernel, KernelStep, KernelSteps, NotCounted, is_good, kernel_steps};
 pub use machine::MachineChange;
 pub use metric::{
     Metric, MetricColumn, MetricComparison, MetricGrown, MetricMark, MetricOptions, MetricRow, MetricVerdict,

@@ -12,6 +12,7 @@ pub mod figure;
 mod fit;
 mod format;
 pub mod html;
+mod kernels;
 pub mod numbers;
 mod profile;
 mod run;
@@ -33,6 +34,7 @@ pub use format::json::{
     write_json_line,
 };
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
+pub use kernels::write_kernel_steps;
 pub use profile::{
     Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table, slowest_table,
     time_figure, write_profile, write_profile_latency, write_stacks,

@@ -40,11 +40,12 @@ pub const LONG: usize = 1_000_000;
 pub const LONG_NAME: usize = 4000;
 
 /// Those that any command should be able to read.
-pub const SOUND: [&str; 8] = [
+pub const SOUND: [&str; 9] = [
     "run.json",
     "moved.json",
     "sizes.json",
     "environments.json",
+    "counted.json",
     "long.json",
     "costs.json",
     "profile.json",
@@ -185,6 +186,23 @@ fn sizes(run: &Value) -> Value {
     sizes
 }
 
+/// Two operations with hostile names, counted in two kernels with hostile names, and one that failed.
+fn counted(run: &Value) -> Value {
+    let mut run = repeated(run, 5, |record, i| {
+        record["name"] = json!(text(10 + i as usize / 2));
+        record["environment"] = json!(text(i as usize % 2));
+        let record = record.as_object_mut().unwrap();
+        record.remove("samples");
+        match i {
+            4 => record.insert("error".into(), json!({"kind": "failed", "message": text(9)})),
+            _ => record.insert("counted".into(), json!({"fewer": 100, "more": 200, "batches": [[500, 600 * (i + 2)]]})),
+        };
+    });
+    let facts = |i: usize| json!({"name": text(i), "unit": "instructions", "kernel": text(20 + i)});
+    run["environments"] = json!([facts(0), facts(1)]);
+    run
+}
+
 /// The longest names, and warnings and a title of a megabyte.
 fn long(run: &Value) -> Value {
     let long = "x".repeat(LONG);
@@ -308,6 +326,7 @@ pub fn write(place: &Place) {
     write("moved.json", &moved);
     write("sizes.json", &sizes(&spoilt_run));
     write("environments.json", &repeated(&spoilt_run, 3, |record, i| record["environment"] = json!(text(i as usize))));
+    write("counted.json", &counted(&spoilt_run));
     write("long.json", &long(&spoilt_run));
     write("costs.json", &spoilt(run(), &["operation", "name", "language", "environment", "params", "entries"], 5));
     write_history(place, &spoilt_run);
