@@ -94,8 +94,13 @@ static pid_t start_helper(char **command) {
     return helper;
 }
 
+/* 127 as in a shell. */
 static _Noreturn void helper_failed(const char *name, int status) {
     char text[200];
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+        snprintf(text, sizeof text, "%s cannot be started", name);
+        fail(ENOTSUP, text);
+    }
     const char *how = WIFSIGNALED(status) ? "was killed by signal" : "ended with status";
     snprintf(text, sizeof text, "%s %s %d", name, how, WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     fail(EIO, text);
@@ -355,10 +360,10 @@ static void wait_for_input(void) {
 }
 
 int main(int argc, char **argv) {
-    char **program = argc > 1 ? program_of(argv + 1) : argv;
-    if (argc < 4 || !argv[1] || !*program) fail(0, "confine WAY [ARGUMENT...] -- PROGRAM [ARGUMENT...]");
     die_with_parent();
     wait_for_input();
+    char **program = argc > 1 ? program_of(argv + 1) : argv;
+    if (argc < 4 || !argv[1] || !*program) fail(0, "confine WAY [ARGUMENT...] -- PROGRAM [ARGUMENT...]");
     enter(argv + 1);
     execvp(program[0], program);
     fail(errno, program[0]);

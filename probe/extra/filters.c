@@ -1,8 +1,9 @@
 /*
  * filters.c: system call filters, made from tables in the memory of the process that installs them. Called by confine.c.
  *
- * Every rule is a comparison that falls through to the next one, so that the number of rules is the number of comparisons
- * for a call that the last one allows. Rejected: a search tree, which libseccomp builds only if it is asked to.
+ * A list of values is compared one after the other, each jump to the action beyond them, as libseccomp lays it out unless
+ * asked for a search tree. Rejected: the action after each comparison; then every comparison that fails is a jump taken,
+ * which costs several times as much.
  */
 #include "filters.h"
 
@@ -42,9 +43,15 @@ static void load_argument(int which) {
 static void end(uint32_t action) { add(BPF_RET | BPF_K, 0, 0, action); }
 static void refuse_with(int error) { end(SECCOMP_RET_ERRNO | (uint32_t)error); }
 
-static void if_equal(uint32_t value, uint32_t action) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, value);
-    end(action);
+/* The action if what was loaded is among the values. A jump reaches 255 instructions, so the list is cut in blocks. */
+static void if_among(const uint32_t *values, size_t count, uint32_t action) {
+    enum { BLOCK = 250 };
+    for (size_t length; count > 0; values += length, count -= length) {
+        length = count < BLOCK ? count : BLOCK;
+        for (size_t i = 0; i < length; i++) add(BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(length - i), 0, values[i]);
+        add(BPF_JMP | BPF_JA, 0, 0, 1);
+        end(action);
+    }
 }
 
 /* ---- by number: all calls, those of the future included ---- */
@@ -52,19 +59,23 @@ static void if_equal(uint32_t value, uint32_t action) {
 enum { MOST_CALLS = 512 };
 
 static void allow_numbers(void) {
+    uint32_t numbers[MOST_CALLS];
+    for (uint32_t number = 0; number < MOST_CALLS; number++) numbers[number] = number;
     load_number();
-    for (uint32_t number = 0; number < MOST_CALLS; number++) if_equal(number, SECCOMP_RET_ALLOW);
+    if_among(numbers, MOST_CALLS, SECCOMP_RET_ALLOW);
     refuse_with(ENOSYS);
 }
 
 /* ---- by argument ---- */
 
-enum { RULES = 400, UNLIKELY = 0x5eC0000 };
+enum { RULES = 400, UNLIKELY = 0x5ec0000 };
 
 /* The kernel remembers which calls a filter allows whatever their arguments (since 5.11), but not these. */
 static void look_at_arguments(void) {
+    uint32_t values[RULES];
+    for (uint32_t rule = 0; rule < RULES; rule++) values[rule] = UNLIKELY + rule;
     load_argument(5);
-    for (uint32_t rule = 0; rule < RULES; rule++) if_equal(UNLIKELY + rule, SECCOMP_RET_ERRNO | EPERM);
+    if_among(values, RULES, SECCOMP_RET_ERRNO | EPERM);
     end(SECCOMP_RET_ALLOW);
 }
 
@@ -120,13 +131,13 @@ static void look_closely(void) {
     static const uint32_t personalities[] = {0x0, 0x8, 0x20000, 0x20008, 0xffffffff};
     if_call(SYS_clone3, 1);
     refuse_with(ENOSYS); /* its flags are in memory, where a filter cannot look; the library then uses clone() */
-    if_call(SYS_socket, 4);
+    if_call(SYS_socket, 5);
     load_argument(0);
-    if_equal(AF_VSOCK, SECCOMP_RET_ERRNO | EPERM);
+    if_among((uint32_t[]){AF_VSOCK}, 1, SECCOMP_RET_ERRNO | EPERM);
     end(SECCOMP_RET_ALLOW);
-    if_call(SYS_personality, 2 * COUNT(personalities) + 2);
+    if_call(SYS_personality, COUNT(personalities) + 4);
     load_argument(0);
-    for (size_t i = 0; i < COUNT(personalities); i++) if_equal(personalities[i], SECCOMP_RET_ALLOW);
+    if_among(personalities, COUNT(personalities), SECCOMP_RET_ALLOW);
     refuse_with(EPERM);
     if_call(SYS_clone, 4);
     load_argument(0);
@@ -140,9 +151,12 @@ static void like_docker(void) {
     load(offsetof(struct seccomp_data, arch));
     add(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCHITECTURE);
     refuse_with(ENOSYS);
-    load_number();
+    uint32_t allowed[LAST + 1];
+    size_t count = 0;
     for (int number = 0; number <= LAST; number++)
-        if (is_allowed(number)) if_equal((uint32_t)number, SECCOMP_RET_ALLOW);
+        if (is_allowed(number)) allowed[count++] = (uint32_t)number;
+    load_number();
+    if_among(allowed, count, SECCOMP_RET_ALLOW);
     look_closely();
     refuse_with(EPERM);
 }

@@ -65,6 +65,9 @@ pub struct Environment {
     /// Why kernel entries cannot be counted in it; nothing if they can.
     #[serde(default)]
     pub unverified: Option<String>,
+    /// Whether other processes take part in every call, so that context switches are part of it, whatever the operation.
+    #[serde(default)]
+    pub switches: bool,
     /// The unit of its figures.
     #[serde(default)]
     pub unit: Unit,
