@@ -5,6 +5,7 @@ mod company;
 mod guests;
 mod launch;
 mod learn;
+mod readiness;
 mod repeats;
 mod sides;
 
@@ -29,6 +30,7 @@ use crate::summary;
 use anyhow::{Context, Result};
 use company::Company;
 use guests::Places;
+pub use readiness::{Readiness, readiness};
 pub use sides::Sides;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -84,6 +86,8 @@ pub trait Watch {
 /// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Starting environments to see whether they can be.
+    Starting,
     /// Counting kernel entries and sampling modes.
     Proving,
     /// Booting guests and counting instructions in them.

@@ -31,6 +31,7 @@ pub enum SchemaKind {
     List,
     Languages,
     Studies,
+    Environments,
     Doctor,
     Top,
 }
@@ -56,6 +57,7 @@ fn named(file: &Path) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::cli::doctor::DoctorDocument;
+    use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, MetricComparison, Plan};
     use crate::report::top::TopDocument;
@@ -78,6 +80,7 @@ mod tests {
             SchemaKind::Attribution => json_schema::<AttributionDocument>(),
             SchemaKind::List => json_schema::<OperationList>(),
             SchemaKind::Languages => json_schema::<LanguageList>(),
+            SchemaKind::Environments => json_schema::<EnvironmentList>(),
             SchemaKind::Studies => json_schema::<StudyList>(),
             SchemaKind::Doctor => json_schema::<DoctorDocument>(),
             SchemaKind::Top => json_schema::<TopDocument>(),
