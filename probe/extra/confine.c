@@ -121,8 +121,12 @@ static void seccomp(char **arguments) {
 #define PR_SPEC_INDIRECT_BRANCH 1
 #endif
 
-/* A kernel that need not or cannot disable it refuses with ENXIO, EPERM or ENODEV (Documentation/userspace-api/spec_ctrl). */
-static void disable_speculation(unsigned long kind) { DO(prctl(PR_SET_SPECULATION_CTRL, kind, PR_SPEC_DISABLE, 0, 0)); }
+/* Documentation/userspace-api/spec_ctrl.rst of Linux has the meaning of each errno. */
+static void disable_speculation(unsigned long kind) {
+    if (prctl(PR_SET_SPECULATION_CTRL, kind, PR_SPEC_DISABLE, 0, 0) == 0) return;
+    if (errno == ENXIO) fail(ENOTSUP, "prctl(PR_SET_SPECULATION_CTRL): this kernel does not let processes choose");
+    cannot("prctl(PR_SET_SPECULATION_CTRL)");
+}
 
 static void no_store_bypass(char **arguments) { (void)arguments, disable_speculation(PR_SPEC_STORE_BYPASS); }
 static void no_indirect_branches(char **arguments) { (void)arguments, disable_speculation(PR_SPEC_INDIRECT_BRANCH); }
