@@ -6,6 +6,7 @@ mod environments;
 mod guests;
 mod launch;
 mod learn;
+mod readiness;
 mod repeats;
 mod sides;
 
@@ -30,6 +31,7 @@ use crate::summary;
 use anyhow::Result;
 use company::Company;
 use guests::Places;
+pub use readiness::{Readiness, readiness};
 pub use sides::Sides;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -85,6 +87,8 @@ pub trait Watch {
 /// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Starting environments to see whether they can be.
+    Starting,
     /// Counting kernel entries and sampling modes.
     Proving,
     /// Booting guests and counting instructions in them.

@@ -91,7 +91,8 @@ fn count(
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
     let channel = place.channel(workers, options, &planned.case)?;
-    let counted: Counted = guest::count(planned.limit, |n, k| channel.request(n, k, workers.timeout))?;
+    let deferred = planned.traits.switches || planned.traits.children;
+    let counted: Counted = guest::count(planned.limit, deferred, |n, k| channel.request(n, k, workers.timeout))?;
     Ok(Passes { counted: Some(counted), ..passes })
 }
 
