@@ -252,7 +252,7 @@ impl Session {
             planned.iter().zip(passes).filter(|(_, passes)| is_timed(passes)).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned);
         let mut recorder = Recorder {
-            run: Run { environments: self.environment_facts(planned), ..self.empty_run(&config, refused) },
+            run: Run { environments: environments::facts(&self.workers, planned), ..self.empty_run(&config, refused) },
             planned,
             passes,
             steal: self.steal.take(),
@@ -276,7 +276,8 @@ impl Session {
             true => Vec::new(),
             false => engine::measure(&sound, &mut places, &clock, &config, &mut recorder),
         };
-        recorder.run.environments.extend(places.facts());
+        self.facts.extend(places.facts());
+        guests::tell(&self.facts, &mut recorder.run.environments);
         recorder.finish(&measured)
     }
 

@@ -77,13 +77,17 @@ fn table(environments: &[Listed]) -> Table {
         Spec::left("unit", |e: &Listed| unit(e.unit).into()).text("unit", |e| unit(e.unit).to_string()),
         Spec::left("started with", |e: &Listed| command(e).into())
             .text("started_with", |e| Some(e.started_with.join(" ")).filter(|words| !words.is_empty())),
-        Spec::left("status", status).wrapping().text("status", |e| name(e.status).to_string()).text("reason", |e| e.reason.clone()),
+        Spec::left("status", status)
+            .wrapping()
+            .text("status", |e| name(e.status).to_string())
+            .text("reason", |e| e.reason.clone()),
         Spec::hidden().text("what", |e: &Listed| e.what.clone()).text("unverified", |e| e.unverified.clone()),
     ];
     let ready = environments.iter().filter(|e| e.status == Readiness::Ready).count();
     let notes = vec![
         format!("{ready} of {} are ready", environments.len()),
-        "'syscost run --env native,NAME' puts them side by side; --format json has the whole command and what misleads".to_string(),
+        "'syscost run --env native,NAME' puts them side by side; --format json has the whole command and what misleads"
+            .to_string(),
     ];
     Table::of(&specs, environments).noted(notes)
 }
