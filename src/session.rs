@@ -224,18 +224,17 @@ impl Session {
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
-        let planned: Vec<Planned> = planned.into_iter().map(|case| self.in_its_environment(case)).collect();
+        let planned = self.with_company(planned);
         let (mut passes, refused) = self.pass_all(&planned, watch);
         self.count_in_guests(&planned, &mut passes, watch);
         self.time_singles(&planned, &mut passes, watch);
         self.time(&planned, &passes, (company, refused), watch, out)
     }
 
-    /// A case with what its environment adds to the operation's traits. One that does not exist fails when it is started.
-    fn in_its_environment(&self, mut planned: Planned) -> Planned {
-        let environment = self.workers.environment(&planned.case.environment);
-        planned.traits.switches |= environment.is_ok_and(|environment| environment.switches);
-        planned
+    /// The cases, each with whether its environment adds processes. In one that does not exist, it fails when it is started.
+    fn with_company(&self, planned: Vec<Planned>) -> Vec<Planned> {
+        let company = |name: &str| self.workers.environment(name).is_ok_and(|environment| environment.switches);
+        planned.into_iter().map(|case| Planned { company: company(&case.case.environment), ..case }).collect()
     }
 
     /// Measures the times of the cases whose passes did not fail.

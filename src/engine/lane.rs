@@ -23,7 +23,7 @@ pub struct Lane {
 impl Lane {
     pub fn new(planned: Planned) -> Lane {
         let Traits { switches, history, .. } = planned.traits;
-        let measurement = Measurement { switches, history, ..Measurement::default() };
+        let measurement = Measurement { switches: switches || planned.company, history, ..Measurement::default() };
         Lane {
             planned,
             worker: None,
@@ -130,6 +130,7 @@ impl Lane {
         for (i, batch) in reply.batches.iter().enumerate().skip(usize::from(shape.cold)) {
             // If the operation itself switches, a switch is not a disturbance, but waiting for a CPU is.
             let preempted = match measurement.switches {
+                _ if self.planned.company => false,
                 true => reply.cpu_ns.get(i).is_some_and(|cpu_ns| waited(*cpu_ns, batch.ns, pinned)),
                 false => batch.switches > 0,
             };
@@ -252,8 +253,11 @@ pub mod tests {
         assert_eq!(lane.measurement.blocks[0].slots, [[50, 70]]);
         assert_eq!(lane.measurement.preempted_ns, [3300]);
         assert_eq!([waited(35, 70, false), waited(35, 70, true)], [false, true]);
-        lane.record(&Reply { cpu_ns: vec![], ..reply }, Shape { n: 1, k: 3, cold: false });
+        lane.record(&Reply { cpu_ns: vec![], ..reply.clone() }, Shape { n: 1, k: 3, cold: false });
         assert_eq!(lane.measurement.blocks[0].slots[1], [50, 3300, 70], "nothing is known");
+        lane.planned.company = true;
+        lane.record(&Reply { cpu_ns: vec![49, 48, 35], ..reply }, Shape { n: 1, k: 3, cold: false });
+        assert_eq!(lane.measurement.blocks[0].slots[2], [50, 3300, 70], "the rest may be the company's");
     }
 
     #[test]
