@@ -13,7 +13,7 @@ use crate::model::{COLD, Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Document, Format, Screen, write_json};
 use crate::session::{RunOptions, Session};
-use crate::summary::{EventCounts, Row, summarize};
+use crate::summary::{EventCounts, Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::io::Write;
@@ -190,7 +190,8 @@ fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Result<Cost, Str
 
 fn cost(row: Row) -> Result<Cost, String> {
     match row.figure {
-        Ok(figure) => Ok(Cost { time: figure.median, times_empty_call: figure.times_empty_call }),
+        Ok(RowFigure::Time(cost)) => Ok(Cost { time: cost.median, times_empty_call: cost.times_empty_call }),
+        Ok(RowFigure::Instructions(_)) => Err("counted in instructions, which are no time".to_string()),
         Err(failure) => Err(failure.message),
     }
 }

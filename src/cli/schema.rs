@@ -33,6 +33,7 @@ pub enum SchemaKind {
     KernelSteps,
     Languages,
     Studies,
+    Environments,
     Doctor,
     Top,
 }
@@ -59,6 +60,7 @@ mod tests {
     use super::*;
     use crate::cli::doctor::DoctorDocument;
     use crate::cli::kernel::KernelList;
+    use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan};
     use crate::report::top::TopDocument;
@@ -83,6 +85,7 @@ mod tests {
             SchemaKind::Kernels => json_schema::<KernelList>(),
             SchemaKind::KernelSteps => json_schema::<KernelSteps>(),
             SchemaKind::Languages => json_schema::<LanguageList>(),
+            SchemaKind::Environments => json_schema::<EnvironmentList>(),
             SchemaKind::Studies => json_schema::<StudyList>(),
             SchemaKind::Doctor => json_schema::<DoctorDocument>(),
             SchemaKind::Top => json_schema::<TopDocument>(),

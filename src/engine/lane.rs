@@ -5,6 +5,7 @@ use super::{Config, Launcher, Measured, Worker};
 use crate::model::{Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits};
 use crate::stats::{self, Estimate, Speed};
 use std::ops::Range;
+use std::time::Duration;
 
 /// One case of the run.
 pub struct Lane {
@@ -15,13 +16,24 @@ pub struct Lane {
     measurement: Measurement,
     failure: Option<Failure>,
     precise: bool,
+    /// The run's launch in which its worker was started, and how long that took.
+    launched: (u32, Duration),
 }
 
 impl Lane {
     pub fn new(planned: Planned) -> Lane {
         let Traits { switches, history, .. } = planned.traits;
         let measurement = Measurement { switches, history, ..Measurement::default() };
-        Lane { planned, worker: None, facts: Facts::default(), shape: None, measurement, failure: None, precise: false }
+        Lane {
+            planned,
+            worker: None,
+            facts: Facts::default(),
+            shape: None,
+            measurement,
+            failure: None,
+            precise: false,
+            launched: (0, Duration::ZERO),
+        }
     }
 
     /// Whether it takes part in the next round. Baselines do to the end, even if they were asked for.
@@ -57,6 +69,21 @@ impl Lane {
             }
             Err(failure) => self.fail(failure),
         }
+    }
+
+    /// Notes that its worker was started in the run's launch `number`, which took `time`.
+    pub fn note_launch(&mut self, number: u32, time: Duration) {
+        self.launched = (number, time);
+    }
+
+    /// The run's launch in which its worker was started.
+    pub fn launched(&self) -> u32 {
+        self.launched.0
+    }
+
+    /// Whether its worker is kept rather than started afresh, because that would take more than `most`.
+    pub fn keeps_worker(&self, most: Duration) -> bool {
+        self.worker.is_some() && self.launched.1 > most
     }
 
     /// Ends the worker.
@@ -166,7 +193,6 @@ fn waited(cpu_ns: u64, wall_ns: u64, pinned: bool) -> bool {
 pub mod tests {
     use super::*;
     use crate::model::Batch;
-    use std::time::Duration;
 
     /// A worker whose iterations take what a function of the count of requests says.
     pub struct Scripted {

@@ -93,7 +93,9 @@ pub fn series(run: &Run) -> Vec<Series<'_>> {
     let speed = Panel::of(run, &range).speed;
     let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
-    for record in run.records.iter().filter(|r| r.role == Role::Asked) {
+    // Fits are of times.
+    let timed = |record: &&Record| record.role == Role::Asked && !matches!(record.outcome, Outcome::Counted(_));
+    for record in run.records.iter().filter(timed) {
         for (key, value) in keys(&record.case, &sets) {
             let group = groups.entry(key).or_default();
             if group.last().is_none_or(|(last, _)| *last != value) {

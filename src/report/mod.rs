@@ -27,7 +27,7 @@ pub use comparison::{
     write_history_csv, write_metric,
 };
 pub use explain::{variant_table, variants_answer, write_explanation};
-pub use export::{EXPORTS, ExportFormat, RunFormat, write_export, write_profile_export};
+pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
 pub use fit::{pages, parameter_table, plot};
 pub use format::json::{
     AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
@@ -40,7 +40,7 @@ pub use profile::{
     time_figure, write_profile, write_profile_latency, write_stacks,
 };
 pub use run::{
-    Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, write_bars,
-    write_cmpthese, write_counters, write_distributions, write_latency,
+    Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, summary_tables,
+    write_bars, write_cmpthese, write_counters, write_distributions, write_latency,
 };
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

@@ -129,11 +129,18 @@ fn run() -> Value {
     records[1]["latency"] = json!({"error": "x"});
     records[2]["entries_status"] = json!("unverified");
     records[2]["entries_reason"] = json!("x");
+    let counted = json!({"fewer": 4, "more": 104, "batches": [[700, 33700], [700, 33800]]});
+    records[3]["environment"] = json!("linux-6.1");
+    records[3].as_object_mut().unwrap().retain(|name, _| name != "samples" && name != "error");
+    records[3]["counted"] = counted;
     let again = |record: &Value| match &record["samples"] {
+        Value::Null if !record["counted"].is_null() => json!({"warnings": ["x"], "counted": record["counted"]}),
         Value::Null => json!({"warnings": ["x"], "error": {"kind": "failed", "message": "x"}}),
         samples => json!({"warnings": ["x"], "samples": samples}),
     };
     let results: Vec<Value> = records.iter().map(again).collect();
+    run["environments"] = json!([{"name": "linux-6.1", "unit": "instructions", "started_with": ["x", "y"],
+        "kernel": "x", "emulator": "x", "notes": ["x"]}]);
     let host = run["host"].clone();
     run["repeats"] = json!([{"started_unix_s": 1, "seed": 2, "elapsed_s": 3.0, "host": host, "warnings": ["x"], "results": results}]);
     run
