@@ -29,7 +29,8 @@ enum KernelCommand {
 
 /// Get kernels from the packages of the Debian mirror that this machine uses.
 ///
-/// apt gets and verifies them in a private directory. Nothing of the system changes, and no privilege is needed.
+/// apt gets and verifies them in a private directory. Nothing of the system changes, and no privilege is needed: of the system's
+/// configuration only the mirror, its keys and proxies are read.
 #[derive(clap::Args)]
 #[command(after_help = FETCH_EXAMPLES)]
 struct FetchArgs {
@@ -46,7 +47,7 @@ Examples:
   syscost kernel fetch 6.12 --arch arm64
   syscost kernel list --available";
 
-/// List the kernels that were fetched, or with --available those that can be.
+/// List the kernels that were fetched, or those that can be.
 #[derive(clap::Args)]
 struct ListArgs {
     /// List what the mirror serves; reads some 50 MB of package lists.

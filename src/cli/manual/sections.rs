@@ -57,11 +57,6 @@ pub const FILES: &[Fact] = &[
         what: "Kernel images that were fetched, a directory each; 'syscost kernel remove' removes them.",
         commands: &["run", "kernel", "bisect-kernels"],
     },
-    Fact {
-        name: "/etc/apt/sources.list, /etc/apt/sources.list.d",
-        what: "Where the mirror of Debian is looked up. They are only read.",
-        commands: &["kernel"],
-    },
     Fact { name: "report.html", what: "The page, unless --output names another file.", commands: &["report"] },
     Fact {
         name: "/sys/fs/cgroup",
