@@ -22,7 +22,7 @@ static size_t settings_used;
 
 /* ---- failure ---- */
 
-static const char *errno_name(int error) {
+const char *errno_name(int error) {
     static char unknown[24];
     switch (error) {
 #define NAME(e)                                                                                                        \

@@ -3,6 +3,9 @@
 #define SYSCOST_GROUND_H
 #include "probe.h"
 
+/* The name of an error, such as ENOENT. */
+const char *errno_name(int error);
+
 /* Sets what fail() calls once before the process ends: the operation's teardown, if it is due; or NULL. */
 void at_failure(void (*hook)(void));
 

@@ -3,6 +3,7 @@
  *
  *   probe --list               the catalogue, one operation per line, fields separated by tabs
  *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
+ *   probe --init               several of it over one console, see init.c; also as PID 1 and /init, of a guest
  *   probe                      the protocol, on standard input and output:
  *
  *       > op file.lstat depth=4
@@ -32,9 +33,11 @@
 #include "cold.h"
 #include "crowd.h"
 #include "ground.h"
+#include "init.h"
 #include "sampler.h"
 #include "single.h"
 #include "support.h"
+#include "ticks.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -64,8 +67,13 @@ enum { MOST_BATCHES = 4096 };
 static const struct operation *operation;
 static struct { uint64_t ns, cpu_ns; long switches; } batches[MOST_BATCHES];
 
+/* In a machine that is emulated instruction by instruction, the processor's counter is that of its instructions; the kernel's
+   clock is made of it, but with a rate that the kernel has measured. The guest's command line asks for it. */
+static int counts_instructions;
+
 static uint64_t now_ns(void) {
     struct timespec t;
+    if (counts_instructions) return ticks();
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
@@ -444,6 +452,10 @@ static int list(void) {
 int main(int argc, char **argv) {
     remember_executable(argv[0]);
     umask(077); /* files of a run are private, whatever the user's umask */
+    if (is_guest(argc, argv)) {
+        counts_instructions = getenv("SYSCOST_INSTRUCTIONS") != NULL;
+        be_init(serve);
+    }
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
     if (argc > 2 && strcmp(argv[1], "--launch") == 0) return launch(argv + 2);
     return serve();

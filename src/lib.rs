@@ -7,6 +7,7 @@
 //! - [`plan`]: patterns, parameters and studies to cases
 //! - [`engine`]: the sampling policy: calibration, rounds, stop rule
 //! - [`runner`]: probe processes, their protocol and the run's directory
+//! - [`guest`]: kernels that run in an emulated machine, and their images
 //! - [`proof`]: kernel entries per iteration, counted in a separate pass
 //! - [`split`]: samples of user and system mode, in a separate pass
 //! - [`mod@counters`]: hardware and software events per iteration, in a separate pass
@@ -44,6 +45,7 @@ pub mod doctor;
 pub mod engine;
 pub mod explain;
 pub mod fit;
+pub mod guest;
 pub mod import;
 pub mod kernel;
 pub mod model;

@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("doctor", &["kernel", "model"]),
     ("top", &["model"]),
     ("runner", &["kernel", "model"]),
+    ("guest", &["kernel", "model", "runner"]),
     ("engine", &["model", "stats"]),
     ("plan", &["clean", "kernel", "model", "runner"]),
     ("proof", &["kernel", "model", "runner"]),

@@ -109,7 +109,11 @@ impl Builds {
         self.cache.warnings()
     }
 
-    fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
+    /// The probe of an environment, built now if it has not been.
+    ///
+    /// # Errors
+    /// What is missing, or what the compiler says.
+    pub fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
         let cache = &self.cache;
         let build = || Environment::find(environment)?.probe(cache);
         let known = self.probes.entry(environment.to_string());

@@ -174,6 +174,14 @@ impl Child {
         Ok(singles.calls())
     }
 
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// As `request`.
+    pub fn line_within(&mut self, timeout: Duration) -> Result<String, Failure> {
+        self.line(Deadline::after(timeout))
+    }
+
     fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {

@@ -1,18 +1,22 @@
 //! Environments: how the probe and C snippets are built and started, from `environments/<name>.toml`.
 
+mod name;
+
 use super::cache::Cache;
 use super::files::write_program;
 use super::holes::replaced;
 use super::language::on_path;
 use crate::kernel::limits::advice;
 use crate::model::Unit;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub use name::Kernel;
 
 include!("../probe_build.rs");
 
@@ -42,6 +46,15 @@ pub struct Environment {
     /// Whether programs are linked statically.
     #[serde(default, rename = "static")]
     pub is_static: bool,
+    /// Whether it is a machine of its own, which `run` boots with the probe as its first program: `guest` has the holes.
+    #[serde(default, rename = "guest")]
+    pub is_guest: bool,
+    /// The kernel that its name asks for, for guests that boot any.
+    #[serde(skip)]
+    pub kernel: Option<Kernel>,
+    /// The boot parameters in its name; may be empty.
+    #[serde(skip)]
+    pub append: String,
     /// The command that starts a program. `{program}` is the program with its arguments, `{dir}` the worker's directory, in
     /// which it is started, and `{run}` the run's directory, which holds the probe and all workers' directories.
     #[serde(default = "unchanged")]
@@ -76,12 +89,24 @@ impl Environment {
     /// # Errors
     /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Environment> {
-        let Some(file) = ENVIRONMENTS.get_file(format!("{name}.toml")) else {
-            bail!("there is no environment '{name}'; available: {}", Environment::names().join(", "));
-        };
-        let text = file.contents_utf8().context("not text")?;
-        let environment: Environment = toml::from_str(text).with_context(|| format!("environments/{name}.toml"))?;
-        Ok(Environment { name: name.to_string(), ..environment })
+        let file = |name: &str| ENVIRONMENTS.get_file(format!("{name}.toml"));
+        let none = || format!("there is no environment '{name}'; available: {}", Environment::names().join(", "));
+        let parts = name::parse(name, |name| file(name).is_some()).with_context(none)?;
+        let text = file(&parts.file).and_then(|file| file.contents_utf8()).context("not text")?;
+        let environment: Environment =
+            toml::from_str(text).with_context(|| format!("environments/{}.toml", parts.file))?;
+        ensure!(parts.kernel.is_none() || environment.takes_kernel(), none());
+        ensure!(
+            parts.append.is_empty() || environment.is_guest,
+            "environment {}: only guests have boot parameters",
+            parts.file
+        );
+        Ok(Environment { name: name.to_string(), kernel: parts.kernel, append: parts.append, ..environment })
+    }
+
+    /// Whether its name says which kernel it boots.
+    pub fn takes_kernel(&self) -> bool {
+        self.run.iter().any(|word| word.contains("{kernel}"))
     }
 
     /// The names of all environments.

@@ -82,6 +82,27 @@ impl Workers {
         self.directory.borrow().probe()
     }
 
+    /// The run's directory.
+    pub fn directory(&self) -> PathBuf {
+        self.directory.borrow().path().to_path_buf()
+    }
+
+    /// Starts a program in a worker's directory of its own, which is no worker itself but, say, the machine of some.
+    ///
+    /// # Errors
+    /// A failure of kind `Start`.
+    pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
+        self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, None))
+    }
+
+    /// The probe that is built for an environment; its companions are beside it.
+    ///
+    /// # Errors
+    /// What is missing, or the compiler's message.
+    pub fn probe_of(&self, environment: &str) -> Result<PathBuf, Failure> {
+        self.builds.borrow_mut().probe(environment)
+    }
+
     /// The directories of fixtures: one, or one in each directory that operations work in.
     ///
     /// # Errors
@@ -110,6 +131,10 @@ impl Workers {
     /// A failure of kind `Start`, or of the build.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let environment = self.environment(&case.environment)?;
+        if environment.is_guest {
+            let text = format!("environment {}: not for a machine of its own", case.environment);
+            return Err(Failure::new(FailureKind::Unsupported, text));
+        }
         let built = self.built(case)?;
         let program = match &built {
             Some(built) => built.command(&self.probe()),

@@ -1,0 +1,103 @@
+//! A probe in a guest. Called by whoever booted the guest.
+
+use super::console::{Console, INIT};
+use crate::model::{Facts, Failure, FailureKind, Reply};
+use crate::runner::{add_line, parse_ready};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// A process in the guest that speaks the probe's protocol. Dropping it ends the process.
+pub struct Channel {
+    console: Rc<RefCell<Console>>,
+    number: u32,
+    facts: Facts,
+    ended: Cell<bool>,
+}
+
+/// How long a process may take to end when it is told to.
+const END: Duration = Duration::from_secs(2);
+
+impl Channel {
+    /// Starts one with this first line, and waits until it is ready.
+    pub(super) fn open(
+        console: &Rc<RefCell<Console>>,
+        number: u32,
+        greeting: &str,
+        timeout: Duration,
+    ) -> Result<Channel, Failure> {
+        let mut channel =
+            Channel { console: Rc::clone(console), number, facts: Facts::default(), ended: Cell::new(false) };
+        channel.send(greeting)?;
+        channel.facts = parse_ready(&channel.line(timeout)?)?;
+        Ok(channel)
+    }
+
+    /// What it reported about itself when it was ready.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Sends one line.
+    ///
+    /// # Errors
+    /// Why the guest ended, if it did.
+    pub fn send(&self, line: &str) -> Result<(), Failure> {
+        self.console.borrow_mut().send(self.number, line)
+    }
+
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// That the process or its guest ended, or that it took longer than `timeout`.
+    pub fn line(&self, timeout: Duration) -> Result<String, Failure> {
+        let line = self.console.borrow_mut().line(self.number, timeout)?;
+        let Some(how) = line.strip_prefix("ended ") else { return Ok(line) };
+        self.ended.set(true);
+        Err(Failure::new(FailureKind::Crashed, format!("the probe ended without an answer ({how})")))
+    }
+
+    /// Runs k batches of n iterations. In an emulated machine, their nanoseconds are instructions.
+    ///
+    /// # Errors
+    /// The probe's error, or as `line`.
+    pub fn request(&self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
+        self.send(&format!("{n} {k}"))?;
+        let mut reply = Reply::default();
+        while !add_line(&mut reply, &self.line(timeout)?)? {}
+        Ok(reply)
+    }
+
+    /// Ends the process, first by the end of its input.
+    fn end(&self) -> Result<(), Failure> {
+        for command in ["close", "kill"] {
+            self.console.borrow_mut().send(INIT, &format!("{command} {}", self.number))?;
+            if self.has_ended() {
+                return Ok(());
+            }
+        }
+        Err(Failure::new(FailureKind::Timeout, "the guest did not end a process that it was told to kill"))
+    }
+
+    fn has_ended(&self) -> bool {
+        while !self.ended.get() {
+            match self.line(END) {
+                Err(failure) if failure.kind != FailureKind::Crashed => return false,
+                _ => {}
+            }
+        }
+        true
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        if !self.ended.get()
+            && self.console.borrow().is_alive()
+            && let Err(failure) = self.end()
+        {
+            self.console.borrow_mut().give_up(&failure);
+        }
+        self.console.borrow_mut().forget(self.number);
+    }
+}

@@ -1,0 +1,127 @@
+//! A guest's console: sorts lines by channel, keeps the kernel's own, and says why a guest does not answer. Called by `machine`
+//! and `channel`.
+
+use crate::model::{Failure, FailureKind};
+use crate::runner::Child;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// The channel of init itself.
+pub(super) const INIT: u32 = 0;
+/// Lines of the kernel's that are kept, and of these those that a failure shows.
+const KEPT: usize = 100;
+const SHOWN: usize = 3;
+
+pub(super) struct Console {
+    child: Child,
+    /// Lines that were not read yet, by channel.
+    lines: BTreeMap<u32, VecDeque<String>>,
+    /// The kernel's last lines.
+    messages: VecDeque<String>,
+    /// Why it no longer answers.
+    ended: Option<Failure>,
+}
+
+impl Console {
+    pub fn new(child: Child) -> Console {
+        Console { child, lines: BTreeMap::new(), messages: VecDeque::new(), ended: None }
+    }
+
+    pub fn send(&mut self, channel: u32, text: &str) -> Result<(), Failure> {
+        self.check()?;
+        self.child.send(&format!("@{channel} {text}")).map_err(|failure| self.explained(failure))
+    }
+
+    /// The next line of a channel.
+    pub fn line(&mut self, channel: u32, timeout: Duration) -> Result<String, Failure> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(line) = self.lines.get_mut(&channel).and_then(VecDeque::pop_front) {
+                return Ok(line);
+            }
+            self.check()?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.child.line_within(left) {
+                Ok(line) => self.sort(line),
+                Err(failure) if failure.kind == FailureKind::Timeout => return Err(self.silent(timeout)),
+                Err(failure) => return Err(self.explained(failure)),
+            }
+        }
+    }
+
+    /// Nothing more can be had from it.
+    pub fn give_up(&mut self, failure: &Failure) {
+        self.ended.get_or_insert_with(|| failure.clone());
+    }
+
+    /// Whether it may still answer.
+    pub fn is_alive(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Forgets what a channel said.
+    pub fn forget(&mut self, channel: u32) {
+        self.lines.remove(&channel);
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        self.ended.clone().map_or(Ok(()), Err)
+    }
+
+    fn sort(&mut self, line: String) {
+        let line = line.trim_end_matches('\r');
+        if let Some((channel, text)) = channel_line(line) {
+            self.lines.entry(channel).or_default().push_back(text.to_string());
+        } else if !line.trim().is_empty() {
+            self.messages.push_back(line.trim().to_string());
+            if self.messages.len() > KEPT {
+                self.messages.pop_front();
+            }
+        }
+    }
+
+    fn silent(&self, timeout: Duration) -> Failure {
+        let waited = timeout.as_secs_f64();
+        let text = format!("the guest did not answer within {waited:.0} s (--timeout allows more){}", self.said());
+        Failure::new(FailureKind::Timeout, text)
+    }
+
+    /// The failure of the emulator as that of the guest; it will not answer any more.
+    fn explained(&mut self, failure: Failure) -> Failure {
+        if failure.kind == FailureKind::Interrupted {
+            return failure;
+        }
+        let text = failure.message.replacen("the probe", "the guest", 1) + &self.said();
+        let failure = Failure::new(failure.kind, text);
+        self.give_up(&failure);
+        failure
+    }
+
+    /// What the kernel said last, or of a panic.
+    fn said(&self) -> String {
+        let panic = self.messages.iter().find(|line| line.contains("Kernel panic"));
+        let last = self.messages.iter().skip(self.messages.len().saturating_sub(SHOWN)).map(String::as_str);
+        let said = panic.cloned().unwrap_or_else(|| last.collect::<Vec<_>>().join(" | "));
+        if said.is_empty() { "; its console is empty".to_string() } else { format!("; its console says: {said}") }
+    }
+}
+
+/// `@3 ready` as channel and text.
+fn channel_line(line: &str) -> Option<(u32, &str)> {
+    let (number, text) = line.strip_prefix('@')?.split_once(' ')?;
+    Some((number.parse().ok()?, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_channels_begin_with_their_number() {
+        assert_eq!(channel_line("@12 ready pid=3"), Some((12, "ready pid=3")));
+        assert_eq!(channel_line("@0 : "), Some((0, ": ")));
+        for line in ["", "@", "@1", "@x y", "[    0.1] @1 x"] {
+            assert_eq!(channel_line(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Kernel images that `syscost kernel fetch` got: where they are kept, and which of them a version means.
+//!
+//! An image is a directory of the user's state directory, `kernels/<release>`, with the file `vmlinuz` and the facts about it. It
+//! is made under another name and renamed when it is complete. One that lacks a part or whose length is not the one noted does not
+//! count as an image: it is named as damaged, and fetching it again replaces it.
+//!
+//! It gets nothing itself: `apt` does. Called by the session of `--env linux-VERSION`, `explain` and `cli::kernel`.
+
+mod header;
+mod release;
+
+use crate::kernel::lock;
+use crate::runner::state_directory;
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+pub use header::Header;
+pub use release::{is_meant, newest_first};
+
+/// The name of the kernel in an image's directory.
+const KERNEL: &str = "vmlinuz";
+const FACTS: &str = "image.json";
+/// Prefix of directories that are being filled; who fills one holds a lock on it.
+const UNFINISHED: &str = ".fetching-";
+
+/// A kernel image that can be booted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    pub path: PathBuf,
+    /// As `uname -r` shows it in the guest, e.g. `6.1.0-54-cloud-amd64`.
+    pub release: String,
+    /// As `uname -m` shows it: `x86_64` or `aarch64`.
+    pub architecture: String,
+}
+
+/// What is known of a fetched image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    pub release: String,
+    /// As `uname -m` shows it.
+    pub architecture: String,
+    /// The package that it comes from, and that package's version.
+    pub package: String,
+    pub version: String,
+    /// The suite that served the package.
+    pub suite: String,
+    /// Length of the kernel in bytes.
+    pub bytes: u64,
+}
+
+/// A directory of images.
+pub struct Images {
+    root: PathBuf,
+}
+
+/// The fetched image that `wanted` means: a release, the beginning of one (`6.1`: the newest that was fetched), or that and how it
+/// ends (`6.1-arm64`). Without an architecture, an image for this machine's goes before others.
+///
+/// # Errors
+/// If none was fetched; the message names the command that fetches it.
+pub fn find(wanted: &str) -> Result<Image> {
+    Images::open()?.find(wanted)
+}
+
+impl Images {
+    /// The user's own images.
+    ///
+    /// # Errors
+    /// If no directory for them is safe.
+    pub fn open() -> Result<Images> {
+        let state = state_directory();
+        let state = state.context("no private directory for kernel images: set XDG_STATE_HOME to one of yours")?;
+        Images::at(state.join("kernels"))
+    }
+
+    /// Those in `root`, which is created if it does not exist.
+    fn at(root: PathBuf) -> Result<Images> {
+        fs::create_dir_all(&root).with_context(|| format!("cannot create {}", root.display()))?;
+        Ok(Images { root })
+    }
+
+    /// The complete images, the newest release first.
+    pub fn all(&self) -> Vec<(Image, Facts)> {
+        let mut all: Vec<_> = self.names().iter().filter_map(|name| self.image(name)).collect();
+        all.sort_by(|(a, _), (b, _)| newest_first(&a.release, &b.release));
+        all
+    }
+
+    /// Releases whose directory is not a complete image.
+    pub fn damaged(&self) -> Vec<String> {
+        self.names().into_iter().filter(|name| self.image(name).is_none()).collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| !name.starts_with('.')).collect()
+    }
+
+    fn image(&self, release: &str) -> Option<(Image, Facts)> {
+        let directory = self.root.join(release);
+        let facts: Facts = serde_json::from_slice(&fs::read(directory.join(FACTS)).ok()?).ok()?;
+        let path = directory.join(KERNEL);
+        let whole = facts.release == release && fs::metadata(&path).ok()?.len() == facts.bytes;
+        let image = Image { path, release: release.to_string(), architecture: facts.architecture.clone() };
+        whole.then_some((image, facts))
+    }
+
+    /// As [`find`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find(&self, wanted: &str) -> Result<Image> {
+        let (mut own, mut others): (Vec<Image>, Vec<Image>) = self
+            .all()
+            .into_iter()
+            .map(|(image, _)| image)
+            .filter(|image| is_meant(wanted, &image.release))
+            .partition(|image| image.architecture == std::env::consts::ARCH);
+        own.append(&mut others);
+        own.into_iter().next().with_context(|| self.not_fetched(wanted))
+    }
+
+    fn not_fetched(&self, wanted: &str) -> String {
+        let all: Vec<String> = self.all().into_iter().map(|(image, _)| image.release).collect();
+        let fetched = if all.is_empty() { String::new() } else { format!(" (fetched: {})", all.join(", ")) };
+        format!("no kernel image '{wanted}' was fetched{fetched}: get one with 'syscost kernel fetch {wanted}'")
+    }
+
+    /// Keeps the kernel at `file`, of which `facts` are known except for its length. An image of this release that is complete
+    /// already stays.
+    ///
+    /// # Errors
+    /// If it is no kernel image of that architecture, or cannot be written.
+    pub fn keep(&self, file: &Path, facts: Facts) -> Result<Image> {
+        ensure!(
+            !facts.release.is_empty() && !facts.release.starts_with('.') && !facts.release.contains('/'),
+            "no release"
+        );
+        let header = Header::read(file)?;
+        ensure!(header.architecture == facts.architecture, "the kernel is for {}", header.architecture);
+        let (fresh, _lock) = self.begin()?;
+        let bytes = fs::copy(file, fresh.path().join(KERNEL)).context("cannot copy the kernel")?;
+        File::open(fresh.path().join(KERNEL))?.sync_all()?;
+        fs::write(fresh.path().join(FACTS), serde_json::to_vec_pretty(&Facts { bytes, ..facts.clone() })?)?;
+        let target = self.root.join(&facts.release);
+        if self.image(&facts.release).is_none() {
+            let _ = fs::remove_dir_all(&target);
+        }
+        // Another fetch of the same release may have been faster.
+        let renamed = fs::rename(fresh.path(), &target);
+        match self.image(&facts.release) {
+            Some((image, _)) => Ok(image),
+            None => renamed.map_err(Into::into).and_then(|()| bail!("it was changed")),
+        }
+        .with_context(|| format!("cannot keep {}", target.display()))
+    }
+
+    /// Removes the image of `release`, complete or damaged; false if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove(&self, release: &str) -> Result<bool> {
+        if !self.names().iter().any(|name| name == release) {
+            return Ok(false);
+        }
+        let path = self.root.join(release);
+        // Away at once, so that nobody finds half of it.
+        let (aside, _lock) = self.begin()?;
+        let moved = fs::rename(&path, aside.path().join(KERNEL));
+        moved.with_context(|| format!("cannot remove {}", path.display()))?;
+        aside.close().with_context(|| format!("cannot remove {}", path.display()))?;
+        Ok(true)
+    }
+
+    /// A directory to fill, beside the images, and the lock that marks it as in use. Those of killed programs are removed.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn begin(&self) -> Result<(TempDir, Option<lock::Locked>)> {
+        self.sweep();
+        let _gate = File::open(&self.root).ok().and_then(lock::shared);
+        let fresh = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.root);
+        let fresh = fresh.with_context(|| format!("cannot write in {}", self.root.display()))?;
+        let lock = File::open(fresh.path()).ok().and_then(lock::alone);
+        Ok((fresh, lock))
+    }
+
+    fn sweep(&self) {
+        let Some(_gate) = File::open(&self.root).ok().and_then(lock::alone) else { return };
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let unfinished = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED));
+        for path in unfinished.map(|entry| entry.path()) {
+            if let Some(_lock) = File::open(&path).ok().and_then(lock::alone) {
+                let _ = fs::remove_dir_all(&path);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn images() -> (TempDir, Images) {
+        let directory = tempfile::tempdir().unwrap();
+        let images = Images::at(directory.path().join("kernels")).unwrap();
+        (directory, images)
+    }
+
+    fn facts(release: &str, architecture: &str) -> Facts {
+        Facts {
+            release: release.into(),
+            architecture: architecture.into(),
+            package: format!("linux-image-{release}"),
+            version: "1".into(),
+            suite: "stable".into(),
+            bytes: 0,
+        }
+    }
+
+    fn keep(images: &Images, release: &str, architecture: &str) -> Result<Image> {
+        let file = images.root.join(".kernel");
+        fs::write(&file, header::image_for(architecture)).unwrap();
+        images.keep(&file, facts(release, architecture))
+    }
+
+    fn release(images: &Images, wanted: &str) -> String {
+        images.find(wanted).unwrap().release
+    }
+
+    #[test]
+    fn a_version_means_the_newest_release_that_was_fetched() {
+        let (_keep, images) = images();
+        for release in ["6.1.0-9-cloud-amd64", "6.1.0-54-cloud-amd64", "6.12.95+deb12-amd64", "6.19+deb14-amd64"] {
+            keep(&images, release, "x86_64").unwrap();
+        }
+        keep(&images, "6.1.0-60-cloud-arm64", "aarch64").unwrap();
+        let native = if cfg!(target_arch = "aarch64") { "6.1.0-60-cloud-arm64" } else { "6.1.0-54-cloud-amd64" };
+        assert_eq!(release(&images, "6.1"), native);
+        assert_eq!(release(&images, "6.1-amd64"), "6.1.0-54-cloud-amd64");
+        assert_eq!(release(&images, "6.1.0-9"), "6.1.0-9-cloud-amd64");
+        assert_eq!(release(&images, "6.19"), "6.19+deb14-amd64");
+        assert_eq!(images.find("6.1-arm64").unwrap().architecture, "aarch64");
+        let error = images.find("5.10").unwrap_err().to_string();
+        assert!(error.starts_with("no kernel image '5.10' was fetched (fetched: 6.19+deb14-amd64, 6.12.95"), "{error}");
+        assert!(error.ends_with("get one with 'syscost kernel fetch 5.10'"), "{error}");
+    }
+
+    #[test]
+    fn what_is_damaged_is_no_image_and_is_replaced() {
+        let damages: [fn(&Path); 4] = [
+            |image| fs::write(image.join(KERNEL), "short").unwrap(),
+            |image| fs::remove_file(image.join(KERNEL)).unwrap(),
+            |image| fs::write(image.join(FACTS), "{\"release\":").unwrap(),
+            |image| fs::remove_file(image.join(FACTS)).unwrap(),
+        ];
+        for damage in damages {
+            let (_keep, images) = images();
+            let image = keep(&images, "6.1-amd64", "x86_64").unwrap();
+            damage(image.path.parent().unwrap());
+            assert!(images.find("6.1").is_err());
+            assert_eq!((images.all().len(), images.damaged()), (0, vec!["6.1-amd64".to_string()]));
+            assert_eq!(keep(&images, "6.1-amd64", "x86_64").unwrap(), image);
+            assert_eq!((images.all().len(), images.damaged().len()), (1, 0));
+        }
+    }
+
+    #[test]
+    fn only_kernels_of_the_architecture_are_kept() {
+        let (_keep, images) = images();
+        let file = images.root.join(".kernel");
+        fs::write(&file, "#!/bin/sh\n").unwrap();
+        let error = images.keep(&file, facts("6.1", "x86_64")).unwrap_err().to_string();
+        assert!(error.ends_with(".kernel is not a kernel image (bzImage, or Image for arm64)"), "{error}");
+        fs::write(&file, header::image_for("aarch64")).unwrap();
+        let error = images.keep(&file, facts("6.1", "x86_64")).unwrap_err().to_string();
+        assert_eq!(error, "the kernel is for aarch64");
+        assert!(images.keep(&file, facts("../6.1", "aarch64")).is_err());
+        assert!(images.names().is_empty());
+    }
+
+    #[test]
+    fn a_removed_image_is_gone_and_so_are_the_leftovers_of_the_dead() {
+        let (_keep, images) = images();
+        keep(&images, "6.1-amd64", "x86_64").unwrap();
+        let dead = images.begin().unwrap().0.keep();
+        let (living, _lock) = images.begin().unwrap();
+        assert!(images.remove("6.1-amd64").unwrap());
+        assert!(!images.remove("6.1-amd64").unwrap() && !images.remove(".kernel").unwrap());
+        assert!(living.path().exists() && !dead.exists());
+        assert!(images.names().is_empty());
+    }
+}

@@ -1,0 +1,188 @@
+//! Boots a guest as its environment says. Called by `session` and `explain`.
+
+use super::channel::Channel;
+use super::console::{Console, INIT};
+use super::images;
+use super::initramfs::Initramfs;
+use crate::model::{Failure, FailureKind};
+use crate::runner::{Environment, Kernel, Workers, replaced};
+use anyhow::{Context, Result, bail};
+use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How to boot a guest, beyond what its environment says.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Boot parameters, which follow those of the environment.
+    pub append: String,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// More arguments for the emulator, such as `-gdb` and a socket.
+    pub arguments: Vec<OsString>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { append: String::new(), memory_mib: 256, arguments: Vec::new() }
+    }
+}
+
+/// A running guest. Dropping it ends the machine.
+pub struct Guest {
+    console: Rc<RefCell<Console>>,
+    release: String,
+    command: Vec<OsString>,
+    /// Channels opened so far.
+    channels: Cell<u32>,
+    timeout: Duration,
+}
+
+/// Booting may take so many times as long as one answer.
+const BOOT: u32 = 6;
+/// Lines of a file such as /proc/kallsyms take long over a console.
+const FILE: u32 = 12;
+/// Programs that operations start, beside the probe; each may be missing.
+const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
+/// Numbers of channels in init.c end before this.
+const CHANNELS: u32 = 4096;
+
+impl Guest {
+    /// Boots the environment called `name`, e.g. `linux-6.1`, and waits until it has settled.
+    ///
+    /// # Errors
+    /// What is missing, or why the guest did not answer, with what its console said last.
+    pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
+        let environment = workers.environment(name)?;
+        let probe = workers.probe_of(name)?;
+        let command = command(workers, &environment, &probe, options);
+        let command =
+            command.map_err(|error| Failure::new(FailureKind::Start, format!("environment {name}: {error:#}")))?;
+        let start = |_: &Path| {
+            let mut start = Command::new(&command[0]);
+            start.args(&command[1..]);
+            start
+        };
+        let mut console = Console::new(workers.start_program(start)?);
+        let hello = console.line(INIT, workers.timeout * BOOT)?;
+        let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
+        let console = Rc::new(RefCell::new(console));
+        Ok(Guest { console, release, command, channels: Cell::new(0), timeout: workers.timeout })
+    }
+
+    /// The kernel's release, e.g. `6.1.0-54-cloud-amd64`.
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// The command that started it, word by word.
+    pub fn command(&self) -> &[OsString] {
+        &self.command
+    }
+
+    /// Whether it may still answer.
+    pub fn is_alive(&self) -> bool {
+        self.console.borrow().is_alive()
+    }
+
+    /// A new process with this first line, e.g. `op file.lstat depth=4`, which is ready.
+    ///
+    /// # Errors
+    /// The probe's error, or why the guest did not answer.
+    pub fn channel(&self, greeting: &str) -> Result<Channel, Failure> {
+        self.channels.set(self.channels.get() % (CHANNELS - 1) + 1);
+        Channel::open(&self.console, self.channels.get(), greeting, self.timeout)
+    }
+
+    /// The lines of a file in the guest.
+    ///
+    /// # Errors
+    /// If it cannot be read, or the guest did not answer.
+    pub fn file(&self, path: &str) -> Result<Vec<String>, Failure> {
+        self.ask(&format!("read {path}"))
+    }
+
+    /// Writes a word to a file in the guest.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the guest did not answer.
+    pub fn write(&self, word: &str, path: &str) -> Result<(), Failure> {
+        self.ask(&format!("write {word} {path}")).map(drop)
+    }
+
+    /// The kernel's functions with their addresses, from /proc/kallsyms.
+    ///
+    /// # Errors
+    /// If the kernel does not tell them, or the guest did not answer.
+    pub fn functions(&self) -> Result<Vec<(u64, String)>, Failure> {
+        let lines = self.ask("kallsyms")?;
+        let read = |line: &String| {
+            let (address, name) = line.split_once(' ')?;
+            Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
+        };
+        Ok(lines.iter().filter_map(read).collect())
+    }
+
+    /// The lines that init answers to a command.
+    fn ask(&self, command: &str) -> Result<Vec<String>, Failure> {
+        let mut console = self.console.borrow_mut();
+        console.send(INIT, command)?;
+        let mut lines = Vec::new();
+        loop {
+            let line = console.line(INIT, self.timeout * FILE)?;
+            match line.strip_prefix(": ") {
+                Some(text) => lines.push(text.to_string()),
+                None if line == "end" => return Ok(lines),
+                None => {
+                    let text = line.strip_prefix("error ").unwrap_or(&line);
+                    return Err(Failure::new(FailureKind::Failed, format!("the guest answered: {text}")));
+                }
+            }
+        }
+    }
+}
+
+/// The command that boots a guest, with its initial file system in the run's directory.
+fn command(workers: &Workers, environment: &Environment, probe: &Path, options: &Options) -> Result<Vec<OsString>> {
+    let directory = workers.directory();
+    let initramfs = directory.join("initramfs");
+    fs::write(&initramfs, archive(probe)?).with_context(|| format!("cannot write {}", initramfs.display()))?;
+    let kernel = kernel(environment)?;
+    let (append, memory) = (format!("{} {}", environment.append, options.append), options.memory_mib.to_string());
+    let holes = [
+        ("{kernel}", kernel.as_os_str()),
+        ("{initramfs}", initramfs.as_os_str()),
+        ("{memory}", memory.as_ref()),
+        ("{append}", append.trim().as_ref()),
+        ("{run}", directory.as_os_str()),
+    ];
+    let words = environment.run.iter().map(|word| replaced(word, &holes));
+    Ok(words.chain(options.arguments.iter().cloned()).collect())
+}
+
+/// The image to boot, absolute; empty for a guest that is its own kernel.
+fn kernel(environment: &Environment) -> Result<PathBuf> {
+    match &environment.kernel {
+        Some(Kernel::Version(wanted)) => Ok(images::find(wanted)?.path),
+        Some(Kernel::File(path)) => path.canonicalize().with_context(|| format!("{}", path.display())),
+        None if environment.takes_kernel() => {
+            bail!("it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE", environment.name)
+        }
+        None => Ok(PathBuf::new()),
+    }
+}
+
+fn archive(probe: &Path) -> Result<Vec<u8>> {
+    let mut archive = Initramfs::new();
+    archive.program("init", &fs::read(probe).with_context(|| format!("cannot read {}", probe.display()))?);
+    for name in COMPANIONS {
+        if let Ok(program) = fs::read(probe.with_file_name(name)) {
+            archive.program(name, &program);
+        }
+    }
+    Ok(archive.finish())
+}

@@ -1,0 +1,30 @@
+//! Guests: other kernels in machines of their own, with the static probe as their first program. It knows no figures: `session`
+//! counts and times what runs in them, `explain` looks into the kernel.
+//!
+//! [`Guest::boot`] starts one as its environment says (`environments/linux.toml`), waits until it has settled, and gives
+//! [`Channel`]s. Each is a process in the guest that speaks the probe's protocol, over the one console that they share
+//! (`probe/init.c` is the other end):
+//!
+//! ```no_run
+//! # use syscost::guest::{Guest, Options};
+//! # fn example(workers: &syscost::runner::Workers) -> Result<(), syscost::model::Failure> {
+//! let options = Options { append: "audit=1".into(), ..Options::default() };
+//! let guest = Guest::boot(workers, "linux-6.1", &options)?;
+//! let mut getppid = guest.channel("op id.getppid")?;
+//! let instructions = getppid.request(1000, 1, workers.timeout)?.batches[0].ns;
+//! let functions = guest.functions()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! In an emulated machine, nanoseconds of a batch are instructions. A guest that ends, panics or does not answer gives a failure
+//! with what its console said last. It ends when it is dropped, and with the run's directory, however this process ends.
+
+mod channel;
+mod console;
+pub mod images;
+mod initramfs;
+mod machine;
+
+pub use channel::Channel;
+pub use machine::{Guest, Options};

@@ -1,0 +1,58 @@
+//! Names of environments: the name of a file, or for guests that and more: `linux-6.1`, `linux:build/bzImage`,
+//! `linux-6.1 audit=1`. Pure. Called by `environment`.
+
+use std::path::PathBuf;
+
+/// Which kernel a guest boots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// A version of a fetched image, e.g. `6.1`.
+    Version(String),
+    /// The image in this file.
+    File(PathBuf),
+}
+
+/// What a name says.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The name of the environment's file.
+    pub file: String,
+    pub kernel: Option<Kernel>,
+    /// Boot parameters; may be empty.
+    pub append: String,
+}
+
+/// Reads `name`; `is_file` says which files there are. `None` if it belongs to none of them.
+pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
+    let (base, append) = name.split_once(' ').unwrap_or((name, ""));
+    let name = |file: &str, kernel| Name { file: file.to_string(), kernel, append: append.trim().to_string() };
+    if is_file(base) {
+        return Some(name(base, None));
+    }
+    if let Some((file, path)) = base.split_once(':').filter(|(file, path)| is_file(file) && !path.is_empty()) {
+        return Some(name(file, Some(Kernel::File(path.into()))));
+    }
+    let (file, version) =
+        base.match_indices('-').map(|(at, _)| (&base[..at], &base[at + 1..])).find(|(f, _)| is_file(f))?;
+    (!version.is_empty()).then(|| name(file, Some(Kernel::Version(version.to_string()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_has_a_kernel_and_boot_parameters() {
+        let read = |text: &str| parse(text, |file| ["linux", "uml", "qemu-x86"].contains(&file));
+        let name = |file: &str, kernel, append: &str| Some(Name { file: file.into(), kernel, append: append.into() });
+        assert_eq!(read("linux-6.1"), name("linux", Some(Kernel::Version("6.1".into())), ""));
+        let arm = Some(Kernel::Version("6.1.0-54-arm64".into()));
+        assert_eq!(read("linux-6.1.0-54-arm64 audit=1 nopti"), name("linux", arm, "audit=1 nopti"));
+        assert_eq!(read("linux:a-b/bzImage"), name("linux", Some(Kernel::File("a-b/bzImage".into())), ""));
+        assert_eq!(read("uml mem=64M"), name("uml", None, "mem=64M"));
+        assert_eq!(read("qemu-x86"), name("qemu-x86", None, ""));
+        for none in ["", "other", "linux-", "linux:", "other-6.1", " linux"] {
+            assert_eq!(read(none), None, "{none}");
+        }
+    }
+}
