@@ -2,6 +2,8 @@
 //!
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
+mod kernel;
+
 use super::complete;
 use super::error::usage;
 use super::progress::Progress;
@@ -11,7 +13,7 @@ use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
 use crate::model::{COLD, Operation, Planned, SHARED, THREADS};
 use crate::plan::{self, Choices, Setting, Subject};
-use crate::report::{self, Document, Format, Screen, write_json};
+use crate::report::{self, Document, Format, KernelView, Screen, write_json};
 use crate::session::{RunOptions, Session};
 use crate::summary::{EventCounts, Row, summarize};
 use anyhow::{Context, Result, bail};
@@ -32,7 +34,26 @@ pub struct ExplainArgs {
     /// Value of a parameter; repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
-    /// Output format; csv with --variants only.
+    /// Look into the kernel: an emulated one, e.g. linux-6.1 or linux:PATH, and each instruction that one iteration executes in
+    /// it, as a call tree with counts.
+    #[arg(long, value_name = "NAME", conflicts_with = "variants")]
+    pub env: Option<String>,
+    /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
+    #[arg(long, value_name = "PARAMETERS", requires = "env")]
+    pub append: Option<String>,
+    /// Compare with another kernel, function by function.
+    #[arg(long, value_name = "NAME", requires = "env")]
+    pub versus: Option<String>,
+    /// Compare with the same kernel, or that of --versus, with these boot parameters.
+    #[arg(long, value_name = "PARAMETERS", requires = "env")]
+    pub versus_append: Option<String>,
+    /// Which part to write, with --env.
+    #[arg(long, value_enum, default_value_t, requires = "env")]
+    pub view: KernelView,
+    /// List everything, however small, with --env.
+    #[arg(long, requires = "env")]
+    pub all: bool,
+    /// Output format; csv with --variants or --env only.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
@@ -47,7 +68,10 @@ const EXAMPLES: &str = "\
 Examples:
   syscost explain call.getpid
   syscost explain call.getpid --variants
-  syscost explain time.clock_gettime --format json | jq '.verdict'";
+  syscost explain time.clock_gettime --format json | jq '.verdict'
+  syscost explain file.fstat --env linux-6.1
+  syscost explain file.fstat --env linux-6.1 --versus linux-6.12
+  syscost explain file.fstat --env linux-6.1 --view flame > fstat.svg";
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|value| Duration::try_from_secs_f64(value).ok());
@@ -63,6 +87,9 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
     let operation = usage(find(&catalogue, &args.operation))?;
+    if let Some(environment) = &args.env {
+        return kernel::run(args, environment, &session, &catalogue, operation, screen, out);
+    }
     match args.variants {
         false => one(args, session, &catalogue, operation, screen, out),
         true => variants(args, session, &catalogue, operation, screen, out),
@@ -88,8 +115,8 @@ fn choices(args: &ExplainArgs) -> Choices<'_> {
 }
 
 fn check(args: &ExplainArgs) -> Result<()> {
-    if args.format == Format::Csv && !args.variants {
-        bail!("--format csv is for tables; without --variants use text, markdown or json");
+    if args.format == Format::Csv && !args.variants && args.env.is_none() {
+        bail!("--format csv is for tables; without --variants or --env use text, markdown or json");
     }
     if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
         bail!("--param {}: explain follows one thread; omit it", setting.name);

@@ -25,6 +25,8 @@ mod console;
 pub mod images;
 mod initramfs;
 mod machine;
+mod monitor;
 
 pub use channel::Channel;
 pub use machine::{Guest, Options};
+pub use monitor::Monitor;

@@ -46,8 +46,7 @@ impl Code64 {
     pub fn step(&self, address: u64) -> Option<Step> {
         let (start, bytes) = self.pieces.range(..=address).next_back()?;
         let bytes = bytes.get(usize::try_from(address - start).ok()?..)?;
-        let decoded =
-            Decoder::with_ip(64, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE).decode();
+        let decoded = Decoder::with_ip(64, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE).decode();
         (!decoded.is_invalid()).then(|| step(&decoded))
     }
 }
@@ -81,17 +80,17 @@ mod tests {
     #[test]
     fn instructions_of_entry_and_exit() {
         for (bytes, kind) in [
-            (&[0x0f, 0x05][..], Kind::Call),       // syscall
-            (&[0xcd, 0x80], Kind::Call),           // int 0x80
-            (&[0x48, 0x0f, 0x07], Kind::Return),   // sysretq
-            (&[0x48, 0xcf], Kind::Return),         // iretq
-            (&[0xc3], Kind::Return),               // ret
-            (&[0xff, 0xe0], Kind::Jump),           // jmp rax
-            (&[0xff, 0xd0], Kind::Call),           // call rax
-            (&[0x74, 0x10], Kind::Branch),         // je
-            (&[0xf3, 0x48, 0xab], Kind::Next),     // rep stosq
-            (&[0x0f, 0x0b], Kind::Next),           // ud2
-            (&[0x0f, 0x01, 0xf8], Kind::Next),     // swapgs
+            (&[0x0f, 0x05][..], Kind::Call),     // syscall
+            (&[0xcd, 0x80], Kind::Call),         // int 0x80
+            (&[0x48, 0x0f, 0x07], Kind::Return), // sysretq
+            (&[0x48, 0xcf], Kind::Return),       // iretq
+            (&[0xc3], Kind::Return),             // ret
+            (&[0xff, 0xe0], Kind::Jump),         // jmp rax
+            (&[0xff, 0xd0], Kind::Call),         // call rax
+            (&[0x74, 0x10], Kind::Branch),       // je
+            (&[0xf3, 0x48, 0xab], Kind::Next),   // rep stosq
+            (&[0x0f, 0x0b], Kind::Next),         // ud2
+            (&[0x0f, 0x01, 0xf8], Kind::Next),   // swapgs
         ] {
             assert_eq!(kind_of(bytes), kind, "{bytes:x?}");
         }

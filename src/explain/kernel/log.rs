@@ -78,10 +78,10 @@ mod tests {
     #[test]
     fn each_trace_line_is_an_instruction() {
         let other = "Linking TBs 0x7f00d6ab9fc0 [ffffffff81c00eb0] index 0 -> 0x7f00d6aba100 [ffffffff81c00eb3]";
-        assert_eq!(read(&[A, other, B, "", "Trace", "Trace 0: x [1", "Trace 0: x [1/g/"], 9).unwrap(), [
-            0xffff_ffff_81c0_0eb0,
-            0xffff_ffff_81c0_0eb3
-        ]);
+        assert_eq!(
+            read(&[A, other, B, "", "Trace", "Trace 0: x [1", "Trace 0: x [1/g/"], 9).unwrap(),
+            [0xffff_ffff_81c0_0eb0, 0xffff_ffff_81c0_0eb3]
+        );
     }
 
     #[test]

@@ -32,12 +32,10 @@ pub struct KernelExplanation {
     pub what: String,
     /// The parameters that it ran with.
     pub params: BTreeMap<String, u64>,
-    /// Where it ran.
+    /// Where it ran, with boot parameters if there were any.
     pub environment: String,
     /// The kernel's release.
     pub kernel: String,
-    /// Boot parameters that were asked for.
-    pub append: String,
     /// Instructions of the iteration that is shown.
     pub instructions: u64,
     /// Instructions per iteration as counted by the emulator over many iterations; `None` if it could not count.
@@ -94,7 +92,6 @@ fn explanation(wanted: &Wanted, recorded: Recorded) -> KernelExplanation {
         params: wanted.planned.case.effective_params(),
         environment: wanted.environment.to_string(),
         kernel: recorded.kernel,
-        append: wanted.append.to_string(),
         instructions: tree.total,
         counted: recorded.counted,
         groups: groups(&functions),

@@ -28,7 +28,8 @@ pub struct Call {
 
 /// The root of the tree, which stands for the operation.
 pub fn tree(addresses: &[u64], names: &Names, step: &dyn Fn(u64) -> Option<Step>) -> Call {
-    let mut builder = Builder { names, nodes: vec![Node::default()], stack: Vec::new(), parked: Vec::new(), known: HashMap::new() };
+    let mut builder =
+        Builder { names, nodes: vec![Node::default()], stack: Vec::new(), parked: Vec::new(), known: HashMap::new() };
     if let Some(first) = addresses.first() {
         builder.begin(*first);
     }
@@ -228,7 +229,9 @@ impl<'a> Builder<'a> {
 
 /// Code of the Spectre mitigations that goes on where its caller wanted to go.
 pub fn is_thunk(name: &str) -> bool {
-    name.starts_with("__x86_indirect_thunk") || name.starts_with("__x86_indirect_jump_thunk") || name.starts_with("__x86_indirect_call_thunk")
+    name.starts_with("__x86_indirect_thunk")
+        || name.starts_with("__x86_indirect_jump_thunk")
+        || name.starts_with("__x86_indirect_call_thunk")
 }
 
 /// Entry code in assembler is one path with names in between: each is shown beside the one before it.
@@ -305,9 +308,8 @@ mod tests {
 
     #[test]
     fn a_part_that_was_moved_away_is_the_same_function() {
-        let machine = Machine::new(&["a", "b", "a.cold"])
-            .at(0x000, Kind::Branch, Some(0x210))
-            .at(0x211, Kind::Jump, Some(0x005));
+        let machine =
+            Machine::new(&["a", "b", "a.cold"]).at(0x000, Kind::Branch, Some(0x210)).at(0x211, Kind::Jump, Some(0x005));
         assert_eq!(machine.run(&[0x000, 0x210, 0x211, 0x005]), "a 4/4");
     }
 

@@ -24,7 +24,6 @@ pub struct KernelVersus {
 pub struct Side {
     pub environment: String,
     pub kernel: String,
-    pub append: String,
     pub instructions: u64,
     pub counted: Option<f64>,
 }
@@ -53,14 +52,11 @@ pub fn versus(before: &KernelExplanation, after: &KernelExplanation) -> KernelVe
     let side = |of: &KernelExplanation| Side {
         environment: of.environment.clone(),
         kernel: of.kernel.clone(),
-        append: of.append.clone(),
         instructions: of.instructions,
         counted: of.counted,
     };
-    let notes_of = |of: &KernelExplanation| {
-        let name = format!("{} {}", of.environment, of.append).trim().to_string();
-        of.notes.iter().map(|note| format!("{name}: {note}")).collect::<Vec<_>>()
-    };
+    let notes_of =
+        |of: &KernelExplanation| of.notes.iter().map(|note| format!("{}: {note}", of.environment)).collect::<Vec<_>>();
     KernelVersus {
         operation: before.operation.clone(),
         what: before.what.clone(),
@@ -77,20 +73,24 @@ fn group_changes(before: &KernelExplanation, after: &KernelExplanation) -> Vec<G
     let of = |side: &KernelExplanation, group| {
         side.groups.iter().find(|sum| sum.group == group).map_or(0, |sum| sum.instructions)
     };
-    let all = Group::ALL.iter().map(|group| GroupChange { group: *group, before: of(before, *group), after: of(after, *group) });
+    let all = Group::ALL.iter().map(|group| GroupChange {
+        group: *group,
+        before: of(before, *group),
+        after: of(after, *group),
+    });
     all.filter(|change| change.before > 0 || change.after > 0).collect()
 }
 
 fn changes(before: &[FunctionSum], after: &[FunctionSum]) -> Vec<Change> {
     let mut all: BTreeMap<&str, Change> = BTreeMap::new();
-    let mut add = |function: &FunctionSum, before: u64, after: u64| {
+    let sides = before.iter().map(|f| (f, f.own, 0)).chain(after.iter().map(|f| (f, 0, f.own)));
+    for (function, before, after) in sides {
         let (name, group) = (function.name.clone(), function.group);
         let change = all.entry(&function.name).or_insert(Change { name, group, before: 0, after: 0, change: 0 });
-        *change = Change { before: change.before + before, after: change.after + after, ..change.clone() };
-    };
-    before.iter().for_each(|function| add(function, function.own, 0));
-    after.iter().for_each(|function| add(function, 0, function.own));
-    let with_change = |change: Change| Change { change: change.after.cast_signed() - change.before.cast_signed(), ..change };
+        (change.before, change.after) = (change.before + before, change.after + after);
+    }
+    let with_change =
+        |change: Change| Change { change: change.after.cast_signed() - change.before.cast_signed(), ..change };
     let mut changes: Vec<Change> = all.into_values().map(with_change).filter(|change| change.change != 0).collect();
     changes.sort_by(|a, b| b.change.unsigned_abs().cmp(&a.change.unsigned_abs()).then_with(|| a.name.cmp(&b.name)));
     changes
@@ -108,11 +108,11 @@ mod tests {
     fn functions_that_came_went_or_changed() {
         let before = [sum("gone", 50), sum("same", 5), sum("less", 9)];
         let after = [sum("came", 60), sum("same", 5), sum("less", 2)];
-        let changes: Vec<_> = changes(&before, &after).into_iter().map(|c| (c.name, c.before, c.after, c.change)).collect();
-        assert_eq!(changes, [
-            ("came".to_string(), 0, 60, 60),
-            ("gone".to_string(), 50, 0, -50),
-            ("less".to_string(), 9, 2, -7)
-        ]);
+        let changes: Vec<_> =
+            changes(&before, &after).into_iter().map(|c| (c.name, c.before, c.after, c.change)).collect();
+        assert_eq!(
+            changes,
+            [("came".to_string(), 0, 60, 60), ("gone".to_string(), 50, 0, -50), ("less".to_string(), 9, 2, -7)]
+        );
     }
 }
