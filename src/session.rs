@@ -24,7 +24,7 @@ use crate::singles::{Singles, time_singles};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use crate::summary;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use company::Company;
 pub use sides::Sides;
 use std::collections::HashMap;
@@ -137,10 +137,7 @@ impl Session {
         let directory = sides.directory()?;
         host.file_system = host::file_system(directory.path());
         let catalogue = read_catalogue(&directory.probe())?;
-        let interrupt = Interrupt::default();
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-            signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
-        }
+        let interrupt = Interrupt::on_signals()?;
         let steal = StealClock::start(&sources, placement.measuring);
         let busy = BusyClock::start(&sources);
         let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);

@@ -4,10 +4,14 @@
 //! is made under another name and renamed when it is complete. One that lacks a part or whose length is not the one noted does not
 //! count as an image: it is named as damaged, and fetching it again replaces it.
 //!
-//! It gets nothing itself: `apt` does. Called by the session of `--env linux-VERSION`, `explain` and `cli::kernel`.
+//! Called by the session of `--env linux-VERSION`, `explain` and `cli::kernel`.
 
+mod apt;
+mod fetch;
 mod header;
+mod packages;
 mod release;
+mod sources;
 
 use crate::kernel::lock;
 use crate::runner::state_directory;
@@ -17,7 +21,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+pub use fetch::{ARCHITECTURES, Architecture, Mirror};
 pub use header::Header;
+pub use packages::Package;
 pub use release::{is_meant, newest_first};
 
 /// The name of the kernel in an image's directory.

@@ -1,5 +1,7 @@
 //! The flag that ends a run early.
 
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,6 +10,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Interrupt(pub Arc<AtomicBool>);
 
 impl Interrupt {
+    /// One that these signals set from now on.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn on_signals() -> Result<Interrupt> {
+        let interrupt = Interrupt::default();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
+        }
+        Ok(interrupt)
+    }
+
     /// Whether the run should end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -30,7 +30,7 @@ pub use files::COMPILER;
 pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use holes::replaced;
 pub use interrupt::Interrupt;
-pub use language::Language;
+pub use language::{Language, on_path};
 pub use protocol::parse_ready;
 #[doc(hidden)]
 pub use protocol::{add_line, parse_sampled};

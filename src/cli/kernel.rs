@@ -1,0 +1,249 @@
+//! `syscost kernel`: images of kernels for `--env linux-VERSION`.
+
+use super::error::usage;
+use super::exit::Exit;
+use super::messages::Notes;
+use super::terminal;
+use crate::guest::images::{ARCHITECTURES, Architecture, Facts, Image, Images, Mirror, Package};
+use crate::report::{Cell, Document, Format, Spec, Style, Table, write_json, write_table};
+use crate::runner::Interrupt;
+use anyhow::{Context, Result};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Fetch kernels to measure with 'run --env linux-VERSION'.
+#[derive(clap::Args)]
+pub struct KernelArgs {
+    #[command(subcommand)]
+    command: KernelCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum KernelCommand {
+    Fetch(FetchArgs),
+    List(ListArgs),
+    Remove(RemoveArgs),
+}
+
+/// Get kernels from the packages of the Debian mirror that this machine uses.
+///
+/// apt gets and verifies them in a private directory. Nothing of the system changes, and no privilege is needed.
+#[derive(clap::Args)]
+#[command(after_help = FETCH_EXAMPLES)]
+struct FetchArgs {
+    /// A version (6.1: the newest release of it that is served) or a release (6.1.0-54-cloud-amd64).
+    #[arg(value_name = "VERSION", required = true)]
+    versions: Vec<String>,
+    #[command(flatten)]
+    of: ForArgs,
+}
+
+const FETCH_EXAMPLES: &str = "\
+Examples:
+  syscost kernel fetch 6.1 6.12
+  syscost kernel fetch 6.12 --arch arm64
+  syscost kernel list --available";
+
+/// List the kernels that were fetched, or with --available those that can be.
+#[derive(clap::Args)]
+struct ListArgs {
+    /// List what the mirror serves; reads some 50 MB of package lists.
+    #[arg(long)]
+    available: bool,
+    #[command(flatten)]
+    of: ForArgs,
+}
+
+/// Remove kernels that were fetched.
+#[derive(clap::Args)]
+struct RemoveArgs {
+    /// Releases as 'syscost kernel list' shows them.
+    #[arg(value_name = "RELEASE", required_unless_present = "all")]
+    releases: Vec<String>,
+    /// Remove all.
+    #[arg(long, conflicts_with = "releases")]
+    all: bool,
+}
+
+#[derive(clap::Args)]
+struct ForArgs {
+    /// Architecture to fetch for: amd64 or arm64 [default: this machine's].
+    #[arg(long = "arch", value_name = "ARCHITECTURE")]
+    architecture: Option<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+impl ForArgs {
+    fn architecture(&self) -> Result<Architecture> {
+        let name = self.architecture.as_deref().unwrap_or(std::env::consts::ARCH);
+        let all = || ARCHITECTURES.map(|architecture| architecture.debian).join(" or ");
+        Architecture::find(name).with_context(|| format!("--arch: no kernels are fetched for '{name}': give {}", all()))
+    }
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// A usage error where a version or release does not exist; else what apt or the file system refused.
+pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    match &args.command {
+        KernelCommand::Fetch(args) => fetch(args, notes, out),
+        KernelCommand::List(args) => list(args, notes, out),
+        KernelCommand::Remove(args) => remove(args),
+    }
+}
+
+fn fetch(args: &FetchArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let architecture = usage(args.of.architecture())?;
+    let images = Images::open()?;
+    let tell = |doing: &str| notes.tell(&doing);
+    let mut mirror = Mirror::open(&images, architecture, Interrupt::on_signals()?, &tell)?;
+    // All of them before the first is fetched: a misspelt one should not be found out last.
+    let packages = args.versions.iter().map(|version| find(&mut mirror, version)).collect::<Result<Vec<Package>>>()?;
+    let fetched = packages.iter().map(|package| mirror.fetch(package)).collect::<Result<Vec<Image>>>()?;
+    let is_asked = |kernel: &Kernel| fetched.iter().any(|image| image.release == kernel.release);
+    write(fetched_kernels(&images).into_iter().filter(is_asked).collect(), args.of.format, out)
+}
+
+fn find(mirror: &mut Mirror, version: &str) -> Result<Package> {
+    let found = mirror.find(version)?;
+    usage(found.with_context(|| format!("the mirror serves no kernel '{version}': it serves {}", mirror.served())))
+}
+
+fn list(args: &ListArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let images = Images::open()?;
+    let fetched = fetched_kernels(&images);
+    if !args.available {
+        return write(fetched, args.of.format, out);
+    }
+    let architecture = usage(args.of.architecture())?;
+    let tell = |doing: &str| notes.tell(&doing);
+    let mut mirror = Mirror::open(&images, architecture, Interrupt::on_signals()?, &tell)?;
+    let of = |package: &Package| {
+        let here = fetched.iter().find(|kernel| kernel.release == package.release).cloned();
+        here.unwrap_or_else(|| Kernel::available(package, architecture))
+    };
+    let kernels = mirror.all()?.iter().map(of).collect();
+    mirror.unread().iter().for_each(|why| notes.tell(&format_args!("not read: {why}")));
+    write(kernels, args.of.format, out)
+}
+
+fn remove(args: &RemoveArgs) -> Result<Exit> {
+    let images = Images::open()?;
+    let all = || fetched_kernels(&images).into_iter().map(|kernel| kernel.release).collect();
+    let releases: Vec<String> = if args.all { all() } else { args.releases.clone() };
+    for release in &releases {
+        let removed = images.remove(release)?;
+        let missing = format!("no kernel '{release}' was fetched: 'syscost kernel list' shows the releases");
+        usage(removed.then_some(()).context(missing))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// What `kernel list` and `kernel fetch` print as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct KernelList {
+    kernels: Vec<Kernel>,
+}
+
+impl Document for KernelList {
+    const SCHEMA: &'static str = "syscost.kernels/1";
+}
+
+/// A kernel that was fetched or can be.
+#[derive(Clone, Serialize, JsonSchema)]
+struct Kernel {
+    /// As `uname -r` shows it.
+    release: String,
+    /// As `uname -m` shows it; null if the image is damaged.
+    architecture: Option<String>,
+    /// The package that has it; null if the image is damaged.
+    package: Option<String>,
+    /// The package's version.
+    version: Option<String>,
+    /// The suite that serves the package.
+    suite: Option<String>,
+    /// Length of the image; null if it was not fetched.
+    bytes: Option<u64>,
+    /// The image; null if it was not fetched.
+    path: Option<PathBuf>,
+    /// Why the image cannot be used; null if it can, or was not fetched.
+    error: Option<String>,
+}
+
+impl Kernel {
+    fn fetched((image, facts): (Image, Facts)) -> Kernel {
+        Kernel {
+            release: facts.release,
+            architecture: Some(facts.architecture),
+            package: Some(facts.package),
+            version: Some(facts.version),
+            suite: Some(facts.suite),
+            bytes: Some(facts.bytes),
+            path: Some(image.path),
+            error: None,
+        }
+    }
+
+    fn available(package: &Package, architecture: Architecture) -> Kernel {
+        Kernel {
+            release: package.release.clone(),
+            architecture: Some(architecture.machine.to_string()),
+            package: Some(package.name.clone()),
+            version: Some(package.version.clone()),
+            suite: Some(package.suite.clone()),
+            bytes: None,
+            path: None,
+            error: None,
+        }
+    }
+
+    fn damaged(release: String) -> Kernel {
+        let error = Some("damaged: fetch it again, or remove it".to_string());
+        let (architecture, package, version, suite) = (None, None, None, None);
+        Kernel { release, architecture, package, version, suite, bytes: None, path: None, error }
+    }
+
+    fn state(&self) -> Cell {
+        match (&self.error, &self.path) {
+            (Some(error), _) => Cell::styled(error.clone(), Style::Warning),
+            (None, Some(path)) => Cell::from(path.display().to_string()),
+            (None, None) => Cell::styled("not fetched", Style::Faint),
+        }
+    }
+}
+
+/// The images, complete ones first.
+fn fetched_kernels(images: &Images) -> Vec<Kernel> {
+    let damaged = images.damaged().into_iter().map(Kernel::damaged);
+    images.all().into_iter().map(Kernel::fetched).chain(damaged).collect()
+}
+
+fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Exit> {
+    if format == Format::Json {
+        write_json(&KernelList { kernels }, out)?;
+        return Ok(Exit::Success);
+    }
+    let text = |value: &Option<String>| Cell::from(value.clone().unwrap_or_default());
+    let specs = [
+        Spec::left("release", |k: &Kernel| k.release.clone().into()).text("release", |k| k.release.clone()),
+        Spec::left("architecture", move |k: &Kernel| text(&k.architecture))
+            .text("architecture", |k| k.architecture.clone()),
+        Spec::left("suite", move |k: &Kernel| text(&k.suite)).text("suite", |k| k.suite.clone()),
+        Spec::left("image", Kernel::state)
+            .wrapping()
+            .text("package", |k| k.package.clone())
+            .text("version", |k| k.version.clone())
+            .text("bytes", |k| k.bytes.map(|bytes| bytes.to_string()))
+            .text("path", |k| Some(k.path.as_ref()?.display().to_string()))
+            .text("error", |k| k.error.clone()),
+    ];
+    let none = kernels.is_empty().then(|| "no kernel was fetched: 'syscost kernel fetch 6.1' gets one".to_string());
+    let table = Table::of(&specs, &kernels).noted(none.into_iter().collect());
+    write_table(&table, format, terminal::screen(), out)?;
+    Ok(Exit::Success)
+}

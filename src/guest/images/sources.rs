@@ -1,0 +1,203 @@
+//! The machine's package sources: those of Debian's archive, to ask the same mirror for the suites of other releases.
+//! Pure: text in, text out. sources.list(5) documents both formats.
+
+/// An archive that the machine is set up to use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    uris: Vec<String>,
+    suites: Vec<String>,
+    components: Vec<String>,
+    /// All other fields: keys, proxies, trust.
+    options: Vec<(String, String)>,
+}
+
+/// Debian releases with kernels to fetch.
+const RELEASES: [&str; 4] = ["bullseye", "bookworm", "trixie", "forky"];
+/// Other names of archives whose releases are those.
+const ALIASES: [&str; 6] = ["oldoldstable", "oldstable", "stable", "testing", "unstable", "sid"];
+/// What a suite of a release adds to its name.
+const ADDITIONS: [&str; 5] = ["-security", "/updates", "-updates", "-backports", "-proposed-updates"];
+/// Additions of suites in the security archive.
+const SECURITY: [&str; 2] = ["-security", "/updates"];
+/// Fields that say what to fetch, not how.
+const REPLACED: [&str; 11] = [
+    "types",
+    "uris",
+    "suites",
+    "components",
+    "architectures",
+    "arch",
+    "languages",
+    "lang",
+    "targets",
+    "target",
+    "enabled",
+];
+
+/// Which suites to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suites {
+    /// Security, backports and experimental: a few hundred kB each, and most kernels are there.
+    Small,
+    /// The releases themselves: some 10 MB each.
+    Large,
+}
+
+impl Suites {
+    /// In the archive, and in the security archive.
+    fn names(self) -> (Vec<String>, Vec<String>) {
+        let with =
+            |addition: &str| RELEASES.iter().map(move |release| format!("{release}{addition}")).collect::<Vec<_>>();
+        match self {
+            Suites::Small => ([with("-backports"), vec!["experimental".into()]].concat(), with("-security")),
+            Suites::Large => ([with(""), vec!["sid".into()]].concat(), Vec::new()),
+        }
+    }
+}
+
+impl Source {
+    /// Those in a file called `name`, whose ending tells its format, as far as they are Debian's archive.
+    pub fn all(name: &str, text: &str) -> Vec<Source> {
+        let all = if name.ends_with(".sources") { stanzas(text) } else { lines(text) };
+        all.into_iter().filter(Source::is_debian).collect()
+    }
+
+    fn is_debian(&self) -> bool {
+        let known = |suite: &String| {
+            let base = ADDITIONS.iter().find_map(|addition| suite.strip_suffix(addition)).unwrap_or(suite);
+            RELEASES.contains(&base) || ALIASES.contains(&base)
+        };
+        self.components.iter().any(|component| component == "main") && self.suites.iter().any(known)
+    }
+
+    /// A stanza of `.sources` for the kernels of `architecture` in `suites`; `None` if this archive has none of them.
+    pub fn stanza(&self, suites: Suites, architecture: &str) -> Option<String> {
+        let (archive, security) = suites.names();
+        let is_security = |suite: &String| SECURITY.iter().any(|addition| suite.ends_with(addition));
+        let serves = |kind: bool| self.suites.iter().any(|suite| is_security(suite) == kind);
+        let asked = [serves(false).then_some(archive), serves(true).then_some(security)];
+        let asked: Vec<String> = asked.into_iter().flatten().flatten().collect();
+        if asked.is_empty() {
+            return None;
+        }
+        let mut stanza = format!(
+            "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\nArchitectures: {architecture}\n",
+            self.uris.join(" "),
+            asked.join(" ")
+        );
+        self.options.iter().for_each(|(name, value)| stanza += &format!("{name}: {value}\n"));
+        Some(stanza + "\n")
+    }
+}
+
+fn is_kept(name: &str) -> bool {
+    !REPLACED.contains(&name.to_ascii_lowercase().as_str())
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_string).collect()
+}
+
+/// `deb [NAME=VALUE ...] URI SUITE COMPONENT...`
+fn lines(text: &str) -> Vec<Source> {
+    text.lines().filter_map(line).collect()
+}
+
+fn line(line: &str) -> Option<Source> {
+    let rest = line.split('#').next()?.trim().strip_prefix("deb")?;
+    let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
+    let (options, rest) = match rest.strip_prefix('[') {
+        Some(bracketed) => bracketed.split_once(']')?,
+        None => ("", rest),
+    };
+    let options = options.split_whitespace().filter_map(|option| option.split_once('='));
+    // A list is separated by commas here and by spaces in the other format.
+    let options = options.filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.into(), value.replace(',', " ")));
+    let mut words = words(rest).into_iter();
+    let (uri, suite) = words.next().zip(words.next())?;
+    Some(Source { uris: vec![uri], suites: vec![suite], components: words.collect(), options: options.collect() })
+}
+
+/// Paragraphs of fields, deb822(5). Lines of a field after its first begin with white space.
+fn stanzas(text: &str) -> Vec<Source> {
+    let text: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    text.split(|line| line.trim().is_empty()).filter_map(stanza).collect()
+}
+
+fn stanza(lines: &[&str]) -> Option<Source> {
+    let mut fields: Vec<(String, String)> = Vec::new();
+    for line in lines {
+        match (line.starts_with(char::is_whitespace), fields.last_mut()) {
+            (true, Some((_, value))) => *value += &format!("\n{line}"),
+            _ => {
+                let (name, value) = line.split_once(':')?;
+                fields.push((name.trim().to_string(), value.trim().to_string()));
+            }
+        }
+    }
+    let field = |name: &str| fields.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
+    let list = |name: &str| field(name).map(|(_, value)| words(value)).unwrap_or_default();
+    let off =
+        field("enabled").is_some_and(|(_, value)| ["no", "false", "0"].contains(&value.to_ascii_lowercase().as_str()));
+    let is_binary = list("types").iter().any(|kind| kind == "deb") && !off;
+    let source = Source {
+        uris: list("uris"),
+        suites: list("suites"),
+        components: list("components"),
+        options: fields.iter().filter(|(name, _)| is_kept(name)).cloned().collect(),
+    };
+    (is_binary && !source.uris.is_empty()).then_some(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_formats_are_read() {
+        let of_lines = Source::all(
+            "sources.list",
+            "# a comment\n\
+             deb http://mirror.test/debian bookworm main contrib # mine\n\
+             deb-src http://mirror.test/debian bookworm main\n\
+             deb [arch=amd64 signed-by=/k.gpg check-valid-until=no] http://mirror.test/security stable-security main\n\
+             deb http://other.test/apt bookworm-pgdg main\n\
+             deb http://other.test/linux/debian bookworm stable\n\
+             deb\n deb [broken http://x y z\n",
+        );
+        let of_stanzas = Source::all(
+            "debian.sources",
+            "Types: deb deb-src\n# a comment\nURIs: http://mirror.test/debian\nSuites: bookworm\n bookworm-updates\n\
+             Components: main contrib\n\n\n\
+             Types: deb\nURIs: http://mirror.test/security\nSuites: stable-security\nComponents: main\nArchitectures: i386\n\
+             signed-by:\n -----BEGIN KEY-----\n .\n abc\nCheck-Valid-Until: no\n\n\
+             Enabled: no\nTypes: deb\nURIs: http://off.test/debian\nSuites: sid\nComponents: main\n\n\
+             Types: deb\nURIs: http://other.test\nSuites: nodistro\nComponents: main\n",
+        );
+        for all in [&of_lines, &of_stanzas] {
+            let uris: Vec<&str> = all.iter().flat_map(|source| &source.uris).map(String::as_str).collect();
+            assert_eq!(uris, ["http://mirror.test/debian", "http://mirror.test/security"]);
+        }
+        let large = of_lines[0].stanza(Suites::Large, "arm64").unwrap();
+        let expected = "Types: deb\nURIs: http://mirror.test/debian\nSuites: bullseye bookworm trixie forky sid\n\
+                        Components: main\nArchitectures: arm64\n\n";
+        assert_eq!(large, expected);
+        assert_eq!(of_stanzas[0].stanza(Suites::Large, "arm64").unwrap(), expected);
+        assert_eq!(of_lines[1].stanza(Suites::Large, "amd64"), None);
+        let security = of_stanzas[1].stanza(Suites::Small, "amd64").unwrap();
+        assert!(security.contains("Suites: bullseye-security bookworm-security trixie-security"), "{security}");
+        assert!(
+            security.ends_with("signed-by: \n -----BEGIN KEY-----\n .\n abc\nCheck-Valid-Until: no\n\n"),
+            "{security}"
+        );
+        let options = of_lines[1].stanza(Suites::Small, "amd64").unwrap();
+        assert!(options.ends_with("Architectures: amd64\nsigned-by: /k.gpg\ncheck-valid-until: no\n\n"), "{options}");
+    }
+
+    #[test]
+    fn one_archive_may_serve_both() {
+        let both = "Types: deb\nURIs: http://m/d\nSuites: trixie trixie-security\nComponents: main\n";
+        let stanza = Source::all("x.sources", both)[0].stanza(Suites::Small, "amd64").unwrap();
+        assert!(stanza.contains("trixie-backports forky-backports experimental bullseye-security"), "{stanza}");
+    }
+}
