@@ -130,6 +130,8 @@ impl Recorder<'_> {
         let reading = self.start_log()?;
         let reply = self.channel.request(n, 1, self.workers.timeout);
         self.monitor.order("log none")?;
+        // Closes the pipe; qemu 7.2 keeps it open otherwise.
+        self.monitor.order("logfile /dev/null")?;
         self.one_instruction_a_block("off")?;
         reply?;
         reading.recv_timeout(self.workers.timeout).map_err(|_| failed("the emulator's log does not end"))
