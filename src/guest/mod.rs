@@ -12,7 +12,7 @@
 //! let guest = Guest::boot(workers, "linux-6.1", &options)?;
 //! let mut getppid = guest.channel("op id.getppid")?;
 //! let instructions = getppid.request(1000, 1, workers.timeout)?.batches[0].ns;
-//! let functions = guest.functions()?;
+//! let functions = guest.functions(&[0xffffffff81000])?;
 //! # Ok(())
 //! # }
 //! ```

@@ -6,7 +6,7 @@
 use super::cut::{self, Cut};
 use super::flow::Code64;
 use super::log::Log;
-use super::names::Names;
+use super::names::{KERNEL, Names};
 use super::tree::{Call, tree};
 use super::{Iterations, KernelExplanation, explanation};
 use crate::guest::{Channel, Guest, Monitor, Options};
@@ -179,8 +179,9 @@ impl Recorder<'_> {
         Ok(names)
     }
 
-    fn kernel_names(&self, mut names: Names, _pages: &BTreeSet<u64>) -> Result<Names, Failure> {
-        self.guest.functions()?.iter().for_each(|(address, name)| names.add(*address, name));
+    fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
+        let numbers: Vec<u64> = pages.iter().filter(|page| **page >= KERNEL).map(|page| page / PAGE).collect();
+        self.guest.functions(&numbers)?.iter().for_each(|(address, name)| names.add(*address, name));
         Ok(names)
     }
 }
