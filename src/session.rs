@@ -2,6 +2,7 @@
 //! engine, which give a `Run`. Called by the commands that measure; it prints nothing.
 
 mod company;
+mod guests;
 mod launch;
 mod learn;
 mod repeats;
@@ -9,14 +10,15 @@ mod sides;
 
 use crate::counters;
 use crate::engine::{self, Clock, Config, Measured, Observer, Slots};
+use crate::guest;
 use crate::kernel::Sources;
 use crate::kernel::affinity::{Placement, Wanted};
 use crate::kernel::counters::Offer;
 use crate::kernel::host::{self, BusyClock, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
-    Case, Counters, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome, Planned, Record, Role, Run,
-    SingleCalls, StudyView, THREADS,
+    Case, Counted, Counters, EnvironmentFacts, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome,
+    Planned, Record, Role, Run, SingleCalls, StudyView, THREADS,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, Workers, read_catalogue};
@@ -26,8 +28,9 @@ use crate::store::{self, StoreError};
 use crate::summary;
 use anyhow::Result;
 use company::Company;
+use guests::Places;
 pub use sides::Sides;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -83,6 +86,8 @@ pub trait Watch {
 pub enum Stage {
     /// Counting kernel entries and sampling modes.
     Proving,
+    /// Booting guests and counting instructions in them.
+    Counting,
     /// Timing single calls.
     Singles,
     /// Measuring times.
@@ -105,6 +110,10 @@ pub struct Session {
     last: bool,
     /// What is measured side by side.
     sides: Sides,
+    /// How guests are booted.
+    pub boot: guest::Options,
+    /// What is known of guests that were booted, by environment.
+    facts: BTreeMap<String, EnvironmentFacts>,
 }
 
 /// Default time per case, and the bounds of the sum over all cases.
@@ -142,7 +151,9 @@ impl Session {
         let busy = BusyClock::start(&sources);
         let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
         sides.add_to(&mut workers)?;
-        Ok(Session { catalogue, study: None, options, workers, interrupt, host, steal, busy, last: true, sides })
+        let (boot, facts) = (guest::Options::default(), BTreeMap::new());
+        let study = None;
+        Ok(Session { catalogue, study, options, workers, interrupt, host, steal, busy, last: true, sides, boot, facts })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -209,6 +220,7 @@ impl Session {
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
         let (mut passes, refused) = self.pass_all(&planned, watch);
+        self.count_in_guests(&planned, &mut passes, watch);
         self.time_singles(&planned, &mut passes, watch);
         self.time(&planned, &passes, (company, refused), watch, out)
     }
@@ -222,11 +234,12 @@ impl Session {
         watch: &dyn Watch,
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
+        let is_timed = |passes: &Result<Passes, Failure>| passes.as_ref().is_ok_and(|passes| passes.counted.is_none());
         let sound: Vec<Planned> =
-            planned.iter().zip(passes).filter(|(_, p)| p.is_ok()).map(|(p, _)| p.clone()).collect();
+            planned.iter().zip(passes).filter(|(_, passes)| is_timed(passes)).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned);
         let mut recorder = Recorder {
-            run: self.empty_run(&config, refused),
+            run: Run { environments: self.environment_facts(planned), ..self.empty_run(&config, refused) },
             planned,
             passes,
             steal: self.steal.take(),
@@ -245,7 +258,12 @@ impl Session {
         // No interval is as narrow as 0, so all of the budget is spent.
         let target = if self.options.per_case.is_some() { 0.0 } else { config.precision_percent };
         let config = Config { precision_percent: target, ..config };
-        let measured = engine::measure(&sound, &mut self.workers, &clock, &config, &mut recorder);
+        let mut places = Places::new(&mut self.workers, &self.boot);
+        let measured = match sound.is_empty() {
+            true => Vec::new(),
+            false => engine::measure(&sound, &mut places, &clock, &config, &mut recorder),
+        };
+        recorder.run.environments.extend(places.facts());
         recorder.finish(&measured)
     }
 
@@ -295,9 +313,12 @@ impl Session {
             return Err(Failure::interrupted());
         }
         self.workers.prepare(&planned.case)?;
+        let environment = self.workers.environment(&planned.case.environment)?;
+        if environment.is_guest {
+            return Ok(Passes::none(&environment.unverified.unwrap_or_default()));
+        }
         if only_for_speed(planned) {
-            let proof = Proof::none("not counted: it only shows the machine's speed");
-            return Ok(Passes { proof, mode_samples: None, counters: None, latency: None });
+            return Ok(Passes::none("not counted: it only shows the machine's speed"));
         }
         let alone = Planned { case: planned.case.alone(), ..planned.clone() };
         let proof = match self.options.verify {
@@ -305,7 +326,7 @@ impl Session {
             false => Proof::none("not counted, as asked (--no-verify)"),
         };
         let counters = offer.and_then(|offer| counters::count(&self.workers, &alone, offer));
-        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters, latency: None })
+        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters, latency: None, counted: None })
     }
 
     /// Times single calls of the cases that work, one case after the other, if that was asked for. Cold cases and the panel
@@ -316,7 +337,8 @@ impl Session {
         let all = planned.len() as f64;
         for (i, (planned, passes)) in planned.iter().zip(passes).enumerate() {
             watch.at(i as f64 / all, &planned.case.to_string());
-            let shown = planned.case.cold().is_none() && !only_for_speed(planned);
+            let is_guest = self.workers.environment(&planned.case.environment).is_ok_and(|own| own.is_guest);
+            let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
             if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
                 passes.latency = Some(time_singles(&self.workers, planned, wanted).map_err(|failure| failure.message));
             }
@@ -374,6 +396,15 @@ struct Passes {
     mode_samples: Option<ModeSamples>,
     counters: Option<Counters>,
     latency: Option<Result<SingleCalls, String>>,
+    /// Instructions, in place of times.
+    counted: Option<Counted>,
+}
+
+impl Passes {
+    /// Nothing was done, for this reason.
+    fn none(reason: &str) -> Passes {
+        Passes { proof: Proof::none(reason), mode_samples: None, counters: None, latency: None, counted: None }
+    }
 }
 
 fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut std::slice::Iter<Measured>) -> Record {
@@ -381,6 +412,7 @@ fn record(planned: &Planned, passes: &Result<Passes, Failure>, measured: &mut st
     let counters = passes.as_ref().ok().and_then(|passes| passes.counters.clone());
     let (outcome, proof, mode_samples) = match passes {
         Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed"), None),
+        Ok(Passes { counted: Some(counted), proof, .. }) => (Outcome::Counted(counted.clone()), proof.clone(), None),
         Ok(passes) => {
             let measured = measured.next();
             let outcome = measured.map_or_else(|| Outcome::Failed(Failure::interrupted()), |m| m.outcome.clone());

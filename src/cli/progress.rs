@@ -36,6 +36,7 @@ impl Watch for Progress {
     fn stage(&self, stage: Stage) {
         let template = match stage {
             Stage::Proving => "counting kernel entries [{bar:20}] {percent:>3}% {wide_msg}",
+            Stage::Counting => "counting instructions [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Singles => "timing single calls [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Measuring => "measuring [{bar:30}] {percent:>3}% at most {eta} left  {wide_msg}",
         };

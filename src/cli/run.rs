@@ -18,9 +18,10 @@ use crate::session::{RunOptions, Session, Sides};
 use crate::singles::{self, MOST_CALLS, Singles};
 use crate::store;
 use anyhow::{Result, anyhow};
-use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Args, FromArgMatches};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, Command, FromArgMatches};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -98,8 +99,14 @@ pub struct RunArgs {
     trust_files: bool,
     /// How to build the probe and C snippets; one column each. All are measured in the same rounds, and each case has its ratio
     /// to the first, paired round by round.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = environments())]
+    /// linux-VERSION is a fetched kernel in an emulated machine, linux:FILE any, and 'linux-VERSION PARAMETERS' one with boot
+    /// parameters: there, instructions are counted.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
     environments: Vec<String>,
+    /// Boot parameters for all guests of --env, e.g. 'audit=1' or 'mitigations=off', beside those in their names. They stand in
+    /// the result file.
+    #[arg(long, value_name = "PARAMETERS")]
+    append: Option<String>,
     /// Measure every operation with this other probe too, in the same rounds, and show the ratio to the built-in one, paired
     /// round by round: a build by another compiler or with other flags, or the probe of another version.
     #[arg(long, value_name = "FILE", conflicts_with = "environments")]
@@ -207,13 +214,28 @@ fn threads_of(needs: &Needs) -> u64 {
     needs.threads.unwrap_or(1).clamp(1, cpus.saturating_sub(1).max(1))
 }
 
-/// What is in environments/ is what there is.
-fn environments() -> PossibleValuesParser {
-    let value = |name: &'static str| {
-        let title = Environment::find(name).map(|environment| environment.title);
-        PossibleValue::new(name).help(title.unwrap_or_default())
-    };
-    PossibleValuesParser::new(Environment::names().into_iter().map(value))
+/// The name of an environment: what is in environments/ is what there is, and guests with a kernel or boot parameters.
+#[derive(Clone)]
+struct EnvironmentName;
+
+impl TypedValueParser for EnvironmentName {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, flag: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let names = PossibleValuesParser::new(Environment::names());
+        match value.to_str().map(|name| (name, Environment::find(name))) {
+            Some((name, Ok(found))) if found.is_guest => Ok(name.to_string()),
+            _ => names.parse_ref(command, flag, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let value = |name: &'static str| {
+            let title = Environment::find(name).map(|environment| environment.title);
+            PossibleValue::new(name).help(title.unwrap_or_default())
+        };
+        Some(Box::new(Environment::names().into_iter().map(value)))
+    }
 }
 
 /// Texts by language; of several for one language, all in their order.
@@ -345,6 +367,15 @@ impl RunArgs {
         Ok(StudyPlan::without_study(planned))
     }
 
+    /// Boot parameters are for what boots.
+    fn check_append(&self) -> Result<()> {
+        let boots = |name: &String| Environment::find(name).is_ok_and(|environment| environment.is_guest);
+        match self.append.is_some() && !self.environments.iter().any(boots) {
+            true => Err(anyhow!("--append needs a guest: name one with --env, e.g. linux-6.1")),
+            false => Ok(()),
+        }
+    }
+
     /// Both would set the same parameter.
     fn check_cold(&self) -> Result<()> {
         match self.cold.is_some() && self.params.iter().any(|setting| setting.name == COLD) {
@@ -358,6 +389,7 @@ pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let progress = Progress::new(notes.quiet);
     args.view.check_for_run()?;
     usage(args.check_cold())?;
+    usage(args.check_append())?;
     check_destination("--out", args.out.as_deref())?;
     let profile = args.profile()?;
     let study = usage(args.study())?;
@@ -370,6 +402,7 @@ pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(session.check_room(&plan.fixtures))?;
     session.make_fixtures(&plan.fixtures)?;
     session.study = study.map(|study| study.view);
+    session.boot.append = args.append.clone().unwrap_or_default();
     let (run, stored) =
         session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, args.out.as_deref());
     progress.done();

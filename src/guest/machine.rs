@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub struct Guest {
     console: Rc<RefCell<Console>>,
     release: String,
     command: Vec<OsString>,
+    /// That of the run.
+    directory: String,
     /// Channels opened so far.
     channels: Cell<u32>,
     timeout: Duration,
@@ -73,7 +75,8 @@ impl Guest {
         let hello = console.line(INIT, workers.timeout * BOOT)?;
         let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
         let console = Rc::new(RefCell::new(console));
-        Ok(Guest { console, release, command, channels: Cell::new(0), timeout: workers.timeout })
+        let directory = workers.directory().to_string_lossy().into_owned();
+        Ok(Guest { console, release, command, directory, channels: Cell::new(0), timeout: workers.timeout })
     }
 
     /// The kernel's release, e.g. `6.1.0-54-cloud-amd64`.
@@ -81,9 +84,15 @@ impl Guest {
         &self.release
     }
 
-    /// The command that started it, word by word.
-    pub fn command(&self) -> &[OsString] {
-        &self.command
+    /// The command that started it, word by word, with `{run}` for the run's directory.
+    pub fn command(&self) -> Vec<String> {
+        self.command.iter().map(|word| word.to_string_lossy().replace(&self.directory, "{run}")).collect()
+    }
+
+    /// The program that emulates it, as it names itself with its version; `None` if it does not tell.
+    pub fn emulator(&self) -> Option<String> {
+        let output = Command::new(&self.command[0]).arg("--version").stdin(Stdio::null()).output().ok()?;
+        String::from_utf8_lossy(&output.stdout).lines().next().map(|line| line.trim().to_string())
     }
 
     /// Whether it may still answer.

@@ -1,5 +1,6 @@
-//! Guests: other kernels in machines of their own, with the static probe as their first program. It knows no figures: `session`
-//! counts and times what runs in them, `explain` looks into the kernel.
+//! Guests: other kernels in machines of their own, with the static probe as their first program. It boots them, and counts the
+//! instructions of an operation where the machine is emulated; which cases run in which guest is up to `session`, and `explain`
+//! looks into the kernel.
 //!
 //! [`Guest::boot`] starts one as its environment says (`environments/linux.toml`), waits until it has settled, and gives
 //! [`Channel`]s. Each is a process in the guest that speaks the probe's protocol, over the one console that they share
@@ -22,11 +23,13 @@
 
 mod channel;
 mod console;
+mod count;
 pub mod images;
 mod initramfs;
 mod machine;
 mod monitor;
 
 pub use channel::Channel;
+pub use count::count;
 pub use machine::{Guest, Options};
 pub use monitor::Monitor;

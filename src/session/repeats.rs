@@ -1,5 +1,5 @@
-//! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries are counted
-//! and modes sampled in the first run only, since they do not scatter from run to run as times do.
+//! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries and
+//! instructions are counted and modes sampled in the first run only, since they do not scatter from run to run as times do.
 
 use super::{Company, Session, Stage, Watch};
 use crate::kernel::Sources;
@@ -25,6 +25,7 @@ impl Session {
         self.last = runs <= 1;
         let company = Company::begin(&self.workers);
         let (mut passes, refused) = self.pass_all(&planned, watch);
+        self.count_in_guests(&planned, &mut passes, watch);
         self.time_singles(&planned, &mut passes, watch);
         let (mut run, mut stored) = self.time(&planned, &passes, (company, refused), &part(0), out);
         for index in 1..runs {
