@@ -2,7 +2,7 @@
 
 use super::{ExplainArgs, choices};
 use crate::cli::error::usage;
-use crate::explain::kernel::{KernelExplanation, KernelVersus, Wanted, record, versus};
+use crate::explain::kernel::{KernelExplanation, KernelVersus, Recorder, Wanted, versus};
 use crate::model::{Operation, Planned};
 use crate::plan::{self, Subject};
 use crate::report::{Document, Format, KernelView, Screen, write_json, write_kernel, write_kernel_versus};
@@ -80,8 +80,9 @@ fn explained(
     planned: &Planned,
     environment: &str,
 ) -> Result<KernelExplanation> {
-    let wanted = Wanted { planned, what: &operation.what, limit: operation.limit, environment };
-    record(session.workers(), &wanted).with_context(|| format!("{} in {environment}", operation.id))
+    let wanted = Wanted { planned, what: &operation.what, limit: operation.limit };
+    let explained = Recorder::boot(session.workers(), environment).and_then(|mut guest| guest.explain(&wanted));
+    explained.with_context(|| format!("{} in {environment}", operation.id))
 }
 
 impl Document for KernelExplanation {

@@ -14,7 +14,7 @@ mod tree;
 mod versus;
 
 pub use groups::Group;
-pub use recording::{Wanted, record};
+pub use recording::{Recorder, Wanted};
 pub use tree::Call;
 pub use versus::{Change, GroupChange, KernelVersus, Side, versus};
 
@@ -90,7 +90,7 @@ fn explanation(wanted: &Wanted, recorded: Recorded) -> KernelExplanation {
         operation: wanted.planned.case.operation.clone(),
         what: wanted.what.to_string(),
         params: wanted.planned.case.effective_params(),
-        environment: wanted.environment.to_string(),
+        environment: recorded.environment,
         kernel: recorded.kernel,
         instructions: tree.total,
         counted: recorded.counted,

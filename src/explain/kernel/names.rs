@@ -120,7 +120,7 @@ mod tests {
         for name in ["__se_sys_getppid", "__x64_sys_getppid", "__ia32_sys_getppid"] {
             names.add(0xffff_ffff_8100_0010, name);
         }
-        ["__memset", "memset"].map(|name| names.add(0xffff_ffff_8100_0020, name));
+        ["__memset", "memset"].iter().for_each(|name| names.add(0xffff_ffff_8100_0020, name));
         assert_eq!(names.at(0xffff_ffff_8100_0010).name, "__x64_sys_getppid");
         assert_eq!(names.at(0xffff_ffff_8100_0020).name, "memset");
     }

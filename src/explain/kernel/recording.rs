@@ -27,12 +27,11 @@ pub struct Wanted<'a> {
     pub what: &'a str,
     /// Most iterations that a batch can have, if there is a limit.
     pub limit: Option<u64>,
-    /// The guest's environment, with boot parameters: `linux-6.1 audit=1`.
-    pub environment: &'a str,
 }
 
 /// What was recorded and counted.
 pub(super) struct Recorded {
+    pub environment: String,
     pub kernel: String,
     pub counted: Option<f64>,
     pub iterations: Iterations,
@@ -49,56 +48,59 @@ const MOST: usize = 12_000_000;
 const FEW: u64 = 100;
 const MANY: u64 = 1_100;
 
-/// Boots the guest and records one iteration in it.
-///
-/// # Errors
-/// Why there is no guest, or the operation's own failure in it.
-pub fn record(workers: &Workers, wanted: &Wanted) -> Result<KernelExplanation, Failure> {
-    // Names of sockets are short, and so is this directory's.
-    let socket = workers.directory().join("monitor");
-    let options = Options { arguments: Monitor::arguments(&socket), ..Options::default() };
-    let guest = Guest::boot(workers, wanted.environment, &options)?;
-    let monitor = Monitor::connect(&socket, workers.timeout)?;
-    let channel = guest.channel(&Workers::greeting(&wanted.planned.case))?;
-    let mut recorder =
-        Recorder { workers, guest: &guest, monitor, channel: &channel, pipe: workers.directory().join("executed") };
-    let recorded = recorder.recorded(wanted);
-    let _ = std::fs::remove_file(&recorder.pipe);
-    let _ = std::fs::remove_file(&socket);
-    Ok(explanation(wanted, recorded?))
-}
-
-struct Recorder<'a> {
+/// A guest whose instructions can be recorded.
+pub struct Recorder<'a> {
     workers: &'a Workers,
-    guest: &'a Guest,
+    environment: String,
+    guest: Guest,
     monitor: Monitor,
-    channel: &'a Channel,
+    /// What the emulator logs to.
     pipe: PathBuf,
 }
 
-impl Recorder<'_> {
-    fn recorded(&mut self, wanted: &Wanted) -> Result<Recorded, Failure> {
+impl<'a> Recorder<'a> {
+    /// Boots the guest of `environment`, whose name may have boot parameters: `linux-6.1 audit=1`.
+    ///
+    /// # Errors
+    /// Why there is no such guest.
+    pub fn boot(workers: &'a Workers, environment: &str) -> Result<Recorder<'a>, Failure> {
+        let socket = workers.directory().join("monitor");
+        let _ = std::fs::remove_file(&socket);
+        let options = Options { arguments: Monitor::arguments(&socket), ..Options::default() };
+        let guest = Guest::boot(workers, environment, &options)?;
+        let monitor = Monitor::connect(&socket, workers.timeout)?;
+        let pipe = workers.directory().join("executed");
+        Ok(Recorder { workers, environment: environment.to_string(), guest, monitor, pipe })
+    }
+
+    /// Records one iteration.
+    ///
+    /// # Errors
+    /// The operation's own failure, or that of the guest.
+    pub fn explain(&mut self, wanted: &Wanted) -> Result<KernelExplanation, Failure> {
+        let channel = self.guest.channel(&Workers::greeting(&wanted.planned.case))?;
         let limit = wanted.limit.unwrap_or(u64::MAX);
-        let counted = self.counted(limit)?;
-        let names = self.probe_names(wanted.environment)?;
-        let (cut, mut notes) = self.cut(&names, limit)?;
+        let counted = self.counted(&channel, limit)?;
+        let names = self.probe_names()?;
+        let (cut, mut notes) = self.cut(&channel, &names, limit)?;
         let pages: BTreeSet<u64> = cut.iteration.iter().map(|address| address & !(PAGE - 1)).collect();
         let code = self.code(&pages)?;
         let names = self.kernel_names(names, &pages)?;
-        if names.lacks_kernel() {
+        if names.lacks_kernel() && pages.last().is_some_and(|page| *page >= KERNEL) {
             notes.push("the kernel does not tell its functions' names (built without CONFIG_KALLSYMS)".to_string());
         }
         let tree = tree(&cut.iteration, &names, &|address| code.step(address));
         let Cut { seen: recorded, alike, fewest, most, .. } = cut;
         let iterations = Iterations { recorded, alike, fewest, most };
-        Ok(Recorded { kernel: self.guest.release().to_string(), counted, iterations, tree, notes })
+        let (environment, kernel) = (self.environment.clone(), self.guest.release().to_string());
+        Ok(explanation(wanted, Recorded { environment, kernel, counted, iterations, tree, notes }))
     }
 
     /// Instructions per iteration as the emulator counts them; `None` if a batch cannot have enough iterations.
-    fn counted(&self, limit: u64) -> Result<Option<f64>, Failure> {
+    fn counted(&self, channel: &Channel, limit: u64) -> Result<Option<f64>, Failure> {
         let many = MANY.min(limit);
         let few = FEW.min(many / 2);
-        let instructions = |n| self.channel.request(n, 1, self.workers.timeout).map(|reply| reply.batches[0].ns);
+        let instructions = |n| channel.request(n, 1, self.workers.timeout).map(|reply| reply.batches[0].ns);
         if few == 0 {
             return Ok(None);
         }
@@ -107,18 +109,17 @@ impl Recorder<'_> {
         Ok(Some(second.saturating_sub(first) as f64 / (many - few) as f64))
     }
 
-    fn cut(&mut self, names: &Names, limit: u64) -> Result<(Cut, Vec<String>), Failure> {
-        let run =
-            self.channel.facts().get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
+    fn cut(&mut self, channel: &Channel, names: &Names, limit: u64) -> Result<(Cut, Vec<String>), Failure> {
+        let run = channel.facts().get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
         let run = run.ok_or_else(|| failed("the probe does not say where its code is (fact 'run')"))?;
         let code = names.range(run);
         if limit < 2 {
-            let trace = self.batch(1)?.ok_or_else(too_long)?;
+            let trace = self.batch(channel, 1)?.ok_or_else(too_long)?;
             let note = "a batch has only one iteration: its set-up is shown with it";
             return Ok((cut::whole(&trace, &code).ok_or_else(not_found)?, vec![note.to_string()]));
         }
         for n in [BATCH.min(limit), SHORT_BATCH.min(limit)] {
-            if let Some(trace) = self.batch(n)? {
+            if let Some(trace) = self.batch(channel, n)? {
                 return Ok((cut::cut(&trace, &code, n).ok_or_else(not_found)?, Vec::new()));
             }
         }
@@ -126,9 +127,9 @@ impl Recorder<'_> {
     }
 
     /// What the guest executes from the request for a batch of `n` to its answer; `None` if that is more than is kept.
-    fn batch(&mut self, n: u64) -> Result<Option<Vec<u64>>, Failure> {
+    fn batch(&mut self, channel: &Channel, n: u64) -> Result<Option<Vec<u64>>, Failure> {
         let reading = self.start_log()?;
-        let reply = self.channel.request(n, 1, self.workers.timeout);
+        let reply = channel.request(n, 1, self.workers.timeout);
         self.monitor.order("log none")?;
         // Closes the pipe; qemu 7.2 keeps it open otherwise.
         self.monitor.order("logfile /dev/null")?;
@@ -170,9 +171,9 @@ impl Recorder<'_> {
         Ok(code)
     }
 
-    fn probe_names(&self, environment: &str) -> Result<Names, Failure> {
+    fn probe_names(&self) -> Result<Names, Failure> {
         let mut names = Names::default();
-        let path = self.workers.probe_of(environment)?;
+        let path = self.workers.probe_of(&self.environment)?;
         let bytes = std::fs::read(&path).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
         let file = object::File::parse(&*bytes).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
         names.add_probe(&file);

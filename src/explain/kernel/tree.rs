@@ -113,10 +113,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether a call of `to` is a trick with the stack, in the midst of its own function.
+    /// Whether a call of `to` is a trick with the stack, in the midst of its own function. Code without names has no functions.
     fn is_within(&self, from: u64, to: u64) -> bool {
         let (here, there) = (self.names.at(from), self.names.at(to));
-        here.start == there.start && to != there.start
+        here.start != 0 && here.start == there.start && to != there.start
     }
 
     fn jump(&mut self, from: u64, to: u64) {
@@ -337,6 +337,21 @@ mod tests {
             .at(0x200, Kind::Jump, None)
             .at(0x100, Kind::Return, None);
         assert_eq!(jumping.run(&[0x000, 0x200, 0x100, 0x001]), "a 2/4[__x86_indirect_thunk_rax 1/1 b 1/1]");
+    }
+
+    #[test]
+    fn code_without_names_calls_and_returns_too() {
+        let names = Names::default();
+        let step = |address| {
+            let kind = match address {
+                1 => Kind::Call,
+                21 => Kind::Return,
+                _ => Kind::Next,
+            };
+            Some(Step { kind, next: address + 1, target: None })
+        };
+        let root = tree(&[0, 1, 20, 21, 2], &names, &step);
+        assert_eq!(text(&root.children[0]), "[vdso] 3/5[[vdso] 2/2]");
     }
 
     #[test]

@@ -72,9 +72,7 @@ fn write_with_facts(
 const COUNTS: &str = "instructions of an emulated processor, not time: caches, the TLB and prediction are left out";
 
 fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
-    let counted = explanation.counted.map(|counted| format!("; counted over many: {counted:.1}"));
-    let instructions =
-        format!("{} in this iteration{}", thousands(explanation.instructions as f64), counted.unwrap_or_default());
+    let instructions = instructions(explanation.instructions, explanation.counted);
     let mut facts = vec![
         ("Kernel", format!("{} ({})", explanation.kernel, explanation.environment)),
         ("Instructions", instructions),
@@ -82,6 +80,13 @@ fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
     ];
     facts.extend(explanation.notes.iter().map(|note| ("Note", note.clone())));
     facts
+}
+
+/// `2,732 (2,731.6 on average)`
+fn instructions(seen: u64, counted: Option<f64>) -> String {
+    let average = counted.filter(|counted| (counted - seen as f64).abs() >= 0.05);
+    let average = average.map(|counted| format!(" ({counted:.1} on average)")).unwrap_or_default();
+    thousands(seen as f64) + &average
 }
 
 /// Width of the column of labels.
@@ -115,10 +120,13 @@ fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
 
 /// Lines as they are, in a block of their own.
 fn write_code(lines: Vec<String>, format: Format, out: &mut dyn Write) -> Result<()> {
-    let fence = if format == Format::Markdown { "```" } else { "" };
-    writeln!(out, "\n{}", if fence.is_empty() { "" } else { "```text" })?;
+    writeln!(out)?;
+    if format != Format::Markdown {
+        return write_lines(lines, out);
+    }
+    writeln!(out, "```text")?;
     write_lines(lines, out)?;
-    if fence.is_empty() { Ok(()) } else { Ok(writeln!(out, "{fence}")?) }
+    Ok(writeln!(out, "```")?)
 }
 
 fn number(value: u64) -> Cell {

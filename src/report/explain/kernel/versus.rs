@@ -1,6 +1,6 @@
 //! Two kernels side by side: what changed, by what it is spent on and by function.
 
-use super::{COUNTS, heading, number, write_head};
+use super::{COUNTS, heading, instructions, number, write_head};
 use crate::explain::kernel::{Change, GroupChange, KernelVersus, Side};
 use crate::report::numbers::thousands;
 use crate::report::{Cell, Format, Screen, Spec, Table, write_table};
@@ -31,9 +31,12 @@ pub fn write_kernel_versus(
 
 fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
     let side = |side: &Side| {
-        let counted = side.counted.map(|counted| format!("; counted over many: {counted:.1}")).unwrap_or_default();
-        let instructions = thousands(side.instructions as f64);
-        format!("{} ({}): {instructions} instructions{counted}", side.kernel, side.environment)
+        format!(
+            "{} instructions: {} ({})",
+            instructions(side.instructions, side.counted),
+            side.kernel,
+            side.environment
+        )
     };
     let mut facts =
         vec![("Before", side(&versus.before)), ("After", side(&versus.after)), ("Counts", COUNTS.to_string())];
