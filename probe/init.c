@@ -19,6 +19,9 @@
  *       > @0 kallsyms                        the kernel's functions, as address and name
  *       < @0 : ffffffff81000000 _text
  *       < @0 end
+ *       > @0 kallsyms ffffffff81000 ...      only those of these pages, by number: all take seconds
+ *       < @0 : ffffffff81000000 _text
+ *       < @0 end
  *       > @0 poweroff
  *
  * The kernel's command line may set SYSCOST_SETTLE_S, the seconds to wait before the guest counts as settled.
@@ -258,17 +261,22 @@ static void pass_on(size_t number, const char *text) {
 
 /* ---- commands to init ---- */
 
-/* Passes on the lines of `path` that `wanted` does not refuse; it may change them. */
-static void say_file(const char *path, int (*wanted)(char *line)) {
+/* Passes on the lines of `path` that `wanted` does not refuse; it may change them. 0 if there is no such file. */
+static int say_lines(const char *path, int (*wanted)(char *line)) {
     char line[4096];
     FILE *file = fopen(path, "re");
-    if (!file) return say_error(path);
+    if (!file) return 0;
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
         if (wanted(line)) say(0, ": %s", line);
     }
     fclose(file);
-    say(0, "end");
+    return 1;
+}
+
+static void say_file(const char *path, int (*wanted)(char *line)) {
+    if (say_lines(path, wanted)) say(0, "end");
+    else say_error(path);
 }
 
 static int every(char *line) { return (void)line, 1; }
@@ -289,6 +297,37 @@ static int write_file(char *text, const char *path) {
     return done;
 }
 
+/* Pages by number, and the last function that begins before each. */
+static struct { uint64_t page, before; } pages[MOST_OF_LINE / 2];
+static size_t pages_used;
+
+static int note_before(char *line) {
+    if (!functions(line)) return 0;
+    uint64_t address = strtoull(line, NULL, 16);
+    for (size_t i = 0; i < pages_used; i++)
+        if (address >> 12 < pages[i].page && address > pages[i].before) pages[i].before = address;
+    return 0;
+}
+
+static int is_near(char *line) {
+    if (!functions(line)) return 0;
+    uint64_t address = strtoull(line, NULL, 16);
+    for (size_t i = 0; i < pages_used; i++)
+        if (address >> 12 == pages[i].page || address == pages[i].before) return 1;
+    return 0;
+}
+
+static void serve_kallsyms(char *text) {
+    static const char path[] = "/proc/kallsyms";
+    write_file("0", "/proc/sys/kernel/kptr_restrict");
+    pages_used = 0;
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        pages[pages_used].page = strtoull(word, NULL, 16), pages[pages_used++].before = 0;
+    if (pages_used == 0) say_file(path, functions);
+    else if (say_lines(path, note_before)) say_file(path, is_near);
+    else say_error(path);
+}
+
 static void serve_write(char *text) {
     char *path = strchr(text, ' ');
     if (!path) return say(0, "error - not of the form 'write TEXT PATH'");
@@ -304,7 +343,7 @@ static void command(char *text) {
     if (strcmp(text, "poweroff") == 0) power_off();
     else if (strcmp(text, "read") == 0) say_file(word, every);
     else if (strcmp(text, "write") == 0) serve_write(word);
-    else if (strcmp(text, "kallsyms") == 0) write_file("0", "/proc/sys/kernel/kptr_restrict"), say_file("/proc/kallsyms", functions);
+    else if (strcmp(text, "kallsyms") == 0) serve_kallsyms(word);
     else if (strcmp(text, "close") == 0 && channel) end_input(channel);
     else if (strcmp(text, "kill") == 0 && channel) kill(-channel->pid, SIGKILL), kill(channel->pid, SIGKILL);
     else say(0, "error - there is no command '%s', or no such channel", text);

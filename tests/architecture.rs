@@ -35,7 +35,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),
-    ("explain", &["kernel", "model", "proof", "runner"]),
+    ("explain", &["guest", "kernel", "model", "proof", "runner"]),
     (
         "report",
         &[

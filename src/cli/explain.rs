@@ -3,6 +3,8 @@
 //!
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
+mod kernel;
+
 use super::complete;
 use super::error::usage;
 use super::progress::Progress;
@@ -11,9 +13,10 @@ use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
-use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS};
+use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Setting, Subject};
-use crate::report::{self, Document, Format, Screen, write_json};
+use crate::report::{self, Document, Format, KernelView, Screen, write_json};
+use crate::runner::Environment;
 use crate::session::{RunOptions, Session};
 use crate::summary::{EventCounts, Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
@@ -32,13 +35,30 @@ pub struct ExplainArgs {
     /// Compare all operations of the same family in one table.
     #[arg(long)]
     pub variants: bool,
-    /// Compare how these environments answer, in one table: code, and the instruction that enters the kernel.
+    /// Compare how these environments answer, in one table: code, and the instruction that enters the kernel. With one emulated
+    /// kernel, e.g. linux-6.1 or linux:PATH: look into it, at each instruction that one iteration executes there, as a call tree
+    /// with counts.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
     pub environments: Vec<String>,
     /// Value of a parameter; repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
-    /// Output format; csv with --variants only.
+    /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
+    #[arg(long, value_name = "PARAMETERS", requires = "environments")]
+    pub append: Option<String>,
+    /// Compare with another kernel, function by function.
+    #[arg(long, value_name = "NAME", requires = "environments")]
+    pub versus: Option<String>,
+    /// Compare with the same kernel, or that of --versus, with these boot parameters.
+    #[arg(long, value_name = "PARAMETERS", requires = "environments")]
+    pub versus_append: Option<String>,
+    /// Which part to write, with --env.
+    #[arg(long, value_enum, default_value_t, requires = "environments")]
+    pub view: KernelView,
+    /// List everything, however small, with --env.
+    #[arg(long, requires = "environments")]
+    pub all: bool,
+    /// Output format; csv with --variants or --env only.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
@@ -54,7 +74,10 @@ Examples:
   syscost explain call.getpid
   syscost explain call.getpid --variants
   syscost explain id.umask id.getppid --env native,m32
-  syscost explain time.clock_gettime --format json | jq '.verdict'";
+  syscost explain time.clock_gettime --format json | jq '.verdict'
+  syscost explain file.fstat --env linux-6.1
+  syscost explain file.fstat --env linux-6.1 --versus linux-6.12
+  syscost explain file.fstat --env linux-6.1 --view flame > fstat.svg";
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|value| Duration::try_from_secs_f64(value).ok());
@@ -71,9 +94,12 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     let catalogue = std::mem::take(&mut session.catalogue);
     let named = args.operations.iter().map(|id| find(&catalogue, id)).collect::<Result<Vec<_>>>();
     let named = usage(named)?;
-    match (&named[..], args.variants, args.environments.len()) {
-        ([operation], false, 0) => one(args, session, &catalogue, operation, screen, out),
-        ([operation], true, 0 | 1) => {
+    match (&named[..], args.variants, &args.environments[..]) {
+        ([operation], false, [environment]) if is_emulated(environment) => {
+            kernel::run(args, environment, &session, &catalogue, operation, screen, out)
+        }
+        ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
+        ([operation], true, _) => {
             let (family, members) = usage(family(&catalogue, operation))?;
             let heading = Heading {
                 family: Some(family),
@@ -83,6 +109,11 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
         }
         (operations, _, _) => variants(args, session, (&catalogue, operations), &Heading::default(), screen, out),
     }
+}
+
+/// Whether it is an emulated kernel, which can be looked into.
+fn is_emulated(name: &str) -> bool {
+    Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
 }
 
 /// What a table is about.
@@ -117,8 +148,16 @@ fn choices(args: &ExplainArgs) -> Choices<'_> {
 }
 
 fn check(args: &ExplainArgs) -> Result<()> {
+    let emulated = args.environments.iter().find(|name| is_emulated(name));
+    if let Some(name) = emulated.filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1) {
+        bail!("--env {name}: explain looks into one kernel, for one operation; --versus names another kernel");
+    }
+    let for_kernels = args.append.is_some() || args.versus.is_some() || args.versus_append.is_some() || args.all;
+    if for_kernels && emulated.is_none() {
+        bail!("--append, --versus, --versus-append and --all are about an emulated kernel: --env linux-6.1, say");
+    }
     if args.format == Format::Csv && !is_table(args) {
-        bail!("--format csv is for tables; for one operation without --variants use text, markdown or json");
+        bail!("--format csv is for tables; for one operation without --variants or --env use text, markdown or json");
     }
     if args.variants && args.operations.len() > 1 {
         bail!("--variants: is about one operation; name one");

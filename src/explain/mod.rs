@@ -4,6 +4,7 @@
 //! Called by the `explain` command.
 
 mod iteration;
+pub mod kernel;
 mod listing;
 mod recording;
 mod route;

@@ -50,6 +50,8 @@ const BOOT: u32 = 6;
 const FILE: u32 = 12;
 /// Programs that operations start, beside the probe; each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
+/// Page numbers that fit a line of the console.
+const MOST_PAGES: usize = 250;
 /// Numbers of channels in init.c end before this.
 const CHANNELS: u32 = 4096;
 
@@ -123,17 +125,18 @@ impl Guest {
         self.ask(&format!("write {word} {path}")).map(drop)
     }
 
-    /// The kernel's functions with their addresses, from /proc/kallsyms.
+    /// The kernel's functions with their addresses, from /proc/kallsyms: those on these pages, given by their numbers, and the
+    /// last one before each, which may reach into it. All would take seconds to be printed.
     ///
     /// # Errors
     /// If the kernel does not tell them, or the guest did not answer.
-    pub fn functions(&self) -> Result<Vec<(u64, String)>, Failure> {
-        let lines = self.ask("kallsyms")?;
-        let read = |line: &String| {
-            let (address, name) = line.split_once(' ')?;
-            Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
-        };
-        Ok(lines.iter().filter_map(read).collect())
+    pub fn functions(&self, pages: &[u64]) -> Result<Vec<(u64, String)>, Failure> {
+        let mut functions = Vec::new();
+        for some in pages.chunks(MOST_PAGES) {
+            let words: String = some.iter().map(|page| format!(" {page:x}")).collect();
+            functions.extend(self.ask(&format!("kallsyms{words}"))?.iter().filter_map(|line| function(line)));
+        }
+        Ok(functions)
     }
 
     /// The lines that init answers to a command.
@@ -153,6 +156,12 @@ impl Guest {
             }
         }
     }
+}
+
+/// Address and name.
+fn function(line: &str) -> Option<(u64, String)> {
+    let (address, name) = line.split_once(' ')?;
+    Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
 }
 
 /// The command that boots a guest, with its initial file system in the run's directory.

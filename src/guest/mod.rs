@@ -13,7 +13,7 @@
 //! let guest = Guest::boot(workers, "linux-6.1", &options)?;
 //! let mut getppid = guest.channel("op id.getppid")?;
 //! let instructions = getppid.request(1000, 1, workers.timeout)?.batches[0].ns;
-//! let functions = guest.functions()?;
+//! let functions = guest.functions(&[0xffffffff81000])?;
 //! # Ok(())
 //! # }
 //! ```
@@ -27,7 +27,9 @@ mod count;
 pub mod images;
 mod initramfs;
 mod machine;
+mod monitor;
 
 pub use channel::Channel;
 pub use count::count;
 pub use machine::{Guest, Options};
+pub use monitor::Monitor;

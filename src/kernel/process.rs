@@ -30,6 +30,14 @@ pub fn wait_for_end(child: u32) -> Option<ExitStatus> {
     }))
 }
 
+/// Makes a named pipe that only this user can open.
+///
+/// # Errors
+/// The system's.
+pub fn make_fifo(path: &Path) -> std::io::Result<()> {
+    Ok(nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR)?)
+}
+
 /// Waits for `fd` to have input or to be closed; false after `timeout` or a signal.
 pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];

@@ -26,6 +26,7 @@ pub use comparison::{
     growth_lines, metric_growth_lines, plan_table, write_comparison, write_comparison_csv, write_history,
     write_history_csv, write_metric,
 };
+pub use explain::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
 pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
 pub use fit::{pages, parameter_table, plot};

@@ -1,0 +1,107 @@
+//! Where control goes after an instruction, from its bytes. Pure. Called by `tree`.
+
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
+use std::collections::BTreeMap;
+
+/// One instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub kind: Kind,
+    /// The address behind it.
+    pub next: u64,
+    /// Where it goes if it does; `None` if its bytes do not say.
+    pub target: Option<u64>,
+}
+
+/// How control leaves an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// To the next one, or to itself if it repeats.
+    Next,
+    /// There or to the next one.
+    Branch,
+    Jump,
+    /// Calls a function or the kernel.
+    Call,
+    /// Returns from a function or from the kernel.
+    Return,
+}
+
+/// Code by first address, in pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Code64 {
+    pieces: BTreeMap<u64, Vec<u8>>,
+}
+
+/// No x86 instruction is longer.
+const LONGEST: usize = 15;
+
+impl Code64 {
+    /// Adds the bytes at `address`.
+    pub fn add(&mut self, address: u64, bytes: Vec<u8>) {
+        self.pieces.insert(address, bytes);
+    }
+
+    /// The instruction at an address; `None` if its bytes are not known or are no instruction.
+    pub fn step(&self, address: u64) -> Option<Step> {
+        let (start, bytes) = self.pieces.range(..=address).next_back()?;
+        let bytes = bytes.get(usize::try_from(address - start).ok()?..)?;
+        let decoded = Decoder::with_ip(64, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE).decode();
+        (!decoded.is_invalid()).then(|| step(&decoded))
+    }
+}
+
+fn step(decoded: &Instruction) -> Step {
+    let target = decoded.near_branch_target();
+    Step { kind: kind(decoded), next: decoded.next_ip(), target: (target > 0).then_some(target) }
+}
+
+fn kind(decoded: &Instruction) -> Kind {
+    match decoded.flow_control() {
+        _ if matches!(decoded.code(), Code::Sysretd | Code::Sysretq | Code::Sysexitd | Code::Sysexitq) => Kind::Return,
+        FlowControl::Next | FlowControl::XbeginXabortXend | FlowControl::Exception => Kind::Next,
+        FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => Kind::Jump,
+        FlowControl::ConditionalBranch => Kind::Branch,
+        FlowControl::Return => Kind::Return,
+        FlowControl::Call | FlowControl::IndirectCall | FlowControl::Interrupt => Kind::Call,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_of(bytes: &[u8]) -> Kind {
+        let mut code = Code64::default();
+        code.add(0x1000, bytes.to_vec());
+        code.step(0x1000).unwrap().kind
+    }
+
+    #[test]
+    fn instructions_of_entry_and_exit() {
+        for (bytes, kind) in [
+            (&[0x0f, 0x05][..], Kind::Call),     // syscall
+            (&[0xcd, 0x80], Kind::Call),         // int 0x80
+            (&[0x48, 0x0f, 0x07], Kind::Return), // sysretq
+            (&[0x48, 0xcf], Kind::Return),       // iretq
+            (&[0xc3], Kind::Return),             // ret
+            (&[0xff, 0xe0], Kind::Jump),         // jmp rax
+            (&[0xff, 0xd0], Kind::Call),         // call rax
+            (&[0x74, 0x10], Kind::Branch),       // je
+            (&[0xf3, 0x48, 0xab], Kind::Next),   // rep stosq
+            (&[0x0f, 0x0b], Kind::Next),         // ud2
+            (&[0x0f, 0x01, 0xf8], Kind::Next),   // swapgs
+        ] {
+            assert_eq!(kind_of(bytes), kind, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn targets_and_gaps() {
+        let mut code = Code64::default();
+        code.add(0x1000, vec![0xe8, 0xfb, 0x0f, 0, 0]);
+        assert_eq!(code.step(0x1000), Some(Step { kind: Kind::Call, next: 0x1005, target: Some(0x2000) }));
+        assert_eq!(code.step(0x1003), None, "no whole instruction");
+        assert_eq!((code.step(0xfff), code.step(0x1005)), (None, None));
+    }
+}

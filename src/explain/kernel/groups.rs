@@ -1,0 +1,425 @@
+//! What a kernel function's instructions are spent on, by its name. A table and how it is read. Pure.
+
+use super::names::in_source;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A part of a system call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// The probe's loop, the C library, the vDSO.
+    Caller,
+    /// From the `syscall` instruction to the call's own function.
+    Entry,
+    /// Code against speculative execution.
+    Mitigations,
+    /// Audit, seccomp, ptrace and tracepoints.
+    Tracing,
+    /// Finding a file by its path.
+    PathWalk,
+    /// Permissions, capabilities and security modules.
+    Permissions,
+    /// Copies to and from the caller's memory.
+    UserCopy,
+    /// Getting and freeing memory.
+    Memory,
+    /// Faults, page tables, TLB.
+    Faults,
+    /// Switching threads and waking them.
+    Scheduling,
+    /// What remains: the work of the call itself.
+    #[default]
+    Work,
+    /// Timers and devices that happened to interrupt.
+    Interrupts,
+    /// From the call's own function back to the caller.
+    Exit,
+}
+
+impl Group {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Group; 13] = [
+        Group::Caller,
+        Group::Entry,
+        Group::Mitigations,
+        Group::Tracing,
+        Group::PathWalk,
+        Group::Permissions,
+        Group::UserCopy,
+        Group::Memory,
+        Group::Faults,
+        Group::Scheduling,
+        Group::Work,
+        Group::Interrupts,
+        Group::Exit,
+    ];
+
+    /// In tables.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Caller => "caller (user mode)",
+            Group::Entry => "entry",
+            Group::Mitigations => "spectre mitigations",
+            Group::Tracing => "audit, seccomp, tracing",
+            Group::PathWalk => "path walk",
+            Group::Permissions => "permission checks",
+            Group::UserCopy => "copy to and from user",
+            Group::Memory => "memory allocation",
+            Group::Faults => "page faults and tables",
+            Group::Scheduling => "scheduling",
+            Group::Work => "the call's own work",
+            Group::Interrupts => "interrupts",
+            Group::Exit => "exit work",
+        }
+    }
+}
+
+/// Beginnings of names, `*` standing for any text before them; the first line that fits counts. A function that fits none is
+/// spent on what its caller is.
+const TABLE: &[(Group, &[&str])] = &[
+    (
+        Group::Mitigations,
+        &[
+            "__x86_",
+            "srso_",
+            "retbleed_",
+            "clear_bhb_loop",
+            "write_ibpb",
+            "entry_ibpb",
+            "amd_clear_divider",
+            "mds_",
+            "x86_verw",
+            "its_",
+            "spec_ctrl",
+            "update_spec_ctrl",
+            "indirect_branch_prediction_barrier",
+            "entry_untrain_ret",
+            "l1d_flush",
+            "rewind_stack",
+        ],
+    ),
+    (
+        Group::Tracing,
+        &[
+            "audit_",
+            "__audit_",
+            "seccomp_",
+            "__seccomp_",
+            "__secure_computing",
+            "syscall_trace_",
+            "trace_",
+            "__trace_",
+            "ptrace_",
+            "perf_",
+            "__perf_",
+            "ftrace_",
+            "bpf_",
+            "__bpf_",
+            "syscall_user_dispatch",
+            "syscall_enter_audit",
+            "trace_syscall_enter",
+        ],
+    ),
+    (
+        Group::Exit,
+        &[
+            "syscall_exit_to_user_mode",
+            "exit_to_user_mode",
+            "__syscall_exit_to_user_mode",
+            "syscall_return_via_sysret",
+            "swapgs_restore_regs_and_return_to_usermode",
+            "common_interrupt_return",
+            "entry_SYSRETQ",
+            "entry_SYSRETL",
+            "fpregs_assert_state_consistent",
+            "switch_fpu_return",
+            "irqentry_exit",
+            "arch_exit_to_user_mode",
+            "task_work_run",
+            "syscall_exit_work",
+            "__rseq_handle_notify_resume",
+            "rseq_",
+        ],
+    ),
+    (
+        Group::Entry,
+        &[
+            "entry_",
+            "do_syscall_64",
+            "x64_sys_call",
+            "ia32_sys_call",
+            "syscall_enter_from_user_mode",
+            "do_int80",
+            "do_fast_",
+            "__do_fast_",
+            "do_SYSENTER",
+            "enter_from_user_mode",
+            "el0_svc",
+            "el0t_64_sync",
+            "do_el0_svc",
+            "invoke_syscall",
+            "__do_syscall_32",
+        ],
+    ),
+    (
+        Group::Interrupts,
+        &[
+            "asm_sysvec_",
+            "asm_common_interrupt",
+            "sysvec_",
+            "common_interrupt",
+            "__sysvec_",
+            "irq_enter",
+            "irq_exit",
+            "__do_softirq",
+            "handle_softirqs",
+        ],
+    ),
+    (
+        Group::Faults,
+        &["asm_exc_", "exc_", "error_entry", "do_user_addr_fault", "handle_mm_fault", "flush_tlb_", "unmap_page_range"],
+    ),
+    (
+        Group::Permissions,
+        &[
+            "security_",
+            "apparmor_",
+            "tomoyo_",
+            "selinux_",
+            "yama_",
+            "landlock_",
+            "cap_",
+            "hook_",
+            "generic_permission",
+            "inode_permission",
+            "may_",
+            "acl_",
+            "posix_acl_",
+            "get_cached_acl",
+            "ns_capable",
+            "capable",
+            "aa_",
+            "common_perm",
+            "common_file_perm",
+            "rw_verify_area",
+            "avc_",
+            "lsm_",
+            "bprm_",
+            "smack_",
+            "privileged_wrt_inode",
+            "make_vfsuid",
+            "check_acl",
+        ],
+    ),
+    (
+        Group::UserCopy,
+        &[
+            "copy_to_user",
+            "_copy_to_user",
+            "copy_from_user",
+            "_copy_from_user",
+            "copy_user_",
+            "__copy_user",
+            "rep_movs_",
+            "raw_copy_",
+            "strncpy_from_user",
+            "__put_user",
+            "__get_user",
+            "put_user",
+            "get_user",
+            "cp_new_stat",
+            "cp_statx",
+            "strnlen_user",
+            "copy_page_to_iter",
+            "copy_page_from_iter",
+            "_copy_to_iter",
+            "_copy_from_iter",
+            "__check_object_size",
+            "clear_user",
+            "copy_folio_",
+        ],
+    ),
+    (
+        Group::Memory,
+        &[
+            "kmem_cache_",
+            "kmalloc",
+            "__kmalloc",
+            "__kmem_cache",
+            "kfree",
+            "__kfree",
+            "___slab_alloc",
+            "__slab_",
+            "slab_",
+            "___cache_free",
+            "__alloc_pages",
+            "alloc_pages",
+            "__free_pages",
+            "free_pages",
+            "get_page_from_freelist",
+            "free_unref_",
+            "memcg_slab",
+            "__memcg_",
+            "obj_cgroup",
+            "vmalloc",
+            "vfree",
+            "kvmalloc",
+            "kvfree",
+            "mempool_",
+            "__get_free_pages",
+            "should_failslab",
+            "refill_obj_stock",
+            "__refill_obj",
+        ],
+    ),
+    (
+        Group::PathWalk,
+        &[
+            "filename_lookup",
+            "path_lookupat",
+            "path_openat",
+            "path_init",
+            "path_parentat",
+            "link_path_walk",
+            "walk_component",
+            "lookup_fast",
+            "lookup_slow",
+            "__d_lookup",
+            "d_lookup",
+            "step_into",
+            "handle_mounts",
+            "traverse_mounts",
+            "complete_walk",
+            "terminate_walk",
+            "getname",
+            "putname",
+            "user_path_at",
+            "nd_jump_",
+            "set_nameidata",
+            "restore_nameidata",
+            "set_root",
+            "try_to_unlazy",
+            "legitimize_",
+            "pick_link",
+            "follow_dot",
+            "path_put",
+            "path_get",
+            "__legitimize",
+            "hash_name",
+            "do_filp_open",
+            "__lookup_",
+            "__traverse_mounts",
+            "generic_ci_",
+            "drop_links",
+            "put_link",
+        ],
+    ),
+    (
+        Group::Scheduling,
+        &[
+            "schedule",
+            "__schedule",
+            "try_to_wake_up",
+            "wake_up_",
+            "__wake_up",
+            "ttwu_",
+            "__switch_to",
+            "finish_task_switch",
+            "pick_next_task",
+            "enqueue_task",
+            "dequeue_task",
+            "default_wake_function",
+            "autoremove_wake_function",
+            "do_idle",
+            "cpu_startup_entry",
+            "futex_wait_queue",
+            "preempt_schedule",
+            "select_task_rq",
+            "hrtimer_",
+            "ret_from_fork",
+            "cpu_idle",
+            "cpuidle_",
+            "default_idle",
+            "secondary_startup",
+            "smpboot_",
+            "kthread",
+            "worker_thread",
+        ],
+    ),
+    (
+        Group::Work,
+        &[
+            "__x64_sys_",
+            "__ia32_sys_",
+            "__arm64_sys_",
+            "__do_sys_",
+            "__se_sys_",
+            "do_sys_",
+            "ksys_",
+            "__ia32_compat_sys_",
+        ],
+    ),
+];
+
+/// The group of the function called `name`, whose caller's group is `of_caller`; `in_kernel` says whether it is the kernel's.
+pub fn group(name: &str, in_kernel: bool, of_caller: Group) -> Group {
+    if !in_kernel {
+        return Group::Caller;
+    }
+    let name = in_source(name);
+    let fits = |patterns: &[&str]| patterns.iter().any(|pattern| name.starts_with(pattern));
+    let found = TABLE.iter().find(|(_, patterns)| fits(patterns)).map(|(group, _)| *group);
+    found.unwrap_or(if of_caller == Group::Caller { Group::Work } else { of_caller })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_by_name() {
+        for (name, expected) in [
+            ("entry_SYSCALL_64_after_hwframe", Group::Entry),
+            ("entry_SYSRETQ_unsafe_stack", Group::Exit),
+            ("syscall_exit_to_user_mode_prepare", Group::Exit),
+            ("__x86_indirect_thunk_array", Group::Mitigations),
+            ("__x64_sys_newfstat", Group::Work),
+            ("path_init", Group::PathWalk),
+            ("tomoyo_path_perm", Group::Permissions),
+            ("kmem_cache_alloc", Group::Memory),
+            ("cp_new_stat", Group::UserCopy),
+            ("asm_sysvec_apic_timer_interrupt", Group::Interrupts),
+            ("asm_exc_page_fault", Group::Faults),
+            ("__schedule.constprop.0", Group::Scheduling),
+            ("syscall_trace_enter", Group::Tracing),
+        ] {
+            assert_eq!(group(name, true, Group::Work), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_helper_is_spent_on_what_its_caller_is() {
+        assert_eq!(group("memset", true, Group::PathWalk), Group::PathWalk);
+        assert_eq!(group("__rcu_read_lock", true, Group::Caller), Group::Work);
+        assert_eq!(group("memset", false, Group::PathWalk), Group::Caller);
+    }
+
+    #[test]
+    fn no_pattern_is_hidden_by_one_before_it() {
+        let all: Vec<&str> = TABLE.iter().flat_map(|(_, patterns)| patterns.iter().copied()).collect();
+        for (at, pattern) in all.iter().enumerate() {
+            let before = all[..at].iter().find(|before| pattern.starts_with(**before));
+            assert_eq!(before, None, "{pattern} can never be reached");
+        }
+    }
+
+    #[test]
+    fn each_group_is_listed_once() {
+        let mut titles: Vec<&str> = Group::ALL.iter().map(|group| group.title()).collect();
+        titles.sort();
+        titles.dedup();
+        assert_eq!(titles.len(), Group::ALL.len());
+        assert!(TABLE.iter().all(|(group, _)| Group::ALL.contains(group)));
+    }
+}

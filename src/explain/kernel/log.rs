@@ -1,0 +1,100 @@
+//! The emulator's log of what it executes, as addresses of instructions in order. Pure. `recording` feeds it.
+//!
+//! qemu (`log exec,nochain`, one instruction a block) writes a line before it executes a block:
+//!
+//! ```text
+//! Trace 0: 0x7f00d6ab9fc0 [0000000000000000/ffffffff81c00eb0/0040c2b0/ff020201] entry_SYSCALL_64
+//! Stopped execution of TB chain before 0x7f00d6ac0180 [ffffffff81a026ac]
+//! cpu_io_recompile: rewound execution of TB to ffffffff8106aa02
+//! ```
+//!
+//! The second and the third take the block before them back: it did not run, or runs again.
+
+/// What was executed, as far as there is room.
+pub struct Log {
+    addresses: Vec<u64>,
+    most: usize,
+    overflow: bool,
+}
+
+impl Log {
+    /// A log that keeps at most `most` addresses.
+    pub fn new(most: usize) -> Log {
+        Log { addresses: Vec::new(), most, overflow: false }
+    }
+
+    /// Reads one line; one of another kind is passed over.
+    pub fn line(&mut self, line: &str) {
+        if line.starts_with("Trace ") {
+            let place = line.split_once('[').and_then(|(_, rest)| rest.split('/').nth(1));
+            if let Some(address) = place.and_then(hexadecimal) {
+                self.add(address);
+            }
+        } else if let Some(rest) = line.strip_prefix("Stopped execution of TB chain before ") {
+            let place = rest.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+            self.take_back(place.and_then(|(address, _)| hexadecimal(address)));
+        } else if let Some(address) = line.strip_prefix("cpu_io_recompile: rewound execution of TB to ") {
+            self.take_back(hexadecimal(address.trim()));
+        }
+    }
+
+    /// The addresses; `None` if there were more than fit.
+    pub fn addresses(self) -> Option<Vec<u64>> {
+        (!self.overflow).then_some(self.addresses)
+    }
+
+    fn add(&mut self, address: u64) {
+        if self.addresses.len() < self.most {
+            self.addresses.push(address);
+        } else {
+            self.overflow = true;
+        }
+    }
+
+    fn take_back(&mut self, address: Option<u64>) {
+        if address.is_some() && self.addresses.last().copied() == address {
+            self.addresses.pop();
+        }
+    }
+}
+
+fn hexadecimal(text: &str) -> Option<u64> {
+    u64::from_str_radix(text, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &[&str], most: usize) -> Option<Vec<u64>> {
+        let mut log = Log::new(most);
+        lines.iter().for_each(|line| log.line(line));
+        log.addresses()
+    }
+
+    const A: &str = "Trace 0: 0x7f00d6ab9fc0 [0000000000000000/ffffffff81c00eb0/0040c2b0/ff020201] ";
+    const B: &str = "Trace 0: 0x7f00d6aba100 [0000000000000000/ffffffff81c00eb3/0040c2b0/ff020201] entry_SYSCALL_64";
+
+    #[test]
+    fn each_trace_line_is_an_instruction() {
+        let other = "Linking TBs 0x7f00d6ab9fc0 [ffffffff81c00eb0] index 0 -> 0x7f00d6aba100 [ffffffff81c00eb3]";
+        assert_eq!(
+            read(&[A, other, B, "", "Trace", "Trace 0: x [1", "Trace 0: x [1/g/"], 9).unwrap(),
+            [0xffff_ffff_81c0_0eb0, 0xffff_ffff_81c0_0eb3]
+        );
+    }
+
+    #[test]
+    fn what_did_not_run_or_runs_again_is_taken_back() {
+        let stopped = "Stopped execution of TB chain before 0x7f00d6aba100 [ffffffff81c00eb3] ";
+        assert_eq!(read(&[A, B, stopped], 9).unwrap().len(), 1);
+        let rewound = "cpu_io_recompile: rewound execution of TB to ffffffff81c00eb3";
+        assert_eq!(read(&[A, B, rewound, B], 9).unwrap().len(), 2);
+        assert_eq!(read(&[A, rewound], 9).unwrap().len(), 1, "another block");
+    }
+
+    #[test]
+    fn more_than_fits_is_no_recording() {
+        assert_eq!(read(&[A, B], 1), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! Records a batch in an emulated kernel, every instruction of it: the only part of `explain::kernel` that talks to a guest.
+//!
+//! qemu logs each block that it executes, into a pipe, and makes blocks of one instruction meanwhile. All else of the guest
+//! goes on as ever, timers too; an iteration that is interrupted loses against those that were not (`cut`).
+
+use super::cut::{self, Cut};
+use super::flow::Code64;
+use super::log::Log;
+use super::names::{KERNEL, Names};
+use super::tree::{Call, tree};
+use super::{Iterations, KernelExplanation, explanation};
+use crate::guest::{Channel, Guest, Monitor, Options};
+use crate::kernel::process::make_fifo;
+use crate::model::{Failure, FailureKind, Planned};
+use crate::runner::Workers;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+
+/// What is to be explained.
+pub struct Wanted<'a> {
+    pub planned: &'a Planned,
+    /// The operation's description.
+    pub what: &'a str,
+    /// Most iterations that a batch can have, if there is a limit.
+    pub limit: Option<u64>,
+}
+
+/// What was recorded and counted.
+pub(super) struct Recorded {
+    pub environment: String,
+    pub kernel: String,
+    pub counted: Option<f64>,
+    pub iterations: Iterations,
+    pub tree: Call,
+    pub notes: Vec<String>,
+}
+
+/// Iterations of a batch that is recorded, and of one for operations that execute much.
+const BATCH: u64 = 8;
+const SHORT_BATCH: u64 = 3;
+/// Instructions that are kept of a recording.
+const MOST: usize = 12_000_000;
+/// Iterations that are counted: the difference of two batches.
+const FEW: u64 = 100;
+const MANY: u64 = 1_100;
+
+/// A guest whose instructions can be recorded.
+pub struct Recorder<'a> {
+    workers: &'a Workers,
+    environment: String,
+    guest: Guest,
+    monitor: Monitor,
+    /// What the emulator logs to.
+    pipe: PathBuf,
+}
+
+impl<'a> Recorder<'a> {
+    /// Boots the guest of `environment`, whose name may have boot parameters: `linux-6.1 audit=1`.
+    ///
+    /// # Errors
+    /// Why there is no such guest.
+    pub fn boot(workers: &'a Workers, environment: &str) -> Result<Recorder<'a>, Failure> {
+        let socket = workers.directory().join("monitor");
+        let _ = std::fs::remove_file(&socket);
+        let options = Options { arguments: Monitor::arguments(&socket), ..Options::default() };
+        let guest = Guest::boot(workers, environment, &options)?;
+        let monitor = Monitor::connect(&socket, workers.timeout)?;
+        let pipe = workers.directory().join("executed");
+        Ok(Recorder { workers, environment: environment.to_string(), guest, monitor, pipe })
+    }
+
+    /// Records one iteration.
+    ///
+    /// # Errors
+    /// The operation's own failure, or that of the guest.
+    pub fn explain(&mut self, wanted: &Wanted) -> Result<KernelExplanation, Failure> {
+        let channel = self.guest.channel(&Workers::greeting(&wanted.planned.case))?;
+        let limit = wanted.limit.unwrap_or(u64::MAX);
+        let counted = self.counted(&channel, limit)?;
+        let names = self.probe_names()?;
+        let (cut, mut notes) = self.cut(&channel, &names, limit)?;
+        let pages: BTreeSet<u64> = cut.iteration.iter().map(|address| address & !(PAGE - 1)).collect();
+        let code = self.code(&pages)?;
+        let names = self.kernel_names(names, &pages)?;
+        if names.lacks_kernel() && pages.last().is_some_and(|page| *page >= KERNEL) {
+            notes.push("the kernel does not tell its functions' names (built without CONFIG_KALLSYMS)".to_string());
+        }
+        let tree = tree(&cut.iteration, &names, &|address| code.step(address));
+        let Cut { seen: recorded, alike, fewest, most, .. } = cut;
+        let iterations = Iterations { recorded, alike, fewest, most };
+        let (environment, kernel) = (self.environment.clone(), self.guest.release().to_string());
+        Ok(explanation(wanted, Recorded { environment, kernel, counted, iterations, tree, notes }))
+    }
+
+    /// Instructions per iteration as the emulator counts them; `None` if a batch cannot have enough iterations.
+    fn counted(&self, channel: &Channel, limit: u64) -> Result<Option<f64>, Failure> {
+        let many = MANY.min(limit);
+        let few = FEW.min(many / 2);
+        let instructions = |n| channel.request(n, 1, self.workers.timeout).map(|reply| reply.batches[0].ns);
+        if few == 0 {
+            return Ok(None);
+        }
+        instructions(few)?;
+        let (first, second) = (instructions(few)?, instructions(many)?);
+        Ok(Some(second.saturating_sub(first) as f64 / (many - few) as f64))
+    }
+
+    fn cut(&mut self, channel: &Channel, names: &Names, limit: u64) -> Result<(Cut, Vec<String>), Failure> {
+        let run = channel.facts().get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
+        let run = run.ok_or_else(|| failed("the probe does not say where its code is (fact 'run')"))?;
+        let code = names.range(run);
+        if limit < 2 {
+            let trace = self.batch(channel, 1)?.ok_or_else(too_long)?;
+            let note = "a batch has only one iteration: its set-up is shown with it";
+            return Ok((cut::whole(&trace, &code).ok_or_else(not_found)?, vec![note.to_string()]));
+        }
+        for n in [BATCH.min(limit), SHORT_BATCH.min(limit)] {
+            if let Some(trace) = self.batch(channel, n)? {
+                return Ok((cut::cut(&trace, &code, n).ok_or_else(not_found)?, Vec::new()));
+            }
+        }
+        Err(too_long())
+    }
+
+    /// What the guest executes from the request for a batch of `n` to its answer; `None` if that is more than is kept.
+    fn batch(&mut self, channel: &Channel, n: u64) -> Result<Option<Vec<u64>>, Failure> {
+        let reading = self.start_log()?;
+        let reply = channel.request(n, 1, self.workers.timeout);
+        self.monitor.order("log none")?;
+        // Closes the pipe; qemu 7.2 keeps it open otherwise.
+        self.monitor.order("logfile /dev/null")?;
+        self.one_instruction_a_block("off")?;
+        reply?;
+        reading.recv_timeout(self.workers.timeout).map_err(|_| failed("the emulator's log does not end"))
+    }
+
+    fn start_log(&mut self) -> Result<Receiver<Option<Vec<u64>>>, Failure> {
+        let _ = std::fs::remove_file(&self.pipe);
+        make_fifo(&self.pipe).map_err(|error| failed(&format!("{}: {error}", self.pipe.display())))?;
+        let reading = read_log(&self.pipe);
+        self.monitor.execute("stop", json!({}))?;
+        self.monitor.order(&format!("logfile {}", self.pipe.display()))?;
+        self.one_instruction_a_block("on")?;
+        self.monitor.order("log exec,nochain")?;
+        self.monitor.execute("cont", json!({}))?;
+        Ok(reading)
+    }
+
+    /// The command's name since qemu 8.1, and the one before.
+    fn one_instruction_a_block(&mut self, to: &str) -> Result<(), Failure> {
+        let printed = self.monitor.human(&format!("one-insn-per-tb {to}"))?;
+        if printed.is_empty() { Ok(()) } else { self.monitor.order(&format!("singlestep {to}")) }
+    }
+
+    /// The code on these pages. What cannot be read is not known.
+    fn code(&mut self, pages: &BTreeSet<u64>) -> Result<Code64, Failure> {
+        let mut code = Code64::default();
+        let path = self.workers.directory().join("code");
+        for (start, size) in runs(pages) {
+            let arguments = json!({"val": start.cast_signed(), "size": size, "filename": path.to_string_lossy()});
+            if self.monitor.execute("memsave", arguments).is_ok() {
+                let bytes = std::fs::read(&path).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+                code.add(start, bytes);
+            }
+        }
+        let _ = std::fs::remove_file(path);
+        Ok(code)
+    }
+
+    fn probe_names(&self) -> Result<Names, Failure> {
+        let mut names = Names::default();
+        let path = self.workers.probe_of(&self.environment)?;
+        let bytes = std::fs::read(&path).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+        let file = object::File::parse(&*bytes).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+        names.add_probe(&file);
+        Ok(names)
+    }
+
+    fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
+        let numbers: Vec<u64> = pages.iter().filter(|page| **page >= KERNEL).map(|page| page / PAGE).collect();
+        self.guest.functions(&numbers)?.iter().for_each(|(address, name)| names.add(*address, name));
+        Ok(names)
+    }
+}
+
+const PAGE: u64 = 4096;
+
+/// Pages that follow each other, as start and size.
+fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for page in pages {
+        match runs.last_mut() {
+            Some((start, size)) if start.wrapping_add(*size) == *page => *size += PAGE,
+            _ => runs.push((*page, PAGE)),
+        }
+    }
+    runs
+}
+
+/// Reads the log until the emulator closes it, in a thread: the emulator waits while nobody reads.
+fn read_log(pipe: &Path) -> Receiver<Option<Vec<u64>>> {
+    let (sender, receiver) = mpsc::channel();
+    let pipe = pipe.to_path_buf();
+    std::thread::spawn(move || {
+        let Ok(file) = File::open(&pipe) else { return };
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        let (mut log, mut line) = (Log::new(MOST), Vec::new());
+        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            log.line(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+        // Nobody waits any more after a failure.
+        let _ = sender.send(log.addresses());
+    });
+    receiver
+}
+
+fn failed(text: &str) -> Failure {
+    Failure::new(FailureKind::Failed, text)
+}
+
+fn too_long() -> Failure {
+    failed(&format!("an iteration executes too many instructions to be shown: more than {} million", MOST / 1_000_000))
+}
+
+fn not_found() -> Failure {
+    failed("the operation's loop was not found among the instructions that the emulator logged")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_follow_each_other_are_read_at_once() {
+        let pages = BTreeSet::from([0x1000, 0x2000, 0x4000, 0xffff_ffff_ffff_f000]);
+        assert_eq!(runs(&pages), [(0x1000, 0x2000), (0x4000, 0x1000), (0xffff_ffff_ffff_f000, 0x1000)]);
+    }
+}

@@ -1,0 +1,395 @@
+//! From the addresses of one iteration, in order, to a call tree. Pure. Called by `explain::kernel`.
+//!
+//! Calls, returns and jumps come from the instructions' bytes, and returns go to the frame that expects them, so that neither
+//! jumps between functions nor the thunks of the Spectre mitigations, which call and return in their own way, tear the tree.
+//! Where bytes are not known, changes of the function decide. Each instruction counts for exactly one node in any case, so that
+//! the sum is right even where the shape is a guess.
+
+use super::flow::{Kind, Step};
+use super::groups::{Group, group};
+use super::names::{KERNEL, Names, Place, whole};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// A function as called from one place of the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Call {
+    pub name: String,
+    /// What its own instructions are spent on.
+    pub group: Group,
+    /// How often it was entered.
+    pub calls: u64,
+    /// Its own instructions, and those with all that it called.
+    pub own: u64,
+    pub total: u64,
+    /// In the order of their first call.
+    pub children: Vec<Call>,
+}
+
+/// The root of the tree, which stands for the operation.
+pub fn tree(addresses: &[u64], names: &Names, step: &dyn Fn(u64) -> Option<Step>) -> Call {
+    let mut builder =
+        Builder { names, nodes: vec![Node::default()], stack: Vec::new(), parked: Vec::new(), known: HashMap::new() };
+    if let Some(first) = addresses.first() {
+        builder.begin(*first);
+    }
+    for (at, address) in addresses.iter().enumerate() {
+        builder.count();
+        if let Some(next) = addresses.get(at + 1) {
+            builder.go(*address, *next, step(*address));
+        }
+    }
+    builder.call(0, Group::Caller)
+}
+
+#[derive(Default)]
+struct Node {
+    name: String,
+    in_kernel: bool,
+    calls: u64,
+    own: u64,
+    children: Vec<usize>,
+}
+
+/// Where a frame's function returns to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Returns {
+    /// Behind its call.
+    To(u64),
+    /// To what it interrupted, which is executed again, or not.
+    Resumes(u64, u64),
+    /// Wherever the frame below returns to: it was jumped to.
+    Below,
+    Unknown,
+}
+
+#[derive(Clone, Copy)]
+struct Frame {
+    node: usize,
+    /// Where its function starts.
+    start: u64,
+    returns: Returns,
+}
+
+struct Builder<'a> {
+    names: &'a Names,
+    nodes: Vec<Node>,
+    stack: Vec<Frame>,
+    /// Stacks of threads that were switched away from, the last one last.
+    parked: Vec<Vec<Frame>>,
+    /// Nodes by parent and name.
+    known: HashMap<(usize, String), usize>,
+}
+
+/// Deeper than any kernel stack.
+const DEEPEST: usize = 400;
+/// Threads that are remembered.
+const MOST_PARKED: usize = 64;
+
+impl<'a> Builder<'a> {
+    fn begin(&mut self, address: u64) {
+        self.push(address, Returns::Unknown);
+    }
+
+    /// The instruction before `go` counts for the innermost frame.
+    fn count(&mut self) {
+        let node = self.stack.last().map_or(0, |frame| frame.node);
+        self.nodes[node].own += 1;
+    }
+
+    fn go(&mut self, from: u64, to: u64, step: Option<Step>) {
+        let Some(step) = step else { return self.go_unknown(from, to) };
+        let expected = match step.kind {
+            Kind::Next => to == step.next || to == from,
+            Kind::Branch => to == step.next || step.target == Some(to),
+            Kind::Jump | Kind::Call => step.target.is_none_or(|target| target == to),
+            Kind::Return => true,
+        };
+        match step.kind {
+            _ if !expected => self.push(to, Returns::Resumes(from, step.next)),
+            Kind::Call if !self.is_within(from, to) => self.push(to, Returns::To(step.next)),
+            Kind::Return => self.back(to),
+            _ => self.jump(from, to),
+        }
+    }
+
+    /// Whether a call of `to` is a trick with the stack, in the midst of its own function. Code without names has no functions.
+    fn is_within(&self, from: u64, to: u64) -> bool {
+        let (here, there) = (self.names.at(from), self.names.at(to));
+        here.start != 0 && here.start == there.start && to != there.start
+    }
+
+    fn jump(&mut self, from: u64, to: u64) {
+        let (here, there) = (self.names.at(from), self.names.at(to));
+        if here.start == there.start || whole(here.name) == whole(there.name) {
+            return;
+        }
+        if is_thunk(here.name) {
+            return self.replace(to);
+        }
+        match self.jumped_from(there.start) {
+            Some(at) => self.stack.truncate(at + 1),
+            None if to == there.start && !is_label(&there) => self.push(to, Returns::Below),
+            None => self.replace(to),
+        }
+    }
+
+    /// The frame of the function at `start`, if only jumps led from it to here.
+    fn jumped_from(&self, start: u64) -> Option<usize> {
+        let below = self.stack.iter().rposition(|frame| frame.returns != Returns::Below).unwrap_or(0);
+        (below..self.stack.len()).rev().find(|at| self.stack[*at].start == start)
+    }
+
+    fn back(&mut self, to: u64) {
+        let expects = |frame: &Frame| match frame.returns {
+            Returns::To(address) => address == to,
+            Returns::Resumes(again, next) => again == to || next == to,
+            Returns::Below | Returns::Unknown => false,
+        };
+        if let Some(at) = self.stack.iter().rposition(expects) {
+            return self.leave(at, to);
+        }
+        if self.stack.last().is_some_and(|frame| is_thunk(self.names.at(frame.start).name)) {
+            return self.replace(to);
+        }
+        let parked = self.parked.iter().rposition(|stack| stack.iter().any(expects));
+        let resumed = parked.map(|at| self.parked.remove(at)).unwrap_or_default();
+        self.park();
+        self.stack = resumed;
+        match self.stack.iter().rposition(expects) {
+            Some(at) => self.leave(at, to),
+            None => self.begin(to),
+        }
+    }
+
+    /// Ends the frame at `at` and all above it.
+    fn leave(&mut self, at: usize, to: u64) {
+        self.stack.truncate(at);
+        if self.stack.is_empty() {
+            self.begin(to);
+        }
+    }
+
+    fn park(&mut self) {
+        if self.parked.len() == MOST_PARKED {
+            self.parked.remove(0);
+        }
+        self.parked.push(std::mem::take(&mut self.stack));
+    }
+
+    fn go_unknown(&mut self, from: u64, to: u64) {
+        let (here, there) = (self.names.at(from), self.names.at(to));
+        if here.start == there.start && to != there.start {
+            return;
+        }
+        match self.stack.iter().rposition(|frame| frame.start == there.start) {
+            Some(at) if to != there.start => self.stack.truncate(at + 1),
+            _ if to == there.start => self.push(to, Returns::Unknown),
+            _ => self.replace(to),
+        }
+    }
+
+    /// Enters the function around `address`, called from the innermost frame.
+    fn push(&mut self, address: u64, returns: Returns) {
+        if self.stack.len() >= DEEPEST {
+            return self.replace(address);
+        }
+        let parent = self.stack.last().map_or(0, |frame| frame.node);
+        let place = self.names.at(address);
+        let node = self.node(parent, whole(place.name), address >= KERNEL);
+        self.nodes[node].calls += 1;
+        self.stack.push(Frame { node, start: place.start, returns });
+    }
+
+    /// The innermost function goes over into that around `address`, in its place.
+    fn replace(&mut self, address: u64) {
+        let returns = self.stack.pop().map_or(Returns::Unknown, |frame| frame.returns);
+        self.push(address, returns);
+    }
+
+    fn node(&mut self, parent: usize, name: &str, in_kernel: bool) -> usize {
+        if let Some(known) = self.known.get(&(parent, name.to_string())) {
+            return *known;
+        }
+        let node = self.nodes.len();
+        self.nodes.push(Node { name: name.to_string(), in_kernel, ..Node::default() });
+        self.nodes[parent].children.push(node);
+        self.known.insert((parent, name.to_string()), node);
+        node
+    }
+
+    fn call(&self, node: usize, of_caller: Group) -> Call {
+        let Node { name, in_kernel, calls, own, children } = &self.nodes[node];
+        let group = group(name, *in_kernel, of_caller);
+        let children: Vec<Call> = children.iter().map(|child| self.call(*child, group)).collect();
+        let total = own + children.iter().map(|child| child.total).sum::<u64>();
+        Call { name: name.clone(), group, calls: *calls, own: *own, total, children }
+    }
+}
+
+/// Code of the Spectre mitigations that goes on where its caller wanted to go.
+pub fn is_thunk(name: &str) -> bool {
+    name.starts_with("__x86_indirect_thunk")
+        || name.starts_with("__x86_indirect_jump_thunk")
+        || name.starts_with("__x86_indirect_call_thunk")
+}
+
+/// Entry code in assembler is one path with names in between: each is shown beside the one before it.
+fn is_label(place: &Place) -> bool {
+    const LABELS: &[&str] = &["entry_", "swapgs_restore_regs", "syscall_return_via_sysret", "common_interrupt_return"];
+    LABELS.iter().any(|label| place.name.starts_with(label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const K: u64 = 0xffff_ffff_8100_0000;
+
+    /// Functions 0x100 bytes long, and instructions of one byte.
+    struct Machine {
+        names: Names,
+        steps: HashMap<u64, Step>,
+    }
+
+    impl Machine {
+        fn new(functions: &[&str]) -> Machine {
+            let mut names = Names::default();
+            for (at, name) in (0u64..).zip(functions) {
+                names.add(K + 0x100 * at, name);
+            }
+            Machine { names, steps: HashMap::new() }
+        }
+
+        fn at(mut self, address: u64, kind: Kind, target: Option<u64>) -> Machine {
+            self.steps.insert(address, Step { kind, next: K + address + 1, target: target.map(|t| K + t) });
+            self
+        }
+
+        /// The tree as text: `name own/total` and children in brackets.
+        fn run(&self, addresses: &[u64]) -> String {
+            let addresses: Vec<u64> = addresses.iter().map(|address| K + address).collect();
+            let plain = |address| Step { kind: Kind::Next, next: address + 1, target: None };
+            let step = |address: u64| Some(self.steps.get(&(address - K)).copied().unwrap_or(plain(address)));
+            let root = tree(&addresses, &self.names, &step);
+            assert_eq!(root.total, addresses.len() as u64);
+            root.children.iter().map(text).collect::<Vec<_>>().join(" ")
+        }
+    }
+
+    fn text(call: &Call) -> String {
+        let below: Vec<String> = call.children.iter().map(text).collect();
+        let times = if call.calls > 1 { format!("x{}", call.calls) } else { String::new() };
+        let below = if below.is_empty() { String::new() } else { format!("[{}]", below.join(" ")) };
+        format!("{}{times} {}/{}{below}", call.name, call.own, call.total)
+    }
+
+    #[test]
+    fn calls_and_returns() {
+        let machine = Machine::new(&["a", "b", "c"])
+            .at(0x001, Kind::Call, Some(0x100))
+            .at(0x101, Kind::Call, None)
+            .at(0x201, Kind::Return, None)
+            .at(0x102, Kind::Return, None)
+            .at(0x002, Kind::Call, Some(0x100));
+        let b = [0x100, 0x101, 0x200, 0x201, 0x102];
+        let trace = [&[0x000, 0x001][..], &b, &[0x002], &b, &[0x003]].concat();
+        assert_eq!(machine.run(&trace), "a 4/14[bx2 6/10[cx2 4/4]]");
+    }
+
+    #[test]
+    fn a_tail_jump_returns_for_its_caller() {
+        let machine = Machine::new(&["a", "b", "c"])
+            .at(0x000, Kind::Call, Some(0x100))
+            .at(0x100, Kind::Jump, Some(0x200))
+            .at(0x200, Kind::Return, None);
+        assert_eq!(machine.run(&[0x000, 0x100, 0x200, 0x001]), "a 2/4[b 1/2[c 1/1]]");
+    }
+
+    #[test]
+    fn a_part_that_was_moved_away_is_the_same_function() {
+        let machine =
+            Machine::new(&["a", "b", "a.cold"]).at(0x000, Kind::Branch, Some(0x210)).at(0x211, Kind::Jump, Some(0x005));
+        assert_eq!(machine.run(&[0x000, 0x210, 0x211, 0x005]), "a 4/4");
+    }
+
+    #[test]
+    fn a_return_thunk_is_a_cost_of_the_function_that_returns() {
+        let machine = Machine::new(&["a", "b", "__x86_return_thunk"])
+            .at(0x000, Kind::Call, Some(0x100))
+            .at(0x100, Kind::Jump, Some(0x200))
+            .at(0x200, Kind::Return, None);
+        assert_eq!(machine.run(&[0x000, 0x100, 0x200, 0x001]), "a 2/4[b 1/2[__x86_return_thunk 1/1]]");
+    }
+
+    #[test]
+    fn an_indirect_thunk_is_passed_through_to_the_function_it_stands_for() {
+        // call thunk; in it: call over the next instruction, overwrite the return address, return to b.
+        let machine = Machine::new(&["a", "b", "__x86_indirect_thunk_rax"])
+            .at(0x000, Kind::Call, Some(0x200))
+            .at(0x200, Kind::Call, Some(0x205))
+            .at(0x206, Kind::Return, None)
+            .at(0x100, Kind::Return, None);
+        let trace = [0x000, 0x200, 0x205, 0x206, 0x100, 0x001];
+        assert_eq!(machine.run(&trace), "a 2/6[__x86_indirect_thunk_rax 3/3 b 1/1]");
+        let jumping = Machine::new(&["a", "b", "__x86_indirect_thunk_rax"])
+            .at(0x000, Kind::Call, Some(0x200))
+            .at(0x200, Kind::Jump, None)
+            .at(0x100, Kind::Return, None);
+        assert_eq!(jumping.run(&[0x000, 0x200, 0x100, 0x001]), "a 2/4[__x86_indirect_thunk_rax 1/1 b 1/1]");
+    }
+
+    #[test]
+    fn code_without_names_calls_and_returns_too() {
+        let names = Names::default();
+        let step = |address| {
+            let kind = match address {
+                1 => Kind::Call,
+                21 => Kind::Return,
+                _ => Kind::Next,
+            };
+            Some(Step { kind, next: address + 1, target: None })
+        };
+        let root = tree(&[0, 1, 20, 21, 2], &names, &step);
+        assert_eq!(text(&root.children[0]), "[vdso] 3/5[[vdso] 2/2]");
+    }
+
+    #[test]
+    fn labels_of_the_entry_stand_side_by_side() {
+        let machine = Machine::new(&["entry_SYSCALL_64", "entry_SYSCALL_64_after_hwframe", "do_syscall_64"])
+            .at(0x100, Kind::Call, Some(0x200))
+            .at(0x200, Kind::Return, None);
+        let trace = [0x0fe, 0x0ff, 0x100, 0x200, 0x101];
+        assert_eq!(machine.run(&trace), "entry_SYSCALL_64 2/2 entry_SYSCALL_64_after_hwframe 2/3[do_syscall_64 1/1]");
+    }
+
+    #[test]
+    fn an_exception_returns_to_what_it_interrupted() {
+        let machine = Machine::new(&["a", "asm_exc_page_fault"]).at(0x102, Kind::Return, None);
+        assert_eq!(machine.run(&[0x000, 0x100, 0x101, 0x102, 0x000, 0x001]), "a 3/6[asm_exc_page_fault 3/3]");
+    }
+
+    #[test]
+    fn an_instruction_that_repeats_is_no_exception() {
+        assert_eq!(Machine::new(&["memset"]).run(&[0x000, 0x000, 0x000, 0x001]), "memset 4/4");
+    }
+
+    #[test]
+    fn another_thread_has_a_stack_of_its_own_and_the_first_goes_on() {
+        let machine = Machine::new(&["a", "switch", "other"])
+            .at(0x000, Kind::Call, Some(0x100))
+            .at(0x100, Kind::Return, None)
+            .at(0x210, Kind::Call, Some(0x100));
+        // a calls switch, which returns to 0x20f in another thread; that calls switch, which returns to a.
+        let trace = [0x000, 0x100, 0x20f, 0x210, 0x100, 0x001];
+        assert_eq!(machine.run(&trace), "a 2/3[switch 1/1] other 2/3[switch 1/1]");
+    }
+
+    #[test]
+    fn without_bytes_the_functions_decide() {
+        let machine = Machine::new(&["a", "b", "c"]);
+        let addresses: Vec<u64> = [0x000, 0x100, 0x101, 0x200, 0x102, 0x001].iter().map(|a| K + a).collect();
+        let root = tree(&addresses, &machine.names, &|_| None);
+        assert_eq!(text(&root.children[0]), "a 2/6[b 3/4[c 1/1]]");
+    }
+}

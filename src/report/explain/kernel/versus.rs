@@ -1,0 +1,110 @@
+//! Two kernels side by side: what changed, by what it is spent on and by function.
+
+use super::{COUNTS, heading, instructions, number, write_head};
+use crate::explain::kernel::{Change, GroupChange, KernelVersus, Side};
+use crate::report::numbers::thousands;
+use crate::report::{Cell, Format, Screen, Spec, Table, write_table};
+use anyhow::Result;
+use std::io::Write;
+
+/// Functions that people see unless they ask for all.
+const MOST: usize = 25;
+
+/// Writes the comparison in any format but JSON; `all` lists every function.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_kernel_versus(
+    versus: &KernelVersus,
+    all: bool,
+    (format, screen): (Format, Screen),
+    out: &mut dyn Write,
+) -> Result<()> {
+    if format == Format::Csv {
+        return write_table(&functions(versus, true), format, screen, out);
+    }
+    write_head(&heading(&versus.operation, &versus.params), &versus.what, facts(versus), (format, screen), out)?;
+    write_table(&groups(versus), format, screen, out)?;
+    writeln!(out)?;
+    write_table(&functions(versus, all), format, screen, out)
+}
+
+fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
+    let side = |side: &Side| {
+        format!(
+            "{} instructions: {} ({})",
+            instructions(side.instructions, side.counted),
+            side.kernel,
+            side.environment
+        )
+    };
+    let mut facts =
+        vec![("Before", side(&versus.before)), ("After", side(&versus.after)), ("Counts", COUNTS.to_string())];
+    facts.extend(versus.notes.iter().map(|note| ("Note", note.clone())));
+    facts
+}
+
+/// `+12`, `-1,234`, `0`.
+fn signed(change: i64) -> Cell {
+    let sign = match change {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    Cell::number(format!("{sign}{}", thousands(change.unsigned_abs() as f64)), change as f64)
+}
+
+/// With their sum as the last row.
+fn groups(versus: &KernelVersus) -> Table {
+    let mut rows: Vec<(String, u64, u64)> = versus
+        .groups
+        .iter()
+        .map(|GroupChange { group, before, after }| (group.title().into(), *before, *after))
+        .collect();
+    rows.push(("all".to_string(), versus.before.instructions, versus.after.instructions));
+    let specs = [
+        Spec::left("spent on", |row: &(String, u64, u64)| row.0.as_str().into()),
+        Spec::right("before", |row: &(String, u64, u64)| number(row.1)),
+        Spec::right("after", |row: &(String, u64, u64)| number(row.2)),
+        Spec::right("change", |row: &(String, u64, u64)| signed(row.2.cast_signed() - row.1.cast_signed())),
+    ];
+    let last = rows.len() - 1;
+    Table::of(&specs, &rows).with_headings(|row| row == last)
+}
+
+fn functions(versus: &KernelVersus, all: bool) -> Table {
+    let (operation, before, after) =
+        (versus.operation.clone(), versus.before.environment.clone(), versus.after.environment.clone());
+    let specs = [
+        Spec::left("function", |c: &Change| c.name.as_str().into())
+            .text("operation", move |_| operation.clone())
+            .text("environment_before", move |_| before.clone())
+            .text("environment_after", move |_| after.clone())
+            .text("function", |c: &Change| c.name.clone()),
+        Spec::left("spent on", |c: &Change| c.group.title().into())
+            .text("spent_on", |c: &Change| c.group.title().to_string()),
+        Spec::right("before", |c: &Change| number(c.before)).count("own_instructions_before", |c: &Change| c.before),
+        Spec::right("after", |c: &Change| number(c.after)).count("own_instructions_after", |c: &Change| c.after),
+        Spec::right("change", |c: &Change| signed(c.change)).number("change", |c: &Change| Some(c.change as f64)),
+    ];
+    let mut table = Table::of(&specs, &versus.functions);
+    let rest = versus.functions.get(MOST..).unwrap_or_default();
+    if !all && !rest.is_empty() {
+        let sum: i64 = rest.iter().map(|change| change.change).sum();
+        table.truncate(MOST);
+        let text = format!("{} more functions changed, by {} in all; --all shows them", rest.len(), signed(sum).text);
+        table.notes.push(text);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_a_sign() {
+        let texts = [1234, -1234, 0].map(|change| signed(change).text);
+        assert_eq!(texts, ["+1,234", "-1,234", "0"]);
+    }
+}
