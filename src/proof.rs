@@ -82,7 +82,8 @@ fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let fewest = if planned.case.language.is_some() { BACKGROUND } else { 1 };
     let mut pass = Pass { watchdog, child, tracer, timeout: workers.timeout, fewest };
     let begun = if starter { Ok(()) } else { pass.begin(&greeting) };
-    let total = begun.and_then(|()| pass.count(planned)).map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
+    let total =
+        begun.and_then(|()| pass.count(planned)).map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
     Ok(judge(total, planned))
 }
 

@@ -103,4 +103,3 @@ fn threads_of(process: i32) -> Vec<i32> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
-

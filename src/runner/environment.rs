@@ -283,7 +283,9 @@ mod tests {
     #[test]
     fn a_starter_is_put_before_the_program_with_its_arguments() {
         let environment = Environment {
-            run: ["box", "--bind={dir}", "{run}", "{cache}", "{confine}", "{program}", "--end"].map(str::to_string).to_vec(),
+            run: ["box", "--bind={dir}", "{run}", "{cache}", "{confine}", "{program}", "--end"]
+                .map(str::to_string)
+                .to_vec(),
             ..Environment::find(NATIVE).unwrap()
         };
         let mut program = Command::new("/r/probe");

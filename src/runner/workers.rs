@@ -138,7 +138,8 @@ impl Workers {
         let built = self.built(case)?;
         let launcher = self.launcher(built.as_ref(), &environment)?;
         let program = built.as_ref().map_or_else(|| Command::new(self.probe()), Built::command);
-        let (run, cache) = (self.directory.borrow().path().to_path_buf(), self.builds.borrow().directory().to_path_buf());
+        let (run, cache) =
+            (self.directory.borrow().path().to_path_buf(), self.builds.borrow().directory().to_path_buf());
         let command = |at: &Path| {
             let started = |program| environment.started(program, &run, &cache, at);
             let mut command = match launcher {

@@ -77,21 +77,28 @@ fn table(environments: &[Listed]) -> Table {
         Spec::left("unit", |e: &Listed| unit(e.unit).into()).text("unit", |e| unit(e.unit).to_string()),
         Spec::left("started with", |e: &Listed| command(e).into())
             .text("started_with", |e| Some(e.started_with.join(" ")).filter(|words| !words.is_empty())),
-        Spec::left("status", status).wrapping().text("status", |e| name(e.status).to_string()).text("reason", |e| e.reason.clone()),
+        Spec::left("status", status)
+            .wrapping()
+            .text("status", |e| name(e.status).to_string())
+            .text("reason", |e| e.reason.clone()),
         Spec::hidden().text("what", |e: &Listed| e.what.clone()).text("unverified", |e| e.unverified.clone()),
     ];
     let ready = environments.iter().filter(|e| e.status == Readiness::Ready).count();
     let notes = vec![
         format!("{ready} of {} are ready", environments.len()),
-        "'syscost run --env native,NAME' puts them side by side; --format json has the whole command and what misleads".to_string(),
+        "'syscost run --env native,NAME' puts them side by side; --format json has the whole command and what misleads"
+            .to_string(),
     ];
     Table::of(&specs, environments).noted(notes)
 }
 
-/// Its first word; the whole command is in the other formats.
-fn command(listed: &Listed) -> String {
-    let first = listed.started_with.first().map(String::as_str).unwrap_or_default();
-    if first == "{confine}" { "own launcher".to_string() } else { first.to_string() }
+/// Its program; the whole command is in the other formats.
+fn command(listed: &Listed) -> &str {
+    let mut words = listed.started_with.iter().filter(|word| *word != "env" && !word.contains('='));
+    match words.next().map_or("", String::as_str) {
+        "{confine}" => "own launcher",
+        first => first,
+    }
 }
 
 fn unit(unit: Unit) -> &'static str {
