@@ -17,8 +17,9 @@ fn main() {
     for program in programs("probe", &sources(), &out.display().to_string(), false) {
         build(&compiler, &program, &out.join(program.name));
     }
-    let janitor = janitor();
-    build(&compiler, &janitor, &out.join(janitor.name));
+    for program in [janitor(), confine()] {
+        build(&compiler, &program, &out.join(program.name));
+    }
 }
 
 /// The janitor needs no library beside it, since it runs before there is a directory for the others. It is the same for all
@@ -26,6 +27,13 @@ fn main() {
 fn janitor() -> Program {
     let arguments = "-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt".split(' ').map(str::to_string).collect();
     Program { name: "janitor", arguments, optional: false }
+}
+
+/// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
+fn confine() -> Program {
+    let sources = "probe/extra/confine.c probe/extra/filters.c probe/ground.c";
+    let arguments = format!("-std=c11 -O2 -Wall -s {sources}").split(' ').map(str::to_string).collect();
+    Program { name: "confine", arguments, optional: false }
 }
 
 fn sources() -> Vec<String> {

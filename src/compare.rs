@@ -21,6 +21,7 @@ mod growth;
 pub mod history;
 mod index;
 mod judge;
+mod kernels;
 mod machine;
 mod matching;
 mod metric;
@@ -38,15 +39,15 @@ pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use growth::{Grown, Growth};
+pub use kernels::{ComparedKernel, KernelStep, KernelSteps, NotCounted, is_good, kernel_steps};
 pub use machine::MachineChange;
 pub use metric::{
-    Metric, MetricColumn, MetricComparison, MetricGrown, MetricMark, MetricOptions, MetricRow, MetricVerdict,
-    compare_metric,
+    Metric, MetricColumn, MetricComparison, MetricGrown, MetricOptions, MetricRow, MetricVerdict, compare_metric,
 };
 pub use plan::{Plan, PlannedRow, plan};
 pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
-pub use verdict::{Difference, Mark, Ratio, Verdict};
+pub use verdict::{CountRatio, Difference, Mark, MetricMark, Ratio, Verdict};
 
 use crate::model::StudyView;
 use judge::{Standing, standing};
@@ -61,6 +62,8 @@ pub struct Options {
     pub baseline: usize,
     /// Costs within `1 / (1 + margin) .. 1 + margin` of each other are unchanged; as a share, 0.01 for 1%.
     pub margin: f64,
+    /// The same for numbers of instructions, which have no noise: 0 calls every difference one.
+    pub count_margin: f64,
     pub selection: Selection,
     pub order: Order,
 }
@@ -70,7 +73,13 @@ pub const MARGIN: f64 = 0.01;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { baseline: 0, margin: MARGIN, selection: Selection::default(), order: Order::default() }
+        Options {
+            baseline: 0,
+            margin: MARGIN,
+            count_margin: 0.0,
+            selection: Selection::default(),
+            order: Order::default(),
+        }
     }
 }
 
@@ -82,10 +91,13 @@ pub struct Comparison {
     pub baseline: usize,
     /// Costs within this share of each other are unchanged.
     pub margin: f64,
+    /// The same for numbers of instructions.
+    pub count_margin: f64,
     pub rows: Vec<ComparedRow>,
     /// The study's derived rows; empty without a study.
     pub derived: Vec<ComparedDerived>,
-    /// Geometric means of the ratios by area, in the order of the rows; the last one is over all rows.
+    /// Geometric means of the ratios by area, in the order of the rows; the last one is over all rows. Of times if there are
+    /// any, else of numbers of instructions.
     #[serde(rename = "means")]
     pub areas: Vec<AreaMean>,
     /// The reference system call (id.getppid) compared with the baseline's.
@@ -142,7 +154,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let matching::Matched { mut rows, unsought } = matching::matched(columns, &options.selection);
     let sides: Vec<Sides> = columns.iter().map(|column| Sides::of(column, &columns[baseline])).collect();
     let reference = judge::reference(&sides, columns, baseline, options.margin);
-    judge::judge(&mut rows, &sides, (columns, baseline), options.margin);
+    judge::judge(&mut rows, &sides, (columns, baseline), (options.margin, options.count_margin));
     let areas = areas::means(&rows, columns.len(), baseline);
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
     cautions.extend((unsought > 0).then_some(Caution::Unsought { records: unsought, most: index::MOST_CANDIDATES }));
@@ -151,6 +163,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
         margin: options.margin,
+        count_margin: options.count_margin,
         rows,
         derived: derived::beside(columns, &options.selection),
         areas,

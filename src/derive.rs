@@ -2,7 +2,7 @@
 //! cancels. Pure; called by `summary`.
 
 use crate::model::{
-    Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale, StudyView,
+    Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale, StudyView, Unit,
 };
 use crate::stats::{self, Ranged};
 use schemars::JsonSchema;
@@ -19,13 +19,15 @@ pub struct DerivedRow {
     pub of: [String; 2],
     pub environment: String,
     pub params: BTreeMap<String, u64>,
-    /// Nanoseconds per iteration for a difference, a plain number for a ratio; or why there is none.
+    /// What the two are, and with them a difference.
+    pub unit: Unit,
+    /// `unit` per iteration for a difference, a plain number for a ratio; or why there is none.
     #[serde(flatten, with = "OrError::<Ranged, String>")]
     pub value: Result<Ranged, String>,
     /// The first's kernel entries minus the second's, by name, where they differ; `None` if either is not known, and for
     /// ratios.
     pub entries: Option<Entries>,
-    /// The scale to show it in besides nanoseconds; `None` for ratios.
+    /// The scale to show it in besides nanoseconds; `None` for ratios and instructions.
     pub scale: Option<Scale>,
 }
 
@@ -68,15 +70,18 @@ fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record), range: 
     let same = |scale: &Scale, other: &Scale| (scale.calls, &scale.unit) == (other.calls, &other.unit);
     let of_second = study.scale(&derived.of[1]);
     let scale = study.scale(&derived.of[0]).filter(|scale| is_difference && of_second.is_some_and(|o| same(scale, o)));
+    let both_counted = [a, b].iter().all(|record| matches!(record.outcome, Outcome::Counted(_)));
+    let unit = if both_counted { Unit::Instructions } else { Unit::Nanoseconds };
     DerivedRow {
         name: derived.name.clone(),
         combination: derived.combination,
         of: derived.of.clone(),
         environment: a.case.environment.clone(),
         params: a.case.params.clone(),
+        unit,
         value: value(derived.combination, a, b, range),
         entries: a.entries.as_ref().zip(b.entries.as_ref()).filter(|_| is_difference).map(|(a, b)| difference(a, b)),
-        scale: scale.cloned(),
+        scale: scale.filter(|_| !both_counted).cloned(),
     }
 }
 
@@ -89,15 +94,25 @@ fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>)
             let steady = paired(combination, &within(a, range), &within(b, range));
             steady.or_else(|| paired(combination, a, b)).ok_or_else(nothing)
         }
-        (Outcome::Published(a), Outcome::Published(b)) => {
-            let value = match combination {
-                Combination::Difference => a.time.0 - b.time.0,
-                Combination::Ratio => a.time.0 / b.time.0,
-            };
-            Some(Ranged { value, low_high: None }).filter(|v| v.value.is_finite()).ok_or_else(nothing)
+        (Outcome::Published(a), Outcome::Published(b)) => plain(combination, a.time.0, b.time.0).ok_or_else(nothing),
+        (Outcome::Counted(a), Outcome::Counted(b)) => {
+            let counts = a.per_operation().zip(b.per_operation());
+            counts.and_then(|(a, b)| plain(combination, a, b)).ok_or_else(nothing)
+        }
+        (Outcome::Counted(_), _) | (_, Outcome::Counted(_)) => {
+            Err("one is a number of instructions, the other is a time".to_string())
         }
         _ => Err("one is measured, the other is published".to_string()),
     }
+}
+
+/// The value of two numbers without samples.
+fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
+    let value = match combination {
+        Combination::Difference => a - b,
+        Combination::Ratio => a / b,
+    };
+    Some(Ranged { value, low_high: None }).filter(|v| v.value.is_finite())
 }
 
 /// The ratio of two measurements of one run from the time blocks in `range`, or from all if these hold no common round.

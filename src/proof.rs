@@ -66,15 +66,24 @@ pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
 }
 
 fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
-    let child = workers.start(&planned.case, 0)?;
+    let mut child = workers.start(&planned.case, 0)?;
     let watchdog = Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt);
+    let greeting = Workers::greeting(&planned.case);
+    // A command that starts the program makes a tree of processes, which must be complete before it is followed.
+    let starter = workers.environment(&planned.case.environment)?.has_starter();
+    if starter {
+        child.send(&greeting)?;
+        child.ready(workers.timeout)?;
+    }
     let tracer = match EntryCounter::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
     let fewest = if planned.case.language.is_some() { BACKGROUND } else { 1 };
     let mut pass = Pass { watchdog, child, tracer, timeout: workers.timeout, fewest };
-    let total = pass.count(planned).map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
+    let begun = if starter { Ok(()) } else { pass.begin(&greeting) };
+    let total =
+        begun.and_then(|()| pass.count(planned)).map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
     Ok(judge(total, planned))
 }
 
@@ -94,7 +103,6 @@ struct Pass {
 
 impl Pass {
     fn count(&mut self, planned: &Planned) -> Result<Entries, Failure> {
-        self.begin(&Workers::greeting(&planned.case))?;
         self.per_iteration(planned.limit.unwrap_or(u64::MAX), finest(planned))
     }
 

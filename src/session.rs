@@ -2,9 +2,11 @@
 //! engine, which give a `Run`. Called by the commands that measure; it prints nothing.
 
 mod company;
+mod environments;
 mod guests;
 mod launch;
 mod learn;
+mod readiness;
 mod repeats;
 mod sides;
 
@@ -29,6 +31,7 @@ use crate::summary;
 use anyhow::Result;
 use company::Company;
 use guests::Places;
+pub use readiness::{Readiness, readiness};
 pub use sides::Sides;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -84,6 +87,8 @@ pub trait Watch {
 /// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Starting environments to see whether they can be.
+    Starting,
     /// Counting kernel entries and sampling modes.
     Proving,
     /// Booting guests and counting instructions in them.
@@ -219,10 +224,17 @@ impl Session {
         out: Option<&Path>,
     ) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
+        let planned = self.with_company(planned);
         let (mut passes, refused) = self.pass_all(&planned, watch);
         self.count_in_guests(&planned, &mut passes, watch);
         self.time_singles(&planned, &mut passes, watch);
         self.time(&planned, &passes, (company, refused), watch, out)
+    }
+
+    /// The cases, each with whether its environment adds processes. In one that does not exist, it fails when it is started.
+    fn with_company(&self, planned: Vec<Planned>) -> Vec<Planned> {
+        let company = |name: &str| self.workers.environment(name).is_ok_and(|environment| environment.switches);
+        planned.into_iter().map(|case| Planned { company: company(&case.case.environment), ..case }).collect()
     }
 
     /// Measures the times of the cases whose passes did not fail.
@@ -239,7 +251,7 @@ impl Session {
             planned.iter().zip(passes).filter(|(_, passes)| is_timed(passes)).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned);
         let mut recorder = Recorder {
-            run: Run { environments: self.environment_facts(planned), ..self.empty_run(&config, refused) },
+            run: Run { environments: environments::facts(&self.workers, planned), ..self.empty_run(&config, refused) },
             planned,
             passes,
             steal: self.steal.take(),
@@ -263,7 +275,8 @@ impl Session {
             true => Vec::new(),
             false => engine::measure(&sound, &mut places, &clock, &config, &mut recorder),
         };
-        recorder.run.environments.extend(places.facts());
+        self.facts.extend(places.facts());
+        guests::tell(&self.facts, &mut recorder.run.environments);
         recorder.finish(&measured)
     }
 

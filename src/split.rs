@@ -10,8 +10,9 @@ use std::time::Duration;
 const TIME: Duration = Duration::from_millis(33);
 
 /// Samples user and system mode. `None` for a snippet, for an operation that uses several threads or processes, enters the
-/// kernel by faults, or sleeps, if the probe has no sampler for this machine, and if the pass failed. The failure is not
-/// reported: if it is the operation's own, proof and measurement fail too.
+/// kernel by faults, or sleeps, in an environment whose other processes take part in each call, if the probe has no sampler
+/// for this machine, and if the pass failed. The failure is not reported: if it is the operation's own, proof and
+/// measurement fail too.
 pub fn split(workers: &Workers, planned: &Planned) -> Option<ModeSamples> {
     let samples = can_be_sampled(planned).then(|| sample(workers, planned).ok())??;
     (samples.user + samples.system > 0).then_some(samples)
@@ -19,7 +20,7 @@ pub fn split(workers: &Workers, planned: &Planned) -> Option<ModeSamples> {
 
 fn can_be_sampled(planned: &Planned) -> bool {
     let traits = planned.traits;
-    planned.case.language.is_none() && !traits.switches && !traits.children && !traits.faults
+    planned.case.language.is_none() && !planned.company && !traits.switches && !traits.children && !traits.faults
 }
 
 fn sample(workers: &Workers, planned: &Planned) -> Result<ModeSamples, Failure> {

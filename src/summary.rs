@@ -3,6 +3,7 @@
 
 mod cold;
 mod events;
+mod figure;
 mod latency;
 mod pairs;
 mod repeated;
@@ -10,6 +11,7 @@ mod speed;
 mod warning;
 
 pub use events::EventCounts;
+pub use figure::{Instructions, RowFigure};
 pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
 pub use repeated::{combined, combined_ratio, summarize};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_scatter};
@@ -17,8 +19,8 @@ pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{DerivedRow, MOST_ROWS, derive};
 use crate::model::{
-    self, Case, Counters, EMPTY_CALL, Entries, EntriesStatus, Failure, Measurement, Nanos, OrError, Outcome, REFERENCE,
-    Record, Role, Run, SPIN, StudyView,
+    self, Case, Counted, Counters, EMPTY_CALL, Entries, EntriesStatus, EnvironmentFacts, Failure, FailureKind,
+    Measurement, Nanos, OrError, Outcome, REFERENCE, Record, Role, Run, SPIN, StudyView, Unit,
 };
 use crate::stats::{self, Estimate, Interval, Launches, OverRuns, Ranged, Speed, UserShare};
 use cold::ColdRatios;
@@ -46,6 +48,21 @@ pub struct Summary {
     /// The runs after the first; absent if there are none. Rows are then over all runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<RunStart>,
+    /// What is known of the environments of its rows; documents have it from the run.
+    #[serde(skip)]
+    pub environments: Vec<EnvironmentFacts>,
+}
+
+impl Summary {
+    /// The unit of an environment's figures.
+    pub fn unit(&self, environment: &str) -> Unit {
+        let counted = |row: &&Row| row.case.environment == environment && row.instructions().is_some();
+        let facts = || self.environments.iter().find(|facts| facts.name == environment);
+        match self.rows.iter().chain(&self.baselines).any(|row| counted(&row)) {
+            true => Unit::Instructions,
+            false => facts().map_or(Unit::default(), |facts| facts.unit),
+        }
+    }
 }
 
 /// When a further run began, and how long it took.
@@ -64,8 +81,8 @@ pub struct RunStart {
 pub struct Row {
     #[serde(flatten)]
     pub case: Case,
-    #[serde(flatten, with = "OrError::<RowCost, Failure>")]
-    pub figure: Result<RowCost, Failure>,
+    #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
+    pub figure: Result<RowFigure, Failure>,
     pub entries: Option<Entries>,
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
@@ -84,7 +101,8 @@ pub struct Row {
     pub versus: Option<Versus>,
 }
 
-/// A case's cost divided by that of the same case in the first environment of the run, paired round by round.
+/// A case's figure divided by that of the same case in the run's first environment of that unit: of costs paired round by
+/// round, of numbers of instructions the plain ratio.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Versus {
     /// That environment.
@@ -95,6 +113,21 @@ pub struct Versus {
 }
 
 impl Row {
+    /// The time; `None` for a failure and a number of instructions.
+    pub fn cost(&self) -> Option<&RowCost> {
+        self.figure.as_ref().ok()?.cost()
+    }
+
+    /// The number of instructions; `None` for a failure and a time.
+    pub fn instructions(&self) -> Option<&Instructions> {
+        self.figure.as_ref().ok()?.instructions()
+    }
+
+    /// Why there is neither.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.figure.as_ref().err()
+    }
+
     /// Whether the cost depends on what was done to the file system before, so that no two runs need agree on it.
     pub fn depends_on_history(&self) -> bool {
         self.warnings.contains(&Warning::DependsOnHistory)
@@ -178,6 +211,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         machine,
         warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
         repeats: Vec::new(),
+        environments: run.environments.clone(),
     }
 }
 
@@ -191,6 +225,8 @@ fn yardstick_latency(record: &Record) -> Option<RowLatency> {
 struct Yardsticks<'a> {
     /// The empty loop of a language (none for the native probe) in an environment, warm or after the same treatment.
     empty_loops: BTreeMap<(Option<String>, String, Option<u64>), Estimate>,
+    /// The same in instructions.
+    counted_loops: BTreeMap<(Option<String>, String, Option<u64>), f64>,
     /// The empty function call of each environment.
     empty_calls: BTreeMap<String, Estimate>,
     /// Its counted events.
@@ -211,6 +247,8 @@ impl Yardsticks<'_> {
     fn of<'a>(run: &'a Run, range: Range<usize>, panel: &'a Panel) -> Yardsticks<'a> {
         let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone(), &panel.speed);
         let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
+        let counted_loops =
+            loops.clone().filter_map(|r| Some((whose_loop(&r.case), counted(r)?.per_operation()?))).collect();
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
         let empty_loops = loops.filter_map(|r| Some((whose_loop(&r.case), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
@@ -219,6 +257,7 @@ impl Yardsticks<'_> {
             run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL)).filter_map(counters).collect();
         Yardsticks {
             empty_loops,
+            counted_loops,
             empty_calls,
             empty_call_counters,
             precision_percent: run.precision_percent,
@@ -273,11 +312,18 @@ fn measurement(record: &Record) -> Option<&Measurement> {
     }
 }
 
+fn counted(record: &Record) -> Option<&Counted> {
+    match &record.outcome {
+        Outcome::Counted(counted) => Some(counted),
+        Outcome::Failed(_) | Outcome::Published(_) | Outcome::Measured(_) => None,
+    }
+}
+
 /// The blocks to use: all, or the longer stretch if the kernel's state changed within the run (of equally long ones the
 /// faster); and that change.
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
-    let find = |operation: &str| run.records.iter().find(|r| r.case.is_plain(operation));
-    let medians = |operation| find(operation).and_then(measurement).map(stats::block_medians);
+    let find = |operation: &str| run.records.iter().filter(|r| r.case.is_plain(operation)).find_map(measurement);
+    let medians = |operation| find(operation).map(stats::block_medians);
     let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
     let Some(((range, share), blocks)) = change else { return (0..usize::MAX, None) };
     (range.clone(), Some(StateChange { share, kept: range, blocks }))
@@ -287,10 +333,12 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     let mut warnings: Vec<Warning> = record.warnings.iter().cloned().map(|text| Warning::Recorded { text }).collect();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
-        Outcome::Measured(measurement) => figure(record, measurement, yardsticks, &mut warnings),
-        Outcome::Published(published) => Ok(published_figure(published, &record.case, yardsticks)),
-        Outcome::Counted(_) => {
-            Err(Failure::new(model::FailureKind::Unsupported, "counted in instructions: it has no time"))
+        Outcome::Measured(measurement) => cost(record, measurement, yardsticks, &mut warnings).map(RowFigure::Time),
+        Outcome::Published(published) => Ok(RowFigure::Time(published_cost(published, &record.case, yardsticks))),
+        Outcome::Counted(counted) => {
+            let empty_loop = yardsticks.counted_loops.get(&whose_loop(&record.case)).copied();
+            let nothing = || Failure::new(FailureKind::Failed, "no instructions were counted");
+            Instructions::of(counted, empty_loop).map(RowFigure::Instructions).ok_or_else(nothing)
         }
     };
     warnings.extend(not_entered(record));
@@ -310,7 +358,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
     }
 }
 
-fn figure(
+fn cost(
     record: &Record,
     m: &Measurement,
     yardsticks: &Yardsticks,
@@ -323,11 +371,11 @@ fn figure(
             true => "every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)",
             false => "every batch was preempted by another process (try --cpu, or a longer --time)",
         };
-        return Err(Failure::new(crate::model::FailureKind::Failed, text));
+        return Err(Failure::new(FailureKind::Failed, text));
     };
     if m.switches && left_out(m, &estimate) > MOST_WAITED {
         let text = "nearly every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)";
-        return Err(Failure::new(crate::model::FailureKind::Failed, text));
+        return Err(Failure::new(FailureKind::Failed, text));
     }
     let launches = launches(m, &yardsticks.range, yardsticks.speed);
     // How far these scatter from run to run is not known.
@@ -367,7 +415,7 @@ fn user_share(record: &Record, m: &Measurement) -> Option<UserShare> {
 }
 
 /// A published result, relative to the baselines as far as they are known.
-fn published_figure(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
+fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
     RowCost {
         median: published.time,
         best: None,
@@ -447,8 +495,8 @@ fn not_entered(record: &Record) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::CpuTime;
     use crate::model::fixtures::{counted, run, varying};
-    use crate::model::{CpuTime, FailureKind};
 
     fn record(operation: &str, role: Role, ns: impl Fn(u64) -> u64) -> Record {
         Record { role, ..counted(varying(operation, ns), &[]) }
@@ -473,7 +521,7 @@ mod tests {
             record("call.empty_loop", Role::Baseline, |_| 1),
             record("call.direct", Role::Baseline, |_| 2),
         ]));
-        let figure = summary.rows[0].figure.clone().unwrap();
+        let figure = *summary.rows[0].cost().unwrap();
         assert_eq!((figure.net, figure.times_empty_call), (Some(Nanos(499.0)), Some(250.0)));
         assert_eq!((summary.rows.len(), summary.baselines.len()), (1, 2));
         assert_eq!(summary.rows[0].warnings, []);
@@ -484,7 +532,7 @@ mod tests {
         let jump = |i| if i < 7 { 100 } else { 180 };
         let records = vec![record("id.getppid", Role::Asked, jump), record("call.spin", Role::Baseline, |_| 80)];
         let summary = summarize(&run(records));
-        let figure = summary.rows[0].figure.clone().unwrap();
+        let figure = *summary.rows[0].cost().unwrap();
         assert_eq!((figure.median, figure.samples), (Nanos(100.0), 7 * 4));
         let change = StateChange { share: 0.8, kept: 0..7, blocks: 12 };
         assert_eq!(summary.warnings, [RunWarning::StateChanged(change)]);
@@ -499,7 +547,7 @@ mod tests {
             m.preempted_ns = vec![3300; batches];
             summarize(&run(vec![forking])).rows.remove(0)
         };
-        assert_eq!((waited(0).warnings, waited(0).figure.unwrap().samples), (vec![], 48));
+        assert_eq!((waited(0).warnings, waited(0).cost().unwrap().samples), (vec![], 48));
         assert_eq!(waited(48).warnings, [Warning::WaitedForCpu { share: 0.5 }]);
         let failure = waited(450).figure.unwrap_err();
         assert!(failure.message.starts_with("nearly every batch waited for a CPU "), "{failure}");
@@ -512,7 +560,7 @@ mod tests {
         m.history = true;
         let rows = summarize(&run(vec![removed, record("file.stat", Role::Asked, |_| 300)])).rows;
         assert_eq!([rows[0].depends_on_history(), rows[1].depends_on_history()], [true, false]);
-        let foretold = |row: &Row| row.figure.as_ref().unwrap().next_run.is_some();
+        let foretold = |row: &Row| row.cost().unwrap().next_run.is_some();
         assert_eq!([foretold(&rows[0]), foretold(&rows[1])], [false, true]);
     }
 

@@ -111,12 +111,39 @@ fn the_riddle_of_getpid_is_answered_by_its_variants() {
 }
 
 #[test]
+fn environments_differ_in_code_and_in_how_they_enter() {
+    let rows = document(&["id.umask", "call.getpid", "--env", "native,static,m32"]).unwrap();
+    let rows = rows["variants"].as_array().unwrap();
+    let find = |operation: &str, environment: &str| {
+        rows.iter().find(|row| row["operation"] == operation && row["environment"] == environment).unwrap()
+    };
+    for operation in ["id.umask", "call.getpid"] {
+        for (environment, gate) in [("native", "syscall"), ("static", "syscall"), ("m32", "sysenter int 0x80 syscall")]
+        {
+            let row = find(operation, environment);
+            let code = &row["explanation"]["code"];
+            if code.is_null() {
+                skip(
+                    &format!("{operation} in {environment}"),
+                    &format!("{} {}", row["failure"], row["explanation"]["notes"]),
+                );
+                continue;
+            }
+            let gates = row["explanation"]["verdict"]["gates"].as_array().unwrap();
+            assert_eq!(gates.len(), 1, "{row}");
+            assert!(gate.contains(gates[0]["gate"].as_str().unwrap()), "{row}");
+            assert!(code["caller_bytes"].as_u64() > Some(0) && code["callee_bytes"].as_u64() > Some(0), "{row}");
+        }
+    }
+}
+
+#[test]
 fn output_for_people_fits_80_columns() {
     let Some(_) = explained("call.getpid") else { return };
-    for args in [&["call.getpid"][..], &["call.getpid", "--variants"]] {
+    for args in [&["call.getpid"][..], &["call.getpid", "--variants"], &["id.umask", "--env", "native,m32"]] {
         let output = explain(&[args, &["--time", "0.05"]].concat());
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.contains("getpid"), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains(args[0]), "{}", String::from_utf8_lossy(&output.stderr));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
     let markdown = explain(&["call.getpid", "--format", "markdown", "--time", "0.05"]);

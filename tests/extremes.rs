@@ -58,7 +58,12 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         };
         Outcome::Measured(samples)
     });
-    prop_oneof![1 => figure, 3 => measured]
+    let batches = proptest::collection::vec((whole(), whole()), 1..4);
+    let counted = (whole(), whole(), batches).prop_map(|(fewer, more, batches)| {
+        let fewer = fewer.clamp(1, u64::MAX - 1);
+        Outcome::Counted(Counted { fewer, more: more.max(fewer + 1), batches })
+    });
+    prop_oneof![1 => figure, 3 => measured, 1 => counted]
 }
 
 /// What attribution, baselines, fits and comparisons look for.

@@ -7,7 +7,7 @@ mod common;
 mod data;
 
 use common::{overwriting, root};
-use data::{any_run, example, json, mutated, published, repeat};
+use data::{any_run, emulated, example, json, mutated, published, repeat};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fs;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
-use syscost::model::Run;
+use syscost::model::{Counted, Outcome, Record, Run};
 use syscost::store::{self, Problem};
 
 /// Reads `bytes` as a file; a message of a failure is checked to be one printable line that names the file.
@@ -95,7 +95,10 @@ fn each_mistake_has_its_own_message() {
         (swap("native", &"n".repeat(5000)), "environment: has 5000 bytes, a name may have 4096"),
         (swap("58.25", "1e300"), "elapsed_s: is 1e300, must be a number from 0 to 2^64"),
         (swap("58.25", "-58.25"), "elapsed_s: is -58.25, must be a number from 0 to 2^64"),
-        (swap("\"error\":{", "\"other\":{"), "records[1] (io.uring_nop): must have exactly one of samples, error and"),
+        (
+            swap("\"error\":{", "\"other\":{"),
+            "records[1] (io.uring_nop): must have exactly one of samples, error, figure and counted",
+        ),
         (swap("\"samples\":{", "\"figure\":{\"ns_per_op\":1,\"as_printed\":\"\"},\"samples\":{"), "exactly one of"),
         (swap("\"entries_reason\":\"ptrace: EPERM\"", "\"entries_reason\":null"), "must say why they are unverified"),
     ];
@@ -109,7 +112,7 @@ fn each_mistake_has_its_own_message() {
 fn repeats_that_make_no_sense_have_their_messages() {
     let first = example();
     let again = || repeat(&first, 43, vec![first.records[0].outcome.clone()], vec![]);
-    let text = json(&syscost::model::Run { repeats: vec![again(), again()], ..first.clone() });
+    let text = json(&Run { repeats: vec![again(), again()], ..first.clone() });
     assert_eq!(read_bytes(text.as_bytes()).unwrap().runs().map(|run| run.seed).collect::<Vec<_>>(), [42, 43, 43]);
     let results = text.split("\"results\":").nth(1).unwrap();
     let swap = |from: &str, to: &str| {
@@ -119,7 +122,7 @@ fn repeats_that_make_no_sense_have_their_messages() {
     let cases = [
         (
             swap("{\"error\":{", "{\"other\":{"),
-            "repeats[0].results[1]: must have exactly one of samples and error; the",
+            "repeats[0].results[1]: must have exactly one of samples, error and counted; the",
         ),
         (swap("4096", "0"), "repeats[0].results[0].samples.iterations: is 0, must be at least 1"),
         (swap("4096", "\"x\""), "repeats[0].results[0].samples.iterations: invalid type: string"),
@@ -133,13 +136,43 @@ fn repeats_that_make_no_sense_have_their_messages() {
 }
 
 #[test]
+fn instructions_may_be_counted_again() {
+    let again = |instructions: u64| {
+        let counted = Counted { fewer: 1, more: 11, batches: vec![(50, 50 + instructions)] };
+        let run = emulated();
+        let record = Record { outcome: Outcome::Counted(counted), ..run.records[0].clone() };
+        Run { records: vec![record], ..run }
+    };
+    let whole = Run { repeats: vec![again(3370), again(3380)], ..emulated() };
+    let text = json(&whole);
+    validate(&text);
+    assert_eq!(read_bytes(text.as_bytes()).unwrap(), whole);
+    let cases = [
+        ("\"fewer\":1,", "\"fewer\":0,", "repeats[0].results[0].counted.fewer: is 0, must be at least 1"),
+        ("\"more\":11,", "\"more\":1,", "repeats[0].results[0].counted.more: is 1, must be more than 1"),
+        ("[[50,3420]]", "[]", "repeats[0].results[0].counted.batches: are 0, must be from 1 to"),
+        (
+            "\"counted\":{\"fewer\":1,",
+            "\"error\":{\"kind\":\"failed\",\"message\":\"x\"},\"counted\":{\"fewer\":1,",
+            "repeats[0].results[0]: must have exactly one of samples, error and counted",
+        ),
+        ("\"name\":\"linux-6.1\"", "\"name\":\"\"", "environments.name: "),
+    ];
+    for (from, to, expected) in cases {
+        assert!(text.contains(from), "{from}\n{text}");
+        let message = read_bytes(text.replacen(from, to, 1).as_bytes()).unwrap_err();
+        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+    }
+}
+
+#[test]
 fn repeats_of_long_code_are_refused_before_they_fill_the_memory() {
     let mut first = example();
     first.records[1].case.language = Some("perl".into());
     first.records[1].case.operation = "x".repeat(1 << 20);
-    let lone = syscost::model::Run { records: vec![first.records[1].clone()], ..first };
+    let lone = Run { records: vec![first.records[1].clone()], ..first };
     let many = vec![repeat(&lone, 1, vec![], vec![]); 300];
-    let error = store::write_to(&syscost::model::Run { repeats: many, ..lone }, &mut std::io::sink()).unwrap_err();
+    let error = store::write_to(&Run { repeats: many, ..lone }, &mut std::io::sink()).unwrap_err();
     assert!(error.to_string().contains("bytes of names and code, more than 268435456"), "{error}");
 }
 
@@ -328,7 +361,7 @@ fn blocks(page: &str) -> Vec<&str> {
 fn the_examples_in_format_md_are_what_the_store_writes() {
     let path = root().join("FORMAT.md");
     let mut page = fs::read_to_string(&path).unwrap();
-    let examples = [example(), published()];
+    let examples = [example(), published(), emulated()];
     if overwriting() {
         let found: Vec<String> = blocks(&page).into_iter().map(str::to_string).collect();
         page = found.iter().zip(&examples).fold(page, |page, (old, run)| page.replacen(old.as_str(), &json(run), 1));

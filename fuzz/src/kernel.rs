@@ -107,7 +107,7 @@ pub fn symbols(bytes: &[u8]) {
     symbols.ifunc("time");
     let trace: Vec<u64> = (0..bytes.len().min(256) as u64).map(|at| START + 8 * at).chain([u64::MAX, 0]).collect();
     let code = trace.iter().map(|at| (*at, window(bytes, at.wrapping_sub(START) as usize))).collect();
-    let memory = Memory { mappings: vec![mapping], code, vdso: Vec::new() };
+    let memory = Memory { mappings: vec![mapping], code, vdso: Vec::new(), ..Memory::default() };
     functions(&Iteration::whole(&trace), &memory, &symbols, START, "image");
 }
 

@@ -68,11 +68,14 @@ static void run_fstat(uint64_t n) {
     LOOP(n) CHECK(fstat(file, &st) == 0);
 }
 
-#ifdef __linux__
+/* musl has it since 1.2.5. */
+#ifdef STATX_BASIC_STATS
 static void run_statx(uint64_t n) {
     struct statx st;
     LOOP(n) CHECK(statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, &st) == 0);
 }
+#else
+#define run_statx NULL
 #endif
 
 static void run_access(uint64_t n) { LOOP(n) CHECK(access(path, R_OK) == 0); }

@@ -206,7 +206,7 @@ static void run_sendfile(uint64_t n) {
 
 static void run_splice(uint64_t n) {
     LOOP(n) {
-        off64_t from = 0;
+        loff_t from = 0;
         CHECK(splice(file, &from, ends[1], NULL, size, 0) == (ssize_t)size);
         CHECK(splice(ends[0], NULL, target, NULL, size, 0) == (ssize_t)size);
     }
@@ -214,7 +214,7 @@ static void run_splice(uint64_t n) {
 
 static void run_copy_file_range(uint64_t n) {
     LOOP(n) {
-        off64_t from = 0, to = 0;
+        loff_t from = 0, to = 0;
         CHECK(copy_file_range(file, &from, target, &to, size, 0) == (ssize_t)size);
     }
 }

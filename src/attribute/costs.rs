@@ -3,11 +3,11 @@
 use super::speed::{Machine, Shift};
 use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
 use super::units::{NULL_CALLS, UNITS, Unit, units_of};
-use crate::model::{Class, Nanos, Run};
+use crate::model::{Class, Nanos, Outcome, Record, Run};
 use crate::summary::{Row, RowCost, summarize};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::f64::consts::SQRT_2;
 
 /// The operations of a run that were measured in one environment.
@@ -95,8 +95,10 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoCosts {
     pub wanted: Option<String>,
-    /// The environments of the run.
+    /// The environments of the run whose figures are times.
     pub present: Vec<String>,
+    /// Those whose figures are numbers of instructions.
+    pub counted: Vec<String>,
 }
 
 /// The parameter of operations that run in several threads at once.
@@ -286,7 +288,7 @@ fn on_line(line: &[(u64, UnitCost)], value: u64) -> (UnitCost, f64, (u64, u64, u
 
 /// A row as a point; `None` where it has no cost.
 fn point(row: &Row) -> Option<MeasuredOperation> {
-    let figure = row.figure.as_ref().ok()?;
+    let figure = row.cost()?;
     let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
     let entries = row.entries.as_ref().map(|entries| entries.total());
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault(&row.case.operation);
@@ -337,17 +339,22 @@ fn is_fault(operation: &str) -> bool {
 }
 
 fn choose(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
-    let mut all: Vec<&str> = run.records.iter().map(|record| record.case.environment.as_str()).collect();
-    all.sort_unstable();
-    all.dedup();
-    let default = if let [only] = all[..] { only } else { "native" };
-    let name = wanted.unwrap_or(default);
-    match all.contains(&name) {
-        true => Ok(name.to_string()),
-        false => {
-            Err(NoCosts { wanted: wanted.map(str::to_string), present: all.into_iter().map(str::to_string).collect() })
-        }
+    let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
+    let counted = environments(run.records.iter().filter(is_counted));
+    let mut present = environments(run.records.iter());
+    present.retain(|name| !counted.contains(name));
+    let default = if let [only] = &present[..] { only.as_str() } else { "native" };
+    let name = wanted.unwrap_or(default).to_string();
+    match present.contains(&name) {
+        true => Ok(name),
+        false => Err(NoCosts { wanted: wanted.map(str::to_string), present, counted }),
     }
+}
+
+/// The environments of `records` by name.
+fn environments<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
+    let names: BTreeSet<&str> = records.map(|record| record.case.environment.as_str()).collect();
+    names.into_iter().map(str::to_string).collect()
 }
 
 fn label(run: &Run, environment: &str) -> String {
@@ -419,8 +426,11 @@ mod tests {
         run.records[0].case.environment = "m32".into();
         run.records[1].case.environment = "gvisor".into();
         let present = vec!["gvisor".to_string(), "m32".to_string()];
-        assert_eq!(Costs::of(&run, None).unwrap_err(), NoCosts { wanted: None, present: present.clone() });
-        let missing = NoCosts { wanted: Some("static".into()), present };
+        assert_eq!(
+            Costs::of(&run, None).unwrap_err(),
+            NoCosts { wanted: None, present: present.clone(), counted: vec![] }
+        );
+        let missing = NoCosts { wanted: Some("static".into()), present, counted: vec![] };
         assert_eq!(Costs::of(&run, Some("static")).unwrap_err(), missing);
         assert!(Costs::of(&run, Some("m32")).is_ok());
     }

@@ -98,7 +98,13 @@ pub fn costs(flag: &str, name: &str) -> Result<Costs> {
 /// What to do where a run has no unit costs.
 fn no_costs(why: &NoCosts) -> String {
     let present = why.present.join(", ");
+    let counted = |name: &String| why.counted.contains(name);
     match &why.wanted {
+        _ if why.wanted.as_ref().is_some_and(counted) || (present.is_empty() && !why.counted.is_empty()) => format!(
+            "its figures in {} are numbers of instructions, which price no seconds: measure times, with 'syscost run --all \
+             --out FILE'",
+            why.wanted.clone().filter(counted).unwrap_or(why.counted.join(", "))
+        ),
         _ if present.is_empty() => {
             "it has no records: measure operations first, with 'syscost run --all --out FILE'".to_string()
         }

@@ -8,7 +8,9 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
-use crate::compare::{self, Column, Comparison, MARGIN, Metric, Options, Order, Selection, StudyCases, compare};
+use crate::compare::{
+    self, Column, Comparison, MARGIN, Metric, Options, Order, Selection, StudyCases, Verdict, compare,
+};
 use crate::plan::{Pattern, Study};
 use crate::report::{
     Format, growth_lines, plan_table, write_comparison, write_comparison_csv, write_json, write_table,
@@ -110,7 +112,8 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
         return metric::run(&question(metric, args, selection), args.format, notes, out);
     }
     let (columns, baseline) = columns(args, &selection)?;
-    let options = Options { baseline, margin, selection, order: args.sort };
+    let count_margin = args.threshold.unwrap_or(0.0);
+    let options = Options { baseline, margin, count_margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
     if let Some(limit) = args.fail_over {
@@ -193,6 +196,14 @@ fn selection(args: &CompareArgs) -> Result<Selection> {
 /// Nothing to show is a mistake in the question: patterns that match nothing, files that have nothing in common.
 fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
     let common = comparison.rows.iter().any(|row| row.cells.iter().flatten().count() > 1);
+    let verdicts = || comparison.rows.iter().flat_map(|row| &row.verdicts);
+    let says = |verdict: &Verdict| verdict.ratio().is_some() || matches!(verdict, Verdict::DifferentWork(_));
+    if verdicts().any(|verdict| *verdict == Verdict::OtherUnit) && !verdicts().any(says) {
+        return usage(Err(anyhow!(
+            "one file has times and the other numbers of instructions of the same cases: measure both in the same \
+             environment"
+        )));
+    }
     let result = match (common, comparison.rows.is_empty()) {
         (true, _) => return Ok(()),
         (false, true) if !args.only.is_empty() => {

@@ -11,6 +11,12 @@ pub enum Exit {
     SomeFailed,
     /// ^C or a signal ended the run.
     Interrupted,
+    /// A kernel costs what a bad one does.
+    Bad,
+    /// A kernel cannot be counted: git bisect should skip it.
+    NotCounted,
+    /// git bisect should stop.
+    NoBisection,
     /// The status of a traced command.
     Command(u8),
 }
@@ -20,8 +26,10 @@ impl Exit {
     pub fn status(self) -> u8 {
         match self {
             Exit::Success => 0,
-            Exit::CostGrown => 1,
+            Exit::CostGrown | Exit::Bad => 1,
             Exit::SomeFailed => 3,
+            Exit::NotCounted => 125,
+            Exit::NoBisection => 255,
             Exit::Interrupted => 130,
             Exit::Command(status) => status,
         }

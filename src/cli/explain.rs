@@ -1,4 +1,5 @@
-//! `syscost explain`: the code that runs when an operation is called, and other ways to get the same answer.
+//! `syscost explain`: the code that runs when an operation is called, in one environment or several, and other ways to get
+//! the same answer.
 //!
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
@@ -7,15 +8,17 @@ mod kernel;
 use super::complete;
 use super::error::usage;
 use super::progress::Progress;
+use super::run::EnvironmentName;
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
-use crate::model::{COLD, Operation, Planned, SHARED, THREADS};
+use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Document, Format, KernelView, Screen, write_json};
+use crate::runner::Environment;
 use crate::session::{RunOptions, Session};
-use crate::summary::{EventCounts, Row, summarize};
+use crate::summary::{EventCounts, Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::io::Write;
@@ -25,33 +28,35 @@ use std::time::Duration;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
-    /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list').
-    #[arg(value_name = "OPERATION", add = complete::operations())]
-    pub operation: String,
+    /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'). Several are compared
+    /// in one table.
+    #[arg(value_name = "OPERATION", required = true, add = complete::operations())]
+    pub operations: Vec<String>,
     /// Compare all operations of the same family in one table.
     #[arg(long)]
     pub variants: bool,
+    /// Compare how these environments answer, in one table: code, and the instruction that enters the kernel. With one emulated
+    /// kernel, e.g. linux-6.1 or linux:PATH: look into it, at each instruction that one iteration executes there, as a call tree
+    /// with counts.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
+    pub environments: Vec<String>,
     /// Value of a parameter; repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
-    /// Look into the kernel: an emulated one, e.g. linux-6.1 or linux:PATH, and each instruction that one iteration executes in
-    /// it, as a call tree with counts.
-    #[arg(long, value_name = "NAME", conflicts_with = "variants")]
-    pub env: Option<String>,
     /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
-    #[arg(long, value_name = "PARAMETERS", requires = "env")]
+    #[arg(long, value_name = "PARAMETERS", requires = "environments")]
     pub append: Option<String>,
     /// Compare with another kernel, function by function.
-    #[arg(long, value_name = "NAME", requires = "env")]
+    #[arg(long, value_name = "NAME", requires = "environments")]
     pub versus: Option<String>,
     /// Compare with the same kernel, or that of --versus, with these boot parameters.
-    #[arg(long, value_name = "PARAMETERS", requires = "env")]
+    #[arg(long, value_name = "PARAMETERS", requires = "environments")]
     pub versus_append: Option<String>,
     /// Which part to write, with --env.
-    #[arg(long, value_enum, default_value_t, requires = "env")]
+    #[arg(long, value_enum, default_value_t, requires = "environments")]
     pub view: KernelView,
     /// List everything, however small, with --env.
-    #[arg(long, requires = "env")]
+    #[arg(long, requires = "environments")]
     pub all: bool,
     /// Output format; csv with --variants or --env only.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -68,6 +73,7 @@ const EXAMPLES: &str = "\
 Examples:
   syscost explain call.getpid
   syscost explain call.getpid --variants
+  syscost explain id.umask id.getppid --env native,m32
   syscost explain time.clock_gettime --format json | jq '.verdict'
   syscost explain file.fstat --env linux-6.1
   syscost explain file.fstat --env linux-6.1 --versus linux-6.12
@@ -86,37 +92,75 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
-    let operation = usage(find(&catalogue, &args.operation))?;
-    if let Some(environment) = &args.env {
-        return kernel::run(args, environment, &session, &catalogue, operation, screen, out);
+    let named = args.operations.iter().map(|id| find(&catalogue, id)).collect::<Result<Vec<_>>>();
+    let named = usage(named)?;
+    match (&named[..], args.variants, &args.environments[..]) {
+        ([operation], false, [environment]) if is_emulated(environment) => {
+            kernel::run(args, environment, &session, &catalogue, operation, screen, out)
+        }
+        ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
+        ([operation], true, _) => {
+            let (family, members) = usage(family(&catalogue, operation))?;
+            let heading = Heading {
+                family: Some(family),
+                text: format!("family '{family}': the same by {} ways", members.len()),
+            };
+            variants(args, session, (&catalogue, &members), &heading, screen, out)
+        }
+        (operations, _, _) => variants(args, session, (&catalogue, operations), &Heading::default(), screen, out),
     }
-    match args.variants {
-        false => one(args, session, &catalogue, operation, screen, out),
-        true => variants(args, session, &catalogue, operation, screen, out),
-    }
+}
+
+/// Whether it is an emulated kernel, which can be looked into.
+fn is_emulated(name: &str) -> bool {
+    Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
+}
+
+/// What a table is about.
+#[derive(Default)]
+struct Heading<'a> {
+    /// The family of its operations, if it has all of one.
+    family: Option<&'a str>,
+    text: String,
+}
+
+/// Whether several things are compared in a table.
+fn is_table(args: &ExplainArgs) -> bool {
+    args.variants || args.operations.len() > 1 || !args.environments.is_empty()
 }
 
 /// Kernel entries are counted together with the code, not again while measuring.
 fn options(args: &ExplainArgs) -> RunOptions {
-    let usual = if args.variants { Duration::from_secs(2) } else { Duration::from_millis(600) };
+    let usual = if is_table(args) { Duration::from_secs(2) } else { Duration::from_millis(600) };
     RunOptions {
         cpu: args.cpu.unwrap_or_default(),
         budget: Some(args.time.unwrap_or(usual)),
         timeout: TIMEOUT,
         verify: false,
         // Counts in software say nothing here that the page faults do not.
-        counters: !args.variants && Offer::here(&Sources::default(), None).has_hardware(),
+        counters: !is_table(args) && Offer::here(&Sources::default(), None).has_hardware(),
         ..RunOptions::default()
     }
 }
 
 fn choices(args: &ExplainArgs) -> Choices<'_> {
-    Choices { settings: &args.params, ..Choices::default() }
+    Choices { settings: &args.params, environments: &args.environments, ..Choices::default() }
 }
 
 fn check(args: &ExplainArgs) -> Result<()> {
-    if args.format == Format::Csv && !args.variants && args.env.is_none() {
-        bail!("--format csv is for tables; without --variants or --env use text, markdown or json");
+    let emulated = args.environments.iter().find(|name| is_emulated(name));
+    if let Some(name) = emulated.filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1) {
+        bail!("--env {name}: explain looks into one kernel, for one operation; --versus names another kernel");
+    }
+    let for_kernels = args.append.is_some() || args.versus.is_some() || args.versus_append.is_some() || args.all;
+    if for_kernels && emulated.is_none() {
+        bail!("--append, --versus, --versus-append and --all are about an emulated kernel: --env linux-6.1, say");
+    }
+    if args.format == Format::Csv && !is_table(args) {
+        bail!("--format csv is for tables; for one operation without --variants or --env use text, markdown or json");
+    }
+    if args.variants && args.operations.len() > 1 {
+        bail!("--variants: is about one operation; name one");
     }
     if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
         bail!("--param {}: explain follows one thread; omit it", setting.name);
@@ -166,29 +210,35 @@ fn one(
 fn variants(
     args: &ExplainArgs,
     session: Session,
-    catalogue: &[Operation],
-    operation: &Operation,
+    (catalogue, operations): (&[Operation], &[&Operation]),
+    heading: &Heading,
     screen: Screen,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let (family, members) = usage(family(catalogue, operation))?;
-    let subjects: Vec<Subject> = members.iter().map(|o| Subject::Operation(o)).collect();
+    let subjects: Vec<Subject> = operations.iter().map(|o| Subject::Operation(o)).collect();
     let planned = usage(plan::select(catalogue, &subjects, &choices(args)))?;
-    let of_each = members.iter().zip(&planned);
-    let explained: Vec<_> = of_each.map(|(o, planned)| explain::explain(session.workers(), planned, o)).collect();
-    let with_cost = members.iter().zip(explained).zip(costs(session, planned)?);
-    let variants: Vec<Variant> = with_cost
-        .map(|((o, explained), cost)| Variant { operation: o.id.clone(), cost: cost.ok(), explained })
-        .collect();
+    let asked = planned.iter().filter(|planned| planned.role == Role::Asked);
+    let explained: Vec<Variant> = asked.filter_map(|planned| explained(&session, operations, planned)).collect();
+    let costs = costs(session, planned)?;
+    let with_cost = explained.into_iter().zip(costs);
+    let variants: Vec<Variant> = with_cost.map(|(variant, cost)| Variant { cost: cost.ok(), ..variant }).collect();
     let answer = report::variants_answer(&variants);
     if args.format == Format::Json {
-        return write_json(&VariantsJson::new(family, &variants, &answer), out);
+        return write_json(&VariantsJson::new(heading.family, &variants, &answer), out);
     }
-    let mut table = report::variant_table(family, &variants);
+    let mut table = report::variant_table(&heading.text, &variants);
     if !answer.is_empty() {
         table.notes.push(answer);
     }
     report::write_table(&table, args.format, screen, out)
+}
+
+/// A case without its cost.
+fn explained(session: &Session, operations: &[&Operation], planned: &Planned) -> Option<Variant> {
+    let case = &planned.case;
+    let operation = operations.iter().find(|operation| operation.id == case.operation)?;
+    let explained = explain::explain(session.workers(), planned, operation);
+    Some(Variant { operation: case.operation.clone(), environment: case.environment.clone(), cost: None, explained })
 }
 
 /// The family of an operation and all its members.
@@ -217,7 +267,8 @@ fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Result<Cost, Str
 
 fn cost(row: Row) -> Result<Cost, String> {
     match row.figure {
-        Ok(figure) => Ok(Cost { time: figure.median, times_empty_call: figure.times_empty_call }),
+        Ok(RowFigure::Time(cost)) => Ok(Cost { time: cost.median, times_empty_call: cost.times_empty_call }),
+        Ok(RowFigure::Instructions(_)) => Err("counted in instructions, which are no time".to_string()),
         Err(failure) => Err(failure.message),
     }
 }
@@ -241,7 +292,8 @@ struct OneJson<'a> {
 
 #[derive(Serialize)]
 struct VariantsJson<'a> {
-    family: &'a str,
+    /// Null unless all operations of one family are compared.
+    family: Option<&'a str>,
     variants: Vec<VariantJson<'a>>,
     answer: &'a str,
 }
@@ -249,6 +301,7 @@ struct VariantsJson<'a> {
 #[derive(Serialize)]
 struct VariantJson<'a> {
     operation: &'a str,
+    environment: &'a str,
     cost: Option<Cost>,
     explanation: Option<&'a Explanation>,
     /// Why there is no explanation.
@@ -256,9 +309,10 @@ struct VariantJson<'a> {
 }
 
 impl<'a> VariantsJson<'a> {
-    fn new(family: &'a str, variants: &'a [Variant], answer: &'a str) -> VariantsJson<'a> {
+    fn new(family: Option<&'a str>, variants: &'a [Variant], answer: &'a str) -> VariantsJson<'a> {
         let row = |variant: &'a Variant| VariantJson {
             operation: &variant.operation,
+            environment: &variant.environment,
             cost: variant.cost,
             explanation: variant.explained.as_ref().ok(),
             failure: variant.explained.as_ref().err().map(|failure| failure.message.as_str()),

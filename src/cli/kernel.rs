@@ -29,7 +29,8 @@ enum KernelCommand {
 
 /// Get kernels from the packages of the Debian mirror that this machine uses.
 ///
-/// apt gets and verifies them in a private directory. Nothing of the system changes, and no privilege is needed.
+/// apt gets and verifies them in a private directory. Nothing of the system changes, and no privilege is needed: of the system's
+/// configuration only the mirror, its keys and proxies are read.
 #[derive(clap::Args)]
 #[command(after_help = FETCH_EXAMPLES)]
 struct FetchArgs {
@@ -46,7 +47,7 @@ Examples:
   syscost kernel fetch 6.12 --arch arm64
   syscost kernel list --available";
 
-/// List the kernels that were fetched, or with --available those that can be.
+/// List the kernels that were fetched, or those that can be.
 #[derive(clap::Args)]
 struct ListArgs {
     /// List what the mirror serves; reads some 50 MB of package lists.
@@ -90,18 +91,21 @@ impl ForArgs {
 /// # Errors
 /// A usage error where a version or release does not exist; else what apt or the file system refused.
 pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    match &args.command {
-        KernelCommand::Fetch(args) => fetch(args, notes, out),
-        KernelCommand::List(args) => list(args, notes, out),
+    let interrupt = Interrupt::on_signals()?;
+    let done = match &args.command {
+        KernelCommand::Fetch(args) => fetch(args, &interrupt, notes, out),
+        KernelCommand::List(args) => list(args, &interrupt, notes, out),
         KernelCommand::Remove(args) => remove(args),
-    }
+    };
+    // Whatever it failed at then is a consequence.
+    if interrupt.is_set() && done.is_err() { Ok(Exit::Interrupted) } else { done }
 }
 
-fn fetch(args: &FetchArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+fn fetch(args: &FetchArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let architecture = usage(args.of.architecture())?;
     let images = Images::open()?;
     let tell = |doing: &str| notes.tell(&doing);
-    let mut mirror = Mirror::open(&images, architecture, Interrupt::on_signals()?, &tell)?;
+    let mut mirror = Mirror::open(&images, architecture, interrupt, &tell)?;
     // All of them before the first is fetched: a misspelt one should not be found out last.
     let packages = args.versions.iter().map(|version| find(&mut mirror, version)).collect::<Result<Vec<Package>>>()?;
     let fetched = packages.iter().map(|package| mirror.fetch(package)).collect::<Result<Vec<Image>>>()?;
@@ -114,7 +118,7 @@ fn find(mirror: &mut Mirror, version: &str) -> Result<Package> {
     usage(found.with_context(|| format!("the mirror serves no kernel '{version}': it serves {}", mirror.served())))
 }
 
-fn list(args: &ListArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+fn list(args: &ListArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let images = Images::open()?;
     let fetched = fetched_kernels(&images);
     if !args.available {
@@ -122,7 +126,7 @@ fn list(args: &ListArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     }
     let architecture = usage(args.of.architecture())?;
     let tell = |doing: &str| notes.tell(&doing);
-    let mut mirror = Mirror::open(&images, architecture, Interrupt::on_signals()?, &tell)?;
+    let mut mirror = Mirror::open(&images, architecture, interrupt, &tell)?;
     let of = |package: &Package| {
         let here = fetched.iter().find(|kernel| kernel.release == package.release).cloned();
         here.unwrap_or_else(|| Kernel::available(package, architecture))

@@ -1,5 +1,7 @@
 //! `syscost list`: the catalogue.
 
+pub mod environments;
+
 use super::error::usage;
 use super::exit::Exit;
 use super::{complete, terminal};
@@ -32,6 +34,10 @@ pub struct ListArgs {
     /// List the built-in studies instead: name, title, question.
     #[arg(long, conflicts_with_all = ["patterns", "languages"])]
     studies: bool,
+    /// List the environments of --env instead: name, title, unit, how programs are started, and whether each can be used here,
+    /// which is tried.
+    #[arg(long, conflicts_with_all = ["patterns", "languages", "studies"])]
+    envs: bool,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -42,6 +48,7 @@ Examples:
   syscost list
   syscost list getpid
   syscost list --long file 'time.clock_*'
+  syscost list --envs
   syscost list --format json";
 
 pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -50,6 +57,9 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     }
     if args.studies {
         return studies(args.format, out);
+    }
+    if args.envs {
+        return environments::run(args.format, out);
     }
     let directory = RunDirectory::create()?;
     let catalogue = read_catalogue(&directory.probe())?;

@@ -35,12 +35,18 @@ pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
     let page = match &args.command {
         None => all,
         Some(name) => {
-            let found = all.find_subcommand(name).filter(|command| !command.is_hide_set()).cloned();
+            let found = find(&all, name).filter(|command| !command.is_hide_set()).cloned();
             usage(found.with_context(|| format!("man: no command '{name}'; 'syscost --help' lists them")))?
         }
     };
     write_page(&page, args.command.as_deref(), source, out)?;
     Ok(Exit::Success)
+}
+
+/// The command called `name`; `kernel-fetch` is `kernel`'s `fetch`.
+fn find<'a>(all: &'a Command, name: &str) -> Option<&'a Command> {
+    let nested = || name.split_once('-').and_then(|(outer, inner)| find(all.find_subcommand(outer)?, inner));
+    all.find_subcommand(name).or_else(nested)
 }
 
 fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut dyn Write) -> Result<()> {
@@ -50,7 +56,7 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
     man.render_synopsis_section(out)?;
     man.render_description_section(out)?;
     man.render_options_section(out)?;
-    if name.is_none() {
+    if command.has_subcommands() {
         man.render_subcommands_section(out)?;
     }
     let mut roff = Roff::default();

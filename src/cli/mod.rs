@@ -2,6 +2,7 @@
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
 mod attribute;
+mod bisect_kernels;
 mod compare;
 mod complete;
 mod completions;
@@ -79,6 +80,7 @@ enum Command {
     Top(top::TopArgs),
     Import(import::ImportArgs),
     Kernel(kernel::KernelArgs),
+    BisectKernels(bisect_kernels::BisectArgs),
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
     #[command(hide = true)]
@@ -133,6 +135,9 @@ fn help(text: &clap::Error) -> Result<Exit> {
 /// A question that cannot be understood.
 fn refused(error: &clap::Error) -> u8 {
     messages::show(rendered(error, terminal::error_screen().colour).as_bytes());
+    if bisect_kernels::asks_for_verdict(std::env::args_os()) {
+        return Exit::NoBisection.status();
+    }
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
@@ -167,6 +172,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Top(args)) => top::run(&args, notes),
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
+        Some(Command::BisectKernels(args)) => bisect_kernels::run(&args, notes, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),
         Some(Command::Schema(args)) => schema::run(&args, out),

@@ -35,6 +35,7 @@ impl Progress {
 impl Watch for Progress {
     fn stage(&self, stage: Stage) {
         let template = match stage {
+            Stage::Starting => "starting each environment [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Proving => "counting kernel entries [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Counting => "counting instructions [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Singles => "timing single calls [{bar:20}] {percent:>3}% {wide_msg}",

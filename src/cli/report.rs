@@ -144,7 +144,11 @@ fn figure(args: &ReportArgs, page: &Page) -> Result<Figure> {
         (FigureKind::Time | FigureKind::Stacks, _) => {
             bail!("--figure time and stacks are of profiles: choose another figure")
         }
-        (FigureKind::Bars | FigureKind::Ratios, _) => Ok(figures::bars(main.label(), detail, page.comparison)),
+        (FigureKind::Bars | FigureKind::Ratios, _) => {
+            // One drawing has one axis: that of times, if there are any.
+            let unit = figures::units(detail).first().copied().unwrap_or_default();
+            Ok(figures::bars(main.label(), detail, page.comparison, unit))
+        }
         (FigureKind::Distribution, _) => {
             let all = detail.distributions.iter().flatten().cloned().collect();
             Ok(figures::distributions("Distribution of the samples", all))

@@ -16,12 +16,12 @@ use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session, Sides};
 use crate::singles::{self, MOST_CALLS, Singles};
-use crate::store;
+use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Command, FromArgMatches};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -216,7 +216,7 @@ fn threads_of(needs: &Needs) -> u64 {
 
 /// The name of an environment: what is in environments/ is what there is, and guests with a kernel or boot parameters.
 #[derive(Clone)]
-struct EnvironmentName;
+pub(super) struct EnvironmentName;
 
 impl TypedValueParser for EnvironmentName {
     type Value = String;
@@ -258,8 +258,16 @@ struct What<'a> {
 impl RunArgs {
     /// What `syscost` alone does: `syscost run` without anything.
     pub fn tour() -> Result<RunArgs> {
-        let matches = RunArgs::augment_args(clap::Command::new("run")).get_matches_from(["run"]);
-        Ok(RunArgs::from_arg_matches(&matches)?)
+        RunArgs::from_words(["run"])
+    }
+
+    /// What `syscost` with these words does; the first is `run`.
+    ///
+    /// # Errors
+    /// What the parser says of them.
+    pub fn from_words<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<RunArgs> {
+        let matches = RunArgs::augment_args(clap::Command::new("run")).try_get_matches_from(words);
+        usage(matches.and_then(|matches| RunArgs::from_arg_matches(&matches)).map_err(Into::into))
     }
 
     fn surroundings(&self) -> Surroundings {
@@ -386,8 +394,28 @@ impl RunArgs {
 }
 
 pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    let progress = Progress::new(notes.quiet);
     args.view.check_for_run()?;
+    let Measured { run, plan, stored } = measure(args, notes)?;
+    write_run(&run, &args.view, terminal::screen(), out)?;
+    // Only now: a full disk is no reason to lose the table as well.
+    out.flush()?;
+    stored?;
+    Ok(exit(&run, &plan))
+}
+
+/// A run, what was planned, and whether it was written to a file.
+pub(super) struct Measured {
+    pub run: Run,
+    pub plan: StudyPlan,
+    pub stored: Result<(), StoreError>,
+}
+
+/// Measures what `args` ask for.
+///
+/// # Errors
+/// A usage error if there is no such thing; else what the tool failed at.
+pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
+    let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;
     usage(args.check_append())?;
     check_destination("--out", args.out.as_deref())?;
@@ -406,11 +434,7 @@ pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let (run, stored) =
         session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, args.out.as_deref());
     progress.done();
-    write_run(&run, &args.view, terminal::screen(), out)?;
-    // Only now: a full disk is no reason to lose the table as well.
-    out.flush()?;
-    stored?;
-    Ok(exit(&run, &plan))
+    Ok(Measured { run, plan, stored })
 }
 
 /// A case that enters the kernel otherwise than its study says has failed as a test.

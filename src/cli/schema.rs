@@ -29,8 +29,11 @@ pub enum SchemaKind {
     ProfileSummary,
     Attribution,
     List,
+    Kernels,
+    KernelSteps,
     Languages,
     Studies,
+    Environments,
     Doctor,
     Top,
 }
@@ -56,8 +59,10 @@ fn named(file: &Path) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::cli::doctor::DoctorDocument;
+    use crate::cli::kernel::KernelList;
+    use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
-    use crate::compare::{Comparison, MetricComparison, Plan};
+    use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan};
     use crate::report::top::TopDocument;
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
     use crate::store;
@@ -77,7 +82,10 @@ mod tests {
             SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),
             SchemaKind::Attribution => json_schema::<AttributionDocument>(),
             SchemaKind::List => json_schema::<OperationList>(),
+            SchemaKind::Kernels => json_schema::<KernelList>(),
+            SchemaKind::KernelSteps => json_schema::<KernelSteps>(),
             SchemaKind::Languages => json_schema::<LanguageList>(),
+            SchemaKind::Environments => json_schema::<EnvironmentList>(),
             SchemaKind::Studies => json_schema::<StudyList>(),
             SchemaKind::Doctor => json_schema::<DoctorDocument>(),
             SchemaKind::Top => json_schema::<TopDocument>(),

@@ -7,15 +7,15 @@ pub use args::{Secrets, ShowArgs, StackWeight, View};
 
 use super::error::usage;
 use super::exit::Exit;
-use super::terminal;
+use super::{messages, terminal};
 use crate::compare::Selection;
 use crate::fit::{Family, families};
 use crate::model::{Role, Run};
 use crate::plan::Pattern;
 use crate::report::{
-    Format, RunFormat, Screen, SummaryDocument, ViewKind, first_run_note, pages, parameter_table, plot, summary_table,
-    write_bars, write_cmpthese, write_counters, write_distributions, write_export, write_json, write_latency,
-    write_lines, write_table,
+    Format, RunFormat, Screen, SummaryDocument, ViewKind, first_run_note, left_out, pages, parameter_table, plot,
+    summary_table, summary_tables, write_bars, write_cmpthese, write_counters, write_distributions, write_export,
+    write_json, write_latency, write_lines, write_table,
 };
 use crate::store::Stored;
 use crate::summary::{Summary, summarize};
@@ -98,11 +98,18 @@ fn write_singles(run: &Run, summary: &Summary, view: &View, screen: Screen, out:
 fn write_tables(run: &Run, summary: &Summary, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let table = || summary_table(summary, &run.host, view.sort);
     match view.format {
-        RunFormat::Export(format) => write_export(run, summary, format, out),
+        RunFormat::Export(format) => {
+            left_out(summary, format).iter().for_each(|line| messages::tell(line));
+            write_export(run, summary, format, out)
+        }
         RunFormat::Ours(Format::Json) => write_json(&SummaryDocument::new(run, summary), out),
         RunFormat::Ours(Format::Csv) => write_table(&table(), Format::Csv, screen, out),
         RunFormat::Ours(format) => {
-            write_table(&table(), format, screen, out)?;
+            let width = screen.width.filter(|_| format == Format::Text);
+            for (i, part) in summary_tables(summary, &run.host, view.sort, width).iter().enumerate() {
+                (i > 0).then(|| writeln!(out)).transpose()?;
+                write_table(part, format, screen, out)?;
+            }
             let families = families(run);
             let mut tables = families.iter().filter(|f| f.is_worth_a_table());
             tables.try_for_each(|f| write_family(f, format, view.no_plot, screen, out))

@@ -1,5 +1,6 @@
 //! Geometric means of ratios by area. They include only rows with a ratio in every column that has any ratios, so that
-//! all columns of a mean are over the same rows. What depends on the file system's history is in no mean.
+//! all columns of a mean are over the same rows. What depends on the file system's history is in no mean. Numbers of
+//! instructions have means only where no row is a time.
 
 use super::row::ComparedRow;
 use indexmap::IndexMap;
@@ -19,10 +20,13 @@ pub struct AreaMean {
 
 /// The means of each area that has such rows, in the order of the rows, then of all areas.
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
+    // A mean of times and of numbers of instructions would be neither.
+    let timed = rows.iter().any(|row| !row.is_counted());
+    let rows: Vec<&ComparedRow> = rows.iter().filter(|row| row.is_counted() != timed).collect();
     let has_ratio = |column: &usize| rows.iter().any(|row| row.verdicts[*column].ranked_ratio().is_some());
     let columns_with: Vec<usize> = (0..columns).filter(|c| *c != baseline).filter(has_ratio).collect();
-    let whole = |row: &&ComparedRow| columns_with.iter().all(|column| row.verdicts[*column].ranked_ratio().is_some());
-    let taken: Vec<&ComparedRow> = rows.iter().filter(whole).collect();
+    let whole = |row: &&&ComparedRow| columns_with.iter().all(|column| row.verdicts[*column].ranked_ratio().is_some());
+    let taken: Vec<&ComparedRow> = rows.iter().filter(whole).copied().collect();
     if columns_with.is_empty() || taken.is_empty() {
         return Vec::new();
     }

@@ -34,6 +34,8 @@ pub enum Caution {
     Renamed { rows: usize },
     /// Snippets with the same name whose code differs.
     OtherCode { titles: Vec<String> },
+    /// Rows that are times in some columns and numbers of instructions in others: these have no ratio.
+    OtherUnit { rows: Vec<String> },
     /// One launch only: the variation between launches is unknown.
     OneLaunch { columns: Vec<usize> },
     /// Number of rows that some column lacks.

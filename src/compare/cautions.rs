@@ -25,6 +25,7 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     found.extend(mitigations(&infos));
     found.extend(unproven(infos.len(), rows, baseline));
     found.extend(other_code(rows));
+    found.extend(other_unit(rows));
     found.extend(one_launch(infos.len(), rows));
     found.extend(not_in_all(infos.len(), rows));
     found
@@ -135,7 +136,7 @@ fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Vec<Cautio
 fn without_entries(columns: usize, rows: &[ComparedRow]) -> Vec<usize> {
     let lacks = |column: &usize| {
         let mut cells = rows.iter().filter_map(|row| row.cells[*column].as_ref());
-        cells.any(|cell| cell.entries.is_none() && cell.cost_ns().is_some())
+        cells.any(|cell| cell.entries.is_none() && (cell.cost_ns().is_some() || cell.instructions().is_some()))
     };
     (0..columns).filter(lacks).collect()
 }
@@ -143,6 +144,12 @@ fn without_entries(columns: usize, rows: &[ComparedRow]) -> Vec<usize> {
 fn other_code(rows: &[ComparedRow]) -> Option<Caution> {
     let titles = rows.iter().filter(|row| row.other_code).map(|row| row.key.title.clone());
     some(titles.collect()).map(|titles| Caution::OtherCode { titles })
+}
+
+fn other_unit(rows: &[ComparedRow]) -> Option<Caution> {
+    let mixed = rows.iter().filter(|row| row.verdicts.contains(&Verdict::OtherUnit));
+    let name = |row: &ComparedRow| format!("{} ({})", row.key, row.key.environment);
+    some(mixed.map(name).collect()).map(|rows| Caution::OtherUnit { rows })
 }
 
 fn one_launch(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {

@@ -1,9 +1,11 @@
 //! A run condensed to what a comparison needs: results, launch medians and facts, without the samples.
 
 use crate::derive::DerivedRow;
-use crate::model::{Case, Entries, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
+use crate::model::{
+    Case, Entries, EnvironmentFacts, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool,
+};
 use crate::stats::{Launches, Speed};
-use crate::summary::{self, Panel, Row, RowCost, RunWarning, Summary};
+use crate::summary::{self, Instructions, Panel, Row, RowCost, RowFigure, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -48,6 +50,9 @@ pub struct ColumnInfo {
     pub runs: usize,
     /// Facts that differ between the files of this column.
     pub mixed: Vec<&'static str>,
+    /// What is known of the environments; absent from documents if nothing is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentFacts>,
     /// The start and the seed of each run.
     #[serde(skip)]
     pub(super) starts: Vec<(u64, u64)>,
@@ -59,8 +64,8 @@ pub struct ColumnRow {
     pub case: Case,
     /// Whether it was requested; otherwise it is one of the baselines that every run measures.
     pub asked: bool,
-    pub figure: Result<RowCost, Failure>,
-    /// One for each run of the column, in their order; `None` for a failure, a published value, and if no sample is above 0.
+    pub figure: Result<RowFigure, Failure>,
+    /// One for each run of the column, in their order; `None` for a failure, a published value, counted instructions, and if no sample is above 0.
     pub runs: Vec<Option<Launches>>,
     /// `None` if they are not known.
     pub entries: Option<Entries>,
@@ -111,7 +116,7 @@ impl Column {
         let is_it = |row: &&ColumnRow| row.case.is_plain(operation);
         let native = |row: &&ColumnRow| row.case.environment == "native";
         let rows = || self.rows.iter().filter(is_it);
-        rows().find(native).or_else(|| rows().next())
+        rows().find(native).or_else(|| rows().find(|row| row.instructions().is_none()))
     }
 }
 
@@ -130,6 +135,7 @@ impl ColumnInfo {
             warnings,
             runs: run.runs().count(),
             mixed: Vec::new(),
+            environments: run.environments.clone(),
             starts: run.runs().map(|one| (one.started_unix_s, one.seed)).collect(),
         }
     }
@@ -164,7 +170,17 @@ fn condensed(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> Colum
 impl ColumnRow {
     /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
-        let ns = self.figure.as_ref().ok()?.median.0;
+        let ns = self.cost()?.median.0;
         (ns.is_finite() && ns > 0.0).then_some(ns)
+    }
+
+    /// The time; `None` for a failure and a number of instructions.
+    pub fn cost(&self) -> Option<&RowCost> {
+        self.figure.as_ref().ok()?.cost()
+    }
+
+    /// The number of instructions; `None` for a failure and a time.
+    pub fn instructions(&self) -> Option<&Instructions> {
+        self.figure.as_ref().ok()?.instructions()
     }
 }

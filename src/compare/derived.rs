@@ -3,7 +3,7 @@
 use super::column::Column;
 use super::select::Selection;
 use crate::derive::DerivedRow;
-use crate::model::{Combination, Derived, OrError, Scale, StudyView};
+use crate::model::{Combination, Derived, OrError, Scale, StudyView, Unit};
 use crate::stats::Ranged;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -20,6 +20,8 @@ pub struct ComparedDerived {
     pub of: [String; 2],
     pub environment: String,
     pub params: BTreeMap<String, u64>,
+    /// What a difference is in.
+    pub unit: Unit,
     /// The scale for a difference, shown in addition to nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
     /// The value in each column or why there is none; `None` if the run lacks one of the two rows.
@@ -56,7 +58,7 @@ type Rows = IndexMap<(String, String, BTreeMap<String, u64>), ComparedDerived>;
 fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &StudyView) {
     for (index, column) in columns.iter().enumerate() {
         let records = column.rows.iter().filter(|row| row.asked && row.case.label() == derived.name);
-        for (record, figure) in records.filter_map(|row| Some((row, row.figure.as_ref().ok()?))) {
+        for (record, figure) in records.filter_map(|row| Some((row, row.cost()?))) {
             let interval = figure.interval.map(|interval| (interval.low, interval.high));
             let made = DerivedRow {
                 name: derived.name.clone(),
@@ -64,6 +66,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
                 of: derived.of.clone(),
                 environment: record.case.environment.clone(),
                 params: record.case.params.clone(),
+                unit: Unit::Nanoseconds,
                 value: Ok(Ranged { value: figure.median.0, low_high: interval }),
                 entries: None,
                 scale: study.scale(&derived.of[0]).cloned(),
@@ -77,7 +80,9 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
 fn place(rows: &mut Rows, columns: usize, index: usize, derived: &DerivedRow) {
     let key = (derived.name.clone(), derived.environment.clone(), derived.params.clone());
     let row = rows.entry(key).or_insert_with(|| empty(derived, columns));
-    row.values[index].get_or_insert_with(|| derived.value.clone());
+    let other_unit = || Err("a number of instructions here, a time in another file".to_string());
+    let value = if row.unit == derived.unit { derived.value.clone() } else { other_unit() };
+    row.values[index].get_or_insert(value);
 }
 
 fn empty(derived: &DerivedRow, columns: usize) -> ComparedDerived {
@@ -87,6 +92,7 @@ fn empty(derived: &DerivedRow, columns: usize) -> ComparedDerived {
         of: derived.of.clone(),
         environment: derived.environment.clone(),
         params: derived.params.clone(),
+        unit: derived.unit,
         scale: derived.scale.clone(),
         values: vec![None; columns],
     }

@@ -6,7 +6,7 @@ use super::same_work::is_same;
 use crate::derive::DerivedRow;
 use crate::model::{Case, Failure, FailureKind};
 use crate::stats::{self, Launches};
-use crate::summary::{combined, combined_ratio};
+use crate::summary::{Instructions, RowFigure, combined, combined_ratio};
 use indexmap::IndexMap;
 
 impl Column {
@@ -64,9 +64,15 @@ fn row(files: &[(usize, ColumnRow)], counts: &[usize]) -> ColumnRow {
         .collect();
     let ln_medians: Vec<f64> = runs.iter().map(|run| run.as_ref().map_or(f64::NAN, |run| run.median_ns.ln())).collect();
     let first = &files[0].1;
-    let parts: Vec<_> =
-        files.iter().filter_map(|(index, row)| Some((*row.figure.as_ref().ok()?, counts[*index] as f64))).collect();
-    let mut figure = combined(&parts, &ln_medians).map_or_else(|| first.figure.clone(), Ok);
+    let parts: Vec<_> = files.iter().filter_map(|(index, row)| Some((*row.cost()?, counts[*index] as f64))).collect();
+    let counted: Vec<Instructions> = files.iter().filter_map(|(_, row)| row.instructions().copied()).collect();
+    let cost = combined(&parts, &ln_medians).map(RowFigure::Time);
+    let figure = cost.or_else(|| Instructions::over(&counted).map(RowFigure::Instructions));
+    let mut figure = figure.map_or_else(|| first.figure.clone(), Ok);
+    if !parts.is_empty() && !counted.is_empty() {
+        let text = "some files of this side have its time, others its number of instructions";
+        figure = Err(Failure::new(FailureKind::Failed, text));
+    }
     let known = || files.iter().filter_map(|(_, row)| row.entries.as_ref());
     if known().any(|entries| known().next().is_some_and(|first| !is_same(entries, first))) {
         figure = Err(Failure::new(FailureKind::Failed, "its kernel entries differ between the files of this side"));
@@ -124,7 +130,7 @@ mod tests {
         assert_eq!((group.info.runs, group.info.label.as_str(), group.rows.len()), (3, "old", 2));
         let row = &group.rows[0];
         assert_eq!(medians(row), [100e3, 101e3, 102e3]);
-        let cost = row.figure.as_ref().unwrap();
+        let cost = row.cost().unwrap();
         assert!((cost.median.0 - 100_996.7).abs() < 0.1 && cost.interval.unwrap().low < 100_000.0, "{cost:?}");
         assert_eq!(row.runs.iter().flatten().map(|run| run.medians_ns.len()).sum::<usize>(), 9);
     }
@@ -150,7 +156,7 @@ mod tests {
         let whole = Run { repeats: vec![one(110_000), one(120_000)], ..one(100_000) };
         let own = Column::new("own", &whole);
         assert_eq!((own.info.runs, own.rows[0].runs.len()), (3, 3));
-        let cost = own.rows[0].figure.as_ref().unwrap().median.0;
+        let cost = own.rows[0].cost().unwrap().median.0;
         assert!((cost - 109_696.1).abs() < 0.1, "{cost}");
         let both = Column::group("both", vec![own, column("", vec![record("file.stat", 130_000)])]).unwrap();
         assert_eq!(medians(&both.rows[0]), [100e3, 110e3, 120e3, 130e3]);

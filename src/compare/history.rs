@@ -22,6 +22,8 @@ pub struct Machine {
     pub host: String,
     pub runs: Vec<ColumnInfo>,
     pub series: Vec<Series>,
+    /// Rows that are left out because they are numbers of instructions, which have no noise to find a change in.
+    pub counted_rows: usize,
 }
 
 /// One operation over the runs of a machine.
@@ -109,9 +111,10 @@ fn machine(host: String, mut columns: Vec<Column>, selection: &Selection, margin
     columns.sort_by_key(|column| column.info.started_unix_s);
     let runs: Vec<ColumnInfo> = columns.iter().map(|column| column.info.clone()).collect();
     let rows = matched(&columns, selection).rows;
+    let (counted, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(ComparedRow::is_in_instructions);
     let slower = slower(&columns);
     let series = rows.into_iter().map(|row| series(row, &runs, &slower, margin)).collect();
-    Machine { host, runs, series }
+    Machine { host, runs, series, counted_rows: counted.len() }
 }
 
 /// ln of how much slower the machine was in each run than in all of them, by the panel's members in user mode: what the kernel

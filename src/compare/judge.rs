@@ -4,8 +4,9 @@ use super::column::Column;
 use super::machine::Sides;
 use super::row::{Cell, ComparedRow};
 use super::same_work::{Work, work};
-use super::verdict::{Mark, Ratio, Verdict};
+use super::verdict::{CountRatio, Mark, MetricMark, Ratio, Verdict};
 use crate::stats::{self, BetweenRuns};
+use crate::summary::Instructions;
 
 /// Probability of any wrong mark in a column.
 const LEVEL: f64 = 0.05;
@@ -14,13 +15,19 @@ const LEVEL: f64 = 0.05;
 /// method, so that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
 ///
 /// `sides` has an element for each of the columns.
-pub fn judge(rows: &mut [ComparedRow], sides: &[Sides], (columns, baseline): (&[Column], usize), margin: f64) {
+pub fn judge(
+    rows: &mut [ComparedRow],
+    sides: &[Sides],
+    (columns, baseline): (&[Column], usize),
+    (margin, count_margin): (f64, f64),
+) {
     rows.iter_mut().for_each(|row| row.verdicts = vec![Verdict::Missing; columns.len()]);
     for (column, yardstick) in yardsticks(columns, baseline).into_iter().enumerate() {
         if column == baseline {
             rows.iter_mut().for_each(|row| row.verdicts[column] = Verdict::Baseline);
         } else {
             judge_column(rows, &sides[column], (column, baseline), yardstick, margin);
+            judge_counts(rows, (column, baseline), count_margin);
         }
     }
 }
@@ -45,6 +52,39 @@ fn judge_column(
             ratio.mark = claim.mark;
         }
     }
+}
+
+/// Fills in the verdicts of rows whose instructions were counted: they need no test.
+fn judge_counts(rows: &mut [ComparedRow], (column, baseline): (usize, usize), margin: f64) {
+    for row in rows.iter_mut().filter(|row| row.is_counted()) {
+        let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else { continue };
+        let verdict = match (cell.instructions(), base.instructions()) {
+            (Some(own), Some(other)) => match work(cell, base) {
+                Work::Different(difference) => Verdict::DifferentWork(difference),
+                _ => counts(own, other, margin).map_or(Verdict::Missing, Verdict::Counts),
+            },
+            _ if cell.figure.is_ok() && base.figure.is_ok() => Verdict::OtherUnit,
+            _ => Verdict::Missing,
+        };
+        row.verdicts[column] = verdict;
+    }
+}
+
+/// `None` if there is nothing to divide by.
+fn counts(own: &Instructions, base: &Instructions, margin: f64) -> Option<CountRatio> {
+    if base.low <= 0.0 || own.low <= 0.0 {
+        return None;
+    }
+    let (low, high) = (own.low / base.high, own.high / base.low);
+    let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
+    let mark = match (low, high) {
+        _ if low > most => MetricMark::More,
+        _ if high < least => MetricMark::Fewer,
+        _ if low >= least && high <= most => MetricMark::Unchanged,
+        _ => MetricMark::Inconclusive,
+    };
+    let difference = own.per_operation - base.per_operation;
+    Some(CountRatio { ratio: own.per_operation / base.per_operation, low, high, difference, mark })
 }
 
 /// The mark that a ratio suggests, and its p value.
@@ -143,6 +183,12 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
             Mark::Unchanged => Standing::Unchanged,
             Mark::Inconclusive => Standing::Inconclusive,
         }),
+        Verdict::Counts(counts) => Some(match counts.mark {
+            MetricMark::Fewer | MetricMark::More => Standing::Shown,
+            MetricMark::Unchanged => Standing::Unchanged,
+            MetricMark::Inconclusive => Standing::Inconclusive,
+        }),
+        Verdict::OtherUnit => Some(Standing::Shown),
         Verdict::Baseline | Verdict::Missing => None,
     };
     row.verdicts.iter().filter_map(of_verdict).max().unwrap_or(Standing::Shown)

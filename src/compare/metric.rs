@@ -6,7 +6,7 @@ use super::matching;
 use super::row::{Cell, ComparedRow, Key};
 use super::same_work::{Work, work};
 use super::select::{Order, Selection};
-use super::verdict::Difference;
+use super::verdict::{Difference, MetricMark};
 use crate::model::{Case, Counters, EVENTS, Event, Failure, FailureKind, OrError, Run, USER_ONLY};
 use crate::stats::{self, BetweenRuns, EXACT_BETWEEN_RUNS, Launches, OTHER_BETWEEN_RUNS, Ranged};
 use schemars::JsonSchema;
@@ -93,6 +93,10 @@ impl MetricColumn {
                 Some(Ok(launches)) => {
                     let medians_ns = stats::launch_medians(launches);
                     row.runs = vec![Some(Launches { medians_ns, ..Launches::default() })];
+                }
+                Some(Err(_)) if row.instructions().is_some() => {
+                    let text = "counted by an emulated machine: compare without --metric";
+                    row.figure = Err(Failure::new(FailureKind::Unsupported, text));
                 }
                 Some(Err(reason)) if row.figure.is_ok() => {
                     row.figure = Err(Failure::new(FailureKind::Unsupported, reason.clone()));
@@ -184,20 +188,6 @@ pub struct MetricRatio {
     /// With 95% confidence, all marks of the column are right.
     #[serde(rename = "verdict")]
     pub mark: MetricMark,
-}
-
-/// The verdict on a ratio of counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MetricMark {
-    /// Certainly within the margin.
-    Unchanged,
-    /// The runs do not decide it.
-    Inconclusive,
-    /// Certainly fewer, by more than the margin.
-    Fewer,
-    /// Certainly more, by more than the margin.
-    More,
 }
 
 /// The rows that grew by more than a limit.

@@ -4,7 +4,7 @@ use super::column::ColumnRow;
 use super::verdict::Verdict;
 use crate::model::{Case, Entries, Failure, OrError, Size};
 use crate::stats::Launches;
-use crate::summary::RowCost;
+use crate::summary::{Instructions, RowFigure};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,8 +66,8 @@ pub struct ComparedRow {
 /// One run's result for a row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
-    #[serde(flatten, with = "OrError::<RowCost, Failure>")]
-    pub figure: Result<RowCost, Failure>,
+    #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
+    pub figure: Result<RowFigure, Failure>,
     /// `None` if they are not known.
     pub entries: Option<Entries>,
     /// Whether the cost depends on changes to the file system before the run.
@@ -89,7 +89,12 @@ impl Cell {
 
     /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
-        Some(self.figure.as_ref().ok()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
+        Some(self.figure.as_ref().ok()?.cost()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
+    }
+
+    /// The number of instructions; `None` for a failure and a time.
+    pub fn instructions(&self) -> Option<&Instructions> {
+        self.figure.as_ref().ok()?.instructions()
     }
 }
 
@@ -97,6 +102,21 @@ impl ComparedRow {
     /// Whether the cost depends on changes to the file system before the runs.
     pub fn depends_on_history(&self) -> bool {
         self.cells.iter().flatten().any(|cell| cell.depends_on_history)
+    }
+
+    /// Whether any of its results is a number of instructions.
+    pub fn is_counted(&self) -> bool {
+        self.cells.iter().flatten().any(|cell| cell.instructions().is_some())
+    }
+
+    /// Whether all of its results are numbers of instructions, or failures.
+    pub fn is_in_instructions(&self) -> bool {
+        self.is_counted() && self.is_without_time()
+    }
+
+    /// Whether no result is a time above 0.
+    pub fn is_without_time(&self) -> bool {
+        !(0..self.cells.len()).any(|column| self.cost_ns(column).is_some())
     }
 
     /// The cost in `column` in nanoseconds per iteration.

@@ -91,12 +91,17 @@ pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
         let ratios = row.verdicts.iter().filter_map(|verdict| verdict.ranked_ratio());
         ratios.max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
     };
-    let cost = |row: &ComparedRow| row.cost_ns(baseline).unwrap_or(f64::INFINITY);
+    let instructions = |row: &ComparedRow| Some(row.cells.get(baseline)?.as_ref()?.instructions()?.per_operation);
+    // Times first.
+    let cost = |row: &ComparedRow| {
+        let counted = instructions(row).map(|count| (1, count));
+        row.cost_ns(baseline).map(|ns| (0, ns)).or(counted).unwrap_or((2, f64::INFINITY))
+    };
     match order {
         Order::Asked => {}
         Order::Ratio => rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a))),
         Order::Name => rows.sort_by_cached_key(|row| (row.key.to_string(), row.key.environment.clone())),
-        Order::Cost => rows.sort_by(|a, b| cost(a).total_cmp(&cost(b))),
+        Order::Cost => rows.sort_by(|a, b| cost(a).0.cmp(&cost(b).0).then(cost(a).1.total_cmp(&cost(b).1))),
     }
 }
 

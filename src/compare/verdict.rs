@@ -29,6 +29,11 @@ pub enum Verdict {
     DifferentWork(Difference),
     /// One of the two is missing or failed.
     Missing,
+    /// One is a time and the other a number of instructions: there is nothing to compare.
+    OtherUnit,
+    /// Both are numbers of instructions; the mark is the verdict.
+    #[serde(untagged)]
+    Counts(CountRatio),
     /// The mark is the verdict.
     #[serde(untagged)]
     Ratio(Ratio),
@@ -58,6 +63,35 @@ pub struct Ratio {
     pub mark: Mark,
 }
 
+/// Instructions over the baseline's. They have no noise but what the repeats show.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CountRatio {
+    pub ratio: f64,
+    /// The least and the greatest ratio of any two repeats; equal if all repeats agree.
+    pub low: f64,
+    pub high: f64,
+    /// Instructions per operation minus the baseline's.
+    #[serde(rename = "difference_instructions")]
+    pub difference: f64,
+    /// The verdict; certain, since the range of the repeats is all the noise there is.
+    #[serde(rename = "verdict")]
+    pub mark: MetricMark,
+}
+
+/// The verdict on a ratio of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricMark {
+    /// Certainly within the margin.
+    Unchanged,
+    /// The runs do not decide it.
+    Inconclusive,
+    /// Certainly fewer, by more than the margin.
+    Fewer,
+    /// Certainly more, by more than the margin.
+    More,
+}
+
 /// The verdict on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -79,6 +113,7 @@ impl Verdict {
             Verdict::Ratio(Ratio { ratio, .. })
             | Verdict::OneFigure { ratio, .. }
             | Verdict::DependsOnHistory { ratio, .. } => Some(*ratio),
+            Verdict::Counts(counts) => Some(counts.ratio),
             _ => None,
         }
     }
@@ -106,15 +141,34 @@ impl Verdict {
         }
     }
 
-    /// The ends of the ratio's 95% interval; `None` without samples.
+    /// The ends of the ratio's 95% interval, or of the range of counts; `None` without samples.
     pub fn low_high(&self) -> Option<(f64, f64)> {
         match self {
             Verdict::Ratio(ratio) => Some((ratio.low, ratio.high)),
+            Verdict::Counts(counts) => Some((counts.low, counts.high)),
             _ => None,
         }
     }
 
-    /// The mark of a ratio with an interval; `None` for anything else.
+    /// The ratio of numbers of instructions; `None` for anything else.
+    pub fn counts(&self) -> Option<&CountRatio> {
+        match self {
+            Verdict::Counts(counts) => Some(counts),
+            _ => None,
+        }
+    }
+
+    /// Whether it is certainly slower, or takes more instructions.
+    pub fn is_worse(&self) -> bool {
+        self.mark() == Some(Mark::Slower) || self.counts().is_some_and(|counts| counts.mark == MetricMark::More)
+    }
+
+    /// Whether it is certainly faster, or takes fewer instructions.
+    pub fn is_better(&self) -> bool {
+        self.mark() == Some(Mark::Faster) || self.counts().is_some_and(|counts| counts.mark == MetricMark::Fewer)
+    }
+
+    /// The mark of a ratio of times with an interval; `None` for anything else.
     pub fn mark(&self) -> Option<Mark> {
         match self {
             Verdict::Ratio(ratio) => Some(ratio.mark),

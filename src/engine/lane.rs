@@ -5,6 +5,7 @@ use super::{Config, Launcher, Measured, Worker};
 use crate::model::{Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits};
 use crate::stats::{self, Estimate, Speed};
 use std::ops::Range;
+use std::time::Duration;
 
 /// One case of the run.
 pub struct Lane {
@@ -15,13 +16,24 @@ pub struct Lane {
     measurement: Measurement,
     failure: Option<Failure>,
     precise: bool,
+    /// The run's launch in which its worker was started, and how long that took.
+    launched: (u32, Duration),
 }
 
 impl Lane {
     pub fn new(planned: Planned) -> Lane {
         let Traits { switches, history, .. } = planned.traits;
-        let measurement = Measurement { switches, history, ..Measurement::default() };
-        Lane { planned, worker: None, facts: Facts::default(), shape: None, measurement, failure: None, precise: false }
+        let measurement = Measurement { switches: switches || planned.company, history, ..Measurement::default() };
+        Lane {
+            planned,
+            worker: None,
+            facts: Facts::default(),
+            shape: None,
+            measurement,
+            failure: None,
+            precise: false,
+            launched: (0, Duration::ZERO),
+        }
     }
 
     /// Whether it takes part in the next round. Baselines do to the end, even if they were asked for.
@@ -57,6 +69,21 @@ impl Lane {
             }
             Err(failure) => self.fail(failure),
         }
+    }
+
+    /// Notes that its worker was started in the run's launch `number`, which took `time`.
+    pub fn note_launch(&mut self, number: u32, time: Duration) {
+        self.launched = (number, time);
+    }
+
+    /// The run's launch in which its worker was started.
+    pub fn launched(&self) -> u32 {
+        self.launched.0
+    }
+
+    /// Whether its worker is kept rather than started afresh, because that would take more than `most`.
+    pub fn keeps_worker(&self, most: Duration) -> bool {
+        self.worker.is_some() && self.launched.1 > most
     }
 
     /// Ends the worker.
@@ -103,6 +130,7 @@ impl Lane {
         for (i, batch) in reply.batches.iter().enumerate().skip(usize::from(shape.cold)) {
             // If the operation itself switches, a switch is not a disturbance, but waiting for a CPU is.
             let preempted = match measurement.switches {
+                _ if self.planned.company => false,
                 true => reply.cpu_ns.get(i).is_some_and(|cpu_ns| waited(*cpu_ns, batch.ns, pinned)),
                 false => batch.switches > 0,
             };
@@ -166,7 +194,6 @@ fn waited(cpu_ns: u64, wall_ns: u64, pinned: bool) -> bool {
 pub mod tests {
     use super::*;
     use crate::model::Batch;
-    use std::time::Duration;
 
     /// A worker whose iterations take what a function of the count of requests says.
     pub struct Scripted {
@@ -226,8 +253,11 @@ pub mod tests {
         assert_eq!(lane.measurement.blocks[0].slots, [[50, 70]]);
         assert_eq!(lane.measurement.preempted_ns, [3300]);
         assert_eq!([waited(35, 70, false), waited(35, 70, true)], [false, true]);
-        lane.record(&Reply { cpu_ns: vec![], ..reply }, Shape { n: 1, k: 3, cold: false });
+        lane.record(&Reply { cpu_ns: vec![], ..reply.clone() }, Shape { n: 1, k: 3, cold: false });
         assert_eq!(lane.measurement.blocks[0].slots[1], [50, 3300, 70], "nothing is known");
+        lane.planned.company = true;
+        lane.record(&Reply { cpu_ns: vec![49, 48, 35], ..reply }, Shape { n: 1, k: 3, cold: false });
+        assert_eq!(lane.measurement.blocks[0].slots[2], [50, 3300, 70], "the rest may be the company's");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The run itself: looks, launches, time blocks, and rounds of one slot per case in random order.
 
 use super::lane::Lane;
-use super::{BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING};
+use super::{BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING, SLOW_START};
 use crate::model::{Planned, REFERENCE, SPIN};
 use crate::stats;
 use rand::seq::SliceRandom;
@@ -94,6 +94,8 @@ impl Rounds<'_> {
 
     fn launch(&mut self, doing: &str) {
         self.launches += 1;
+        // A case's part of the time of one launch.
+        let part = self.config.budget.mul_f64(LOOKS[0] / f64::from(LAUNCHES) / self.lanes.len().max(1) as f64);
         for i in 0..self.lanes.len() {
             if self.observer.interrupted() {
                 return;
@@ -103,7 +105,13 @@ impl Rounds<'_> {
                 lane.rest();
                 continue;
             }
-            lane.launch(self.launcher, self.random.random_range(0..PADDING));
+            let padding = self.random.random_range(0..PADDING);
+            if lane.keeps_worker(part.max(SLOW_START)) {
+                continue;
+            }
+            let before = self.clock.now();
+            lane.launch(self.launcher, padding);
+            lane.note_launch(self.launches - 1, self.clock.now().saturating_sub(before));
             lane.calibrate(self.config);
             self.progress(doing);
         }
@@ -118,7 +126,10 @@ impl Rounds<'_> {
         let until = self.began + self.config.budget.mul_f64(end);
         let deadline = now + until.saturating_sub(now) / blocks_left;
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|i| self.lanes[*i].active()).collect();
-        order.iter().for_each(|i| self.lanes[*i].begin_block(self.launches - 1, self.blocks));
+        for i in &order {
+            let launch = self.lanes[*i].launched();
+            self.lanes[*i].begin_block(launch, self.blocks);
+        }
         self.blocks += 1;
         loop {
             order.shuffle(&mut self.random);
@@ -224,6 +235,28 @@ mod tests {
         assert_eq!(measurement(&measured[0]).blocks.len(), 12);
         let launches: Vec<u32> = measurement(&measured[0]).blocks.iter().map(|b| b.launch).collect();
         assert_eq!(launches, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn a_worker_whose_start_takes_longer_than_its_part_of_the_time_is_kept() {
+        struct Slow(Rc<Ticking>);
+        impl Launcher for Slow {
+            fn launch(&mut self, case: &Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
+                let takes = if case.operation == "slow.b" { 400 } else { 50 };
+                self.0.0.set(self.0.0.get() + takes);
+                Ok(Box::new(Scripted::steady(100.0)))
+            }
+        }
+        let launches = |milliseconds: u64| -> Vec<Vec<u32>> {
+            let clock = Rc::new(Ticking(Cell::new(0)));
+            let cases = [planned("a.a", Role::Asked), planned("slow.b", Role::Asked)];
+            let mut slow = Slow(Rc::clone(&clock));
+            let measured = measure(&cases, &mut slow, &*clock, &config(milliseconds), &mut Watching::default());
+            measured.iter().map(|m| measurement(m).blocks.iter().map(|b| b.launch).collect()).collect()
+        };
+        let afresh = vec![0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
+        assert_eq!(launches(4000), [afresh.clone(), vec![0; 12]]);
+        assert_eq!(launches(12000), [afresh.clone(), afresh]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::iteration::Iteration;
 use super::symbols::{CodeKind, Symbol, Symbols};
-use crate::kernel::step::Memory;
+use crate::kernel::step::{Bits, Memory};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction as Decoded, Mnemonic, NasmFormatter};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -167,7 +167,8 @@ fn instruction(address: u64, count: u64, symbol: &Symbol, memory: &Memory, symbo
 /// The instruction at an address; `None` if its bytes could not be read or are not an instruction.
 pub fn decode(address: u64, memory: &Memory) -> Option<Decoded> {
     let bytes = memory.code.get(&address).filter(|bytes| !bytes.is_empty())?;
-    let decoded = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode();
+    let bitness = if memory.bits == Bits::B32 { 32 } else { 64 };
+    let decoded = Decoder::with_ip(bitness, bytes, address, DecoderOptions::NONE).decode();
     (!decoded.is_invalid()).then_some(decoded)
 }
 

@@ -69,10 +69,11 @@ pub struct Code {
     pub functions: Vec<Function>,
 }
 
-/// One operation of a family, and what it costs.
+/// One of several operations, in one of several environments, and what it costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     pub operation: String,
+    pub environment: String,
     pub cost: Option<Cost>,
     pub explained: Result<Explanation, Failure>,
 }

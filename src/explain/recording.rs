@@ -3,7 +3,7 @@
 
 use super::symbols::Symbols;
 use crate::kernel::process::kill_group;
-use crate::kernel::step::{Bounds, Memory, StepError, Stepper};
+use crate::kernel::step::{Bits, Bounds, Memory, StepError, Stepper};
 use crate::model::{Case, Failure, FailureKind, Operation};
 use crate::proof::Watchdog;
 use crate::runner::{Child, Workers};
@@ -50,7 +50,11 @@ pub fn record(
     };
     // The first request resolves names that are bound lazily.
     child.request(1, 1, workers.timeout)?;
-    let mut stepping = Stepping { workers, child, run, bounds };
+    let bits = if facts.get("bits") == Some("32") { Bits::B32 } else { Bits::B64 };
+    let Some(probe) = executable(child.pid()) else {
+        return Ok(Err("no disassembly: the process that is started is not the one that runs the operation".into()));
+    };
+    let mut stepping = Stepping { workers, child, probe, run, bits, bounds };
     let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt);
     // Switching on one CPU takes a microsecond or two; waking an idle one, tens of microseconds in a virtual machine.
     let recording = workers.placement.on_measuring_cpu(|| stepping.recording(operation));
@@ -64,6 +68,12 @@ pub fn record(
     })
 }
 
+/// The file that a process executes, if that is a probe.
+fn executable(pid: u32) -> Option<PathBuf> {
+    let path = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    path.file_name()?.to_str()?.starts_with(PROBE).then_some(path)
+}
+
 /// Most recordings of a request, and instructions above which one recording is enough.
 const ATTEMPTS: usize = 6;
 const LONG: usize = 20_000;
@@ -71,20 +81,29 @@ const LONG: usize = 20_000;
 struct Stepping<'a> {
     workers: &'a Workers,
     child: Child,
+    probe: PathBuf,
     run: u64,
+    bits: Bits,
     bounds: Bounds,
 }
 
 impl Stepping<'_> {
     fn recording(&mut self, operation: &Operation) -> anyhow::Result<Recording> {
-        let mut memory = Memory::default();
+        let mut memory = Memory { bits: self.bits, ..Memory::default() };
         let one = self.shortest(1, &mut memory)?;
         let single = operation.limit.is_some_and(|limit| limit < 2);
         let two = if single { None } else { Some(self.shortest(2, &mut memory)?) };
         let faults = if single { 0.0 } else { self.faults(operation.limit.unwrap_or(u64::MAX))? };
-        let probe = self.workers.probe();
         let notes = single.then(|| "a batch has only one iteration: its set-up is shown with it".to_string());
-        Ok(Recording { run: self.run, one, two, memory, faults, probe, notes: notes.into_iter().collect() })
+        Ok(Recording {
+            run: self.run,
+            one,
+            two,
+            memory,
+            faults,
+            probe: self.probe.clone(),
+            notes: notes.into_iter().collect(),
+        })
     }
 
     /// Page faults per iteration, from the difference of two batches, so that one-time faults cancel.
@@ -116,7 +135,7 @@ impl Stepping<'_> {
 
     /// Records one request, and reads its code while the process is still stopped.
     fn batch(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
-        let mut stepper = Stepper::attach(self.child.pid(), self.bounds)?;
+        let mut stepper = Stepper::attach(self.child.pid(), self.bits, self.bounds)?;
         let mut sent = Ok(());
         let trace = stepper.record(self.run, || sent = self.child.send(&format!("{n} 1")))?;
         sent?;

@@ -3,12 +3,11 @@
 
 use crate::kernel::step::{Mapping, VSYSCALL};
 use anyhow::{Context, Result};
-use iced_x86::{Decoder, DecoderOptions, Instruction};
+use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
 use object::elf::STT_GNU_IFUNC;
-use object::read::elf::ElfFile64;
 use object::{
-    Endianness, Object as _, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationTarget,
-    SymbolFlags, SymbolKind,
+    Object as _, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolFlags,
+    SymbolKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +67,7 @@ struct Function {
     kind: CodeKind,
 }
 
-type Elf<'a> = ElfFile64<'a, Endianness>;
+type Elf<'a> = object::File<'a>;
 
 impl Symbols {
     /// The executable mappings of a process, without images.
@@ -79,7 +78,7 @@ impl Symbols {
     /// Adds the image that is mapped from `path`, shown as `label`.
     ///
     /// # Errors
-    /// If it is not a 64-bit ELF file.
+    /// If it is not an ELF file.
     pub fn add(&mut self, path: &str, label: &str, image: &[u8]) -> Result<()> {
         let elf = Elf::parse(image).with_context(|| format!("symbols of {label}"))?;
         for (mapping, object) in self.mappings.iter_mut().filter(|(m, _)| m.path == path) {
@@ -235,11 +234,12 @@ fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
     sections.flat_map(|section| stubs_in(&section, &slots)).collect()
 }
 
-fn stubs_in<'a>(section: &impl ObjectSection<'a>, slots: &BTreeMap<u64, String>) -> Vec<(u64, Function)> {
+fn stubs_in<'a>(section: &impl ObjectSection<'a>, slots: &Slots) -> Vec<(u64, Function)> {
     let code = section.data().unwrap_or_default();
     let align = section.align().clamp(8, 16);
-    let jumps = Decoder::with_ip(64, code, section.address(), DecoderOptions::NONE);
-    let named = jumps.into_iter().filter_map(|jump| Some((jump.ip(), slot_of(&jump).and_then(|s| slots.get(&s))?)));
+    let jumps = Decoder::with_ip(if slots.wide { 64 } else { 32 }, code, section.address(), DecoderOptions::NONE);
+    let slot = |jump: &Instruction| slots.names.get(&slot_of(jump, slots.base)?);
+    let named = jumps.into_iter().filter_map(|jump| Some((jump.ip(), slot(&jump)?)));
     named.map(|(at, name)| (at - (at - section.address()) % align, stub(name, align))).collect()
 }
 
@@ -247,14 +247,39 @@ fn stub(name: &str, size: u64) -> Function {
     Function { name: name.to_string(), size, global: true, kind: CodeKind::Stub }
 }
 
-/// The address from which an indirect jump or call in position-independent code loads its target.
-fn slot_of(instruction: &Instruction) -> Option<u64> {
+/// The address from which an indirect jump or call loads its target: relative to the instruction in 64-bit code; in 32-bit
+/// code absolute, or relative to the global offset table at `base`, whose address is in ebx.
+fn slot_of(instruction: &Instruction, base: u64) -> Option<u64> {
     let indirect = instruction.is_jmp_near_indirect() || instruction.is_call_near_indirect();
-    (indirect && instruction.is_ip_rel_memory_operand()).then(|| instruction.ip_rel_memory_address())
+    if !indirect || instruction.op0_kind() != OpKind::Memory {
+        return None;
+    }
+    let displacement = instruction.memory_displacement64();
+    match instruction.memory_base() {
+        Register::RIP | Register::EIP => Some(instruction.ip_rel_memory_address()),
+        Register::EBX => Some(base.wrapping_add(displacement) & 0xffff_ffff),
+        Register::None => Some(displacement),
+        _ => None,
+    }
 }
 
-/// The name of the function whose address the loader writes into each slot.
-fn slots(elf: &Elf) -> BTreeMap<u64, String> {
+/// The slots that stubs jump through.
+struct Slots {
+    /// Whether the code is of 64 bits.
+    wide: bool,
+    /// Where the global offset table is.
+    base: u64,
+    /// The function whose address the loader writes into each slot, by the slot's address.
+    names: BTreeMap<u64, String>,
+}
+
+fn slots(elf: &Elf) -> Slots {
+    let section = |name: &str| elf.section_by_name(name).map(|section| section.address());
+    let base = section(".got.plt").or_else(|| section(".got")).unwrap_or_default();
+    Slots { wide: elf.is_64(), base, names: names_of_slots(elf) }
+}
+
+fn names_of_slots(elf: &Elf) -> BTreeMap<u64, String> {
     let (Some(relocations), Some(table)) = (elf.dynamic_relocations(), elf.dynamic_symbol_table()) else {
         return BTreeMap::new();
     };
@@ -318,9 +343,10 @@ mod tests {
 
     #[test]
     fn the_jump_of_a_stub_names_its_slot() {
-        let jump = Decoder::with_ip(64, &[0xff, 0x25, 0x10, 0, 0, 0], 0x1000, DecoderOptions::NONE).decode();
-        assert_eq!(slot_of(&jump), Some(0x1016));
-        let push = Decoder::with_ip(64, &[0x68, 1, 0, 0, 0], 0x1000, DecoderOptions::NONE).decode();
-        assert_eq!(slot_of(&push), None);
+        let decoded = |bits, bytes: &[u8]| Decoder::with_ip(bits, bytes, 0x1000, DecoderOptions::NONE).decode();
+        assert_eq!(slot_of(&decoded(64, &[0xff, 0x25, 0x10, 0, 0, 0]), 0), Some(0x1016));
+        assert_eq!(slot_of(&decoded(32, &[0xff, 0xa3, 0x10, 0, 0, 0]), 0x4000), Some(0x4010), "[ebx + 16]");
+        assert_eq!(slot_of(&decoded(32, &[0xff, 0x25, 0x10, 0x40, 0, 0]), 0), Some(0x4010), "[0x4010]");
+        assert_eq!(slot_of(&decoded(64, &[0x68, 1, 0, 0, 0]), 0), None, "push");
     }
 }

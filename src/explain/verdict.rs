@@ -162,6 +162,9 @@ fn plain(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
 }
 
+/// The vDSO's function that enters the kernel for every system call of a 32-bit C library, by the best instruction there is.
+const ENTRY_OF_32_BITS: &str = "__kernel_vsyscall";
+
 /// `` real system calls: `syscall` in dup, `syscall` in close of /lib/libc.so.6 ``
 fn system_calls(gates: &[GateUse]) -> String {
     let several = gates.iter().map(|g| g.count).sum::<u64>() > 1;
@@ -171,7 +174,7 @@ fn system_calls(gates: &[GateUse]) -> String {
         text.push_str(&at(used, next.is_none_or(|next| next.object != used.object)));
         text.push_str(if next.is_some() { ", " } else { "" });
     }
-    if gates.iter().any(|g| g.object == "[vdso]") {
+    if gates.iter().any(|g| g.object == "[vdso]" && g.function != ENTRY_OF_32_BITS) {
         text.push_str(": the vDSO cannot answer this by itself");
     }
     text

@@ -1,6 +1,6 @@
 //! Groups the records of a run that differ in one parameter only. It fits nothing.
 
-use crate::model::{Case, Measurement, Outcome, Record, Role, Run};
+use crate::model::{Case, Measurement, Nanos, Outcome, Record, Role, Run};
 use crate::stats::{self, Interval, Speed};
 use crate::summary::{Panel, steady_range};
 use indexmap::IndexMap;
@@ -26,7 +26,7 @@ pub struct Series<'a> {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Point<'a> {
     pub value: u64,
-    /// `None` where the case failed or its cost is not above 0.
+    /// `None` where the case failed or its cost is not enough to divide by.
     #[serde(flatten)]
     pub cost: Option<PointCost>,
     /// The raw times; `None` for published results.
@@ -93,7 +93,9 @@ pub fn series(run: &Run) -> Vec<Series<'_>> {
     let speed = Panel::of(run, &range).speed;
     let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
-    for record in run.records.iter().filter(|r| r.role == Role::Asked) {
+    // Fits are of times.
+    let timed = |record: &&Record| record.role == Role::Asked && !matches!(record.outcome, Outcome::Counted(_));
+    for record in run.records.iter().filter(timed) {
         for (key, value) in keys(&record.case, &sets) {
             let group = groups.entry(key).or_default();
             if group.last().is_none_or(|(last, _)| *last != value) {
@@ -141,7 +143,7 @@ fn point<'a>(value: u64, record: &'a Record, steady: Steady) -> Point<'a> {
             (cost, Some(m), blocks.unwrap_or_default())
         }
     };
-    Point { value, cost: cost.filter(|c| c.ns > 0.0 && c.ns.is_finite()), measurement, blocks }
+    Point { value, cost: cost.filter(|cost| Nanos(cost.ns).is_cost()), measurement, blocks }
 }
 
 /// From the steady blocks, or from all blocks if those have no sample, as in the run's table.

@@ -127,7 +127,8 @@ impl Images {
             .filter(|image| is_meant(wanted, &image.release))
             .partition(|image| image.architecture == std::env::consts::ARCH);
         own.append(&mut others);
-        own.into_iter().next().with_context(|| self.not_fetched(wanted))
+        let exact = own.iter().position(|image| image.release == wanted);
+        own.into_iter().nth(exact.unwrap_or_default()).with_context(|| self.not_fetched(wanted))
     }
 
     fn not_fetched(&self, wanted: &str) -> String {
@@ -248,6 +249,8 @@ mod tests {
         let native = if cfg!(target_arch = "aarch64") { "6.1.0-60-cloud-arm64" } else { "6.1.0-54-cloud-amd64" };
         assert_eq!(release(&images, "6.1"), native);
         assert_eq!(release(&images, "6.1-amd64"), "6.1.0-54-cloud-amd64");
+        keep(&images, "6.1.0-54-amd64", "x86_64").unwrap();
+        assert_eq!(release(&images, "6.1.0-54-amd64"), "6.1.0-54-amd64");
         assert_eq!(release(&images, "6.1.0-9"), "6.1.0-9-cloud-amd64");
         assert_eq!(release(&images, "6.19"), "6.19+deb14-amd64");
         assert_eq!(images.find("6.1-arm64").unwrap().architecture, "aarch64");

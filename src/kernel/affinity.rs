@@ -53,9 +53,18 @@ impl Placement {
     /// Runs `work` with this process on the measuring CPU, then restores its affinity. Processes that `work` starts
     /// inherit that CPU, so no code has to run between fork and exec, which would need `unsafe`.
     pub fn on_measuring_cpu<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.on(&Vec::from_iter(self.measuring), work)
+    }
+
+    /// The same on the measuring CPU and those of the driver.
+    pub fn on_all_cpus<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.on(&[Vec::from_iter(self.measuring), self.driver.clone()].concat(), work)
+    }
+
+    fn on<T>(&self, cpus: &[u32], work: impl FnOnce() -> T) -> T {
         let this = Pid::from_raw(0);
-        let (Some(cpu), Ok(before)) = (self.measuring, sched_getaffinity(this)) else { return work() };
-        let moved = set(&[cpu]).is_ok();
+        let (Some(_), Ok(before)) = (self.measuring, sched_getaffinity(this)) else { return work() };
+        let moved = set(cpus).is_ok();
         let done = work();
         if moved {
             let _ = sched_setaffinity(this, &before);

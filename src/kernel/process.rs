@@ -91,3 +91,23 @@ pub fn adopt_orphans() {
     // SAFETY: this option takes a number and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON) };
 }
+
+/// The other threads of a process, and all threads of the processes that it has started, directly or not; where the system
+/// does not list children (/proc/PID/task/TID/children), only the former.
+pub fn descendants(process: i32) -> Vec<i32> {
+    let (mut threads, mut processes) = (Vec::new(), vec![process]);
+    while let Some(process) = processes.pop() {
+        for tid in threads_of(process) {
+            threads.push(tid);
+            let children = std::fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default();
+            processes.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
+    }
+    threads.retain(|tid| *tid != process);
+    threads
+}
+
+fn threads_of(process: i32) -> Vec<i32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
+}

@@ -5,6 +5,7 @@
 //! writer is stopped at the end of that write. Called by `proof`; `follow` does the tracing.
 
 use super::follow::{Event, Follower, Notice};
+use super::process;
 use super::tracee::{Call, executable_architecture};
 use crate::syscall_names;
 use indexmap::IndexMap;
@@ -29,7 +30,8 @@ pub struct EntryCounter {
 }
 
 impl EntryCounter {
-    /// Attaches to a running process whose replies go to `reply_pipe`; it and its children keep running.
+    /// Attaches to a running process whose replies go to `reply_pipe`, and to what it has started; all keep running. What is
+    /// being started meanwhile may be missed.
     ///
     /// # Errors
     /// The errno with which the kernel refuses, e.g. EPERM in a sandbox.
@@ -37,6 +39,9 @@ impl EntryCounter {
         let leader = i32::try_from(pid).map_err(|_| Errno::ESRCH)?;
         let mut follower = Follower::until_end_of(leader);
         follower.attach(leader)?;
+        for tid in process::descendants(leader) {
+            let _ = follower.attach(tid);
+        }
         let own_architecture = executable_architecture(leader);
         let (replying, counts) = (HashSet::new(), Counts::new());
         Ok(EntryCounter { follower, leader, own_architecture, replying, reply_pipe, counts })

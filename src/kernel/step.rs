@@ -49,9 +49,18 @@ pub enum StepError {
 /// The page at this fixed address holds no code: fetching from it faults, and the kernel performs the call.
 pub const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
+/// The width of a process's addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bits {
+    B32,
+    #[default]
+    B64,
+}
+
 /// A stopped process. All calls must come from the thread that created it.
 pub struct Stepper {
     pid: Pid,
+    bits: Bits,
     bounds: Bounds,
 }
 
@@ -73,14 +82,14 @@ impl Stepper {
     ///
     /// # Errors
     /// `Architecture`, or `Refused` if we may not trace it.
-    pub fn attach(pid: u32, bounds: Bounds) -> Result<Stepper, StepError> {
+    pub fn attach(pid: u32, bits: Bits, bounds: Bounds) -> Result<Stepper, StepError> {
         if !cfg!(target_arch = "x86_64") {
             return Err(StepError::Architecture);
         }
         let pid = Pid::from_raw(pid.cast_signed());
         ptrace::seize(pid, Options::PTRACE_O_EXITKILL).map_err(StepError::Refused)?;
         ptrace::interrupt(pid)?;
-        let stepper = Stepper { pid, bounds };
+        let stepper = Stepper { pid, bits, bounds };
         while let Some(signal) = stepper.stop()? {
             ptrace::cont(pid, signal)?;
         }
@@ -130,7 +139,7 @@ impl Stepper {
     fn step_to_return(&self, address: u64) -> Result<Vec<u64>, StepError> {
         let deadline = Instant::now() + self.bounds.time;
         let entry = self.position()?.stack;
-        let back = self.word(entry)?;
+        let back = self.return_address(entry)?;
         let mut trace = Trace::default();
         let mut at = Position { instruction: address, stack: entry };
         for step in 0..self.bounds.steps {
@@ -149,7 +158,7 @@ impl Stepper {
     /// and the instruction after the call has run too when the trap comes: it is added.
     fn step(&self, at: Position, trace: &mut Trace) -> Result<Position, StepError> {
         let gate = VSYSCALL.contains(&at.instruction);
-        let back = if gate { Some(self.word(at.stack)?) } else { None };
+        let back = if gate { Some(self.return_address(at.stack)?) } else { None };
         trace.add(at.instruction);
         self.one_step(at.instruction, trace)?;
         let now = self.position()?;
@@ -193,8 +202,9 @@ impl Stepper {
         }
     }
 
-    fn word(&self, address: u64) -> Result<u64, StepError> {
-        Ok(ptrace::read(self.pid, pointer(address))?.cast_unsigned())
+    fn return_address(&self, stack: u64) -> Result<u64, StepError> {
+        let word = ptrace::read(self.pid, pointer(stack))?.cast_unsigned();
+        Ok(if self.bits == Bits::B32 { word & 0xffff_ffff } else { word })
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -271,6 +281,7 @@ pub struct Memory {
     pub code: BTreeMap<u64, Vec<u8>>,
     /// The image of the vDSO; empty if there is none.
     pub vdso: Vec<u8>,
+    pub bits: Bits,
 }
 
 const LONGEST_INSTRUCTION: usize = 15;
@@ -337,7 +348,7 @@ mod tests {
     fn a_process_that_ended_is_left_to_be_reaped() {
         let mut cat = std::process::Command::new("cat");
         let mut child = cat.stdin(std::process::Stdio::piped()).spawn().unwrap();
-        let stepper = Stepper::attach(child.id(), Bounds::default());
+        let stepper = Stepper::attach(child.id(), Bits::B64, Bounds::default());
         child.kill().unwrap();
         match stepper.map(|stepper| stepper.stop().unwrap_err()) {
             Ok(error) => assert_eq!(error.to_string(), "the probe ended while it was stepped: killed by SIGKILL"),

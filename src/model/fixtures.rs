@@ -1,6 +1,8 @@
 //! Runs and records of known costs, for the tests of every module.
 
-use super::{Block, Case, EntriesStatus, Figure, Measurement, Nanos, Outcome, Record, Run, Tool};
+use super::{
+    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Measurement, Nanos, Outcome, Record, Run, Tool, Unit,
+};
 
 /// A complete run with these records and a target of 1%.
 pub fn run(records: Vec<Record>) -> Run {
@@ -52,4 +54,23 @@ pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
 /// A time published in an article.
 pub fn published(operation: &str, ns: f64) -> Record {
     Record::new(Case::native(operation), Outcome::Published(Figure { time: Nanos(ns), ..Figure::default() }))
+}
+
+/// An operation whose repeats took `each` instructions in an emulated machine.
+pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record {
+    let (fewer, more) = (10, 110);
+    let batches = each.iter().map(|each| (500 + fewer * each, 500 + more * each)).collect();
+    let case = Case { environment: environment.to_string(), ..Case::native(operation) };
+    Record::new(case, Outcome::Counted(Counted { fewer, more, batches }))
+}
+
+/// What is known of an emulated machine with this kernel.
+pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
+    EnvironmentFacts {
+        name: name.to_string(),
+        unit: Unit::Instructions,
+        kernel: Some(kernel.to_string()),
+        emulator: Some("qemu-system-x86_64 7.2".to_string()),
+        ..EnvironmentFacts::default()
+    }
 }

@@ -16,6 +16,9 @@ pub struct Planned {
     pub prepares: Expectation,
     /// How many times the run's target the half-width of its interval may have: what matters less is measured for less time.
     pub tolerance: f64,
+    /// Whether its environment has other processes take part in every call (a tracer, a server). Context switches are then
+    /// part of a call, and CPU time of the worker says nothing of disturbances.
+    pub company: bool,
 }
 
 impl Planned {
@@ -35,6 +38,6 @@ impl Planned {
     /// A case without a declared limit or declared entries.
     pub fn new(case: Case, role: Role) -> Planned {
         let (traits, prepares) = (Traits::default(), Expectation::default());
-        Planned { case, role, traits, limit: None, enters: None, prepares, tolerance: 1.0 }
+        Planned { case, role, traits, limit: None, enters: None, prepares, tolerance: 1.0, company: false }
     }
 }

@@ -64,6 +64,18 @@ pub fn write_profile_export(profile: &Profile, format: ExportFormat, out: &mut d
     write(profile, out)
 }
 
+/// What `format` leaves out of `summary` for want of a place, in one line.
+pub fn left_out(summary: &Summary, format: ExportFormat) -> Option<String> {
+    let counted = summary.rows.iter().filter(|row| row.instructions().is_some()).count();
+    let cases = if counted == 1 {
+        "1 case is a number of instructions".to_string()
+    } else {
+        format!("{counted} cases are numbers of instructions")
+    };
+    (counted > 0 && !format.holds_instructions)
+        .then(|| format!("warning: {cases}, for which --format {} has no place: left out", format.name))
+}
+
 /// Writes the requested cases of `run`; `summary` must be that of `run`.
 ///
 /// # Errors
@@ -76,7 +88,7 @@ pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mu
 mod tests {
     use super::exported::{Repetition, Taken, of_blocks, unique};
     use super::*;
-    use crate::model::fixtures::{counted, entering, run, varying};
+    use crate::model::fixtures::{counted, entering, instructions, run, varying};
     use crate::model::{Block, Case, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
     use crate::summary::summarize;
 
@@ -113,6 +125,25 @@ mod tests {
         assert_eq!((cases[0].repetitions.len(), cases[3].repetitions.len()), (12, 0));
         assert_eq!(cases[0].repetitions[1], Repetition { iterations: 4, ns: 501.0 });
         assert_eq!(cases[5].repetitions, [Repetition { iterations: 1 << 26, ns: 463.7241363525391 }]);
+    }
+
+    #[test]
+    fn instructions_are_never_written_as_a_time() {
+        let run = run(vec![instructions("file.stat", "linux-6.1", &[2731, 2733])]);
+        let summary = summarize(&run);
+        let text = |format: &ExportFormat| {
+            let mut out = Vec::new();
+            write_export(&run, &summary, *format, &mut out).unwrap();
+            (left_out(&summary, *format).is_some(), String::from_utf8(out).unwrap())
+        };
+        for format in EXPORTS {
+            let (left_out, text) = text(format);
+            assert_eq!(text.contains("2733"), !left_out, "{}: {text}", format.name);
+            assert!(!text.contains(" ns/op") && !text.contains("latency") && !text.contains("cost_seconds{"), "{text}");
+        }
+        let (google, _) = text(&google_benchmark::FORMAT);
+        assert!(google && !text(&bencher::FORMAT).0);
+        assert!(text(&go_benchmark::FORMAT).1.ends_with("BenchmarkFile.stat/env=linux_6.1 1 2733 instructions/op\n"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub use flame::{Flame, Frame, FrameKind};
 pub use percentiles::{Curve, Percentiles, share_words, shares};
 pub use shares::{Share, ShareKind, Shares};
 
+use crate::model::Unit;
 use crate::stats::TwoModes;
 use axis::LogAxis;
 
@@ -35,9 +36,10 @@ pub enum Chart {
     Flame(Flame),
 }
 
-/// Costs by row on a logarithmic axis, those of further files on the same rows.
+/// Costs by row on a logarithmic axis, those of further files on the same rows. All are in one unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
+    pub unit: Unit,
     /// Names of the files; the first one determines the rows.
     pub series: Vec<String>,
     pub groups: Vec<Group<Bar>>,
@@ -50,12 +52,12 @@ pub struct Group<T> {
     pub rows: Vec<T>,
 }
 
-/// The costs of one row, in nanoseconds.
+/// The costs of one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     pub label: String,
     /// The cost in the first file; `None` if it has none.
-    pub ns: Option<f64>,
+    pub value: Option<f64>,
     pub low_high: Option<(f64, f64)>,
     pub kernel: Kernel,
     /// Costs in the other files.

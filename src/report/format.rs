@@ -8,7 +8,7 @@ pub mod screen;
 pub mod text;
 
 pub use screen::{Format, Screen};
-pub use text::{fit, write_lines};
+pub use text::{fit, fits, text_width, write_lines};
 
 use super::Table;
 use anyhow::Result;

@@ -12,6 +12,7 @@ pub mod figure;
 mod fit;
 mod format;
 pub mod html;
+mod kernels;
 pub mod numbers;
 mod profile;
 mod run;
@@ -27,19 +28,20 @@ pub use comparison::{
 };
 pub use explain::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
 pub use explain::{variant_table, variants_answer, write_explanation};
-pub use export::{EXPORTS, ExportFormat, RunFormat, write_export, write_profile_export};
+pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
 pub use fit::{pages, parameter_table, plot};
 pub use format::json::{
     AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
     write_json_line,
 };
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
+pub use kernels::write_kernel_steps;
 pub use profile::{
     Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table, slowest_table,
     time_figure, write_profile, write_profile_latency, write_stacks,
 };
 pub use run::{
-    Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, write_bars,
-    write_cmpthese, write_counters, write_distributions, write_latency,
+    Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, summary_tables,
+    write_bars, write_cmpthese, write_counters, write_distributions, write_latency,
 };
 pub use table::{Align, Cell, Column, Records, Spec, Style, Table};

@@ -22,6 +22,16 @@ pub fn count(value: f64) -> String {
     if value.abs() < 0.005 { "0".to_string() } else { nanoseconds(value) }
 }
 
+/// A number of instructions: `2,731`, `2,731.6`; repeats that differ make tenths.
+pub fn instructions(count: f64) -> String {
+    let tenths = (count.abs() * 10.0).round();
+    if tenths >= 1e15 || tenths % 10.0 == 0.0 {
+        return if tenths >= 1e15 { format!("{count:.2e}") } else { thousands(count) };
+    }
+    let sign = if count < 0.0 { "-" } else { "" };
+    format!("{sign}{}.{:.0}", thousands((tenths / 10.0).floor()), tenths % 10.0)
+}
+
 /// `value` rounded to a whole number, with commas between groups of three digits.
 pub fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -130,6 +140,9 @@ mod tests {
         assert_eq!(ns, ["0.31", "10.00", "101.2", "999.9", "1,000", "85,432", "10,000,000"]);
         let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5].iter().map(|v| rate(*v)).collect();
         assert_eq!(rates, ["9.88M", "12.3k", "950", "3.20G", "0.50"]);
+        let counts: Vec<String> =
+            [327.0, 2731.6, 2731.96, 0.04, -12.5, 1.5e290].iter().map(|count| instructions(*count)).collect();
+        assert_eq!(counts, ["327", "2,731.6", "2,732", "0", "-12.5", "1.50e290"]);
         assert_eq!((nanoseconds(1.5e290), thousands(-1234.0)), ("1.50e290".into(), "-1,234".into()));
         let few: Vec<String> = [0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9].iter().map(|v| significant(*v)).collect();
         assert_eq!(few, ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]);

@@ -1,8 +1,8 @@
 //! What a study adds to a table: title, question and answer, the column of scaled costs, and the cells of derived rows.
 
 use crate::derive::DerivedRow;
-use crate::model::{Case, Combination, Scale};
-use crate::report::numbers::{nanoseconds, percent, thousands, three_figures};
+use crate::model::{Case, Combination, Scale, Unit};
+use crate::report::numbers::{instructions, nanoseconds, percent, thousands, three_figures};
 use crate::report::{Cell, Style};
 use crate::stats::Ranged;
 use crate::summary::Summary;
@@ -80,6 +80,7 @@ pub fn kind(row: &DerivedRow) -> &'static str {
 
 fn number(row: &DerivedRow, value: f64) -> String {
     match row.combination {
+        Combination::Difference if row.unit == Unit::Instructions => instructions(value),
         Combination::Difference => nanoseconds(value),
         Combination::Ratio => format!("{value:.3}"),
     }

@@ -28,22 +28,29 @@ pub enum Built {
 /// A snippet's program.
 pub struct Snippet {
     language: Language,
-    program: PathBuf,
+    /// The interpreter, or the compiler with its first arguments.
+    tool: Vec<OsString>,
     directory: PathBuf,
     filled: Filled,
 }
 
 impl Built {
-    /// The command that becomes the worker, before its environment's starter; `probe` is the launcher of programs that are no probes.
-    pub fn command(&self, probe: &Path) -> Command {
+    /// The command that runs it, before its environment's starter; a snippet still needs a launcher.
+    pub fn command(&self) -> Command {
         match self {
             Built::Probe(path) => Command::new(path),
             Built::Snippet(snippet) => {
-                let mut command = Command::new(probe);
-                command.arg("--launch").args(snippet.words(&snippet.language.run, &snippet.directory, &[]));
+                let words = snippet.words(&snippet.language.run, &snippet.directory, &[]);
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
                 command
             }
         }
+    }
+
+    /// Whether it is no probe, so that a probe must launch it.
+    pub fn needs_launcher(&self) -> bool {
+        matches!(self, Built::Snippet(_))
     }
 
     /// How its standard error is reported to the user.
@@ -64,14 +71,14 @@ impl Snippet {
     /// A command's words with their placeholders replaced.
     fn words(&self, words: &[String], directory: &Path, flags: &[String]) -> Vec<OsString> {
         let holes = [
-            ("{program}", self.program.as_os_str()),
             ("{source}", OsStr::new(&self.language.source)),
             ("{output}", OsStr::new("snippet")),
             ("{dir}", directory.as_os_str()),
         ];
-        let expand = |word: &String| match word == "{flags}" {
-            true => flags.iter().map(OsString::from).collect(),
-            false => vec![replaced(word, &holes)],
+        let expand = |word: &String| match word.as_str() {
+            "{flags}" => flags.iter().map(OsString::from).collect(),
+            "{program}" => self.tool.clone(),
+            word => vec![replaced(word, &holes)],
         };
         words.iter().flat_map(expand).collect()
     }
@@ -102,6 +109,11 @@ impl Builds {
             None => self.probe(&case.environment).map(Built::Probe),
             Some(language) => self.snippet(language, case).map(Built::Snippet),
         }
+    }
+
+    /// The directory of everything that was built.
+    pub fn directory(&self) -> &Path {
+        self.cache.directory()
     }
 
     /// Warnings about damaged builds in the cache.
@@ -163,10 +175,15 @@ fn build_snippet(
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
     let mut last = Failure::new(FailureKind::Start, "no form of the body");
+    let tool = match environment.compilers.is_empty() {
+        true => vec![program.into()],
+        false => environment.compiler().map_err(|e| unsupported(&e))?,
+    };
     for form in forms(language, &case.operation) {
         let filled = fill(language, case, form);
-        let snippet = Snippet { language: language.clone(), program: program.into(), directory: "".into(), filled };
-        let (path, flags) = (program.as_os_str().as_bytes(), environment.flags.join(" "));
+        let snippet = Snippet { language: language.clone(), tool: tool.clone(), directory: "".into(), filled };
+        let (path, flags) = (tool.join(OsStr::new(" ")), environment.flags.join(" "));
+        let path = path.as_bytes();
         let text = snippet.filled.text.as_bytes();
         let parts = [b"snippet", language.name.as_bytes(), path, version.as_bytes(), flags.as_bytes(), text];
         let built = cache.get(&parts, |directory| build(&snippet, &environment, directory));

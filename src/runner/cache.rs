@@ -63,6 +63,11 @@ impl Cache {
         Ok(target)
     }
 
+    /// The directory of all builds.
+    pub fn directory(&self) -> &Path {
+        &self.root
+    }
+
     /// Warnings about damaged builds.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.borrow().clone()

@@ -3,7 +3,7 @@
 mod name;
 
 use super::cache::Cache;
-use super::files::write_program;
+use super::files::{CONFINE, write_program};
 use super::holes::replaced;
 use super::language::on_path;
 use crate::kernel::limits::advice;
@@ -56,9 +56,19 @@ pub struct Environment {
     #[serde(skip)]
     pub append: String,
     /// The command that starts a program. `{program}` is the program with its arguments, `{dir}` the worker's directory, in
-    /// which it is started, and `{run}` the run's directory, which holds the probe and all workers' directories.
+    /// which it is started, `{run}` the run's directory, which holds the probe and all workers' directories, `{confine}`
+    /// the launcher in it (probe/extra/confine.c), and `{cache}` the directory of all programs that were built.
     #[serde(default = "unchanged")]
     pub run: Vec<String>,
+    /// Whether the command translates the program alone, and a program that this one becomes would not be translated.
+    #[serde(default)]
+    pub translates: bool,
+    /// Whether its programs may use all CPUs, because one that they talk to for each call needs its own.
+    #[serde(default)]
+    pub unpinned: bool,
+    /// Seconds after the start during which its times are not those of later.
+    #[serde(default)]
+    pub settle_s: f64,
     /// Programs that must be on PATH.
     #[serde(default)]
     pub needs: Vec<String>,
@@ -68,6 +78,9 @@ pub struct Environment {
     /// Why kernel entries cannot be counted in it; nothing if they can.
     #[serde(default)]
     pub unverified: Option<String>,
+    /// Whether other processes take part in every call, so that context switches are part of it, whatever the operation.
+    #[serde(default)]
+    pub switches: bool,
     /// The unit of its figures.
     #[serde(default)]
     pub unit: Unit,
@@ -127,12 +140,14 @@ impl Environment {
         self.run != unchanged()
     }
 
-    /// The command that starts `program` in the worker's directory `at`; `run` is the run's.
-    pub fn started(&self, program: Command, run: &Path, at: &Path) -> Command {
+    /// The command that starts `program` in the worker's directory `at`; `run` is the run's and `cache` that of builds.
+    pub fn started(&self, program: Command, run: &Path, cache: &Path, at: &Path) -> Command {
         if !self.has_starter() {
             return program;
         }
-        let holes = [("{dir}", at.as_os_str()), ("{run}", run.as_os_str())];
+        let confine = run.join(CONFINE);
+        let holes = [("{dir}", at), ("{run}", run), ("{cache}", cache), ("{confine}", &confine)];
+        let holes = holes.map(|(hole, path)| (hole, path.as_os_str()));
         let words: Vec<OsString> = self
             .run
             .iter()
@@ -162,7 +177,10 @@ impl Environment {
     }
 
     /// The C compiler with its first arguments.
-    fn compiler(&self) -> Result<Vec<OsString>> {
+    ///
+    /// # Errors
+    /// That none is on PATH, and what to install.
+    pub fn compiler(&self) -> Result<Vec<OsString>> {
         if self.compilers.is_empty() {
             return Ok(vec![c_compiler()?.into()]);
         }
@@ -265,14 +283,16 @@ mod tests {
     #[test]
     fn a_starter_is_put_before_the_program_with_its_arguments() {
         let environment = Environment {
-            run: ["box", "--bind={dir}", "{run}", "{program}", "--end"].map(str::to_string).to_vec(),
+            run: ["box", "--bind={dir}", "{run}", "{cache}", "{confine}", "{program}", "--end"]
+                .map(str::to_string)
+                .to_vec(),
             ..Environment::find(NATIVE).unwrap()
         };
         let mut program = Command::new("/r/probe");
         program.args(["--launch", "{dir}"]);
-        let command = environment.started(program, Path::new("/r"), Path::new("/r/w1"));
+        let command = environment.started(program, Path::new("/r"), Path::new("/c"), Path::new("/r/w1"));
         let words: Vec<&OsStr> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
-        assert_eq!(words, ["box", "--bind=/r/w1", "/r", "/r/probe", "--launch", "{dir}", "--end"]);
+        assert_eq!(words, ["box", "--bind=/r/w1", "/r", "/c", "/r/confine", "/r/probe", "--launch", "{dir}", "--end"]);
     }
 
     #[test]

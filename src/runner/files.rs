@@ -16,7 +16,11 @@ pub const FILES: &[(&str, &[u8])] = &[
     ("tiny-static", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-static"))),
     ("bare", include_bytes!(concat!(env!("OUT_DIR"), "/bare"))),
     ("tiny-dynamic", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-dynamic"))),
+    (CONFINE, include_bytes!(concat!(env!("OUT_DIR"), "/confine"))),
 ];
+
+/// The launcher of environments in that directory (probe/extra/confine.c).
+pub const CONFINE: &str = "confine";
 
 /// The program that creates and removes a run's directory.
 pub const JANITOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/janitor"));

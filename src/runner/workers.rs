@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Starts workers.
 pub struct Workers {
@@ -136,13 +136,17 @@ impl Workers {
             return Err(Failure::new(FailureKind::Unsupported, text));
         }
         let built = self.built(case)?;
-        let program = match &built {
-            Some(built) => built.command(&self.probe()),
-            None => Command::new(self.probe()),
-        };
-        let run = self.directory.borrow().path().to_path_buf();
+        let launcher = self.launcher(built.as_ref(), &environment)?;
+        let program = built.as_ref().map_or_else(|| Command::new(self.probe()), Built::command);
+        let (run, cache) =
+            (self.directory.borrow().path().to_path_buf(), self.builds.borrow().directory().to_path_buf());
         let command = |at: &Path| {
-            let mut command = environment.started(program, &run, at);
+            let started = |program| environment.started(program, &run, &cache, at);
+            let mut command = match launcher {
+                Some(launcher) if environment.translates => launched(&launcher, &started(program)),
+                Some(launcher) => started(launched(&launcher, &program)),
+                None => started(program),
+            };
             // The size of the environment block moves the stack, and with it every alignment: METHOD.md, "Workers".
             command.env("SYSCOST_PADDING", "x".repeat(padding));
             if let Some(raised) = self.raised {
@@ -153,7 +157,20 @@ impl Workers {
         let voice = built.and_then(Built::voice);
         let variant = self.variants.get(&case.environment);
         let directory = variant.and_then(|variant| variant.directory.as_ref()).unwrap_or(&self.directory);
-        self.placement.on_measuring_cpu(|| Child::start(command, directory, &self.interrupt, voice))
+        let start = || Child::start(command, directory, &self.interrupt, voice);
+        match environment.unpinned {
+            true => self.placement.on_all_cpus(start),
+            false => self.placement.on_measuring_cpu(start),
+        }
+    }
+
+    /// The probe that launches `built`, if it needs one: it must run where the program is to run.
+    fn launcher(&self, built: Option<&Built>, environment: &Environment) -> Result<Option<PathBuf>, Failure> {
+        if !built.is_some_and(Built::needs_launcher) {
+            return Ok(None);
+        }
+        let own = environment.has_starter() && !environment.translates && !environment.is_built_natively();
+        if own { self.builds.borrow_mut().probe(&environment.name).map(Some) } else { Ok(Some(self.probe())) }
     }
 
     /// Starts the process and waits until it is ready; returns the worker and what it reports about itself.
@@ -162,12 +179,22 @@ impl Workers {
     /// As `start`, or the worker's error.
     pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
         let mut child = self.start(case, padding)?;
+        self.settle(case)?;
         child.send(&Workers::greeting(case))?;
         let mut facts = child.ready(self.timeout)?;
         if let Some(built) = self.built(case)? {
             facts.add_defaults(built.clock());
         }
         Ok((child, facts))
+    }
+
+    /// Waits until a process that has just been started is as fast as it will be.
+    fn settle(&self, case: &Case) -> Result<(), Failure> {
+        let until = Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
+        while Instant::now() < until && !self.interrupt.is_set() {
+            std::thread::sleep(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(100)));
+        }
+        Ok(())
     }
 
     /// The first line to send to the worker of `case`.
@@ -203,4 +230,11 @@ impl Workers {
         }
         self.builds.borrow_mut().get(case).map(Some)
     }
+}
+
+/// The command that waits for a line and then becomes `program`.
+fn launched(launcher: &Path, program: &Command) -> Command {
+    let mut command = Command::new(launcher);
+    command.arg("--launch").arg(program.get_program()).args(program.get_args());
+    command
 }

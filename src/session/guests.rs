@@ -35,15 +35,8 @@ impl Session {
                 passes[*index] = count(&mut place, &self.workers, &self.boot, (planned, passes[*index].clone()));
                 at((done + 1) as f64 / cases.len() as f64, &planned.case.to_string());
             }
-            self.facts.insert(environment.name.clone(), facts(environment, place.booted()));
+            self.facts.extend(place.facts(&self.workers));
         }
-    }
-
-    /// What is known of the environments of `planned`, guests that are not booted yet excepted.
-    pub(super) fn environment_facts(&self, planned: &[Planned]) -> Vec<EnvironmentFacts> {
-        let others = environments(&self.workers, planned).into_iter().filter(|own| !own.is_guest || is_counted(own));
-        let known = |own: &Environment| self.facts.get(&own.name).cloned().unwrap_or_else(|| facts(own, None));
-        others.map(|own| known(&own)).collect()
     }
 }
 
@@ -64,15 +57,12 @@ fn environments(workers: &Workers, planned: &[Planned]) -> Vec<Environment> {
     environments
 }
 
-fn facts(environment: &Environment, guest: Option<&Guest>) -> EnvironmentFacts {
-    let starter = if environment.has_starter() { environment.run.clone() } else { Vec::new() };
-    EnvironmentFacts {
-        name: environment.name.clone(),
-        unit: environment.unit,
-        started_with: guest.map_or(starter, Guest::command),
-        kernel: guest.map(|guest| guest.release().to_string()),
-        emulator: guest.and_then(Guest::emulator),
-        notes: environment.misleads.clone(),
+/// Replaces what is known of environments before their guests are booted.
+pub(super) fn tell(known: &BTreeMap<String, EnvironmentFacts>, environments: &mut [EnvironmentFacts]) {
+    for own in environments {
+        if let Some(known) = known.get(&own.name) {
+            *own = known.clone();
+        }
     }
 }
 
@@ -91,7 +81,8 @@ fn count(
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
     let channel = place.channel(workers, options, &planned.case)?;
-    let counted: Counted = guest::count(planned.limit, |n, k| channel.request(n, k, workers.timeout))?;
+    let deferred = planned.traits.switches || planned.traits.children;
+    let counted: Counted = guest::count(planned.limit, deferred, |n, k| channel.request(n, k, workers.timeout))?;
     Ok(Passes { counted: Some(counted), ..passes })
 }
 
@@ -109,6 +100,20 @@ impl Place {
 
     fn booted(&self) -> Option<&Guest> {
         self.guest.as_ref()?.as_ref().ok()
+    }
+
+    /// What is known of the environment by its guest; `None` if that did not come up.
+    fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
+        let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
+        let facts = EnvironmentFacts {
+            name: self.name.clone(),
+            unit: environment.unit,
+            started_with: guest.command(),
+            kernel: Some(guest.release().to_string()),
+            emulator: guest.emulator(),
+            notes: environment.misleads,
+        };
+        Some((self.name.clone(), facts))
     }
 
     /// A process in it that is ready for `case`. A guest that never came up is not booted again, one that has ended is.
@@ -140,9 +145,8 @@ impl<'a> Places<'a> {
     }
 
     /// What is known of the guests that were booted.
-    pub fn facts(&self) -> Vec<EnvironmentFacts> {
-        let known = |place: &Place| Some(facts(&self.workers.environment(&place.name).ok()?, place.booted()));
-        self.guests.values().filter_map(known).collect()
+    pub fn facts(&self) -> Vec<(String, EnvironmentFacts)> {
+        self.guests.values().filter_map(|place| place.facts(self.workers)).collect()
     }
 }
 

@@ -11,7 +11,8 @@ use std::time::Duration;
 impl Launcher for Workers {
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
         let (child, facts) = self.start_ready(case, padding)?;
-        let watch = self.placement.measuring.map(|cpu| (cpu, self.strayed()));
+        let pinned = !self.environment(&case.environment)?.unpinned;
+        let watch = self.placement.measuring.filter(|_| pinned).map(|cpu| (cpu, self.strayed()));
         Ok(Box::new(Ready { child, facts, watch }))
     }
 }

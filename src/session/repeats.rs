@@ -23,6 +23,7 @@ impl Session {
     ) -> (Run, Result<(), StoreError>) {
         let part = |run: u32| Part { watch, run, runs };
         self.last = runs <= 1;
+        let planned = self.with_company(planned);
         let company = Company::begin(&self.workers);
         let (mut passes, refused) = self.pass_all(&planned, watch);
         self.count_in_guests(&planned, &mut passes, watch);

@@ -69,7 +69,7 @@ mod tests {
             record("call.direct", 4),
         ]));
         let of = |i: usize| {
-            let figure = summary.rows[i].figure.as_ref().unwrap();
+            let figure = summary.rows[i].cost().unwrap();
             (figure.net, figure.cold_over_warm.map(|ratio| ratio.value), figure.times_empty_call)
         };
         assert_eq!(of(0), (Some(Nanos(100.0)), None, Some(25.5)));
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn without_its_own_loop_a_cold_row_has_no_net_cost() {
         let records = vec![record("id.getppid", 102), cold("id.getppid", 0, 125), record("call.empty_loop", 2)];
-        let figure = summarize(&run(records)).rows[1].figure.clone().unwrap();
+        let figure = *summarize(&run(records)).rows[1].cost().unwrap();
         assert_eq!((figure.net, figure.cold_over_warm), (None, None));
     }
 }

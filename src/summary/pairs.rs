@@ -1,35 +1,67 @@
-//! Several environments of one run against the first, case by case, paired round by round.
+//! Several environments of one run against the first of their unit, case by case: times paired round by round, numbers of
+//! instructions as they are.
 
 use super::{Summary, Versus};
 use crate::derive;
-use crate::model::{Case, Entries, Outcome, Record, Role, Run};
+use crate::model::{Case, Counted, Entries, Outcome, Record, Role, Run, Unit};
+use crate::stats::Ranged;
+use indexmap::IndexMap;
 use std::collections::HashMap;
 
 /// Kernel entries per iteration that differ by more than this are other work.
 const SAME_ENTRIES: f64 = 0.05;
 
-/// Fills in `versus` of all rows of `summary`, which is that of `run`, outside the first environment. Cases that fail, have no
-/// partner or do other work there have none.
+/// Fills in `versus` of all rows of `summary`, which is that of `run`, outside the first environment of their unit. Cases that
+/// fail, have no partner or do other work there have none.
 pub fn pair(summary: &mut Summary, run: &Run) {
     let asked = || run.records.iter().filter(|record| record.role == Role::Asked);
     let Some(first) = asked().next().map(|record| record.case.environment.as_str()) else { return };
     if asked().all(|record| record.case.environment == first) {
         return;
     }
-    let (range, _) = super::steady_range(run);
+    let units = units(asked());
+    let first_of = |unit: Unit| units.iter().find(|(_, own)| **own == unit).map(|(name, _)| *name);
+    let firsts: HashMap<Unit, &str> = units.values().filter_map(|unit| Some((*unit, first_of(*unit)?))).collect();
+    let base = |record: &Record| firsts.get(units.get(record.case.environment.as_str())?).copied();
+    let is_base = |record: &Record| base(record) == Some(record.case.environment.as_str());
     let partners: HashMap<&Case, &Record> =
-        asked().filter(|record| record.case.environment == first).map(|record| (&record.case, record)).collect();
-    for (row, record) in summary.rows.iter_mut().zip(asked()).filter(|(row, _)| row.case.environment != first) {
-        let partner = partners.get(&Case { environment: first.to_string(), ..record.case.clone() });
+        asked().filter(|record| is_base(record)).map(|record| (&record.case, record)).collect();
+    let (range, _) = super::steady_range(run);
+    for (row, record) in summary.rows.iter_mut().zip(asked()).filter(|(_, record)| !is_base(record)) {
+        let there = base(record).map(|base| Case { environment: base.to_string(), ..record.case.clone() });
+        let partner = there.and_then(|case| partners.get(&case));
         let partner = partner.filter(|partner| !differ(record.entries.as_ref(), partner.entries.as_ref()));
         row.versus = partner.and_then(|partner| versus(record, partner, &range));
     }
 }
 
+/// The unit of each environment's figures, in the order of the records. An environment with no figure has none.
+fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit> {
+    let mut units = IndexMap::new();
+    for record in asked {
+        let unit = match record.outcome {
+            Outcome::Counted(_) => Unit::Instructions,
+            Outcome::Measured(_) | Outcome::Published(_) => Unit::Nanoseconds,
+            Outcome::Failed(_) => continue,
+        };
+        units.entry(record.case.environment.as_str()).or_insert(unit);
+    }
+    units
+}
+
 fn versus(record: &Record, partner: &Record, range: &std::ops::Range<usize>) -> Option<Versus> {
-    let (Outcome::Measured(own), Outcome::Measured(base)) = (&record.outcome, &partner.outcome) else { return None };
-    let ratio = derive::ratio_by_launch(own, base, range)?;
+    let ratio = match (&record.outcome, &partner.outcome) {
+        (Outcome::Measured(own), Outcome::Measured(base)) => derive::ratio_by_launch(own, base, range)?,
+        (Outcome::Counted(own), Outcome::Counted(base)) => counted_ratio(own, base)?,
+        _ => return None,
+    };
     Some(Versus { environment: partner.case.environment.clone(), ratio })
+}
+
+/// Exact where the repeats agree: it has no interval.
+fn counted_ratio(own: &Counted, base: &Counted) -> Option<Ranged> {
+    let value = own.per_operation()? / base.per_operation().filter(|count| *count > 0.0)?;
+    Some(Ranged { value, low_high: None })
 }
 
 fn differ(a: Option<&Entries>, b: Option<&Entries>) -> bool {

@@ -1,7 +1,9 @@
 //! Several runs of the same cases as one summary: costs are geometric means of the runs' medians, intervals come from the
 //! scatter of runs. `compare` uses `combined` for the files of one side.
 
-use super::{Relative, Row, RowCost, RunStart, Summary, Versus, Warning, pairs, summarize_one};
+use super::{
+    Instructions, Relative, Row, RowCost, RowFigure, RunStart, Summary, Versus, Warning, pairs, summarize_one,
+};
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Nanos, Run};
 use crate::stats::{self, Interval, OverRuns, Ranged};
@@ -42,7 +44,8 @@ impl Summary {
     fn empty() -> Summary {
         let (rows, baselines, derived) = (Vec::new(), Vec::new(), Vec::new());
         let (machine, study, repeats) = (None, None, Vec::new());
-        Summary { rows, baselines, derived, study, machine, warnings: Vec::new(), repeats }
+        let (warnings, environments) = (Vec::new(), Vec::new());
+        Summary { rows, baselines, derived, study, machine, warnings, repeats, environments }
     }
 }
 
@@ -56,14 +59,34 @@ fn rows_together(rows: &mut [Row], others: Vec<&[Row]>, target_percent: f64) {
 
 /// One row of all runs of a case.
 fn row_together(runs: &[Row], target_percent: f64) -> Row {
-    let ln = |row: &Row| row.figure.as_ref().ok().filter(|cost| cost.median.is_cost()).map(|cost| cost.median.0.ln());
+    if runs.iter().any(|row| row.instructions().is_some()) {
+        return counted_together(runs);
+    }
+    let ln = |row: &Row| row.cost().filter(|cost| cost.median.is_cost()).map(|cost| cost.median.0.ln());
     let ln_medians: Vec<f64> = runs.iter().map(|row| ln(row).unwrap_or(f64::NAN)).collect();
     let over = OverRuns::of(&ln_medians);
-    let costs: Vec<(RowCost, f64)> = runs.iter().filter_map(|row| Some((*row.figure.as_ref().ok()?, 1.0))).collect();
+    let costs: Vec<(RowCost, f64)> = runs.iter().filter_map(|row| Some((*row.cost()?, 1.0))).collect();
     let first = runs[0].clone();
-    let figure = combined(&costs, &ln_medians).map_or(first.figure, Ok);
-    let warnings = warnings(runs, &over, figure.as_ref().ok(), target_percent);
+    let cost = combined(&costs, &ln_medians);
+    let warnings = warnings(runs, &over, cost.as_ref(), target_percent);
+    let figure = cost.map_or(first.figure, |cost| Ok(RowFigure::Time(cost)));
     Row { figure, warnings, over_runs: Some(over), versus: versus(runs), ..first }
+}
+
+/// One row of all runs of a case whose instructions were counted: these have no scatter to learn from.
+fn counted_together(runs: &[Row]) -> Row {
+    let counts: Vec<Instructions> = runs.iter().filter_map(|row| row.instructions().copied()).collect();
+    let first = runs[0].clone();
+    let figure = Instructions::over(&counts).map_or(first.figure, |counted| Ok(RowFigure::Instructions(counted)));
+    let mut found: Vec<Warning> = Vec::new();
+    let failed = runs.len() - counts.len();
+    let failures = (failed > 0).then_some(Warning::FailedInRuns { failed, runs: runs.len() });
+    for warning in runs.iter().flat_map(|row| row.warnings.clone()).chain(failures) {
+        if !found.contains(&warning) {
+            found.push(warning);
+        }
+    }
+    Row { figure, warnings: found, versus: versus(runs), ..first }
 }
 
 /// The ratio to the first environment over the runs that have one.

@@ -1,7 +1,7 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::measurement;
-use crate::model::{Case, Measurement, PANEL, Record, Run};
+use crate::model::{Case, Measurement, Outcome, PANEL, Record, Run};
 use crate::stats::{self, BETWEEN_RUNS, FEWEST_MEMBERS, Speed};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -84,7 +84,8 @@ const NATIVE: &str = "native";
 
 /// The environment of the panel, one for all members: the native one if the run has it, else that of the first member.
 fn environment(run: &Run) -> &str {
-    let of = || run.records.iter().filter(|r| r.case.is_in_panel()).map(|r| r.case.environment.as_str());
+    let timed = || run.records.iter().filter(|r| !matches!(r.outcome, Outcome::Counted(_)));
+    let of = || timed().filter(|r| r.case.is_in_panel()).map(|r| r.case.environment.as_str());
     of().find(|own| *own == NATIVE).or(of().next()).unwrap_or(NATIVE)
 }
 

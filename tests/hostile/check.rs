@@ -131,7 +131,9 @@ fn openmetrics(line: &str) -> Checked {
 
 fn go_benchmark(line: &str) -> Checked {
     let words: Vec<&str> = line.split(' ').collect();
-    let is_figure = line.starts_with("Benchmark") && (words.len() == 4 || words.len() == 6) && words[3] == "ns/op";
+    let is_figure = line.starts_with("Benchmark")
+        && (words.len() == 4 || words.len() == 6)
+        && ["ns/op", "instructions/op"].contains(&words[3]);
     let known = ["goos: ", "goarch: ", "pkg: ", "cpu: ", "# ", "Unit "].iter().any(|start| line.starts_with(start));
     if is_figure || known { Ok(()) } else { Err(format!("no line of a benchmark: {line:?}")) }
 }

@@ -40,11 +40,12 @@ pub const LONG: usize = 1_000_000;
 pub const LONG_NAME: usize = 4000;
 
 /// Those that any command should be able to read.
-pub const SOUND: [&str; 8] = [
+pub const SOUND: [&str; 9] = [
     "run.json",
     "moved.json",
     "sizes.json",
     "environments.json",
+    "counted.json",
     "long.json",
     "costs.json",
     "profile.json",
@@ -128,11 +129,18 @@ fn run() -> Value {
     records[1]["latency"] = json!({"error": "x"});
     records[2]["entries_status"] = json!("unverified");
     records[2]["entries_reason"] = json!("x");
+    let counted = json!({"fewer": 4, "more": 104, "batches": [[700, 33700], [700, 33800]]});
+    records[3]["environment"] = json!("linux-6.1");
+    records[3].as_object_mut().unwrap().retain(|name, _| name != "samples" && name != "error");
+    records[3]["counted"] = counted;
     let again = |record: &Value| match &record["samples"] {
+        Value::Null if !record["counted"].is_null() => json!({"warnings": ["x"], "counted": record["counted"]}),
         Value::Null => json!({"warnings": ["x"], "error": {"kind": "failed", "message": "x"}}),
         samples => json!({"warnings": ["x"], "samples": samples}),
     };
     let results: Vec<Value> = records.iter().map(again).collect();
+    run["environments"] = json!([{"name": "linux-6.1", "unit": "instructions", "started_with": ["x", "y"],
+        "kernel": "x", "emulator": "x", "notes": ["x"]}]);
     let host = run["host"].clone();
     run["repeats"] = json!([{"started_unix_s": 1, "seed": 2, "elapsed_s": 3.0, "host": host, "warnings": ["x"], "results": results}]);
     run
@@ -183,6 +191,23 @@ fn sizes(run: &Value) -> Value {
     });
     sizes["study"] = Value::Null;
     sizes
+}
+
+/// Two operations with hostile names, counted in two kernels with hostile names, and one that failed.
+fn counted(run: &Value) -> Value {
+    let mut run = repeated(run, 5, |record, i| {
+        record["name"] = json!(text(10 + i as usize / 2));
+        record["environment"] = json!(text(i as usize % 2));
+        let record = record.as_object_mut().unwrap();
+        record.remove("samples");
+        match i {
+            4 => record.insert("error".into(), json!({"kind": "failed", "message": text(9)})),
+            _ => record.insert("counted".into(), json!({"fewer": 100, "more": 200, "batches": [[500, 600 * (i + 2)]]})),
+        };
+    });
+    let facts = |i: usize| json!({"name": text(i), "unit": "instructions", "kernel": text(20 + i)});
+    run["environments"] = json!([facts(0), facts(1)]);
+    run
 }
 
 /// The longest names, and warnings and a title of a megabyte.
@@ -308,6 +333,7 @@ pub fn write(place: &Place) {
     write("moved.json", &moved);
     write("sizes.json", &sizes(&spoilt_run));
     write("environments.json", &repeated(&spoilt_run, 3, |record, i| record["environment"] = json!(text(i as usize))));
+    write("counted.json", &counted(&spoilt_run));
     write("long.json", &long(&spoilt_run));
     write("costs.json", &spoilt(run(), &["operation", "name", "language", "environment", "params", "entries"], 5));
     write_history(place, &spoilt_run);

@@ -85,6 +85,23 @@ pub fn published() -> Run {
     Run { records: vec![record], source: Some(source), host: Host::default(), ..example() }
 }
 
+/// The third example of FORMAT.md: a kernel in an emulated machine.
+pub fn emulated() -> Run {
+    let counted = Counted { fewer: 16, more: 116, batches: vec![(9_112, 42_212), (9_112, 42_212)] };
+    let mut record = record("id.getppid", Outcome::Counted(counted));
+    record.case.environment = "linux-6.1".into();
+    record.entries_status = EntriesStatus::Unverified("no ptrace pass in an emulated machine".into());
+    let environment = EnvironmentFacts {
+        name: "linux-6.1".into(),
+        unit: Unit::Instructions,
+        started_with: vec![],
+        kernel: Some("6.1.0-28-amd64".into()),
+        emulator: Some("qemu-system-x86_64 7.2.13".into()),
+        notes: vec![],
+    };
+    Run { records: vec![record], environments: vec![environment], ..example() }
+}
+
 /// Names as a hostile file may have them.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z.]{1,12}", "\\PC{1,20}", vec(any::<char>(), 1..20).prop_map(String::from_iter)]
@@ -124,7 +141,23 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
         },
     );
     let failed = (kind, any::<String>()).prop_map(|(kind, text)| Outcome::Failed(Failure::new(kind, text)));
-    prop_oneof![any_measurement(), failed, figure]
+    prop_oneof![any_measurement(), failed, figure, any_counted()]
+}
+
+prop_compose! {
+    fn any_counted()(fewer in 1..u64::MAX - 1, more in 1..100u64,
+        batches in vec((any::<u64>(), any::<u64>()), 1..4)) -> Outcome {
+        Outcome::Counted(Counted { fewer, more: fewer.saturating_add(more), batches })
+    }
+}
+
+prop_compose! {
+    fn any_environment()(name in text(), counted in any::<bool>(), started_with in vec(any::<String>(), 0..3),
+        kernel in option::of(any::<String>()), emulator in option::of(any::<String>()),
+        notes in vec(any::<String>(), 0..2)) -> EnvironmentFacts {
+        let unit = if counted { Unit::Instructions } else { Unit::Nanoseconds };
+        EnvironmentFacts { name, unit, started_with, kernel, emulator, notes }
+    }
 }
 
 prop_compose! {
@@ -171,14 +204,15 @@ prop_compose! {
     pub fn any_run()(records in vec(any_record(), 0..4), warnings in vec(any::<String>(), 0..2), seed in any::<u64>(),
         elapsed_s in number(), name in option::of(text()), load_1min in option::of(number()),
         source in option::of((text(), any::<String>())), complete in any::<bool>(), study in option::of(any_study()),
-        again in vec((any::<u64>(), vec(any_measurement(), 4), vec(any::<String>(), 0..2)), 0..3)) -> Run {
+        again in vec((any::<u64>(), vec(prop_oneof![any_measurement(), any_counted()], 4),
+            vec(any::<String>(), 0..2)), 0..3), environments in vec(any_environment(), 0..3)) -> Run {
         let source = source.map(|(title, note)| Source { title, note });
         let host = Host { name, load_1min, taxes: vec![Tax::default()], ..Host::default() };
         let repeats = again.into_iter().map(|(seed, outcomes, warnings)| {
-            repeat(&Run { records: records.clone(), ..example() }, seed, outcomes, warnings)
+            repeat(&Run { records: records.clone(), environments: environments.clone(), ..example() }, seed, outcomes, warnings)
         });
         let repeats = repeats.collect();
-        Run { records, warnings, seed, elapsed_s, host, source, study, complete, repeats, ..example() }
+        Run { records, warnings, seed, elapsed_s, host, source, study, complete, repeats, environments, ..example() }
     }
 }
 

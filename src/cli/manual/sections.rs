@@ -10,7 +10,10 @@ pub struct Fact {
 impl Fact {
     /// Whether the page of `command` contains it; `None` is the page of syscost, which contains all.
     pub fn is_for(&self, command: Option<&str>) -> bool {
-        command.is_none_or(|command| self.commands.contains(&command))
+        let is_it = |own: &&str, command: &str| {
+            command == *own || command.strip_prefix(own).is_some_and(|rest| rest.starts_with('-'))
+        };
+        command.is_none_or(|command| self.commands.iter().any(|own| is_it(own, command)))
     }
 }
 
@@ -26,13 +29,16 @@ const ALL: &[&str] = &[
     "trace",
     "top",
     "import",
+    "kernel",
+    "bisect-kernels",
     "completions",
     "man",
 ];
 /// Those that write tables for people.
-const TABLES: &[&str] = &["run", "list", "show", "compare", "explain", "attribute", "doctor", "trace", "top"];
+const TABLES: &[&str] =
+    &["run", "list", "show", "compare", "explain", "attribute", "doctor", "trace", "top", "kernel", "bisect-kernels"];
 /// Those that start the probe.
-const PROBE: &[&str] = &["run", "list", "explain", "doctor"];
+const PROBE: &[&str] = &["run", "list", "explain", "doctor", "bisect-kernels"];
 
 pub const FILES: &[Fact] = &[
     Fact {
@@ -45,6 +51,11 @@ pub const FILES: &[Fact] = &[
         name: "~/.cache/syscost",
         what: "Probes built for environments (--env) and compiled C snippets. It can be removed at any time.",
         commands: &["run"],
+    },
+    Fact {
+        name: "~/.local/state/syscost/kernels",
+        what: "Kernel images that were fetched, a directory each; 'syscost kernel remove' removes them.",
+        commands: &["run", "kernel", "bisect-kernels"],
     },
     Fact { name: "report.html", what: "The page, unless --output names another file.", commands: &["report"] },
     Fact {
@@ -75,7 +86,16 @@ pub const ENVIRONMENT: &[Fact] = &[
         what: "The cache is its subdirectory syscost. If unset: HOME/.cache/syscost.",
         commands: &["run"],
     },
-    Fact { name: "HOME", what: "See XDG_CACHE_HOME.", commands: &["run"] },
+    Fact {
+        name: "XDG_STATE_HOME",
+        what: "Kernel images are in its subdirectory syscost/kernels. If unset: HOME/.local/state/syscost/kernels.",
+        commands: &["run", "kernel", "bisect-kernels"],
+    },
+    Fact {
+        name: "HOME",
+        what: "See XDG_CACHE_HOME and XDG_STATE_HOME.",
+        commands: &["run", "kernel", "bisect-kernels"],
+    },
     Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: &["run"] },
     Fact {
         name: "PATH",
@@ -109,6 +129,8 @@ const OWN_STATUS: &[&str] = &[
     "doctor",
     "top",
     "import",
+    "kernel",
+    "bisect-kernels",
     "completions",
     "man",
 ];
@@ -128,6 +150,13 @@ pub const EXIT_STATUS: &[Fact] = &[
         commands: &["run", "compare"],
     },
     Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: &["run"] },
+    Fact { name: "130", what: "Interrupted. Kernels that were fetched before stay.", commands: &["kernel"] },
+    Fact {
+        name: "Of bisect-kernels --image",
+        what: "0 if the kernel is good, 1 if it is bad, 125 if it cannot be counted, 130 if interrupted, 255 for any error: git \
+               bisect run skips a kernel for 125 and stops for more than 127.",
+        commands: &["bisect-kernels"],
+    },
     Fact {
         name: "Of trace",
         what: "The traced command's own status; 128+N if signal N ended it; 126 if it cannot be run, 127 if it is not found; \

@@ -55,11 +55,11 @@ impl<'a> Mirror<'a> {
     pub fn open(
         images: &'a Images,
         architecture: Architecture,
-        interrupt: Interrupt,
+        interrupt: &Interrupt,
         tell: &'a dyn Fn(&str),
     ) -> Result<Mirror<'a>> {
         let (directory, lock) = images.begin()?;
-        let apt = Apt::new(directory.path(), architecture.debian, interrupt)?;
+        let apt = Apt::new(directory.path(), architecture.debian, interrupt.clone())?;
         let (packages, unread) = (Vec::new(), Vec::new());
         let mut mirror = Mirror {
             images,

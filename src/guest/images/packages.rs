@@ -71,12 +71,12 @@ fn from_line(line: &str, architecture: &str) -> Option<(usize, Package)> {
     Some((form, Package { name, release, version, suite }))
 }
 
-/// The one that `wanted` means: the newest for virtual machines, else the newest.
+/// The one that `wanted` means: the release of that name, else the newest for virtual machines, else the newest.
 pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> Option<&'a Package> {
     let [cloud, _] = flavours(architecture);
     let mut meant = packages.iter().filter(|package| is_meant(wanted, &package.release));
-    let first = meant.clone().next();
-    meant.find(|package| package.release.ends_with(&cloud)).or(first)
+    let (first, exact) = (meant.clone().next(), meant.clone().find(|package| package.release == wanted));
+    exact.or_else(|| meant.find(|package| package.release.ends_with(&cloud))).or(first)
 }
 
 /// `6.1` of each release, the newest first.

@@ -52,6 +52,10 @@ pub fn line(comparison: &Comparison, caution: &Caution) -> String {
         Caution::EntriesUnknown { rows, columns } => entries_unknown(*rows, &labels(comparison, columns)),
         Caution::Renamed { rows } => format!("kernel entries have other names but the same counts in {}", count(*rows)),
         Caution::OtherCode { titles } => format!("the code differs between the files: {}", some(titles, MOST_NAMES)),
+        Caution::OtherUnit { rows } => format!(
+            "a time in one file and a number of instructions in another are not compared: {}",
+            some(rows, MOST_NAMES)
+        ),
         Caution::OneLaunch { columns } => in_files("one launch only: the scatter between launches is assumed", columns),
         Caution::NotInAll { rows, of } => {
             format!("not in every file, by operation or parameters: {rows} of {}", count(*of))

@@ -2,11 +2,11 @@
 //! files.
 
 use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, MachineChange, Verdict};
-use crate::model::{Combination, Entries};
+use crate::model::{Combination, Entries, Unit};
 use crate::report::comparison::row::word;
 use crate::report::table::spec::{Records, Spec, params};
 use crate::stats::Ranged;
-use crate::summary::RowCost;
+use crate::summary::{Instructions, RowCost};
 use anyhow::Result;
 use std::io::Write;
 
@@ -30,6 +30,7 @@ struct Line<'a> {
     params: String,
     file: &'a str,
     time: Option<Ranged>,
+    instructions: Option<Ranged>,
     entries: Option<&'a Entries>,
     ratio: Option<Ranged>,
     verdict: Option<&'a Verdict>,
@@ -50,6 +51,11 @@ fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
             .number("median_ns", |line: &Line| Some(line.time?.value))
             .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
             .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
+        Spec::hidden()
+            .number("instructions", |line: &Line| Some(line.instructions?.value))
+            .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
+            .number("instructions_high", |line| Some(line.instructions?.low_high?.1))
+            .number("difference_instructions", |line| Some(line.verdict?.counts()?.difference)),
         Spec::hidden()
             .number("kernel_entries", |line: &Line| Some(line.entries?.total()))
             .text("kernel_entries_by_call", |line| line.entries.map(ToString::to_string)),
@@ -93,7 +99,8 @@ impl<'a> Line<'a> {
             environment: &row.key.environment,
             params: params(&row.key.params),
             file,
-            time: figure.and_then(|figure| figure.as_ref().ok()).map(RowCost::value),
+            time: cell.and_then(|cell| cell.figure.as_ref().ok()?.cost()).map(RowCost::value),
+            instructions: cell.and_then(|cell| cell.instructions()).map(Instructions::value),
             entries: cell.and_then(|cell| cell.entries.as_ref()),
             ratio: verdict.ratio().map(|value| Ranged { value, low_high: verdict.low_high() }),
             verdict: Some(verdict),
@@ -103,6 +110,7 @@ impl<'a> Line<'a> {
 
     fn of_derived(row: &'a ComparedDerived, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
         let found = row.values[index].as_ref()?;
+        let is_count = row.unit == Unit::Instructions;
         let (value, is_ratio) = (found.as_ref().ok().copied(), row.combination == Combination::Ratio);
         Some(Line {
             kind: if is_ratio { "ratio" } else { "difference" },
@@ -110,7 +118,8 @@ impl<'a> Line<'a> {
             environment: &row.environment,
             params: params(&row.params),
             file,
-            time: value.filter(|_| !is_ratio),
+            time: value.filter(|_| !is_ratio && !is_count),
+            instructions: value.filter(|_| !is_ratio && is_count),
             ratio: value.filter(|_| is_ratio),
             error: found.as_ref().err().map(String::as_str),
             ..Line::default()

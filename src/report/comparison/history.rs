@@ -110,6 +110,12 @@ fn notes(machine: &Machine, margin: f64) -> Vec<String> {
     let (long, short): (Vec<&Series>, Vec<&Series>) = sought.into_iter().partition(|series| series.enough_runs);
     let still = long.iter().filter(|series| series.changes.is_empty()).count();
     let mut notes = Vec::new();
+    if machine.counted_rows > 0 {
+        notes.push(format!(
+            "left out: {} rows of instructions, which have no noise: compare two files instead",
+            machine.counted_rows
+        ));
+    }
     if long.is_empty() {
         notes.push(format!("too few runs to find changes: {FEWEST_RUNS} of one operation are needed; measure more"));
         return notes;

@@ -3,6 +3,7 @@
 use crate::compare::{ColumnInfo, Comparison, Grown, LeftOut, Verdict};
 use crate::prose::some;
 use crate::report::comparison::row::{Names, different_work, share};
+use crate::report::run::instructions::NOT_TIME;
 use crate::report::run::warnings;
 use crate::summary::Warning;
 use indexmap::IndexMap;
@@ -35,7 +36,22 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
              inconclusive: the runs cannot tell; each interval is for its row alone"
         ));
     }
+    notes.extend(counts(comparison));
     notes
+}
+
+/// What the verdicts on numbers of instructions are, and what is not in them.
+fn counts(comparison: &Comparison) -> Vec<String> {
+    if !comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.counts().is_some()) {
+        return Vec::new();
+    }
+    let verdicts = match share(comparison.count_margin).as_str() {
+        "0%" => "more, fewer: beyond what the repeats of a run differ by".to_string(),
+        margin => format!("more, fewer: by more than {margin} in every pair of repeats; unchanged: within {margin}"),
+    };
+    let means = comparison.rows.iter().any(|row| !row.is_counted()) && !comparison.areas.is_empty();
+    let means = means.then(|| "means are of times alone".to_string());
+    [NOT_TIME.to_string(), verdicts].into_iter().chain(means).collect()
 }
 
 /// How much faster or slower each machine was as a whole, and what that means for the rows.
@@ -101,16 +117,20 @@ pub fn growth_lines(comparison: &Comparison) -> Vec<String> {
     let Some(growth) = &comparison.growth else { return Vec::new() };
     let line = |grown: &Grown| {
         format!(
-            "{} costs x{:.3} ({:.3} .. {:.3}) in {}, over --fail-over {}",
+            "{} costs x{:.3}{} in {}, over --fail-over {}",
             grown.key,
             grown.ratio,
-            grown.low,
-            grown.high,
+            if exact(grown) { String::new() } else { format!(" ({:.3} .. {:.3})", grown.low, grown.high) },
             comparison.columns[grown.column].label,
             share(growth.limit)
         )
     };
     growth.grown.iter().map(line).collect()
+}
+
+/// Whether it is of numbers of instructions whose repeats agree.
+fn exact(grown: &Grown) -> bool {
+    grown.low == grown.high
 }
 
 /// Whether the comparison passes the limit, for output that is kept without the exit status.

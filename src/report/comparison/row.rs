@@ -1,9 +1,12 @@
 //! The cells of a comparison: names, costs, ratios and verdicts.
 
-use crate::compare::{self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Verdict};
-use crate::model::{Combination, Scale};
-use crate::report::numbers::{self, nanoseconds, significant};
+use crate::compare::{
+    self, ComparedDerived, ComparedRow, Comparison, CountRatio, Difference, Mark, MetricMark, Verdict,
+};
+use crate::model::{Combination, Scale, Unit};
+use crate::report::numbers::{self, instructions, nanoseconds, significant};
 use crate::report::{Cell, Style};
+use crate::summary::RowFigure;
 use std::collections::BTreeSet;
 
 /// How rows are named: with their environment if there are several.
@@ -37,14 +40,18 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// The cost in `column`, scaled or in nanoseconds, with `~` in front if it depends on the file system's history; a dash
-/// if it failed, empty if the run lacks it.
+/// The figure in `column`: a time, scaled or in nanoseconds, with `~` in front if it depends on the file system's history, or a
+/// number of instructions, with its unit beside times; a dash if it failed, empty if the run lacks it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
         Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
-        Some(compare::Cell { figure: Ok(figure), depends_on_history, .. }) => {
-            let cell = time(figure.median.0, scale);
+        Some(compare::Cell { figure: Ok(RowFigure::Instructions(count)), .. }) => {
+            let unit = if row.is_in_instructions() { "" } else { " instr" };
+            Cell::number(format!("{}{unit}", instructions(count.per_operation)), count.per_operation)
+        }
+        Some(compare::Cell { figure: Ok(RowFigure::Time(cost)), depends_on_history, .. }) => {
+            let cell = time(cost.median.0, scale);
             if *depends_on_history { Cell { text: format!("~{}", cell.text), ..cell } } else { cell }
         }
     }
@@ -70,6 +77,9 @@ pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
         Some(Err(_)) => Cell::styled("-", Style::Faint),
         Some(Ok(value)) => match row.combination {
             Combination::Ratio => Cell::number(format!("{:.1}%", 100.0 * value.value), value.value),
+            Combination::Difference if row.unit == Unit::Instructions => {
+                Cell::number(instructions(value.value), value.value)
+            }
             Combination::Difference => time(value.value, row.scale.as_ref()),
         },
     }
@@ -84,14 +94,15 @@ pub fn ratio(verdict: &Verdict) -> Cell {
     verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(number(ratio), ratio))
 }
 
-/// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval.
+/// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval and for repeats that agree.
 pub fn interval(verdict: &Verdict) -> Cell {
     let ends = |ratio: f64, narrow: bool| if narrow || ratio >= 9.995 { number(ratio) } else { format!("{ratio:.2}") };
     let both = |(low, high): (f64, f64)| {
         let narrow = high - low < NARROW;
         Cell::from(format!("{} .. {}", ends(low, narrow), ends(high, narrow)))
     };
-    verdict.low_high().map_or(Cell::default(), both)
+    let exact = |ends: &(f64, f64)| verdict.counts().is_some() && ends.0 == ends.1;
+    verdict.low_high().filter(|ends| !exact(ends)).map_or(Cell::default(), both)
 }
 
 /// Intervals narrower than this need three decimals.
@@ -104,6 +115,15 @@ pub fn mark(verdict: &Verdict) -> Cell {
         Verdict::DifferentWork(_) => Cell::styled("other work", Style::Warning),
         Verdict::OneFigure { .. } => Cell::styled("one figure", Style::Faint),
         Verdict::DependsOnHistory { .. } => Cell::styled("no verdict", Style::Faint),
+        Verdict::OtherUnit => Cell::styled("other unit", Style::Warning),
+        Verdict::Counts(counts) => Cell::styled(
+            word(verdict),
+            match counts.mark {
+                MetricMark::Unchanged | MetricMark::Inconclusive => Style::Faint,
+                MetricMark::Fewer => Style::Good,
+                MetricMark::More => Style::Bad,
+            },
+        ),
         Verdict::Ratio(ratio) => Cell::styled(
             word(verdict),
             match ratio.mark {
@@ -139,12 +159,28 @@ pub fn short_verdict(verdict: &Verdict) -> Cell {
     let (ratio, mark) = (ratio(verdict).text, mark(verdict));
     let text = match verdict {
         Verdict::Ratio(r) if r.mark == Mark::Inconclusive => format!("~ {ratio}"),
-        Verdict::Ratio(_) => format!("{ratio} {}", mark.text),
+        Verdict::Ratio(_) | Verdict::Counts(_) => format!("{ratio} {}", mark.text),
         Verdict::OneFigure { .. } => ratio,
         Verdict::DependsOnHistory { .. } => format!("{ratio} {}", mark.text),
         _ => mark.text,
     };
     Cell { text, style: mark.style, value: None }
+}
+
+/// Instructions more or fewer: `-1,616`.
+pub fn difference(counts: &CountRatio) -> Cell {
+    Cell::number(signed(counts.difference, instructions), counts.difference)
+}
+
+/// The same in percent: `-59.2%`, with as many digits as show that there is any.
+pub fn difference_percent(counts: &CountRatio) -> Cell {
+    let percent = 100.0 * (counts.ratio - 1.0);
+    let digits = if percent.abs() < 0.095 { 3 } else { 1 };
+    Cell::number(signed(percent, |value| format!("{value:.digits$}%")), percent)
+}
+
+fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
+    format!("{}{}", if value > 0.0 { "+" } else { "" }, text(value))
 }
 
 /// `1%`, `2.5%`
@@ -160,6 +196,13 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Verdict::DifferentWork(_) => "different_work",
         Verdict::OneFigure { .. } => "one_figure",
         Verdict::DependsOnHistory { .. } => "depends_on_history",
+        Verdict::OtherUnit => "other_unit",
+        Verdict::Counts(counts) => match counts.mark {
+            MetricMark::Unchanged => "unchanged",
+            MetricMark::Inconclusive => "inconclusive",
+            MetricMark::Fewer => "fewer",
+            MetricMark::More => "more",
+        },
         Verdict::Ratio(ratio) => match ratio.mark {
             Mark::Unchanged => "unchanged",
             Mark::Inconclusive => "inconclusive",

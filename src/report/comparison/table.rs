@@ -1,8 +1,8 @@
 //! The tables of a comparison. For two files, a row has both costs and the ratio; for more, costs and ratios are
 //! separate tables, which are split on narrow screens. Each scale of a study has its own table, as in its article.
 
-use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
-use crate::model::{Combination, Scale};
+use crate::compare::{AreaMean, ComparedRow, Comparison, CountRatio, Mark, Verdict};
+use crate::model::{Combination, Scale, Unit};
 use crate::report::comparison::cautions;
 use crate::report::comparison::notes::{growth, notes};
 use crate::report::comparison::row::{self as words, Names};
@@ -10,6 +10,7 @@ use crate::report::numbers::thousands;
 use crate::report::{Cell, Format, Screen, Spec, Style, Table, pages, write_notes, write_table};
 use anyhow::Result;
 use indexmap::IndexMap;
+use std::collections::HashSet;
 use std::io::Write;
 
 /// Writes a comparison for people: cautions, tables, notes. CSV and JSON have their own functions.
@@ -64,8 +65,14 @@ pub fn tables(comparison: &Comparison) -> Vec<Table> {
     tables
 }
 
-/// Calls and unit of a scale; `None` for nanoseconds per operation.
-type Group = Option<(u64, String)>;
+/// What the rows of one table are in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Group {
+    Nanoseconds,
+    Instructions,
+    /// Calls and unit of a scale.
+    Scaled(u64, String),
+}
 
 /// A row of the tables of costs.
 struct Line<'a> {
@@ -78,14 +85,21 @@ struct Line<'a> {
 
 /// The rows by unit; derived rows come last.
 fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
-    let key = |scale: Option<&Scale>| scale.map(|scale| (scale.calls, scale.unit.clone()));
+    let key = |scale: Option<&Scale>| {
+        scale.map_or(Group::Nanoseconds, |scale| Group::Scaled(scale.calls, scale.unit.clone()))
+    };
     let files = 0..comparison.columns.len();
+    let counted = comparison.rows.iter().filter(|row| row.is_in_instructions());
+    let emulated: HashSet<&str> = counted.map(|row| row.key.environment.as_str()).collect();
     let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
     for row in &comparison.rows {
         let scale = words::scale(comparison, row);
         let costs = files.clone().map(|file| words::cost(row, file, scale)).collect();
         let line = Line { name: names.row(row).into(), costs, verdicts: &row.verdicts };
-        groups.entry(key(scale)).or_default().push(line);
+        // What failed stands with the others of its environment.
+        let failed_there = row.is_without_time() && emulated.contains(row.key.environment.as_str());
+        let group = if failed_there { Group::Instructions } else { key(scale) };
+        groups.entry(group).or_default().push(line);
     }
     for row in &comparison.derived {
         // A ratio has no unit: it belongs to the table of the rows that it is derived from.
@@ -93,16 +107,18 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
         let scale = if row.combination == Combination::Ratio { first } else { row.scale.as_ref() };
         let costs = files.clone().map(|file| words::derived(row, file)).collect();
         let line = Line { name: Cell::styled(names.derived(row), Style::Heading), costs, verdicts: &[] };
-        groups.entry(key(scale)).or_default().push(line);
+        let group = if row.unit == Unit::Instructions { Group::Instructions } else { key(scale) };
+        groups.entry(group).or_default().push(line);
     }
     groups
 }
 
-/// `s for 67,108,864 calls`, or `ns/op`.
+/// `s for 67,108,864 calls`, `ns/op`, or `instr/op`.
 fn unit(group: &Group) -> String {
     match group {
-        Some((calls, unit)) => format!("{unit} for {} calls", thousands(*calls as f64)),
-        None => "ns/op".to_string(),
+        Group::Scaled(calls, unit) => format!("{unit} for {} calls", thousands(*calls as f64)),
+        Group::Nanoseconds => "ns/op".to_string(),
+        Group::Instructions => "instr/op".to_string(),
     }
 }
 
@@ -123,6 +139,9 @@ fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line
 
 /// Both costs, the ratio and the verdict.
 fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
+    if *group == Group::Instructions {
+        return pair_of_counts(comparison, group, lines);
+    }
     let other = 1 - comparison.baseline;
     let relative =
         |verdict: &Verdict| verdict.relative().map_or(Cell::default(), |r| Cell::number(words::number(r), r));
@@ -137,6 +156,24 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
         Spec::right("/getppid", |line: &Line| said(line, &relative))
             .expendable(1)
             .shown_if(reference_moved(comparison, other)),
+    ];
+    Table::of(&specs, lines).titled(unit(group))
+}
+
+/// Both counts and their difference, which has no interval.
+fn pair_of_counts(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
+    let other = 1 - comparison.baseline;
+    let of = move |line: &Line, cell: fn(&CountRatio) -> Cell| {
+        line.verdicts.get(other).and_then(Verdict::counts).map_or(Cell::default(), cell)
+    };
+    let said = move |line: &Line| line.verdicts.get(other).map_or(Cell::default(), words::mark);
+    let specs = [
+        Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
+        cost_column(comparison, comparison.baseline).yielding(1),
+        cost_column(comparison, other).yielding(1),
+        Spec::right("difference", move |line: &Line| of(line, words::difference)),
+        Spec::right("percent", move |line: &Line| of(line, words::difference_percent)).expendable(1),
+        Spec::left("verdict", said),
     ];
     Table::of(&specs, lines).titled(unit(group))
 }

@@ -1,18 +1,23 @@
-//! All operations of one family side by side: the same result obtained in different ways. Pure. Called by the `explain`
-//! command.
+//! Operations side by side, in one environment or in several: what answers them and by which code. Pure. Called by the
+//! `explain` command.
 
 use crate::explain::{Answer, Code, Explanation, Gate, Variant};
 use crate::model::Entries;
 use crate::report::numbers::{self, nanoseconds, three_figures};
 use crate::report::{Cell, Spec, Style, Table};
 
-/// One row per variant.
-pub fn variant_table(family: &str, variants: &[Variant]) -> Table {
+/// One row per variant; environments have a column if there are several.
+pub fn variant_table(title: &str, variants: &[Variant]) -> Table {
     let number = |value: Option<f64>, text: fn(f64) -> String| {
         value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
     };
-    let specs = [
-        Spec::left("variant", |v: &Variant| v.operation.clone().into()).text("operation", |v| v.operation.clone()),
+    let environments = Spec::left("environment", |v: &Variant| v.environment.clone().into())
+        .text("environment", |v| v.environment.clone());
+    let mut specs = vec![
+        Spec::left("operation", |v: &Variant| v.operation.clone().into()).text("operation", |v| v.operation.clone()),
+    ];
+    specs.extend(several_environments(variants).then_some(environments));
+    specs.extend([
         Spec::right("ns/op", move |v| number(ns(v), nanoseconds)).number("median_ns", ns),
         Spec::right("x call", move |v| number(times(v), three_figures)).number("times_empty_call", times),
         Spec::left("kernel entries", |v| explained(v, entries))
@@ -26,11 +31,22 @@ pub fn variant_table(family: &str, variants: &[Variant]) -> Table {
             .wrapping()
             .text("answered_by", |v| v.explained.as_ref().ok().map(|e| e.verdict.short.clone()))
             .text("error", |v| v.explained.as_ref().err().map(|failure| failure.message.clone())),
-    ];
-    let title = format!("family '{family}': the same by {} ways", variants.len());
+    ]);
     let mut notes = vec!["bytes: of the code executed, caller + callee; x call: times an empty call".to_string()];
-    notes.extend(variants.iter().flat_map(remarks));
+    notes.extend(variants.iter().flat_map(|variant| remarks(variant, &name(variant, variants))));
     Table::of(&specs, variants).titled(title).noted(notes)
+}
+
+fn several_environments(variants: &[Variant]) -> bool {
+    variants.iter().any(|variant| variant.environment != variants[0].environment)
+}
+
+/// `id.umask`, or `id.umask in m32` if there are several environments.
+fn name(variant: &Variant, among: &[Variant]) -> String {
+    match several_environments(among) {
+        true => format!("{} in {}", variant.operation, variant.environment),
+        false => variant.operation.clone(),
+    }
 }
 
 fn ns(variant: &Variant) -> Option<f64> {
@@ -60,10 +76,10 @@ fn answered_by(variant: &Variant) -> Cell {
     }
 }
 
-fn remarks(variant: &Variant) -> Vec<String> {
+fn remarks(variant: &Variant, name: &str) -> Vec<String> {
     let Ok(explanation) = &variant.explained else { return Vec::new() };
     let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
-    remarks.map(|remark| format!("{}: {remark}", variant.operation)).collect()
+    remarks.map(|remark| format!("{name}: {remark}")).collect()
 }
 
 fn entries(explanation: &Explanation) -> Cell {
@@ -84,15 +100,16 @@ fn enters(explanation: &Explanation) -> bool {
 }
 
 /// A variant that was measured and explained.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Known<'a> {
+    name: String,
     explanation: &'a Explanation,
     ns: f64,
 }
 
 impl Known<'_> {
     fn id(&self) -> &str {
-        &self.explanation.operation
+        &self.name
     }
 
     fn uses(&self, gate: Gate) -> bool {
@@ -106,8 +123,9 @@ impl Known<'_> {
 
 /// A summary of the table in one paragraph.
 pub fn variants_answer(variants: &[Variant]) -> String {
-    let known =
-        variants.iter().filter_map(|v| Some(Known { explanation: v.explained.as_ref().ok()?, ns: v.cost?.time.0 }));
+    let known = variants.iter().filter_map(|v| {
+        Some(Known { name: name(v, variants), explanation: v.explained.as_ref().ok()?, ns: v.cost?.time.0 })
+    });
     let (entering, staying): (Vec<Known>, Vec<Known>) = known.partition(|k| enters(k.explanation));
     let sentences =
         [count(&entering, &staying), price(&entering, &staying), gates(&entering), lesson(&entering, &staying)];
@@ -148,18 +166,18 @@ fn range(known: &[Known]) -> String {
 }
 
 fn fastest<'a>(known: &[Known<'a>]) -> Option<Known<'a>> {
-    known.iter().copied().min_by(|a, b| a.ns.total_cmp(&b.ns))
+    known.iter().min_by(|a, b| a.ns.total_cmp(&b.ns)).cloned()
 }
 
 fn slowest<'a>(known: &[Known<'a>]) -> Option<Known<'a>> {
-    known.iter().copied().max_by(|a, b| a.ns.total_cmp(&b.ns))
+    known.iter().max_by(|a, b| a.ns.total_cmp(&b.ns)).cloned()
 }
 
 /// What entering the kernel costs, compared with the size of the code.
 fn price(entering: &[Known], staying: &[Known]) -> Option<String> {
-    let plain: Vec<Known> = entering.iter().copied().filter(|k| k.uses(Gate::Syscall)).collect();
+    let plain: Vec<Known> = entering.iter().filter(|k| k.uses(Gate::Syscall)).cloned().collect();
     let usual = if plain.is_empty() { entering } else { &plain };
-    let enters = usual.iter().copied().min_by_key(Known::bytes)?;
+    let enters = usual.iter().min_by_key(|known| known.bytes())?;
     let stays = slowest(staying)?;
     let times = enters.ns / stays.ns;
     let sizes = match enters.bytes() <= stays.bytes() {
@@ -172,7 +190,7 @@ fn price(entering: &[Known], staying: &[Known]) -> Option<String> {
 
 /// What another gate costs.
 fn gates(entering: &[Known]) -> Option<String> {
-    let by = |gate: Gate| fastest(&entering.iter().copied().filter(|k| k.uses(gate)).collect::<Vec<_>>());
+    let by = |gate: Gate| fastest(&entering.iter().filter(|k| k.uses(gate)).cloned().collect::<Vec<_>>());
     let usual = by(Gate::Syscall)?;
     let others = [Gate::Int80, Gate::Sysenter, Gate::PageFault].into_iter().filter_map(|gate| Some((gate, by(gate)?)));
     let words: Vec<String> =
@@ -219,7 +237,7 @@ mod tests {
             notes: vec![],
         };
         let cost = Some(Cost { time: Nanos(ns), times_empty_call: Some(ns) });
-        Variant { operation: id.into(), cost, explained: Ok(explanation) }
+        Variant { operation: id.into(), environment: "native".into(), cost, explained: Ok(explanation) }
     }
 
     #[test]
@@ -241,9 +259,26 @@ mod tests {
     }
 
     #[test]
+    fn environments_are_told_apart() {
+        let old = Variant { environment: "m32".into(), ..variant("id.umask", 90.0, Some(Gate::Sysenter), 28) };
+        let variants = [variant("id.umask", 60.0, Some(Gate::Syscall), 17), old];
+        let table = variant_table("two", &variants);
+        assert_eq!(table.columns()[1].title, "environment");
+        assert_eq!(table.rows()[1][1].text, "m32");
+        let text = variants_answer(&variants);
+        assert!(text.contains("by `syscall` 60.0 ns at best, by `sysenter` 90.0 ns"), "{text}");
+        assert_eq!(variant_table("one", &variants[..1]).columns()[1].title, "ns/op");
+    }
+
+    #[test]
     fn a_failure_is_a_row() {
         let failure = Failure::new(FailureKind::Unsupported, "ENOSYS: int $0x80");
-        let failed = Variant { operation: "call.int80".into(), cost: None, explained: Err(failure) };
+        let failed = Variant {
+            operation: "call.int80".into(),
+            environment: "native".into(),
+            cost: None,
+            explained: Err(failure),
+        };
         let table = variant_table("getpid", &[failed]);
         assert_eq!(table.rows()[0].last().map(|c| c.text.as_str()), Some("ENOSYS: int $0x80"));
         assert_eq!(table.records().rows()[0][1..], ["", "", "", "", "", "", "", "ENOSYS: int $0x80"]);

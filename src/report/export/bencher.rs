@@ -1,10 +1,12 @@
 //! Bencher Metric Format: a JSON object from benchmark to measure to value, with the bounds of its interval if it has
 //! one (<https://bencher.dev/docs/reference/bencher-metric-format>). `latency` is a measure defined by Bencher, in
-//! nanoseconds. The format cannot represent failures: they are left out.
+//! nanoseconds; `instructions` is ours, for what an emulated machine counted. The format cannot represent failures: they are
+//! left out.
 
 use super::exported::{ExportFormat, Exported, Taken, unique};
 use crate::clean::cut;
 use crate::model::Run;
+use crate::summary::RowFigure;
 use anyhow::Result;
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -14,6 +16,7 @@ pub const FORMAT: ExportFormat = ExportFormat {
     name: "bencher",
     what: "Bencher Metric Format, for `bencher run --adapter json`",
     write,
+    holds_instructions: true,
     write_profile: None,
 };
 
@@ -43,18 +46,22 @@ fn write(_run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
 }
 
 fn measures(case: &Exported) -> Option<IndexMap<&'static str, Metric>> {
-    let figure = case.row.figure.as_ref().ok()?;
-    let latency = Metric {
-        value: figure.median.0,
-        lower_value: figure.interval.map(|interval| interval.low),
-        upper_value: figure.interval.map(|interval| interval.high),
+    let figure = match case.row.figure.as_ref().ok()? {
+        RowFigure::Time(cost) => {
+            let (low, high) = cost.interval.map(|interval| (interval.low, interval.high)).unzip();
+            ("latency", Metric { value: cost.median.0, lower_value: low, upper_value: high })
+        }
+        RowFigure::Instructions(count) => {
+            let (low, high) = (Some(count.low), Some(count.high));
+            ("instructions", Metric { value: count.per_operation, lower_value: low, upper_value: high })
+        }
     };
     let entries = case
         .row
         .entries
         .as_ref()
         .map(|entries| ("kernel-entries", Metric { value: entries.total(), lower_value: None, upper_value: None }));
-    Some([("latency", latency)].into_iter().chain(entries).collect())
+    Some([figure].into_iter().chain(entries).collect())
 }
 
 #[cfg(test)]

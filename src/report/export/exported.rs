@@ -16,6 +16,8 @@ pub struct ExportFormat {
     pub name: &'static str,
     pub what: &'static str,
     pub write: fn(&Run, &[Exported], &mut dyn Write) -> Result<()>,
+    /// Whether it has a place for numbers of instructions; else they are left out.
+    pub holds_instructions: bool,
     /// How it writes a profile; `None` if it cannot hold one.
     pub write_profile: Option<WriteProfile>,
 }

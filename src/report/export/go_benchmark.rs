@@ -16,15 +16,16 @@ pub const FORMAT: ExportFormat = ExportFormat {
     name: "go-benchmark",
     what: "Go's benchmark lines, one a time block, for benchstat",
     write,
+    holds_instructions: true,
     write_profile: None,
 };
 
 fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
-    head(run, out)?;
+    head(run, cases, out)?;
     let mut taken = HashMap::new();
     for case in cases {
         let name = super::exported::unique(name(&case.row.case), &mut taken).replace(' ', "_");
-        if let Err(failure) = &case.row.figure {
+        if let Some(failure) = case.row.failure() {
             writeln!(out, "# {name}: not measured: {}", line(&failure.message))?;
         }
         let entries = case.row.entries.as_ref().map(|entries| format!(" {} kernel-entries/op", entries.total()));
@@ -32,11 +33,14 @@ fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
         for repetition in &case.repetitions {
             writeln!(out, "{name} {} {} ns/op{entries}", repetition.iterations, repetition.ns)?;
         }
+        if let Some(count) = case.row.instructions() {
+            writeln!(out, "{name} 1 {} instructions/op{entries}", count.per_operation)?;
+        }
     }
     Ok(())
 }
 
-fn head(run: &Run, out: &mut dyn Write) -> Result<()> {
+fn head(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     let host = &run.host;
     let lines = [
         ("goos", host.system.as_deref().map(str::to_lowercase)),
@@ -50,7 +54,11 @@ fn head(run: &Run, out: &mut dyn Write) -> Result<()> {
             writeln!(out, "{key}: {}", line(&value))?;
         }
     }
-    Ok(writeln!(out, "Unit kernel-entries/op assume=exact")?)
+    writeln!(out, "Unit kernel-entries/op assume=exact")?;
+    if cases.iter().any(|case| case.row.instructions().is_some()) {
+        writeln!(out, "Unit instructions/op assume=exact")?;
+    }
+    Ok(())
 }
 
 /// Go's name for an architecture.

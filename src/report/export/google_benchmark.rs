@@ -2,7 +2,8 @@
 //! per time block as a repetition, and the median of all as an aggregate.
 //!
 //! The format requires CPU time as well as wall time. CPU time is not measured by block: it is the wall time multiplied
-//! by the share that the case was on a CPU over the whole run, or the wall time if that is not known.
+//! by the share that the case was on a CPU over the whole run, or the wall time if that is not known. Numbers of instructions
+//! are no time: they are left out.
 
 use super::exported::{ExportFormat, Exported, Repetition};
 use crate::model::Run;
@@ -15,6 +16,7 @@ pub const FORMAT: ExportFormat = ExportFormat {
     name: "google-benchmark",
     what: "JSON as Google Benchmark prints it, for its compare.py",
     write,
+    holds_instructions: false,
     write_profile: None,
 };
 
@@ -118,8 +120,8 @@ fn entry(index: usize, case: &Exported, repetition: &Repetition) -> Entry {
 
 /// The median that our tables show. As the format requires, its iterations are the number of repetitions.
 fn median(index: usize, case: &Exported) -> Option<Entry> {
-    let figure = case.row.figure.as_ref().ok()?;
-    let over_all = Repetition { iterations: case.repetitions.len() as u64, ns: figure.median.0 };
+    let cost = case.row.cost()?;
+    let over_all = Repetition { iterations: case.repetitions.len() as u64, ns: cost.median.0 };
     let name = format!("{}_median", case.name);
     let (aggregate_name, aggregate_unit) = (Some("median"), Some("time"));
     Some(Entry { name, run_type: "aggregate", aggregate_name, aggregate_unit, ..entry(index, case, &over_all) })

@@ -8,7 +8,7 @@ mod profile;
 
 use super::exported::{ExportFormat, Exported};
 use crate::model::Run;
-use crate::summary::RowCost;
+use crate::summary::{Instructions, RowCost};
 use anyhow::Result;
 use family::{Family, Labels};
 use std::io::Write;
@@ -17,6 +17,7 @@ pub const FORMAT: ExportFormat = ExportFormat {
     name: "openmetrics",
     what: "OpenMetrics and Prometheus text, e.g. for node_exporter",
     write,
+    holds_instructions: true,
     write_profile: Some(profile::write),
 };
 
@@ -38,6 +39,21 @@ const SECONDS: [(Family, Value); 5] = [
     }),
 ];
 
+type Count = fn(&Instructions) -> f64;
+
+const INSTRUCTIONS: [(Family, Count); 3] = [
+    (
+        Family {
+            name: "instructions",
+            unit: "",
+            help: "Instructions of one iteration in an emulated machine: no time.",
+        },
+        |count| count.per_operation,
+    ),
+    (Family { name: "instructions_low", unit: "", help: "The smallest repeat of it." }, |count| count.low),
+    (Family { name: "instructions_high", unit: "", help: "The largest repeat of it." }, |count| count.high),
+];
+
 const ENTRIES: Family = Family {
     name: "kernel_entries",
     unit: "",
@@ -57,16 +73,19 @@ const MACHINE: Family = Family { name: "run_host", unit: "", help: "1; the label
 
 fn write(run: &Run, cases: &[Exported], out: &mut dyn Write) -> Result<()> {
     for (family, value) in SECONDS {
-        let seconds = |case: &Exported| {
-            Some((labels(case), value(case.row.figure.as_ref().ok()?).filter(|ns| ns.is_finite())? / 1e9))
-        };
+        let seconds =
+            |case: &Exported| Some((labels(case), value(case.row.cost()?).filter(|ns| ns.is_finite())? / 1e9));
         family.write(cases.iter().filter_map(seconds), out)?;
+    }
+    for (family, value) in INSTRUCTIONS {
+        let counts = |case: &Exported| Some((labels(case), value(case.row.instructions()?)));
+        family.write(cases.iter().filter_map(counts), out)?;
     }
     let measured = || cases.iter().filter(|case| case.row.figure.is_ok());
     ENTRIES.write(measured().filter_map(|case| Some((labels(case), case.row.entries.as_ref()?.total()))), out)?;
     BY_CALL.write(measured().flat_map(by_call), out)?;
     EVENTS.write(cases.iter().flat_map(by_event), out)?;
-    FAILED.write(cases.iter().filter(|case| case.row.figure.is_err()).map(|case| (labels(case), 1.0)), out)?;
+    FAILED.write(cases.iter().filter(|case| case.row.failure().is_some()).map(|case| (labels(case), 1.0)), out)?;
     let started = (run.started_unix_s > 0).then_some((Vec::new(), run.started_unix_s as f64));
     STARTED.write(started.into_iter(), out)?;
     MACHINE.write(std::iter::once((host(run), 1.0)), out)?;

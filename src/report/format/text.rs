@@ -64,6 +64,17 @@ pub fn fit(table: &Table, width: Option<u16>) -> Table {
     table.select(&keep)
 }
 
+/// Whether `table` fits `width` with nothing left out but expendable columns.
+pub fn fits(table: &Table, width: u16) -> bool {
+    text_width(table) <= width.into()
+}
+
+/// The least width of what is not expendable, in characters.
+pub fn text_width(table: &Table) -> usize {
+    let keep: Vec<usize> = (0..table.columns().len()).filter(|i| table.columns()[*i].expendable == 0).collect();
+    total(&keep, |i| least(table, i))
+}
+
 /// Minimum number of columns of a table.
 const FEWEST_COLUMNS: usize = 2;
 

@@ -2,6 +2,7 @@
 
 use super::compared;
 use super::page::Page;
+use crate::model::{Combination, Unit};
 use crate::prose::some;
 use crate::report::figure::Kernel;
 use crate::report::format::markup::{Markup, cut};
@@ -10,6 +11,8 @@ use crate::report::run::detail::Detail;
 use crate::report::run::figures::{kernel, name};
 use crate::report::run::highlights::{self, Highlight, SURPRISES_RULE};
 use crate::report::study;
+use crate::summary::Row;
+use std::collections::BTreeSet;
 
 /// Characters of a name, and of a paragraph.
 const NAME: usize = 80;
@@ -54,8 +57,8 @@ fn flat(text: &str) -> String {
 fn in_short(html: &mut Markup, detail: &Detail) {
     let summary = &detail.summary;
     let baseline = |operation: &str| {
-        let row = summary.baselines.iter().find(|row| row.case.operation == operation)?;
-        Some(row.figure.as_ref().ok()?.median.0)
+        let row = summary.baselines.iter().find(|row| row.case.operation == operation && row.cost().is_some())?;
+        Some(row.cost()?.median.0)
     };
     html.raw("<p class=\"lead\">");
     if let Some(ns) = baseline(crate::model::REFERENCE) {
@@ -66,14 +69,31 @@ fn in_short(html: &mut Markup, detail: &Detail) {
         }
         html.raw(". ");
     }
-    let measured = summary.rows.iter().filter(|row| row.figure.is_ok()).count();
+    counted(html, detail);
+    let measured = summary.rows.iter().filter(|row| row.cost().is_some()).count();
+    if measured == 0 {
+        html.raw("</p>");
+        return;
+    }
     html.text(&format!("Of {measured} operations with a cost, {} ", highlights::never_enters(summary)));
     html.raw("make no system call at all");
-    let unknown = summary.rows.iter().filter(|row| row.figure.is_ok() && kernel(row) == Kernel::Unknown).count();
+    let unknown = summary.rows.iter().filter(|row| row.cost().is_some() && kernel(row) == Kernel::Unknown).count();
     if unknown > 0 {
         html.text(&format!("; of {unknown} it is not known"));
     }
     html.raw(".</p>");
+}
+
+/// How many rows are no times.
+fn counted(html: &mut Markup, detail: &Detail) {
+    let counted: Vec<&Row> = detail.summary.rows.iter().filter(|row| row.instructions().is_some()).collect();
+    if counted.is_empty() {
+        return;
+    }
+    let places: BTreeSet<&str> = counted.iter().map(|row| row.case.environment.as_str()).collect();
+    let places: Vec<String> = places.into_iter().map(|name| cut(name, NAME)).collect();
+    let text = format!("{} rows are numbers of instructions in {}, not times. ", counted.len(), some(&places, 8));
+    html.text(&text);
 }
 
 /// What the study makes of two rows each.
@@ -86,7 +106,11 @@ fn derived(html: &mut Markup, detail: &Detail) {
     let several = rows.iter().any(|row| row.environment != rows[0].environment);
     for row in rows {
         let (value, interval) = (study::derived_value(row), study::derived_interval(row));
-        let unit = if row.combination == crate::model::Combination::Difference { " ns" } else { "" };
+        let unit = match (row.combination, row.unit) {
+            (Combination::Ratio, _) => "",
+            (Combination::Difference, Unit::Nanoseconds) => " ns",
+            (Combination::Difference, Unit::Instructions) => " instr",
+        };
         let place = if several { format!(" in {}", row.environment) } else { String::new() };
         html.raw("<li><span>").text(&cut(&study::derived_name(row).text, NAME)).text(&cut(&place, NAME));
         html.raw("</span> <b>");

@@ -2,6 +2,7 @@
 
 use super::cells;
 use super::page::Page;
+use crate::model::Unit;
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Distribution, Figure};
 use crate::report::format::markup::Markup;
@@ -23,7 +24,10 @@ pub fn write(html: &mut Markup, page: &Page) {
     html.raw("<section id=\"charts\" aria-labelledby=\"charts-h\"><h2 id=\"charts-h\">Charts</h2>");
     let detail = page.main().and_then(|main| Some((main.label(), main.detail.as_ref()?)));
     if let Some((label, detail)) = detail {
-        figure(html, &figures::bars(label, detail, page.comparison), "bars");
+        for unit in figures::units(detail) {
+            let id = if unit == Unit::Instructions { "counts" } else { "bars" };
+            figure(html, &figures::bars(label, detail, page.comparison, unit), id);
+        }
     }
     more_than_drawn(html, page, SERIES - 1);
     if let Some(comparison) = page.comparison {

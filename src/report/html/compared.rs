@@ -2,12 +2,13 @@
 
 use super::cells;
 use super::controls;
-use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
+use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, MetricMark, Verdict};
 use crate::report::comparison::row::{self, Names, different_work, number};
 use crate::report::comparison::{cautions, notes};
 use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::three_figures;
 use crate::report::run::figures::other_columns;
+use crate::report::run::instructions::NOT_TIME;
 use crate::report::{Align, Cell, Column, Spec, Style, Table};
 use indexmap::IndexSet;
 
@@ -57,6 +58,12 @@ fn tally(html: &mut Markup, comparison: &Comparison, column: usize) {
         html.raw("<b class=\"bad\">").text(&format!("{slower} slower")).raw("</b>, <b class=\"good\">");
         html.text(&format!("{faster} faster")).raw("</b>, ");
         html.text(&format!("{unchanged} unchanged, {inconclusive} inconclusive (95% confidence)"));
+    }
+    let (more, fewer) =
+        (count(|v| v.counts().is_some() && v.is_worse()), count(|v| v.counts().is_some() && v.is_better()));
+    let counted = count(|verdict| verdict.counts().is_some());
+    if counted > 0 {
+        html.text(&format!("; of {counted} numbers of instructions {more} are greater, {fewer} smaller"));
     }
     let other = count(|verdict| matches!(verdict, Verdict::DifferentWork(_)));
     if other > 0 {
@@ -141,8 +148,8 @@ fn table(html: &mut Markup, comparison: &Comparison) {
 fn kinds(row: &ComparedRow) -> String {
     let has = |kind: fn(&Verdict) -> bool| row.verdicts.iter().any(kind);
     let kinds = [
-        (has(|v| v.mark() == Some(Mark::Slower)), "slower"),
-        (has(|v| v.mark() == Some(Mark::Faster)), "faster"),
+        (has(Verdict::is_worse), "slower"),
+        (has(Verdict::is_better), "faster"),
         (has(|v| matches!(v, Verdict::DifferentWork(_))), "other"),
     ];
     kinds.iter().filter(|(holds, _)| *holds).map(|(_, kind)| *kind).collect::<Vec<_>>().join(" ")
@@ -153,16 +160,20 @@ fn verdict(html: &mut Markup, verdict: &Verdict) {
     let Some(ratio) = verdict.ratio() else {
         let words = match verdict {
             Verdict::DifferentWork(_) => "<td class=\"warn\">≠ other work</td>",
+            Verdict::OtherUnit => "<td class=\"warn\">≠ other unit</td>",
             _ => "<td></td>",
         };
         html.raw(words);
         return;
     };
+    let unchanged = verdict.counts().is_some_and(|counts| counts.mark == MetricMark::Unchanged);
     let (sign, class) = match verdict.mark() {
-        Some(Mark::Slower) => ("▲ ", "bad"),
-        Some(Mark::Faster) => ("▼ ", "good"),
-        Some(Mark::Unchanged) => ("= ", "faint"),
+        _ if verdict.is_worse() => ("▲ ", "bad"),
+        _ if verdict.is_better() => ("▼ ", "good"),
         Some(Mark::Inconclusive) => ("~ ", "faint"),
+        Some(_) => ("= ", "faint"),
+        None if unchanged => ("= ", "faint"),
+        None if verdict.counts().is_some() => ("~ ", "faint"),
         None => ("", "faint"),
     };
     html.raw("<td").attribute("class", class).attribute("data-v", &cells::compact(ratio)).raw(">").raw(sign);
@@ -197,6 +208,9 @@ fn explain(html: &mut Markup, comparison: &Comparison) {
          the cost depends on what the file system did before. ",
     );
     html.raw("All signs of a file together have 95% confidence; so has each interval beside its ratio.</p>");
+    if comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.counts().is_some()) {
+        html.raw("<p class=\"rule\">").text(NOT_TIME).raw(". Their signs are certain.</p>");
+    }
     let names = Names::of(comparison);
     let mut differing: IndexSet<String> = IndexSet::new();
     for row in &comparison.rows {

@@ -3,12 +3,13 @@
 use super::cells;
 use super::page::Page;
 use crate::compare::ColumnInfo;
-use crate::model::Host;
+use crate::model::{EnvironmentFacts, Host, Unit};
 use crate::prose::some;
 use crate::report::comparison::conditions;
 use crate::report::comparison::notes::MOST_NAMES;
 use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::{date, three_figures};
+use crate::report::run::instructions;
 use crate::report::run::portrait::Portrait;
 use crate::report::{Cell, Spec, Table};
 use indexmap::IndexMap;
@@ -30,8 +31,40 @@ pub fn write(html: &mut Markup, page: &Page) {
     let table = facts_table(page.files);
     cells::plain(html, &table, "What is known of each machine and run");
     cells::notes(html, table.notes.iter());
+    environments(html, page);
     html.raw("</section>");
 }
+
+/// What is known of environments other than the native one, a row for each of each file.
+fn environments(html: &mut Markup, page: &Page) {
+    type Known<'a> = (&'a str, &'a EnvironmentFacts);
+    let of = |file: &'_ Portrait| file.column.info.environments.len();
+    if page.files.iter().map(of).sum::<usize>() == 0 {
+        return;
+    }
+    let all =
+        page.files.iter().flat_map(|file| file.column.info.environments.iter().map(|facts| (file.label(), facts)));
+    let rows: Vec<Known> = all.take(MOST_ENVIRONMENTS).collect();
+    let unit = |(_, facts): &Known| match facts.unit {
+        Unit::Nanoseconds => Cell::from("ns/op"),
+        Unit::Instructions => Cell::from("instr/op"),
+    };
+    let known = |text: &Option<String>| text.clone().map_or(Cell::default(), Cell::from);
+    let specs = [
+        Spec::left("environment", |(_, facts): &Known| facts.name.as_str().into()),
+        Spec::left("file", |(label, _): &Known| (*label).into()).shown_if(page.files.len() > 1),
+        Spec::left("figures", unit),
+        Spec::left("kernel", move |(_, facts): &Known| known(&facts.kernel)),
+        Spec::left("emulator", move |(_, facts): &Known| known(&facts.emulator)).wrapping(),
+        Spec::left("started with", |(_, facts): &Known| instructions::command(facts).into()).wrapping(),
+        Spec::left("what misleads", |(_, facts): &Known| facts.notes.join("; ").into()).wrapping(),
+    ];
+    html.raw("<h3>Environments</h3>");
+    cells::plain(html, &Table::of(&specs, &rows).without_empty(), "What is known of each environment");
+}
+
+/// Environments that the page tells of.
+const MOST_ENVIRONMENTS: usize = 200;
 
 /// Warnings that are shown at once.
 const MOST: usize = 6;

@@ -12,6 +12,7 @@ use crate::report::run::columns;
 use crate::report::run::detail::Detail;
 use crate::report::run::distribution::BINS_RULE;
 use crate::report::run::figures::{kernel, modes_in_words, name};
+use crate::report::run::instructions::NOT_TIME;
 use crate::report::run::portrait::Portrait;
 use crate::report::svg::spark;
 use crate::report::{Align, Cell, Column, Table};
@@ -133,16 +134,19 @@ fn legend(html: &mut Markup, detail: &Detail) {
     let all = summary.rows.iter().flat_map(|row| &row.warnings).map(ToString::to_string);
     let long: IndexSet<String> = all.filter(|note| note.chars().count() > NOTE).collect();
     cells::notes(html, long.iter());
-    let yardsticks = summary.baselines.iter().filter_map(|row| {
-        let figure = row.figure.as_ref().ok()?;
-        Some(format!("{} {} ns", cut(&name(row), 80), nanoseconds(figure.median.0)))
-    });
+    let yardsticks = summary
+        .baselines
+        .iter()
+        .filter_map(|row| Some(format!("{} {} ns", cut(&name(row), 80), nanoseconds(row.cost()?.median.0))));
     let yardsticks: Vec<String> = yardsticks.collect();
     if !yardsticks.is_empty() {
         html.raw("<p class=\"rule\">In the same rounds: ").text(&yardsticks.join(", "));
         html.raw(
             ". “net” is the cost minus that of the empty loop; “x call” is in empty function calls (call.direct).</p>",
         );
+    }
+    if summary.rows.iter().any(|row| row.instructions().is_some()) {
+        html.raw("<p class=\"rule\">").text(&capital(NOT_TIME)).raw(".</p>");
     }
     html.raw("<p class=\"rule\">").text(&format!("Samples: {BINS_RULE}. {}.", capital(TWO_MODES_RULE))).raw("</p>");
 }

@@ -2,14 +2,14 @@
 
 use super::cold;
 use crate::derive::DerivedRow;
-use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale};
-use crate::report::numbers::{entries, four_figures, nanoseconds, percent, rate, three_figures};
+use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale, Unit};
+use crate::report::numbers::{entries, four_figures, instructions, nanoseconds, percent, rate, three_figures};
 use crate::report::run::counters;
 use crate::report::study::{self, Scaled};
 use crate::report::table::spec::{Spec, params};
 use crate::report::{Cell, Style};
 use crate::stats::{Ranged, UserShare};
-use crate::summary::{Relative, Row, RowCost, Summary};
+use crate::summary::{Instructions, Relative, Row, RowCost, Summary};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 
@@ -24,11 +24,15 @@ pub struct Line<'a> {
     pub scale: Option<&'a Scale>,
     /// The cost, or a difference of costs, in nanoseconds.
     pub time: Option<Ranged>,
+    /// The number of instructions, or a difference of such numbers, with the range of its repeats.
+    instructions: Option<Ranged>,
     ratio: Option<Ranged>,
     half_width_percent: Option<f64>,
     error: Option<&'a str>,
     pub name: Cell,
     pub cost: Cell,
+    /// The number of instructions; empty for a time.
+    pub count: Cell,
     interval: Cell,
     pub precision: Cell,
     /// The kernel entries; for a failed record, the reason.
@@ -49,11 +53,12 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
 /// The columns of `summary`. Programs always get the same ones; people get those that are not empty.
 pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     let mut columns = identity(summary);
-    columns.extend(costs());
+    columns.extend(costs(summary));
+    columns.extend(instruction_counts(summary));
     columns.push(over_warm(summary));
     columns.push(scaled(summary));
     columns.extend(rates(summary));
-    columns.extend(counts());
+    columns.extend(counts(summary));
     columns.extend(counters::columns(summary, |line: &Line<'a>| line.row?.counters.as_ref()));
     columns
 }
@@ -74,9 +79,16 @@ fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     ]
 }
 
+/// Whether any row is a number of instructions, and whether any is not.
+pub fn units(summary: &Summary) -> [bool; 2] {
+    let counted = summary.rows.iter().any(|row| row.instructions().is_some());
+    [counted, !counted || summary.rows.iter().any(|row| row.instructions().is_none() && row.failure().is_none())]
+}
+
 /// The cost with its interval, and the ratio of a derived row.
-fn costs<'a>() -> Vec<Spec<'a, Line<'a>>> {
-    vec![
+fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
+    let [_, timed] = units(summary);
+    let columns = vec![
         Spec::right("ns/op", |line: &Line| line.cost.clone()).number("median_ns", |line| Some(line.time?.value)),
         Spec::right("next run", |line: &Line| line.interval.clone())
             .expendable(1)
@@ -93,6 +105,27 @@ fn costs<'a>() -> Vec<Spec<'a, Line<'a>>> {
             .number("ratio", |line: &Line| Some(line.ratio?.value))
             .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
             .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
+    ];
+    columns.into_iter().map(|column| column.shown_if(timed)).collect()
+}
+
+/// What an emulated machine counted; no column of times has it.
+fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
+    let [counted, _] = units(summary);
+    let ranges = summary.rows.iter().filter_map(Row::instructions).any(|count| !count.is_exact());
+    vec![
+        Spec::right("instr/op", |line: &Line| line.count.clone())
+            .shown_if(counted)
+            .number("instructions", |line| Some(line.instructions?.value)),
+        Spec::right("repeats", |line: &Line| line.count_range())
+            .shown_if(counted && ranges)
+            .expendable(1)
+            .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
+            .number("instructions_high", |line| Some(line.instructions?.low_high?.1)),
+        Spec::right("net instr", |line: &Line| line.row.and_then(Row::instructions).map_or(Cell::default(), net_cell))
+            .shown_if(counted)
+            .expendable(5)
+            .number("net_instructions", |line| line.row?.instructions()?.net),
     ]
 }
 
@@ -124,7 +157,8 @@ fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {
 /// What follows from the samples besides the cost.
 fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
-    vec![
+    let [_, timed] = units(summary);
+    let columns = vec![
         Spec::right("net", |line: &Line| line.of_figure(|f| time(f.net.map(|net| net.0))))
             .expendable(if snippets { 0 } else { 5 })
             .number("net_ns", |line| Some(line.figure()?.net?.0)),
@@ -143,11 +177,13 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
             .expendable(2)
             .number("user_share", |line| Some(line.figure()?.user_share?.share))
             .number("user_share_error", |line| Some(line.figure()?.user_share?.standard_error)),
-    ]
+    ];
+    columns.into_iter().map(|column| column.shown_if(timed)).collect()
 }
 
 /// What was counted, and why a row failed.
-fn counts<'a>() -> Vec<Spec<'a, Line<'a>>> {
+fn counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
+    let [_, timed] = units(summary);
     vec![
         Spec::left("kernel entries", |line: &Line| line.entries.clone())
             .wrapping()
@@ -156,6 +192,7 @@ fn counts<'a>() -> Vec<Spec<'a, Line<'a>>> {
             .text("entries_status", |line| line.status().map(str::to_string)),
         Spec::right("x call", |line: &Line| line.figure().map_or(Cell::default(), times_cell))
             .yielding(2)
+            .shown_if(timed)
             .number("times_empty_call", |line| line.figure()?.times_empty_call),
         Spec::hidden().text("error", |line: &Line| line.error.map(str::to_string)),
     ]
@@ -163,7 +200,7 @@ fn counts<'a>() -> Vec<Spec<'a, Line<'a>>> {
 
 impl<'a> Line<'a> {
     fn of_record(row: &'a Row, summary: &'a Summary) -> Line<'a> {
-        let figure = row.figure.as_ref().ok();
+        let figure = row.cost();
         Line {
             row: Some(row),
             kind: "cost",
@@ -172,11 +209,13 @@ impl<'a> Line<'a> {
             params: &row.case.params,
             scale: summary.study.as_ref().and_then(|study| study.scale(row.case.label())),
             time: figure.map(RowCost::value),
+            instructions: row.instructions().map(Instructions::value),
             ratio: row.versus.as_ref().map(|versus| versus.ratio),
             half_width_percent: figure.and_then(RowCost::half_width_percent),
-            error: row.figure.as_ref().err().map(|failure| failure.message.as_str()),
+            error: row.failure().map(|failure| failure.message.as_str()),
             name: Cell::from(row.case.to_string()),
             cost: of_figure(row, |figure| cost_cell(row, figure)),
+            count: count_cell(row),
             interval: of_figure(row, interval_cell),
             precision: of_figure(row, precision_cell),
             entries: entries_cell(row),
@@ -185,6 +224,9 @@ impl<'a> Line<'a> {
 
     fn of_derived(row: &'a DerivedRow) -> Line<'a> {
         let (value, is_ratio) = (row.value.as_ref().ok().copied(), row.combination == Combination::Ratio);
+        let is_count = row.unit == Unit::Instructions;
+        let (cost, count) = (study::derived_value(row), Cell::default());
+        let (cost, count) = if is_count { (count, cost) } else { (cost, count) };
         Line {
             row: None,
             kind: study::kind(row),
@@ -192,12 +234,14 @@ impl<'a> Line<'a> {
             environment: &row.environment,
             params: &row.params,
             scale: row.scale.as_ref(),
-            time: value.filter(|_| !is_ratio),
+            time: value.filter(|_| !is_ratio && !is_count),
+            instructions: value.filter(|_| !is_ratio && is_count),
             ratio: value.filter(|_| is_ratio),
             half_width_percent: study::half_width_percent(row),
             error: row.value.as_ref().err().map(String::as_str),
             name: study::derived_name(row),
-            cost: study::derived_value(row),
+            cost,
+            count,
             interval: study::derived_interval(row),
             precision: study::derived_precision(row),
             entries: study::derived_entries(row),
@@ -205,7 +249,7 @@ impl<'a> Line<'a> {
     }
 
     fn figure(&self) -> Option<&'a RowCost> {
-        self.row?.figure.as_ref().ok()
+        self.row?.cost()
     }
 
     fn of_figure(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
@@ -221,9 +265,21 @@ impl<'a> Line<'a> {
         self.row.is_some_and(|row| row.case.cold().is_some())
     }
 
+    /// The smallest and the largest repeat; empty if all agree.
+    pub fn count_range(&self) -> Cell {
+        let counted = self.row.and_then(Row::instructions).filter(|count| !count.is_exact());
+        let text = counted.map(|count| format!("{} .. {}", instructions(count.low), instructions(count.high)));
+        Cell::from(text.unwrap_or_default())
+    }
+
+    /// Whether the kernel entries are proven; those of derived rows are as far as they are known.
+    pub fn is_proven(&self) -> bool {
+        self.row.is_none_or(|row| row.entries_status == EntriesStatus::Verified)
+    }
+
     /// Why a record failed.
     pub fn failure(&self) -> Option<&'a Failure> {
-        self.row?.figure.as_ref().err()
+        self.row?.failure()
     }
 
     fn counted(&self) -> Option<&'a Entries> {
@@ -239,9 +295,26 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A cell of a record's result; a dash if it failed.
+/// A cell of a record's time; a dash if it failed, empty for a number of instructions.
 fn of_figure(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
-    row.figure.as_ref().map_or(Cell::styled("-", Style::Faint), cell)
+    match (row.cost(), row.failure()) {
+        (Some(cost), _) => cell(cost),
+        (None, Some(_)) => Cell::styled("-", Style::Faint),
+        (None, None) => Cell::default(),
+    }
+}
+
+/// A record's number of instructions; a dash if it failed, empty for a time.
+fn count_cell(row: &Row) -> Cell {
+    match (row.instructions(), row.failure()) {
+        (Some(count), _) => Cell::number(instructions(count.per_operation), count.per_operation),
+        (None, Some(_)) => Cell::styled("-", Style::Faint),
+        (None, None) => Cell::default(),
+    }
+}
+
+fn net_cell(count: &Instructions) -> Cell {
+    count.net.map_or(Cell::default(), |net| Cell::number(instructions(net), net))
 }
 
 /// Four digits: relative costs repeat more closely than nanoseconds.
@@ -284,7 +357,7 @@ fn split_cell(split: UserShare) -> Cell {
 }
 
 fn entries_cell(row: &Row) -> Cell {
-    if let Err(failure) = &row.figure {
+    if let Some(failure) = row.failure() {
         return Cell::styled(failure.message.clone(), Style::Bad);
     }
     match (&row.entries, &row.entries_status) {

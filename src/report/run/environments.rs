@@ -1,10 +1,15 @@
-//! The table of a run in several environments: one row per case, with the costs of each environment in columns.
+//! The table of a run in several environments: one row per case, with the figures of each environment in columns. Where the
+//! screen is too narrow for all of them, environments are rows, or stand in blocks of columns.
 
-use crate::model::Case;
+use crate::model::{Case, REFERENCE, Unit};
+use crate::prose::some;
+use crate::report::format::text_width;
+use crate::report::numbers::{nanoseconds, three_figures};
 use crate::report::run::columns::{Line, environments};
 use crate::report::study::Scaled;
 use crate::report::{Cell, Spec, Style, Table};
-use crate::summary::{Row, Summary};
+use crate::stats::Interval;
+use crate::summary::{Row, RowCost, Summary};
 use indexmap::IndexMap;
 
 /// Maximum number of environments side by side; with more, each record has its own row.
@@ -13,30 +18,152 @@ pub const MOST_ENVIRONMENTS: usize = 32;
 /// The lines of one case or derived row in all environments.
 type Group<'a> = Vec<&'a Line<'a>>;
 
+/// An environment as columns.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    name: &'a str,
+    unit: Unit,
+    /// The environment that its figures are divided by.
+    base: Option<&'a str>,
+}
+
+fn places(summary: &Summary) -> Vec<Place<'_>> {
+    let base = |name: &str| {
+        let rows = summary.rows.iter().filter(|row| row.case.environment == name);
+        rows.filter_map(|row| row.versus.as_ref()).map(|versus| versus.environment.as_str()).next()
+    };
+    environments(summary).into_iter().map(|name| Place { name, unit: summary.unit(name), base: base(name) }).collect()
+}
+
+impl Place<'_> {
+    fn cell(&self, group: &Group, cell: impl Fn(&Line) -> Cell) -> Cell {
+        group.iter().find(|line| line.environment == self.name).map_or(Cell::default(), |line| cell(line))
+    }
+
+    /// The figure in the environment's unit, or `failed`: the columns are too narrow for the reason, which is in the notes.
+    fn figure(&self, group: &Group) -> Cell {
+        self.cell(group, |line| match (line.failure(), self.unit) {
+            (Some(_), _) => Cell::styled("failed", Style::Bad),
+            (None, Unit::Nanoseconds) => line.cost.clone(),
+            (None, Unit::Instructions) => line.count.clone(),
+        })
+    }
+}
+
+/// `ns/op` or `instr/op`.
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns/op",
+        Unit::Instructions => "instr/op",
+    }
+}
+
 /// The table for people, without title and notes; `lines` in the order to be shown.
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
+    let groups = grouped(lines);
     let mut specs =
         vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
-    let paired = summary.rows.iter().any(|row| row.versus.is_some());
-    let first = environments(summary).first().copied().filter(|_| paired);
-    for environment in environments(summary) {
-        let there = move |group: &Group, cell: &dyn Fn(&Line) -> Cell| {
-            group.iter().find(|line| line.environment == environment).map_or(Cell::default(), |line| cell(line))
-        };
-        specs.push(Spec::right(&format!("{environment} ns/op"), move |group| there(group, &cost)));
-        specs.push(Spec::right("±", move |group| there(group, &precision)).expendable(2));
-        if let Some(first) = first.filter(|first| *first != environment) {
-            specs.push(Spec::right(&format!("/ {first}"), move |group| there(group, &versus)));
-            specs.push(Spec::right("interval", move |group| there(group, &versus_interval)).expendable(1));
+    for place in places(summary) {
+        specs.push(Spec::right(&format!("{} {}", place.name, unit_name(place.unit)), move |group| place.figure(group)));
+        match place.unit {
+            Unit::Nanoseconds => {
+                specs.push(Spec::right("±", move |group| place.cell(group, precision)).expendable(2));
+            }
+            Unit::Instructions => {
+                let repeats = move |group: &Group| place.cell(group, |line| line.count_range());
+                let differ = groups.iter().any(|group| !repeats(group).text.is_empty());
+                specs.push(Spec::right("repeats", repeats).expendable(2).shown_if(differ));
+            }
         }
-        specs.extend(scaled.as_ref().map(|scaled| {
-            let heading = format!("{environment} {}", scaled.heading());
-            Spec::right(&heading, move |group| there(group, &|line| scaled.cell(line.scale, line.time))).expendable(1)
+        if let Some(base) = place.base {
+            let timed = place.unit == Unit::Nanoseconds;
+            let interval = move |group: &Group| place.cell(group, versus_interval);
+            specs.push(Spec::right(&format!("/ {base}"), move |group| place.cell(group, versus)));
+            specs.push(Spec::right("interval", interval).expendable(1).shown_if(timed));
+        }
+        let timed_scale = scaled.as_ref().filter(|_| place.unit == Unit::Nanoseconds);
+        specs.extend(timed_scale.map(|scaled| {
+            let heading = format!("{} {}", place.name, scaled.heading());
+            Spec::right(&heading, move |group| place.cell(group, |line| scaled.cell(line.scale, line.time)))
+                .expendable(1)
         }));
     }
     specs.push(Spec::left("kernel entries", entries_cell).wrapping());
-    Table::of(&specs, &grouped(lines))
+    Table::of(&specs, &groups)
+}
+
+/// The same where it is too wide for `width`: with a row for each environment where there are fewer cases than environments,
+/// else with a row for each case; in as many tables as it takes. Each has the figures of one unit, which its title names.
+pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
+    let (groups, places) = (grouped(lines), places(summary));
+    let of_unit = |unit| places.iter().filter(|place| place.unit == unit).copied().collect::<Vec<Place>>();
+    let units: Vec<Vec<Place>> = [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
+    let units: Vec<&Vec<Place>> = units.iter().filter(|places| !places.is_empty()).collect();
+    let last = units.len() - 1;
+    let tables = units.iter().enumerate().flat_map(|(i, places)| match groups.len() < places.len() {
+        true => by_environment(&groups, places, width),
+        false => by_case(&groups, places, i == last, width),
+    });
+    tables.collect()
+}
+
+/// `instr/op, and the ratio to linux-5.10`
+fn title(places: &[Place]) -> String {
+    let unit = places.first().map_or("", |place| unit_name(place.unit));
+    let base = places.iter().find_map(|place| place.base);
+    base.map_or(unit.to_string(), |base| format!("{unit}, and the ratio to {base}"))
+}
+
+/// A row for each environment, with the cases as columns. Kernel entries are notes.
+fn by_environment(groups: &[Group], places: &[Place], width: u16) -> Vec<Table> {
+    let name = |group: &Group| group.first().map_or(String::new(), |line| line.name.text.clone());
+    let mut specs = vec![Spec::left("environment", |place: &Place| place.name.into())];
+    let mut parts = Vec::new();
+    for group in groups {
+        let ratio = |place: &Place| place.cell(group, versus);
+        let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
+        parts.push((specs.len()..=specs.len() + usize::from(has_ratio)).collect());
+        specs.push(Spec::right(&name(group), move |place: &Place| place.figure(group)));
+        specs.extend(has_ratio.then(|| Spec::right("ratio", move |place: &Place| place.cell(group, versus))));
+    }
+    let proven = groups.iter().filter(|group| group.iter().any(|line| line.failure().is_none() && line.is_proven()));
+    let notes = proven.map(|group| format!("kernel entries of {}: {}", name(group), entries_cell(group).text));
+    let whole = Table::of(&specs, places).titled(title(places)).noted(notes.collect());
+    split(&whole, parts, width)
+}
+
+/// A row for each case, with the environments as columns, and the kernel entries if it is to have them.
+fn by_case(groups: &[Group], places: &[Place], with_entries: bool, width: u16) -> Vec<Table> {
+    let mut specs =
+        vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for place in places.iter().copied() {
+        parts.push((specs.len()..=specs.len() + usize::from(place.base.is_some())).collect());
+        specs.push(Spec::right(place.name, move |group| place.figure(group)));
+        specs.extend(place.base.map(|_| Spec::right("ratio", move |group: &Group| place.cell(group, versus))));
+    }
+    if with_entries {
+        parts.push(vec![specs.len()]);
+        specs.push(Spec::left("kernel entries", entries_cell).wrapping());
+    }
+    split(&Table::of(&specs, groups).titled(title(places)), parts, width)
+}
+
+/// The table in several, each with the first column and as many of `parts`, which are columns that stay together, as fit. The
+/// last one has the notes.
+fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
+    let mut kept: Vec<Vec<usize>> = Vec::new();
+    for part in parts {
+        let with = |own: &[usize]| text_width(&whole.select(&[own, &part[..]].concat()));
+        match kept.last_mut().filter(|last| with(last) <= width.into()) {
+            Some(last) => last.extend(part),
+            None => kept.push(std::iter::once(0).chain(part).collect()),
+        }
+    }
+    let last = kept.len().saturating_sub(1);
+    let notes = |i: usize| if i == last { whole.notes.clone() } else { Vec::new() };
+    kept.iter().enumerate().map(|(i, columns)| whole.select(columns).noted(notes(i))).collect()
 }
 
 /// The lines grouped by case, in the order of the first line of each.
@@ -53,12 +180,7 @@ fn key(line: &Line) -> (&'static str, Case) {
     (line.kind, Case { environment: String::new(), ..case })
 }
 
-/// The cost, or `failed`: the columns are too narrow for the reason, which is in the notes.
-fn cost(line: &Line) -> Cell {
-    line.failure().map_or_else(|| line.cost.clone(), |_| Cell::styled("failed", Style::Bad))
-}
-
-/// The ratio to the first environment, paired round by round.
+/// The ratio to the first environment of its unit.
 fn versus(line: &Line) -> Cell {
     let ratio = line.row.and_then(|row| row.versus.as_ref()).map(|versus| versus.ratio.value);
     ratio.map_or(Cell::default(), |ratio| Cell::number(format!("{ratio:.3}"), ratio))
@@ -73,10 +195,15 @@ fn precision(line: &Line) -> Cell {
     line.failure().map_or_else(|| line.precision.clone(), |_| Cell::default())
 }
 
-/// The entries once if they are the same in all environments, else those of each.
+/// The entries once if they are the same in all environments that they are proven in, else those of each. Where they are not
+/// proven a note says so.
 fn entries_cell(group: &Group) -> Cell {
-    let counted = group.iter().filter(|line| line.failure().is_none());
-    let cells: Vec<(&str, Cell)> = counted.map(|line| (line.environment, line.entries.clone())).collect();
+    let told = || group.iter().filter(|line| line.failure().is_none());
+    let mut cells: Vec<(&str, Cell)> =
+        told().filter(|line| line.is_proven()).map(|line| (line.environment, line.entries.clone())).collect();
+    if cells.is_empty() {
+        cells = told().map(|line| (line.environment, line.entries.clone())).collect();
+    }
     match cells.first() {
         None => Cell::default(),
         Some((_, first)) if cells.iter().all(|(_, cell)| cell == first) => first.clone(),
@@ -87,10 +214,40 @@ fn entries_cell(group: &Group) -> Cell {
     }
 }
 
-/// Why cases failed, by environment.
+/// Why cases failed, and in which environments.
 pub fn failures(rows: &[&Row]) -> Vec<String> {
-    let failed = rows.iter().filter_map(|row| Some((row, row.figure.as_ref().err()?)));
-    failed.map(|(row, failure)| format!("{} in {}: {failure}", row.case, row.case.environment)).collect()
+    let mut places: IndexMap<(String, &str), Vec<String>> = IndexMap::new();
+    for (row, failure) in rows.iter().filter_map(|row| Some((row, row.failure()?))) {
+        places.entry((row.case.to_string(), &failure.message)).or_default().push(row.case.environment.clone());
+    }
+    let line = |((case, why), places): (&(String, &str), &Vec<String>)| {
+        format!("{case} in {}: {why}", some(places, MOST_NAMES))
+    };
+    places.iter().map(line).collect()
+}
+
+/// Environments that a note names.
+const MOST_NAMES: usize = 6;
+/// What each environment adds to the reference call, in one line: a filter, a tracer or another kernel is a tax on every
+/// system call. `None` without a second environment that was timed in the same rounds.
+pub fn overheads(summary: &Summary) -> Option<String> {
+    let calls = summary.baselines.iter().filter(|row| row.case.is_plain(REFERENCE));
+    let mut timed = calls.filter_map(|row| Some((row.case.environment.as_str(), row.cost()?)));
+    let (first, cost) = timed.next()?;
+    let added: Vec<String> = timed.map(|(name, own)| format!("{name} {}", added(cost, own))).collect();
+    let whole = nanoseconds(cost.median.0);
+    (!added.is_empty()).then(|| format!("{REFERENCE} takes {whole} ns in {first}; {}", added.join(", ")))
+}
+
+/// `+40.2 ns (x 1.49)`; `the same` if neither interval excludes it.
+fn added(first: &RowCost, other: &RowCost) -> String {
+    let apart = |(a, b): (Interval, Interval)| a.high < b.low || b.high < a.low;
+    if !first.interval.zip(other.interval).is_none_or(apart) {
+        return "the same".to_string();
+    }
+    let (more, times) = (other.median.0 - first.median.0, other.median / first.median);
+    let sign = if more < 0.0 { "-" } else { "+" };
+    format!("{sign}{} ns (x {})", nanoseconds(more.abs()), three_figures(times))
 }
 
 #[cfg(test)]
@@ -105,6 +262,19 @@ mod tests {
         let mut record = entering("call.getpid", 100, entries);
         record.case.environment = environment.into();
         record
+    }
+
+    #[test]
+    fn each_environment_is_a_tax_on_the_reference_call() {
+        let call = |environment: &str, ns| {
+            let mut record = entering(REFERENCE, ns, &[]);
+            record.case.environment = environment.into();
+            record
+        };
+        let all = summarize(&run(vec![call("native", 100), call("filter", 150), call("box", 100)]));
+        let expected = "id.getppid takes 100.0 ns in native; filter +50.0 ns (x 1.50), box the same";
+        assert_eq!(overheads(&all).as_deref(), Some(expected));
+        assert_eq!(overheads(&summarize(&run(vec![call("native", 100)]))), None);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Makes the figures of a run or a comparison. Pure; called by `html` and by `syscost report --format svg`.
 
-use crate::compare::{ComparedRow, Comparison, Mark, Verdict, area};
-use crate::model::{Case, EntriesStatus};
+use crate::compare::{ComparedRow, Comparison, Verdict, area};
+use crate::model::{Case, EntriesStatus, Unit};
 use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
-use crate::report::numbers::nanoseconds;
+use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
 use crate::summary::Row;
 use indexmap::IndexMap;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The name of a row.
 pub fn name(row: &Row) -> String {
@@ -33,11 +33,23 @@ pub fn kernel(row: &Row) -> Kernel {
 
 /// The cost of a row in nanoseconds if it can be shown on a logarithmic axis.
 pub fn cost(row: &Row) -> Option<f64> {
-    row.figure.as_ref().ok().map(|figure| figure.median.0).filter(|ns| *ns > 0.0 && ns.is_finite())
+    row.cost().map(|cost| cost.median.0).filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 
-/// Costs by area. With a comparison, the costs of its other columns are on the same rows.
-pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Figure {
+/// The number of instructions of a row if it can be shown on a logarithmic axis.
+fn count(row: &Row) -> Option<f64> {
+    row.instructions().map(|count| count.per_operation).filter(|count| *count > 0.0 && count.is_finite())
+}
+
+/// The units of the rows' figures, times first; nanoseconds without any.
+pub fn units(detail: &Detail) -> Vec<Unit> {
+    let [counted, timed] = super::columns::units(&detail.summary);
+    let units = [(timed, Unit::Nanoseconds), (counted, Unit::Instructions)];
+    units.into_iter().filter(|(has, _)| *has).map(|(_, unit)| unit).collect()
+}
+
+/// The figures in `unit` by area. With a comparison, those of its other columns are on the same rows.
+pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit: Unit) -> Figure {
     let mut groups: IndexMap<&str, Vec<Bar>> = IndexMap::new();
     let mut others = comparison.map(other_columns).unwrap_or_default();
     let labels: Vec<String> =
@@ -45,16 +57,25 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Fi
     // Each series needs a mark of its own.
     others.truncate(crate::report::figure::palette::SERIES - 1);
     let compared = comparison.map(by_case).unwrap_or_default();
-    for row in &detail.summary.rows {
-        let interval = row.figure.as_ref().ok().and_then(|figure| figure.next_run);
+    let is_counted = |row: &&Row| row.instructions().is_some();
+    let emulated: HashSet<&str> =
+        detail.summary.rows.iter().filter(is_counted).map(|row| row.case.environment.as_str()).collect();
+    // What failed stands with the others of its environment.
+    let in_unit = |row: &&Row| {
+        let failed_there = row.failure().is_some() && emulated.contains(row.case.environment.as_str());
+        (is_counted(row) || failed_there) == (unit == Unit::Instructions)
+    };
+    for row in detail.summary.rows.iter().filter(in_unit) {
+        let interval = row.cost().and_then(|cost| cost.next_run).map(|interval| (interval.low, interval.high));
+        let repeats = row.instructions().map(|count| (count.low, count.high));
         let bar = Bar {
             label: name(row),
-            ns: cost(row),
-            low_high: interval.map(|i| (i.low, i.high)),
+            value: cost(row).or(count(row)),
+            low_high: interval.or(repeats),
             kernel: kernel(row),
             others: match comparison {
                 None => Vec::new(),
-                Some(_) => costs_in(&compared, &row.case, &others),
+                Some(_) => costs_in(&compared, &row.case, &others, unit),
             },
         };
         groups.entry(area(&row.case)).or_default().push(bar);
@@ -62,8 +83,12 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>) -> Fi
     let groups: Vec<Group<Bar>> =
         groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect();
     let series: Vec<String> = std::iter::once(label.to_string()).chain(labels).collect();
-    let description = extremes(groups.iter().flat_map(|group| &group.rows));
-    Figure { title: "Cost of each operation, by area".into(), description, chart: Chart::Bars(Bars { series, groups }) }
+    let description = extremes(groups.iter().flat_map(|group| &group.rows), unit);
+    let title = match unit {
+        Unit::Nanoseconds => "Cost of each operation, by area",
+        Unit::Instructions => "Instructions of each operation, by area",
+    };
+    Figure { title: title.into(), description, chart: Chart::Bars(Bars { unit, series, groups }) }
 }
 
 /// Columns other than the baseline.
@@ -99,26 +124,39 @@ fn by_case(comparison: &Comparison) -> ByCase<'_> {
     found
 }
 
-/// The cost of `case` in each of `columns`, in nanoseconds.
-fn costs_in(compared: &ByCase, case: &Case, columns: &[usize]) -> Vec<Option<f64>> {
+/// The figure of `case` in each of `columns`, if it is in `unit`.
+fn costs_in(compared: &ByCase, case: &Case, columns: &[usize], unit: Unit) -> Vec<Option<f64>> {
     let work = (case.operation.as_str(), case.language.as_deref(), case.environment.as_str(), case.label());
     let has = |row: &&&ComparedRow| case.params.iter().all(|(name, value)| row.key.params.get(name) == Some(value));
     let exact = compared.exact.get(&(work, &case.effective_params())).copied();
     let row = exact.or_else(|| compared.first.get(&work)?.iter().find(has).copied());
-    columns.iter().map(|column| row?.cost_ns(*column)).collect()
+    let count = |row: &ComparedRow, column: usize| Some(row.cells[column].as_ref()?.instructions()?.per_operation);
+    let figure = |column: &usize| match unit {
+        Unit::Nanoseconds => row?.cost_ns(*column),
+        Unit::Instructions => count(row?, *column).filter(|count| *count > 0.0),
+    };
+    columns.iter().map(figure).collect()
+}
+
+/// A figure with its unit: `101.2 ns`.
+pub fn with_unit(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => format!("{} ns", nanoseconds(value)),
+        Unit::Instructions => format!("{} instr", instructions(value)),
+    }
 }
 
 /// A description with the range of the costs.
-fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>) -> String {
-    let mut bars: Vec<(f64, &str)> = bars.filter_map(|bar| Some((bar.ns?, bar.label.as_str()))).collect();
+fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
+    let mut bars: Vec<(f64, &str)> = bars.filter_map(|bar| Some((bar.value?, bar.label.as_str()))).collect();
     bars.sort_by(|a, b| a.0.total_cmp(&b.0));
     match (bars.first(), bars.last()) {
         (Some((low, fastest)), Some((high, slowest))) => format!(
-            "Dots with intervals on a logarithmic axis. {} operations, from {fastest} at {} ns to {slowest} at {} ns. The \
+            "Dots with intervals on a logarithmic axis. {} operations, from {fastest} at {} to {slowest} at {}. The \
         same numbers are in the table.",
             bars.len(),
-            nanoseconds(*low),
-            nanoseconds(*high)
+            with_unit(*low, unit),
+            with_unit(*high, unit)
         ),
         _ => "No operation has a cost.".to_string(),
     }
@@ -154,7 +192,7 @@ pub fn ratios(comparison: &Comparison) -> Figure {
 
 fn dot(verdict: &Verdict) -> Option<Dot> {
     let ratio = verdict.ranked_ratio().filter(|ratio| *ratio > 0.0 && ratio.is_finite())?;
-    let decided = matches!(verdict.mark(), Some(Mark::Faster | Mark::Slower));
+    let decided = verdict.is_better() || verdict.is_worse();
     Some(Dot { ratio, low_high: verdict.low_high(), decided })
 }
 

@@ -3,16 +3,18 @@
 use crate::model::{Host, THREADS};
 use crate::prose::some;
 use crate::report::comparison::conditions;
+use crate::report::format::fits;
 use crate::report::numbers::{nanoseconds, percent};
 use crate::report::run::cold;
 use crate::report::run::columns;
-use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures};
+use crate::report::run::environments::{MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads};
+use crate::report::run::instructions;
 use crate::report::run::warnings;
 use crate::report::study;
 use crate::report::{Records, Table};
 use crate::stats::{BETWEEN_RUNS, FEWEST_REPEATED};
 use crate::summary::{Row, Summary, Warning};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use std::borrow::Cow;
 
 /// Maximum number of rows that a note names.
@@ -45,7 +47,27 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
         _ => (Table::of(&columns, &lines), vec![too_many(environments)]),
     };
     let notes = study::notes(summary).into_iter().chain(failures).chain(notes(summary, environments)).collect();
-    table.titled(study::title(summary, title(host))).cautioned(cautions(summary, host)).noted(notes)
+    let cautions = cautions(summary, host).into_iter().chain(overheads(summary)).collect();
+    table.titled(study::title(summary, title(host))).cautioned(cautions).noted(notes)
+}
+
+/// The same for a screen of this width: several tables where the environments do not fit side by side.
+pub fn summary_tables(summary: &Summary, host: &Host, sort: Sort, width: Option<u16>) -> Vec<Table> {
+    let table = summary_table(summary, host, sort);
+    let environments = columns::environments(summary).len();
+    let narrow = width.filter(|width| (2..=MOST_ENVIRONMENTS).contains(&environments) && !fits(&table, *width));
+    let Some(width) = narrow else { return vec![table] };
+    let lines = columns::lines(summary, &sorted(&summary.rows, sort));
+    let mut parts = narrow_tables(summary, &lines, width);
+    let own = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.notes)).collect::<IndexSet<String>>();
+    if let Some(first) = parts.first_mut() {
+        let unit = std::mem::replace(&mut first.title, table.title);
+        first.cautions = table.cautions.into_iter().chain([unit]).collect();
+    }
+    if let Some(last) = parts.last_mut() {
+        last.notes = own.into_iter().chain(table.notes).collect();
+    }
+    parts
 }
 
 fn too_many(environments: usize) -> String {
@@ -56,18 +78,24 @@ fn too_many(environments: usize) -> String {
 
 fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     let mut rows: Vec<&Row> = rows.iter().collect();
-    let cost = |row: &Row| row.figure.as_ref().map_or(f64::INFINITY, |f| f.median.0);
+    // Times first, then numbers of instructions, then failures.
+    let cost = |row: &Row| match (row.cost(), row.instructions()) {
+        (Some(cost), _) => (0, cost.median.0),
+        (None, Some(count)) => (1, count.per_operation),
+        (None, None) => (2, f64::INFINITY),
+    };
     match sort {
         Sort::Asked => {}
         Sort::Name => rows.sort_by_cached_key(|row| row.case.to_string()),
-        Sort::Cost => rows.sort_by(|a, b| cost(a).total_cmp(&cost(b))),
+        Sort::Cost => rows.sort_by(|a, b| cost(a).0.cmp(&cost(b).0).then(cost(a).1.total_cmp(&cost(b).1))),
     }
     rows
 }
 
 /// What the ratios between environments are.
 fn paired(summary: &Summary) -> Option<String> {
-    let versus = summary.rows.iter().find_map(|row| row.versus.as_ref())?;
+    let timed = summary.rows.iter().filter(|row| row.cost().is_some());
+    let versus = timed.filter_map(|row| row.versus.as_ref()).next()?;
     let (first, by_run) = (&versus.environment, summary.runs() >= FEWEST_REPEATED);
     let interval = match by_run {
         true => "95% interval over the runs",
@@ -129,6 +157,7 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
     }
     notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))));
     notes.extend(paired(summary));
+    notes.extend(instructions::notes(summary));
     notes.extend(over_runs(summary));
     notes.extend(per_thread(summary));
     notes.extend(cold::note(summary));
@@ -139,7 +168,7 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
 
 /// What `±` means, and what is in it.
 fn next_run(summary: &Summary) -> Option<String> {
-    let figures = || summary.rows.iter().filter_map(|row| row.figure.as_ref().ok());
+    let figures = || summary.rows.iter().filter_map(Row::cost);
     figures().any(|figure| figure.next_run.is_some()).then_some(())?;
     if summary.runs() >= FEWEST_REPEATED {
         return Some("±: where the next run's median will be, 9 times in 10, by the scatter of the runs".to_string());
@@ -172,7 +201,12 @@ fn place(environments: usize, row: &Row) -> String {
 }
 
 fn yardsticks(summary: &Summary) -> Option<String> {
-    let cost = |row: &Row| Some(format!("{} {} ns", row.case, nanoseconds(row.figure.as_ref().ok()?.median.0)));
-    let costs: Vec<String> = summary.baselines.iter().filter_map(cost).collect();
-    (!costs.is_empty()).then(|| format!("in the same rounds: {}; 'x call' is against call.direct", costs.join(", ")))
+    let first = summary.baselines.iter().find(|row| row.cost().is_some())?.case.environment.as_str();
+    let several = summary.baselines.iter().any(|row| row.case.environment != first);
+    let place = if several { format!(" in {first}") } else { String::new() };
+    let cost = |row: &Row| Some(format!("{} {} ns", row.case, nanoseconds(row.cost()?.median.0)));
+    let of_first = summary.baselines.iter().filter(|row| row.case.environment == first);
+    let costs: Vec<String> = of_first.filter_map(cost).collect();
+    (!costs.is_empty())
+        .then(|| format!("in the same rounds{place}: {}; 'x call' is against call.direct", costs.join(", ")))
 }

@@ -1,13 +1,13 @@
 //! Bars and histograms on the terminal: `syscost show --view bars` and `--view distribution`. They are made from the
 //! same figures as on the page.
 
-use crate::model::Run;
+use crate::model::{Run, Unit};
 use crate::report::Screen;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::{Bar, Bars, Chart, Distribution, Figure, Kernel, TALLEST};
 use crate::report::format::markup::cut;
 use crate::report::format::text::write_lines;
-use crate::report::numbers::nanoseconds;
+use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
 use crate::report::run::figures::{self, modes_in_words};
 use anyhow::Result;
@@ -22,8 +22,13 @@ const NAME: usize = 30;
 /// # Errors
 /// If `out` cannot be written.
 pub fn write_bars(run: &Run, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let Figure { chart: Chart::Bars(bars), .. } = figures::bars("", &Detail::new(run), None) else { return Ok(()) };
-    write_lines(bar_lines(&bars, width(screen)), out)
+    let detail = Detail::new(run);
+    for (i, unit) in figures::units(&detail).into_iter().enumerate() {
+        let Figure { chart: Chart::Bars(bars), .. } = figures::bars("", &detail, None, unit) else { continue };
+        write_lines((i > 0).then(String::new), out)?;
+        write_lines(bar_lines(&bars, width(screen)), out)?;
+    }
+    Ok(())
 }
 
 /// Writes a histogram of the samples of each case of `run`.
@@ -46,29 +51,31 @@ fn width(screen: Screen) -> usize {
 fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
     let rows = || bars.groups.iter().flat_map(|group| &group.rows);
     let name = rows().map(|bar| bar.label.chars().count()).max().unwrap_or(0).min(NAME);
-    let axis = LogAxis::holding(rows().filter_map(|bar| bar.ns)).begun_at_decade();
+    let axis = LogAxis::holding(rows().filter_map(|bar| bar.value)).begun_at_decade();
     let room = width.saturating_sub(name + 14);
     let mut lines = Vec::new();
     for group in &bars.groups {
         lines.extend((!lines.is_empty()).then(String::new));
         lines.push(cut(&group.name, width));
-        lines.extend(group.rows.iter().map(|bar| bar_line(bar, &axis, name, room)));
+        lines.extend(group.rows.iter().map(|bar| bar_line(bar, (&axis, bars.unit), name, room)));
     }
-    let first = axis.ticks(0.1).first().map_or(String::new(), |tick| format!(" from {} ns", nanoseconds(*tick)));
+    let first =
+        axis.ticks(0.1).first().map_or(String::new(), |tick| format!(" from {}", figures::with_unit(*tick, bars.unit)));
     lines.push(String::new());
     lines.push(format!("logarithmic axis{first}; █ makes system calls, ░ makes none, ? not counted"));
     lines
 }
 
-fn bar_line(bar: &Bar, axis: &LogAxis, name: usize, room: usize) -> String {
+fn bar_line(bar: &Bar, (axis, unit): (&LogAxis, Unit), name: usize, room: usize) -> String {
     let mark = match bar.kernel {
         Kernel::Enters => "█",
         Kernel::Never => "░",
         Kernel::Unknown => "?",
     };
     let label = cut(&bar.label, name);
-    let (cost, length) = match bar.ns {
-        Some(ns) => (nanoseconds(ns), ((axis.share(ns) * room as f64).round() as usize).max(1)),
+    let number = if unit == Unit::Instructions { instructions } else { nanoseconds };
+    let (cost, length) = match bar.value {
+        Some(value) => (number(value), ((axis.share(value) * room as f64).round() as usize).max(1)),
         None => ("-".to_string(), 0),
     };
     format!("  {label:name$} {cost:>10} {}", mark.repeat(length)).trim_end().to_string()
@@ -92,14 +99,15 @@ mod tests {
 
     #[test]
     fn bars_are_as_long_as_their_logarithms() {
-        let bar = |label: &str, ns, kernel| Bar { label: label.into(), ns, low_high: None, kernel, others: vec![] };
+        let bar =
+            |label: &str, ns, kernel| Bar { label: label.into(), value: ns, low_high: None, kernel, others: vec![] };
         let rows = vec![
             bar("id.a", Some(10.0), Kernel::Enters),
             bar("id.b", Some(1000.0), Kernel::Never),
             bar("id.bc", None, Kernel::Unknown),
         ];
         let group = crate::report::figure::Group { name: "id".to_string(), rows };
-        let lines = bar_lines(&Bars { series: vec![], groups: vec![group] }, 50);
+        let lines = bar_lines(&Bars { unit: Unit::default(), series: vec![], groups: vec![group] }, 50);
         assert_eq!(lines[1], format!("  id.a        10.0 {}", "█"));
         assert_eq!(lines[2], format!("  id.b       1,000 {}", "░".repeat(31)));
         assert_eq!(lines[3], "  id.bc          -");

@@ -3,11 +3,12 @@
 
 use super::drawing::{Drawing, NAMED, label, percent};
 use super::marks::{LINE, class, duration, grid, legend, mark, note, number, times};
+use crate::model::Unit;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Bar, Bars, Group, Kernel, RatioRow, Ratios};
 use crate::report::format::markup::{Markup, short};
-use crate::report::numbers::nanoseconds;
+use crate::report::numbers::{instructions, nanoseconds};
 
 /// Height in pixels of a heading, of a row with one dot, and of each further dot below it.
 const HEADING: u32 = 24;
@@ -44,9 +45,11 @@ pub fn costs(bars: &Bars) -> Drawing {
     // A single file needs no name.
     let named = if bars.series.len() > 1 { &bars.series[..] } else { &[] };
     let top = legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(bars));
-    let plot = Plot::of(&bars.groups, cost_row, bars.series.len(), top);
+    let row = if bars.unit == Unit::Instructions { count_row } else { time_row };
+    let word = if bars.unit == Unit::Instructions { number } else { duration };
+    let plot = Plot::of(&bars.groups, row, bars.series.len(), top);
     let axis = LogAxis::holding(plot.values()).with_margin();
-    grid(&mut drawing.plot, &axis, 0.09, (plot.top, plot.bottom()), duration);
+    grid(&mut drawing.plot, &axis, 0.09, (plot.top, plot.bottom()), word);
     plot.drawn(drawing, &axis)
 }
 
@@ -74,20 +77,29 @@ fn kinds(bars: &Bars) -> String {
     all.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words).collect::<Vec<_>>().join("; ")
 }
 
-fn cost_row(bar: &Bar) -> Row<'_> {
+fn time_row(bar: &Bar) -> Row<'_> {
+    cost_row(bar, nanoseconds, "ns")
+}
+
+fn count_row(bar: &Bar) -> Row<'_> {
+    cost_row(bar, instructions, "instr")
+}
+
+fn cost_row<'a>(bar: &'a Bar, number: fn(f64) -> String, unit: &str) -> Row<'a> {
     let (look, kernel) = match bar.kernel {
         Kernel::Enters => ("", ""),
         Kernel::Never => (" hollow", ", no system call"),
         Kernel::Unknown => (" hollow dashed", ", system calls not counted"),
     };
-    let first = bar.ns.map(|value| Dot { value, low_high: bar.low_high, look });
-    let others = bar.others.iter().map(|ns| ns.map(|value| Dot { value, low_high: None, look: "" }));
-    let cost = bar.ns.map_or("no cost".to_string(), |ns| format!("{} ns", nanoseconds(ns)));
-    let interval = bar.low_high.map(|(low, high)| format!(" ({} .. {})", nanoseconds(low), nanoseconds(high)));
+    let first = bar.value.map(|value| Dot { value, low_high: bar.low_high, look });
+    let others = bar.others.iter().map(|other| other.map(|value| Dot { value, low_high: None, look: "" }));
+    let cost = bar.value.map_or("no cost".to_string(), |value| format!("{} {unit}", number(value)));
+    let differ = bar.low_high.filter(|(low, high)| low != high);
+    let interval = differ.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
     Row {
         label: &bar.label,
         dots: std::iter::once(first).chain(others).collect(),
-        value: Some(bar.ns.map_or("no cost".to_string(), nanoseconds)),
+        value: Some(bar.value.map_or("no cost".to_string(), number)),
         words: format!("{}: {cost}{}{kernel}", bar.label, interval.unwrap_or_default()),
     }
 }

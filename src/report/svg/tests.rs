@@ -1,6 +1,7 @@
 //! Every figure as a file is well-formed, with a title and a description, whatever its names and numbers.
 
 use super::*;
+use crate::model::Unit;
 use crate::report::figure::*;
 use crate::stats::TwoModes;
 
@@ -29,13 +30,13 @@ fn figures() -> Vec<Figure> {
 fn bars() -> Chart {
     let bar = |ns: f64| Bar {
         label: HOSTILE.into(),
-        ns: Some(ns),
+        value: Some(ns),
         low_high: Some((ns * 0.5, ns * 2.0)),
         kernel: Kernel::Never,
         others: vec![Some(ns), None],
     };
     let groups = vec![Group { name: HOSTILE.into(), rows: NUMBERS.map(bar).to_vec() }];
-    Chart::Bars(Bars { series: vec![HOSTILE.into(); 3], groups })
+    Chart::Bars(Bars { unit: Unit::default(), series: vec![HOSTILE.into(); 3], groups })
 }
 
 fn ratios() -> Chart {
@@ -131,9 +132,10 @@ fn a_file_has_its_colours_for_light_and_dark() {
 
 #[test]
 fn places_are_shares_of_the_axis() {
-    let bar = |ns, kernel| Bar { label: "a".into(), ns: Some(ns), low_high: None, kernel, others: vec![] };
+    let bar = |ns, kernel| Bar { label: "a".into(), value: Some(ns), low_high: None, kernel, others: vec![] };
     let rows = vec![bar(10.0, Kernel::Enters), bar(1000.0, Kernel::Never), bar(1.0, Kernel::Unknown)];
-    let bars = Bars { series: vec!["a".into()], groups: vec![Group { name: "file".into(), rows }] };
+    let bars =
+        Bars { unit: Unit::default(), series: vec!["a".into()], groups: vec![Group { name: "file".into(), rows }] };
     let chart = Chart::Bars(bars);
     let svg = inline(&Figure { title: "t".into(), description: "d".into(), chart }, "f");
     let svg = svg.as_str();
@@ -147,10 +149,10 @@ fn places_are_shares_of_the_axis() {
 #[test]
 fn values_stand_behind_intervals_and_the_first_file_is_in_the_legend() {
     let bar =
-        |low_high| Bar { label: "a".into(), ns: Some(10.0), low_high, kernel: Kernel::Enters, others: vec![None] };
+        |low_high| Bar { label: "a".into(), value: Some(10.0), low_high, kernel: Kernel::Enters, others: vec![None] };
     let rows = vec![bar(Some((5.0, 500.0))), bar(None)];
     let series = vec!["before".to_string(), "after".to_string()];
-    let chart = Chart::Bars(Bars { series, groups: vec![Group { name: "file".into(), rows }] });
+    let chart = Chart::Bars(Bars { unit: Unit::default(), series, groups: vec![Group { name: "file".into(), rows }] });
     let svg = inline(&Figure { title: "t".into(), description: "d".into(), chart }, "f");
     let svg = svg.as_str();
     let after = |text: &str, from: &str| -> f64 {

@@ -17,6 +17,7 @@ pub fn file(file: &ResultFile) -> Checked {
     name("tool.name", &file.tool.name)?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
     file.study.iter().try_for_each(super::study::check)?;
+    file.environments.iter().try_for_each(|facts| name("environments.name", &facts.name))?;
     host(&file.host)?;
     positive("plan.budget_s", file.plan.budget_s)?;
     positive("plan.precision_percent", file.plan.precision_percent)?;
@@ -56,7 +57,7 @@ fn record(record: &Record) -> Checked {
     record.figure.iter().try_for_each(figure)
 }
 
-fn counted(counted: &Counted) -> Checked {
+pub(super) fn counted(counted: &Counted) -> Checked {
     if counted.fewer == 0 {
         return wrong("counted.fewer", "is 0, must be at least 1");
     }

@@ -90,9 +90,9 @@ struct Repeat {
     results: Vec<Again>,
 }
 
-/// What a further run found for one record: its samples or its error, exactly one of the two.
+/// What a further run found for one record: its samples, its error or its counted instructions, exactly one of the three.
 #[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("oneOf" = one_of(&["samples", "error"])))]
+#[schemars(extend("oneOf" = one_of(&["samples", "error", "counted"])))]
 struct Again {
     /// What was noticed while measuring, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -101,6 +101,8 @@ struct Again {
     samples: Option<Samples>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
 }
 
 /// What wrote a result file.

@@ -1,6 +1,6 @@
 //! Further runs in a result file: conversion and checks. On reading, each becomes a whole run of the model.
 
-use super::check::{host, samples};
+use super::check::{counted, host, samples};
 use super::{Again, Record, Repeat, ResultFile};
 use crate::model::{self, Outcome, Run};
 use crate::store::error::Invalid;
@@ -50,11 +50,13 @@ fn check_one(repeat: &Repeat, records: usize) -> Checked {
     }
     repeat.results.iter().enumerate().try_for_each(|(i, result)| {
         let place = format!("results[{i}]");
-        match (&result.samples, &result.error) {
-            (Some(own), None) => samples(own).map_err(|e| Invalid { place: format!("{place}.{}", e.place), ..e }),
-            (None, Some(_)) => Ok(()),
-            _ => wrong(&place, "must have exactly one of samples and error"),
-        }
+        let found = match (&result.samples, &result.error, &result.counted) {
+            (Some(own), None, None) => samples(own),
+            (None, None, Some(own)) => counted(own),
+            (None, Some(_), None) => return Ok(()),
+            _ => return wrong(&place, "must have exactly one of samples, error and counted"),
+        };
+        found.map_err(|e| Invalid { place: format!("{place}.{}", e.place), ..e })
     })
 }
 
@@ -73,13 +75,15 @@ impl From<Run> for Repeat {
 
 impl From<model::Record> for Again {
     fn from(record: model::Record) -> Again {
-        let (samples, error) = match record.outcome {
-            Outcome::Measured(measurement) => (Some(measurement.into()), None),
-            Outcome::Failed(failure) => (None, Some(failure.into())),
-            // Nobody repeats what was published or counted; without either, the check refuses to write it.
-            Outcome::Published(_) | Outcome::Counted(_) => (None, None),
-        };
-        Again { warnings: record.warnings, samples, error }
+        let (mut samples, mut error, mut counted) = (None, None, None);
+        match record.outcome {
+            Outcome::Measured(measurement) => samples = Some(measurement.into()),
+            Outcome::Failed(failure) => error = Some(failure.into()),
+            Outcome::Counted(instructions) => counted = Some(instructions.into()),
+            // Nobody repeats what was published; without any of them, the check refuses to write it.
+            Outcome::Published(_) => {}
+        }
+        Again { warnings: record.warnings, samples, error, counted }
     }
 }
 
@@ -108,10 +112,11 @@ impl Repeat {
 
 impl Again {
     fn into_model(self, record: &model::Record) -> model::Record {
-        let outcome = match (self.samples, self.error) {
-            (Some(samples), _) => Outcome::Measured(samples.into()),
-            (None, Some(failure)) => Outcome::Failed(failure.into()),
-            (None, None) => Outcome::Failed(model::Failure::interrupted()),
+        let outcome = match (self.samples, self.counted, self.error) {
+            (Some(samples), ..) => Outcome::Measured(samples.into()),
+            (None, Some(counted), _) => Outcome::Counted(counted.into()),
+            (None, None, Some(failure)) => Outcome::Failed(failure.into()),
+            (None, None, None) => Outcome::Failed(model::Failure::interrupted()),
         };
         model::Record {
             case: record.case.clone(),

@@ -4,7 +4,7 @@
 use super::Timing;
 use crate::clean::cut;
 use crate::model::{Case, Failure, Record, Role, Run};
-use crate::summary::{Row, Summary};
+use crate::summary::{Instructions, Row, RowFigure, Summary};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,8 @@ pub struct Group<'a> {
     pub timings: Vec<Timing<'a>>,
     /// Names of failed cases, and why they failed.
     pub failures: Vec<(String, &'a Failure)>,
+    /// Names of cases that are numbers of instructions, which have no rate.
+    pub counted: Vec<(String, Instructions)>,
 }
 
 type Pair<'a> = (&'a Row, &'a Record);
@@ -46,7 +48,8 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
     for (row, record) in members {
         let name = name(&row.case, params, environments);
         match &row.figure {
-            Ok(figure) => group.timings.push(Timing::of(name, figure, record)),
+            Ok(RowFigure::Time(cost)) => group.timings.push(Timing::of(name, cost, record)),
+            Ok(RowFigure::Instructions(count)) => group.counted.push((name, *count)),
             Err(failure) => group.failures.push((name, failure)),
         }
     }

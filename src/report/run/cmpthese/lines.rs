@@ -4,6 +4,8 @@ use super::timing::NO_TIME_S;
 use super::{Group, LONGEST_NOTE, Timing};
 use crate::clean::cut;
 use crate::model::{Failure, Run};
+use crate::report::numbers::instructions;
+use crate::summary::Instructions;
 
 const WARNING: &str = "            (warning: too few iterations for a reliable count)";
 
@@ -17,12 +19,18 @@ pub fn lines(group: &Group, run: &Run) -> Vec<String> {
         format!("{name:>10}: not measured: {}", cut(&failure.message, LONGEST_NOTE))
     };
     lines.extend(group.failures.iter().map(failed));
+    let counted = |(name, count): &(String, Instructions)| {
+        format!("{name:>10}: {} instructions, no time", instructions(count.per_operation))
+    };
+    lines.extend(group.counted.iter().map(counted));
     lines
 }
 
 fn header(group: &Group, run: &Run) -> String {
     let timed = group.timings.iter().map(|t| t.name.as_str());
-    let mut names: Vec<&str> = timed.chain(group.failures.iter().map(|(name, _)| name.as_str())).collect();
+    let failed = group.failures.iter().map(|(name, _)| name.as_str());
+    let counted = group.counted.iter().map(|(name, _)| name.as_str());
+    let mut names: Vec<&str> = timed.chain(failed).chain(counted).collect();
     names.sort_unstable();
     let names = names.join(", ");
     if run.budget_s == 0.0 {

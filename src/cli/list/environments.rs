@@ -1,0 +1,120 @@
+//! `syscost list --envs`: the environments, and whether each can be used here.
+
+use super::super::terminal;
+use super::super::{exit::Exit, progress::Progress};
+use crate::model::Unit;
+use crate::report::{Cell, Document, Format, Spec, Style, Table, write_json, write_table};
+use crate::runner::Environment;
+use crate::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
+use anyhow::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::Write;
+
+/// What `list --envs` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct EnvironmentList {
+    environments: Vec<Listed>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    /// What `--env` takes.
+    name: String,
+    title: String,
+    what: String,
+    /// The unit of its figures.
+    unit: Unit,
+    /// The command that programs are started with, a word each; empty where they are started as they are.
+    started_with: Vec<String>,
+    /// Whether it can be used here.
+    status: Readiness,
+    /// What is missing and what to install, why it was refused, or which kernel images there are; null where there is nothing to say.
+    reason: Option<String>,
+    /// Why its kernel entries are not counted; null where they are.
+    unverified: Option<String>,
+    /// What to know before believing its figures, a sentence each.
+    misleads: Vec<String>,
+}
+
+impl Document for EnvironmentList {
+    const SCHEMA: &'static str = "syscost.environments/1";
+}
+
+/// Name, title, unit, start and status of each environment; each is started once for that.
+pub fn run(format: Format, out: &mut dyn Write) -> Result<Exit> {
+    let environments = all()?;
+    if format == Format::Json {
+        write_json(&EnvironmentList { environments }, out)?;
+    } else {
+        write_table(&table(&environments), format, terminal::screen(), out)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn all() -> Result<Vec<Listed>> {
+    let session = Session::open(RunOptions::default())?;
+    let progress = Progress::new(false);
+    progress.stage(Stage::Starting);
+    let names = Environment::names();
+    let mut listed = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        progress.at(i as f64 / names.len() as f64, name);
+        let environment = Environment::find(name)?;
+        let (status, reason) = readiness(session.workers(), &environment);
+        let started_with = if environment.has_starter() { environment.run } else { Vec::new() };
+        let Environment { name, title, what, unit, unverified, misleads, .. } = environment;
+        listed.push(Listed { name, title, what, unit, started_with, status, reason, unverified, misleads });
+    }
+    progress.done();
+    Ok(listed)
+}
+
+fn table(environments: &[Listed]) -> Table {
+    let specs = [
+        Spec::left("environment", |e: &Listed| e.name.clone().into()).text("environment", |e| e.name.clone()),
+        Spec::left("title", |e: &Listed| e.title.clone().into()).wrapping().text("title", |e| e.title.clone()),
+        Spec::left("unit", |e: &Listed| unit(e.unit).into()).text("unit", |e| unit(e.unit).to_string()),
+        Spec::left("started with", |e: &Listed| command(e).into())
+            .text("started_with", |e| Some(e.started_with.join(" ")).filter(|words| !words.is_empty())),
+        Spec::left("status", status)
+            .wrapping()
+            .text("status", |e| name(e.status).to_string())
+            .text("reason", |e| e.reason.clone()),
+        Spec::hidden().text("what", |e: &Listed| e.what.clone()).text("unverified", |e| e.unverified.clone()),
+    ];
+    let ready = environments.iter().filter(|e| e.status == Readiness::Ready).count();
+    let notes = vec![
+        format!("{ready} of {} are ready", environments.len()),
+        "'syscost run --env native,NAME' puts them side by side; --format json has the whole command and what misleads"
+            .to_string(),
+    ];
+    Table::of(&specs, environments).noted(notes)
+}
+
+/// Its first word; the whole command is in the other formats.
+fn command(listed: &Listed) -> String {
+    let first = listed.started_with.first().map(String::as_str).unwrap_or_default();
+    if first == "{confine}" { "own launcher".to_string() } else { first.to_string() }
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Instructions => "instructions",
+    }
+}
+
+fn name(status: Readiness) -> &'static str {
+    match status {
+        Readiness::Ready => "ready",
+        Readiness::Missing => "missing",
+        Readiness::NotPermitted => "not permitted",
+    }
+}
+
+fn status(listed: &Listed) -> Cell {
+    let reason = listed.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let style = if listed.status == Readiness::Ready { Style::Plain } else { Style::Faint };
+    Cell::styled(format!("{}{reason}", name(listed.status)), style)
+}
