@@ -61,7 +61,8 @@ fn check(args: &ExplainArgs, first: &str, second: Option<&str>) -> Result<()> {
     for name in std::iter::once(first).chain(second) {
         if !Environment::find(name)?.is_guest {
             bail!(
-                "--env {name}: not a kernel to look into; name an emulated one, e.g. linux-6.1 (see 'syscost kernel list')"
+                "--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1. \
+                 'syscost kernel fetch $(uname -r)' gets that of this machine"
             );
         }
     }

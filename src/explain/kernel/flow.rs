@@ -101,7 +101,7 @@ mod tests {
         let mut code = Code64::default();
         code.add(0x1000, vec![0xe8, 0xfb, 0x0f, 0, 0]);
         assert_eq!(code.step(0x1000), Some(Step { kind: Kind::Call, next: 0x1005, target: Some(0x2000) }));
-        assert_eq!(code.step(0x1003), None, "no whole instruction");
+        assert_eq!(code.step(0x1004), None, "no whole instruction");
         assert_eq!((code.step(0xfff), code.step(0x1005)), (None, None));
     }
 }

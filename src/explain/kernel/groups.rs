@@ -75,7 +75,7 @@ impl Group {
     }
 }
 
-/// Beginnings of names, `*` standing for any text before them; the first line that fits counts. A function that fits none is
+/// Beginnings of names; the first line that fits counts. A function that fits none is
 /// spent on what its caller is.
 const TABLE: &[(Group, &[&str])] = &[
     (
@@ -118,7 +118,6 @@ const TABLE: &[(Group, &[&str])] = &[
             "__bpf_",
             "syscall_user_dispatch",
             "syscall_enter_audit",
-            "trace_syscall_enter",
         ],
     ),
     (
