@@ -14,6 +14,7 @@ mod list;
 mod manual;
 mod messages;
 mod output;
+mod probe;
 mod progress;
 mod report;
 mod result_files;
@@ -77,6 +78,7 @@ enum Command {
     Trace(trace::TraceArgs),
     Top(top::TopArgs),
     Import(import::ImportArgs),
+    Probe(probe::ProbeArgs),
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
     #[command(hide = true)]
@@ -164,6 +166,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Trace(args)) => trace::run(&args, notes),
         Some(Command::Top(args)) => top::run(&args, notes),
         Some(Command::Import(args)) => import::run(&args, out),
+        Some(Command::Probe(args)) => probe::run(&args, notes, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),
         Some(Command::Schema(args)) => schema::run(&args, out),

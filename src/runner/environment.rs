@@ -1,5 +1,7 @@
 //! Environments: how the probe and C snippets are built and started, from `environments/<name>.toml`.
 
+mod command;
+
 use super::cache::Cache;
 use super::files::write_program;
 use super::holes::replaced;
@@ -7,6 +9,7 @@ use super::language::on_path;
 use crate::kernel::limits::advice;
 use crate::model::Unit;
 use anyhow::{Context, Result, anyhow, bail};
+pub use command::Meeting;
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use std::ffi::{OsStr, OsString};
@@ -23,7 +26,7 @@ static PROBE: Dir = include_dir!("$CARGO_MANIFEST_DIR/probe");
 pub const NATIVE: &str = "native";
 
 /// One environment.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// The name of its file.
@@ -61,6 +64,9 @@ pub struct Environment {
     /// What to know before believing its figures, a sentence each.
     #[serde(default)]
     pub misleads: Vec<String>,
+    /// How its probe is met; those that a file describes are known.
+    #[serde(skip)]
+    pub meeting: Meeting,
 }
 
 const PROGRAM: &str = "{program}";
@@ -107,7 +113,8 @@ impl Environment {
         if !self.has_starter() {
             return program;
         }
-        let holes = [("{dir}", at.as_os_str()), ("{run}", run.as_os_str())];
+        // Within a word, for a shell there; without arguments, which a word cannot hold.
+        let holes = [("{dir}", at.as_os_str()), ("{run}", run.as_os_str()), (PROGRAM, program.get_program())];
         let words: Vec<OsString> = self
             .run
             .iter()
@@ -203,6 +210,11 @@ impl Environment {
         let install = self.to_install();
         format!("environment {}: the C compiler cannot build for it ({}){install}", self.name, said.trim())
     }
+}
+
+/// The probe's sources, by path.
+pub fn probe_sources() -> Vec<(String, &'static str)> {
+    sources(&PROBE)
 }
 
 fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {

@@ -1,6 +1,6 @@
 //! Several environments of one run against the first, case by case, paired round by round.
 
-use super::{Summary, Versus};
+use super::{Row, Summary, Versus};
 use crate::derive;
 use crate::model::{Case, Entries, Outcome, Record, Role, Run};
 use std::collections::HashMap;
@@ -9,7 +9,8 @@ use std::collections::HashMap;
 const SAME_ENTRIES: f64 = 0.05;
 
 /// Fills in `versus` of all rows of `summary`, which is that of `run`, outside the first environment. Cases that fail, have no
-/// partner or do other work there have none.
+/// partner or do other work there have none, and neither have those that ran on another machine than the first: their rounds
+/// have nothing in common.
 pub fn pair(summary: &mut Summary, run: &Run) {
     let asked = || run.records.iter().filter(|record| record.role == Role::Asked);
     let Some(first) = asked().next().map(|record| record.case.environment.as_str()) else { return };
@@ -19,7 +20,11 @@ pub fn pair(summary: &mut Summary, run: &Run) {
     let (range, _) = super::steady_range(run);
     let partners: HashMap<&Case, &Record> =
         asked().filter(|record| record.case.environment == first).map(|record| (&record.case, record)).collect();
-    for (row, record) in summary.rows.iter_mut().zip(asked()).filter(|(row, _)| row.case.environment != first) {
+    let machine = |environment: &str| {
+        run.environments.iter().find(|facts| facts.name == environment).and_then(|facts| facts.host.as_deref())
+    };
+    let comparable = |row: &Row| row.case.environment != first && machine(&row.case.environment) == machine(first);
+    for (row, record) in summary.rows.iter_mut().zip(asked()).filter(|(row, _)| comparable(row)) {
         let partner = partners.get(&Case { environment: first.to_string(), ..record.case.clone() });
         let partner = partner.filter(|partner| !differ(record.entries.as_ref(), partner.entries.as_ref()));
         row.versus = partner.and_then(|partner| versus(record, partner, &range));
