@@ -7,11 +7,19 @@ use std::{env, fs};
 
 include!("src/probe_build.rs");
 
+/// If it is 1, nothing is compiled and the programs are empty files: for `cargo check` where there is no C compiler for the
+/// target. What is built so says at its start that it cannot measure.
+const WITHOUT_PROBE: &str = "SYSCOST_WITHOUT_PROBE";
+
 fn main() {
     for watched in ["probe", "languages", "environments", "schema", "studies", "src/probe_build.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
+    println!("cargo::rerun-if-env-changed={WITHOUT_PROBE}");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    if env::var_os(WITHOUT_PROBE).is_some_and(|value| value == "1") {
+        return leave_out(&out);
+    }
     let compiler = cc::Build::new().cargo_metadata(false).cargo_warnings(false).get_compiler();
     println!("cargo::rustc-env=SYSCOST_COMPILER={}", version(&compiler));
     for program in programs("probe", &sources(), &out.display().to_string(), false) {
@@ -20,6 +28,12 @@ fn main() {
     for program in [janitor(), confine()] {
         build(&compiler, &program, &out.join(program.name));
     }
+}
+
+fn leave_out(out: &Path) {
+    println!("cargo::rustc-env=SYSCOST_COMPILER=none");
+    let names = programs("", &[], "", false).into_iter().map(|program| program.name).chain([janitor().name]);
+    names.for_each(|name| fs::write(out.join(name), []).expect("OUT_DIR can be written"));
 }
 
 /// The janitor needs no library beside it, since it runs before there is a directory for the others. It is the same for all

@@ -6,6 +6,8 @@
  *   probe --init               several of it over one console, see init.c; also as PID 1 and /init, of a guest
  *   probe                      the protocol, on standard input and output:
  *
+ *       > hello ..., facts, show ..., list   before `op`, for a probe by itself: see alone.h; list prints the catalogue
+ *                                           and a line `listed`
  *       > op file.lstat depth=4
  *       < ready pid=42 bits=64 ...          or: error ENOENT lstat: No such file or directory
  *       > 1000 3                            3 batches of 1000 iterations
@@ -26,9 +28,10 @@
  *
  * Replies are written after the last batch, so that the protocol's own calls are never inside one.
  *
- * Layers, each calling only those before it: ground.c (failure, parameters), support.c (files, partners), sampler.c,
+ * Layers, each calling only those before it: ground.c (failure, parameters), alone.c, support.c (files, partners), sampler.c,
  * single.c, crowd.c and cold.c, the operations in ops/, and the protocol here.
  */
+#include "alone.h"
 #include "areas.h"
 #include "cold.h"
 #include "crowd.h"
@@ -404,12 +407,32 @@ static void begin(char *line) {
     announce();
 }
 
+static const char *text_or_empty(const char *text) { return text ? text : ""; }
+
+static int list(void) {
+    for (size_t a = 0; areas[a]; a++)
+        for (const struct operation *o = areas[a]; o->id; o++)
+            printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%u\t%llu\t%d\n", o->id, o->what, o->enters, text_or_empty(o->prepares),
+                   text_or_empty(o->params), o->systems, text_or_empty(o->family), o->flags,
+                   (unsigned long long)o->limit, o->run != NULL);
+    return fflush(stdout) == 0 ? 0 : 2;
+}
+
+/* What may be asked before an operation is chosen; 0 if `line` is none of it. */
+static int serve_early(const char *line) {
+    if (strcmp(line, "list") != 0) return serve_before_operation(line, put);
+    if (list() == 0) put("listed\n", strlen("listed\n"));
+    return 1;
+}
+
 static int serve(void) {
     char line[4096];
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    if (!read_line(line, sizeof line)) return 0;
+    do {
+        if (!read_line(line, sizeof line)) return 0;
+    } while (serve_early(line));
     begin(line);
     while (read_line(line, sizeof line)) serve_line(line);
     at_failure(NULL);
@@ -436,17 +459,6 @@ static int launch(char **arguments) {
     execvp(arguments[0], arguments);
     dup2(4, STDOUT_FILENO);
     fail(errno, arguments[0]);
-}
-
-static const char *text_or_empty(const char *text) { return text ? text : ""; }
-
-static int list(void) {
-    for (size_t a = 0; areas[a]; a++)
-        for (const struct operation *o = areas[a]; o->id; o++)
-            printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%u\t%llu\t%d\n", o->id, o->what, o->enters, text_or_empty(o->prepares),
-                   text_or_empty(o->params), o->systems, text_or_empty(o->family), o->flags,
-                   (unsigned long long)o->limit, o->run != NULL);
-    return fflush(stdout) == 0 ? 0 : 2;
 }
 
 int main(int argc, char **argv) {

@@ -57,7 +57,11 @@ struct operation {
 /* The loop of every `run`. The empty asm keeps the compiler from removing, merging or vectorising it. */
 static inline void keep(void) { __asm__ volatile("" ::: "memory"); }
 #define LOOP(n) for (uint64_t left_ = (n); left_ != 0; keep(), left_--)
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* For the table: hooks that are under #ifdef __linux__, e.g. `.run = LINUX_ONLY(run_gettid)`. */
@@ -65,6 +69,11 @@ static inline void keep(void) { __asm__ volatile("" ::: "memory"); }
 #define LINUX_ONLY(hook) hook
 #else
 #define LINUX_ONLY(hook) NULL
+#endif
+#ifdef __APPLE__
+#define NOT_ON_MACOS(hook) NULL
+#else
+#define NOT_ON_MACOS(hook) hook
 #endif
 
 /* The batch is being sampled: a tick may end a call early, with EINTR or less than was asked for. */

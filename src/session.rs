@@ -1,6 +1,7 @@
 //! One measurement from start to end: the run's directory, CPUs, signals and the catalogue; then the untimed passes and the
 //! engine, which give a `Run`. Called by the commands that measure; it prints nothing.
 
+mod abroad;
 mod company;
 mod environments;
 mod guests;
@@ -20,7 +21,7 @@ use crate::kernel::host::{self, BusyClock, StealClock};
 use crate::kernel::limits::{Limits, Needs};
 use crate::model::{
     Case, Counted, Counters, EnvironmentFacts, Facts, Failure, FailureKind, Host, ModeSamples, Operation, Outcome,
-    Planned, Record, Role, Run, SingleCalls, StudyView, THREADS,
+    Planned, Record, Role, Run, SingleCalls, StudyView, THREADS, Tool,
 };
 use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, Workers, read_catalogue};
@@ -28,6 +29,7 @@ use crate::singles::{Singles, time_singles};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use crate::summary;
+use abroad::Abroad;
 use anyhow::Result;
 use company::Company;
 use guests::Places;
@@ -109,8 +111,7 @@ pub struct Session {
     workers: Workers,
     interrupt: Interrupt,
     host: Host,
-    steal: Option<StealClock>,
-    busy: Option<BusyClock>,
+    clocks: Clocks,
     /// Whether no other run of the same cases follows.
     last: bool,
     /// What is measured side by side.
@@ -119,6 +120,8 @@ pub struct Session {
     pub boot: guest::Options,
     /// What is known of guests that were booted, by environment.
     facts: BTreeMap<String, EnvironmentFacts>,
+    /// What is known of the environments that the user's own commands make.
+    abroad: Abroad,
 }
 
 /// Default time per case, and the bounds of the sum over all cases.
@@ -147,18 +150,24 @@ impl Session {
         let sources = Sources::default();
         // Before this process moves to the driver's CPUs, so that the facts hold the original affinity.
         let mut host = host::facts(&sources, None);
-        let placement = Placement::choose(options.cpu)?;
+        let alone = sides.is_all_elsewhere();
+        let placement = Placement::choose(if alone { Wanted::None } else { options.cpu })?;
         let directory = sides.directory()?;
         host.file_system = host::file_system(directory.path());
-        let catalogue = read_catalogue(&directory.probe())?;
+        let mut catalogue = read_catalogue(&directory.probe())?;
         let interrupt = Interrupt::on_signals()?;
-        let steal = StealClock::start(&sources, placement.measuring);
-        let busy = BusyClock::start(&sources);
+        let clocks = Clocks::start(&sources, placement.measuring, alone);
         let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
+        workers.cpu_elsewhere = cpu_elsewhere(options.cpu);
         sides.add_to(&mut workers)?;
+        let mut abroad = Abroad::visit(&mut workers, sides.own(), alone)?;
+        if let Some(there) = &mut abroad.machine {
+            host = there.host.clone();
+            catalogue = std::mem::take(&mut there.operations);
+        }
         let (boot, facts) = (guest::Options::default(), BTreeMap::new());
-        let study = None;
-        Ok(Session { catalogue, study, options, workers, interrupt, host, steal, busy, last: true, sides, boot, facts })
+        let (study, last) = (None, true);
+        Ok(Session { catalogue, study, options, workers, interrupt, host, clocks, last, sides, boot, facts, abroad })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -251,11 +260,10 @@ impl Session {
             planned.iter().zip(passes).filter(|(_, passes)| is_timed(passes)).map(|(p, _)| p.clone()).collect();
         let config = self.config(planned);
         let mut recorder = Recorder {
-            run: Run { environments: environments::facts(&self.workers, planned), ..self.empty_run(&config, refused) },
+            run: Run { environments: self.environments(planned), ..self.empty_run(&config, refused) },
             planned,
             passes,
-            steal: self.steal.take(),
-            busy: self.busy.take(),
+            clocks: std::mem::take(&mut self.clocks),
             out,
             watch,
             interrupt: &self.interrupt,
@@ -278,6 +286,13 @@ impl Session {
         self.facts.extend(places.facts());
         guests::tell(&self.facts, &mut recorder.run.environments);
         recorder.finish(&measured)
+    }
+
+    /// What is known of the environments of `planned` before it is measured.
+    fn environments(&self, planned: &[Planned]) -> Vec<EnvironmentFacts> {
+        let visited = |name: &str| self.abroad.environments.iter().find(|facts| facts.name == name).cloned();
+        let known = environments::facts(&self.workers, planned).into_iter();
+        known.map(|own| visited(&own.name).unwrap_or(own)).collect()
     }
 
     fn config(&self, planned: &[Planned]) -> Config {
@@ -360,22 +375,55 @@ impl Session {
 
     fn empty_run(&self, config: &Config, refused: Option<String>) -> Run {
         let placement = &self.workers.placement;
-        let host = Host {
-            measuring_cpu: placement.measuring,
-            measuring_cpu_reason: Some(placement.reason.clone()),
-            driver_cpus: placement.driver.clone(),
-            ..self.host.clone()
+        let host = match self.sides.is_all_elsewhere() {
+            true => self.host.clone(),
+            false => Host {
+                measuring_cpu: placement.measuring,
+                measuring_cpu_reason: Some(placement.reason.clone()),
+                driver_cpus: placement.driver.clone(),
+                ..self.host.clone()
+            },
+        };
+        let tool = match &self.abroad.machine {
+            Some(there) => Tool { compiler: there.compiler.clone(), ..Tool::default() },
+            None => Tool::default(),
         };
         Run {
+            tool,
             host,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
             seed: config.seed,
             budget_s: config.budget.as_secs_f64(),
             precision_percent: config.precision_percent,
-            warnings: self.workers.warnings().into_iter().chain(refused).collect(),
+            warnings: self.abroad.warnings.iter().cloned().chain(self.workers.warnings()).chain(refused).collect(),
             study: self.study.clone(),
             ..Run::default()
         }
+    }
+}
+
+/// What probes on other machines are asked for: there, the last allowed CPU is chosen by them.
+fn cpu_elsewhere(wanted: Wanted) -> String {
+    match wanted {
+        Wanted::Best => "last".to_string(),
+        Wanted::Cpu(cpu) => cpu.to_string(),
+        Wanted::None => "none".to_string(),
+    }
+}
+
+/// What the rest of this machine does during a run; nothing is known of another one's.
+#[derive(Default)]
+struct Clocks {
+    steal: Option<StealClock>,
+    busy: Option<BusyClock>,
+}
+
+impl Clocks {
+    fn start(sources: &Sources, measuring: Option<u32>, alone: bool) -> Clocks {
+        if alone {
+            return Clocks::default();
+        }
+        Clocks { steal: StealClock::start(sources, measuring), busy: BusyClock::start(sources) }
     }
 }
 
@@ -458,8 +506,7 @@ struct Recorder<'a> {
     out: Option<&'a Path>,
     watch: &'a dyn Watch,
     interrupt: &'a Interrupt,
-    steal: Option<StealClock>,
-    busy: Option<BusyClock>,
+    clocks: Clocks,
     /// Whether the result file holds an earlier look.
     looked: bool,
     company: Company,
@@ -489,8 +536,9 @@ impl Recorder<'_> {
     fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.run(measured);
         run.complete = self.last && !self.interrupt.is_set();
-        run.host.steal_percent = self.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
-        run.host.busy_cpus = self.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
+        let clocks = &self.clocks;
+        run.host.steal_percent = clocks.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
+        run.host.busy_cpus = clocks.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         if !self.interrupt.is_set() {
             learn::learn(&mut run);

@@ -62,11 +62,6 @@ static void open_file(uint64_t bytes) {
     file = open_checked("file", O_RDWR);
 }
 
-static void setup_file(void) {
-    setup_buffer();
-    open_file(size);
-}
-
 static void setup_file_of_turns(void) {
     setup_buffer();
     open_file(size * TURNS);
@@ -180,6 +175,11 @@ static void run_writev(uint64_t n) { LOOP(n) CHECK(writev(file, parts, parts_use
 #ifdef __linux__
 static int target;
 
+static void setup_file(void) {
+    setup_buffer();
+    open_file(size);
+}
+
 static void setup_file_and_null(void) {
     setup_file();
     target = open_checked("/dev/null", O_WRONLY);
@@ -235,6 +235,7 @@ static void run_fsync(uint64_t n) {
     }
 }
 
+#ifndef __APPLE__ /* which has the call, but neither declares nor documents it */
 static void run_fdatasync(uint64_t n) {
     LOOP(n) {
         CHECK(pwrite(file, buffer, size, 0) == (ssize_t)size);
@@ -249,6 +250,7 @@ static void run_fdatasync_append(uint64_t n) {
         CHECK(fdatasync(file) == 0);
     }
 }
+#endif
 
 /* ---- by memory alone ---- */
 
@@ -356,11 +358,11 @@ const struct operation io_operations[] = {
      .run = run_fsync},
     {.id = "io.fdatasync", .what = "pwrite() over 4 KiB of a file, and fdatasync()",
      .enters = "pwrite64 x1 fdatasync x1", .systems = "posix", .family = "fsync", .flags = MACHINE | HISTORY,
-     .setup = setup_sync, .run = run_fdatasync},
+     .setup = setup_sync, .run = NOT_ON_MACOS(run_fdatasync)},
     {.id = "io.fdatasync_append", .what = "write() of 4 KiB to the end of a growing file, which is emptied before each "
      "batch of at most 64 (untimed), and fdatasync()", .enters = "write x1 fdatasync x1", .systems = "posix",
      .family = "fsync", .flags = MACHINE | HISTORY, .limit = TURNS, .setup = setup_sync, .prepare = prepare_append,
-     .run = run_fdatasync_append},
+     .run = NOT_ON_MACOS(run_fdatasync_append)},
     {.id = "io.mmap_read", .what = "memcpy() of the next `size` bytes of a file mapping whose pages are present, from its "
      "start again after every 64", .enters = "", .params = SIZE("4K"), .systems = "posix", .family = "read",
      .setup = setup_mmap_read, .run = run_mmap_read},

@@ -95,6 +95,9 @@ static void run_mlock_munlock(uint64_t n) {
 
 /* ---- page faults: not a system call, but a kernel entry for every page ---- */
 
+/* Places for mappings, as many as a batch needs. */
+enum { MAPPINGS = 16 };
+
 #ifdef __linux__
 /* One write to each of the first n pages. */
 static void run_write_pages(uint64_t n) {
@@ -182,7 +185,6 @@ static void run_madvise(uint64_t n) {
 }
 
 /* Places for as many mappings as a batch needs, with an inaccessible page between them, so that none are merged. */
-enum { MAPPINGS = 16 };
 static size_t stride;
 
 static void setup_mappings(void) {

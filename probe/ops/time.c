@@ -97,9 +97,9 @@ static void enter_clock_getres(uint64_t n) {
 
 /* ---- timers: armed for one hour, so that none ever expires ---- */
 
+#if defined(_POSIX_TIMERS) && _POSIX_TIMERS > 0
 static const struct itimerspec one_hour = {.it_value = {.tv_sec = 3600}};
 
-#if defined(_POSIX_TIMERS) && _POSIX_TIMERS > 0
 static void run_clock_nanosleep0(uint64_t n) {
     static const struct timespec zero;
     LOOP(n) CHECK((errno = clock_nanosleep(CLOCK_MONOTONIC, 0, &zero, NULL)) == 0);

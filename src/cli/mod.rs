@@ -16,6 +16,7 @@ mod list;
 mod manual;
 mod messages;
 mod output;
+mod probe;
 mod progress;
 mod report;
 mod result_files;
@@ -81,6 +82,7 @@ enum Command {
     Import(import::ImportArgs),
     Kernel(kernel::KernelArgs),
     BisectKernels(bisect_kernels::BisectArgs),
+    Probe(probe::ProbeArgs),
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
     #[command(hide = true)]
@@ -173,6 +175,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
         Some(Command::BisectKernels(args)) => bisect_kernels::run(&args, notes, out),
+        Some(Command::Probe(args)) => probe::run(&args, notes, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),
         Some(Command::Schema(args)) => schema::run(&args, out),

@@ -107,6 +107,18 @@ pub struct RunArgs {
     /// the result file.
     #[arg(long, value_name = "PARAMETERS")]
     append: Option<String>,
+    /// Measure in an environment of your own: the command that starts a program there, split into words as a shell would, without
+    /// a shell. {program} is the program with its arguments (at the end if it is not named), {static} the same linked
+    /// statically, {dir} its working directory, {run} the directory that holds all of these. Repeatable.
+    #[arg(long = "env-command", value_name = "[NAME=]COMMAND", conflicts_with_all = ["versus_probe", "tmpdir"])]
+    commands: Vec<String>,
+    /// Measure on another machine: a command that starts a program there and carries its standard input and output, such as
+    /// 'ssh host' or 'docker exec -i x'. With --env it is a column beside this machine's.
+    #[arg(long, value_name = "[NAME=]COMMAND", requires = "other_probe", conflicts_with_all = ["versus_probe", "tmpdir"])]
+    via: Option<String>,
+    /// The path there of a probe made by 'syscost probe build'.
+    #[arg(long = "probe", id = "other_probe", value_name = "FILE", requires = "via")]
+    other_probe: Option<PathBuf>,
     /// Measure every operation with this other probe too, in the same rounds, and show the ratio to the built-in one, paired
     /// round by round: a build by another compiler or with other flags, or the probe of another version.
     #[arg(long, value_name = "FILE", conflicts_with = "environments")]
@@ -154,6 +166,8 @@ Examples:
   syscost run id.getppid file.stat --cold
   syscost run io.read_file --param size=4K --cold=1M,32M
   syscost run file.lstat io --view latency --latency-time 1
+  syscost run --env-command 'nice=nice -n 19' --env native
+  syscost run id file --via 'ssh host' --probe /tmp/probe
   syscost run --study perl-ops
   syscost run --for profile.json --out here.json
   syscost run '*.getpid' --format json | jq '.records[].median_ns'
@@ -203,6 +217,8 @@ fn cold(text: &str) -> Result<Setting> {
 fn reach(sides: &Sides) -> Reach {
     match sides {
         Sides::One => Reach::Built,
+        Sides::Commands(_, own) if own.iter().any(Environment::is_elsewhere) => Reach::Operations,
+        Sides::Commands(..) => Reach::Built,
         Sides::Probe(_) => Reach::Operations,
         Sides::Directories(_) => Reach::Everything,
     }
@@ -321,8 +337,26 @@ impl RunArgs {
         self.params.iter().chain(&self.threads).cloned().chain(shared).chain(threads).collect()
     }
 
+    /// The environments that commands of the user's make.
+    fn own_environments(&self) -> Result<Vec<Environment>> {
+        let mut own: Vec<Environment> = Vec::new();
+        for command in &self.commands {
+            let taken: Vec<String> = own.iter().map(|environment| environment.name.clone()).collect();
+            own.push(Environment::of_command(command, &taken).map_err(|e| anyhow!("--env-command: {e:#}"))?);
+        }
+        if let (Some(command), Some(probe)) = (&self.via, &self.other_probe) {
+            let taken: Vec<String> = own.iter().map(|environment| environment.name.clone()).collect();
+            own.push(Environment::elsewhere(command, probe, &taken).map_err(|e| anyhow!("--via: {e:#}"))?);
+        }
+        Ok(own)
+    }
+
     /// What is measured side by side.
     fn sides(&self) -> Result<Sides> {
+        let own = self.own_environments()?;
+        if !own.is_empty() {
+            return Ok(Sides::Commands(self.environments.clone(), own));
+        }
         match (&self.versus_probe, &self.tmpdir[..]) {
             (Some(probe), _) => Ok(Sides::Probe(probe.clone())),
             (None, []) => Ok(Sides::One),

@@ -6,9 +6,9 @@
 use super::Sources;
 use super::counters::Offer;
 use super::host::StealClock;
+use super::linux::ptrace;
 use super::sources::capability::{PERFMON, SYS_ADMIN};
 use super::taxes::tracing_directory;
-use nix::sys::ptrace;
 use nix::unistd::Pid;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

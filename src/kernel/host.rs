@@ -12,7 +12,7 @@ mod steal;
 use super::Sources;
 use super::sources::cpu_list;
 pub use busy::BusyClock;
-pub use file_system::{Room, file_system, room};
+pub use file_system::{Room, file_system, file_system_kind, room};
 pub use steal::StealClock;
 
 use crate::model::Host;

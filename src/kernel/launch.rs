@@ -5,6 +5,7 @@
 //! in our process group, on our terminal, with our descriptors: job control works as with time(1). Called by
 //! `trace::run`.
 
+use super::linux::system_call;
 use super::pidfd;
 use super::process::is_ignored;
 use nix::errno::Errno;
@@ -261,9 +262,9 @@ impl Plan<'_> {
         let Some(user) = &self.launch.user else { return true };
         // SAFETY: setgroups reads as many numbers as it is given; the others take numbers only.
         unsafe {
-            libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr()) == 0
-                && libc::syscall(libc::SYS_setgid, user.gid) == 0
-                && libc::syscall(libc::SYS_setuid, user.uid) == 0
+            system_call!(SYS_setgroups, user.groups.len(), user.groups.as_ptr()) == 0
+                && system_call!(SYS_setgid, user.gid) == 0
+                && system_call!(SYS_setuid, user.uid) == 0
         }
     }
 

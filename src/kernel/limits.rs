@@ -29,7 +29,7 @@ pub struct Limits {
 impl Limits {
     /// The limits of this process.
     pub fn here(sources: &Sources) -> Limits {
-        let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
+        let hard = limit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
         Limits { descriptors: hard, processes: [of_user(), of_group(sources)].into_iter().flatten().min() }
     }
 
@@ -56,10 +56,24 @@ impl Limits {
     }
 }
 
+#[allow(clippy::unnecessary_cast, reason = "the type differs by system")]
+const NO_LIMIT: u64 = nix::sys::resource::RLIM_INFINITY as u64;
+
+/// Soft and hard. Some systems count in signed numbers.
+#[allow(clippy::unnecessary_cast, reason = "the type differs by system")]
+fn limit(resource: Resource) -> nix::Result<(u64, u64)> {
+    getrlimit(resource).map(|(soft, hard)| (soft as u64, hard as u64))
+}
+
+/// Sets the limits of open files.
+fn set(soft: u64, hard: u64) -> nix::Result<()> {
+    setrlimit(Resource::RLIMIT_NOFILE, soft as libc::rlim_t, hard as libc::rlim_t)
+}
+
 /// The user's other processes count too, but cannot all be seen. Root has no such limit (setrlimit(2)).
 fn of_user() -> Option<u64> {
-    let (soft, _) = getrlimit(Resource::RLIMIT_NPROC).ok()?;
-    (super::owner::effective_user() != 0 && soft != nix::sys::resource::RLIM_INFINITY).then_some(soft)
+    let (soft, _) = limit(Resource::RLIMIT_NPROC).ok()?;
+    (super::owner::effective_user() != 0 && soft != NO_LIMIT).then_some(soft)
 }
 
 /// What the tightest control group leaves.
@@ -88,12 +102,12 @@ pub struct Raised {
 /// # Errors
 /// If the kernel refuses.
 pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
+    let (soft, hard) = limit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
     if soft >= descriptors {
         return Ok(None);
     }
     let wanted = descriptors.min(hard);
-    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).with_context(|| format!("cannot raise open files to {wanted}"))?;
+    set(wanted, hard).with_context(|| format!("cannot raise open files to {wanted}"))?;
     Ok(Some(Raised { soft, hard }))
 }
 
@@ -101,7 +115,7 @@ impl Raised {
     /// Makes `command` start with the original limit.
     #[allow(unsafe_code)]
     pub fn undo_for(self, command: &mut Command) {
-        let lower = move || Ok(setrlimit(Resource::RLIMIT_NOFILE, self.soft, self.hard)?);
+        let lower = move || Ok(set(self.soft, self.hard)?);
         // SAFETY: between fork and exec, this makes one system call (setrlimit(2)), allocates nothing and takes no
         // lock.
         unsafe { command.pre_exec(lower) };

@@ -4,6 +4,16 @@
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::File;
 
+/// fcntl(2)'s lock of a whole file for reading. Systems have further members, which are 0.
+#[allow(unsafe_code)]
+pub fn whole_file() -> libc::flock {
+    // SAFETY: all members are numbers, for which zeros are valid.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_RDLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock
+}
+
 /// An open file that stays locked until this is dropped.
 pub type Locked = Flock<File>;
 

@@ -13,6 +13,7 @@ pub mod follow;
 pub mod host;
 pub mod launch;
 pub mod limits;
+pub mod linux;
 pub mod lock;
 pub mod neighbour;
 pub mod owner;

@@ -7,8 +7,18 @@
 //! namespaces (containers) are not seen. Rejected: a locked file, which would have to be where all users may write.
 
 use std::io::ErrorKind;
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+#[cfg(target_os = "linux")]
+fn abstract_name(name: &str) -> Option<SocketAddr> {
+    <SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(name).ok()
+}
+
+/// Only Linux has such names: elsewhere, runs do not see each other.
+#[cfg(not(target_os = "linux"))]
+fn abstract_name(_: &str) -> Option<SocketAddr> {
+    None
+}
 
 /// A claim to a CPU while this lives.
 pub struct Claim {
@@ -20,7 +30,7 @@ pub struct Claim {
 impl Claim {
     /// Claims `cpu`; without one, nothing is shared.
     pub fn to(cpu: Option<u32>) -> Claim {
-        let name = cpu.and_then(|cpu| SocketAddr::from_abstract_name(format!("syscost-cpu-{cpu}")).ok());
+        let name = cpu.and_then(|cpu| abstract_name(&format!("syscost-cpu-{cpu}")));
         let mut claim = Claim { name, own: None, met: false };
         claim.look();
         claim

@@ -2,6 +2,7 @@
 //! `trace::perf`.
 
 use super::Sources;
+use super::linux::system_call;
 use super::taxes::tracing_directory;
 use nix::errno::Errno;
 use std::fs::File;
@@ -107,14 +108,7 @@ pub(super) fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Res
     // SAFETY: the kernel reads `size` bytes, the size of the structure; a result that is not negative is a new
     // descriptor, which nothing else owns.
     unsafe {
-        let fd = libc::syscall(
-            libc::SYS_perf_event_open,
-            std::ptr::from_ref(attributes),
-            tid,
-            ANY_CPU,
-            group,
-            CLOSE_ON_EXEC,
-        );
+        let fd = system_call!(SYS_perf_event_open, std::ptr::from_ref(attributes), tid, ANY_CPU, group, CLOSE_ON_EXEC,);
         Ok(File::from_raw_fd(Errno::result(fd)? as i32))
     }
 }

@@ -85,12 +85,17 @@ pub fn is_unknown_user(uid: u32) -> bool {
 
 /// Makes orphaned descendants our children instead of init's, so that they can be waited for (prctl(2),
 /// PR_SET_CHILD_SUBREAPER, Linux 3.4). Older kernels refuse; then orphans are not waited for.
+#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub fn adopt_orphans() {
     const ON: libc::c_ulong = 1;
     // SAFETY: this option takes a number and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON) };
 }
+
+/// Other systems give orphans to init.
+#[cfg(not(target_os = "linux"))]
+pub fn adopt_orphans() {}
 
 /// The other threads of a process, and all threads of the processes that it has started, directly or not; where the system
 /// does not list children (/proc/PID/task/TID/children), only the former.

@@ -1,6 +1,7 @@
 //! Wakes a thread that waits in waitid(2) when it is time to stop: a flag alone would not be checked before the next
 //! event. Used by `trace`.
 
+use super::linux::{gettid, system_call};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +28,7 @@ impl Waker {
         // SAFETY: the handler does nothing, which is always safe. Without SA_RESTART it interrupts waits. The only
         // possible error is an invalid signal.
         let _ = unsafe { sigaction(SIGNAL, &action) };
-        let waiting = nix::unistd::gettid();
+        let waiting = gettid();
         let done = Arc::new(AtomicBool::new(false));
         let deadline = after.map(|time| Instant::now() + time);
         let watch = {
@@ -51,7 +52,7 @@ impl Waker {
 #[allow(unsafe_code)]
 fn interrupt(tid: i32) {
     // SAFETY: tgkill(2) takes numbers only; the thread is one of our own process.
-    unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), tid, SIGNAL as i32) };
+    unsafe { system_call!(SYS_tgkill, std::process::id(), tid, SIGNAL as i32) };
 }
 
 impl Drop for Waker {

@@ -42,7 +42,7 @@ pub struct Run {
 }
 
 /// What is known of an environment other than the native one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct EnvironmentFacts {
     /// As cases name it.
     pub name: String,
@@ -55,6 +55,9 @@ pub struct EnvironmentFacts {
     pub emulator: Option<String>,
     /// What to know before believing its figures, a sentence each.
     pub notes: Vec<String>,
+    /// The machine that it ran on; `None` if it is the run's host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Box<Host>>,
 }
 
 /// The origin of records that were measured by another tool or taken from an article.

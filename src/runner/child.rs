@@ -4,9 +4,11 @@ use super::RunDirectory;
 use super::directory::RUN_VARIABLE;
 use super::files::create_private;
 use super::interrupt::Interrupt;
-use super::protocol::{add_line, expect, parse_ready, parse_sampled};
+use super::noise::Noise;
+use super::protocol::{add_line, expect, failure_in, parse_facts, parse_ready, parse_sampled};
 use super::single_calls::Singles;
 use crate::kernel::limits;
+use crate::kernel::proc_stat;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
 use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply, SingleCalls};
 use std::cell::RefCell;
@@ -31,11 +33,18 @@ pub struct Child {
     interrupt: Interrupt,
     voice: Option<Voice>,
     orderly: bool,
+    /// What the probe said to a hello, if it was asked.
+    hello: Option<Facts>,
 }
 
 /// Longer than any line of the protocol, and more batches than any request asks for (probe.c, MOST_BATCHES).
 const MOST_OF_LINE: usize = 64 << 10;
 const MOST_BATCHES: usize = 4096;
+/// More than any answer of lines: the catalogue, or files of facts.
+const MOST_OF_ANSWER: usize = 4 << 20;
+/// `cat`, or a terminal between.
+const ECHO: &str =
+    "the command sends back what it is sent, so there is a terminal in between (leave out -t) or no probe";
 /// Bytes of standard error that are read from its beginning, and from its end.
 const MOST_OF_ERRORS: u64 = 64 << 10;
 
@@ -69,7 +78,10 @@ impl Child {
         let errors =
             create_private(&directory.join(STDERR), 0o600).map_err(|e| cannot("no file for standard error", &e))?;
         let mut command = command(&directory);
-        command.current_dir(&directory).process_group(0).env(RUN_VARIABLE, run.borrow().number());
+        command.current_dir(&directory).process_group(0);
+        if !command.get_envs().any(|(name, value)| name == RUN_VARIABLE && value.is_none()) {
+            command.env(RUN_VARIABLE, run.borrow().number());
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let name = command.get_program().to_string_lossy().into_owned();
         let process = command
@@ -77,12 +89,17 @@ impl Child {
             .map_err(|e| cannot(&format!("cannot start {name}"), &format!("{e}{}", limits::advice(&e))))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
-        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true })
+        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true, hello: None })
     }
 
     /// The process ID, which is also that of its group.
     pub fn pid(&self) -> u32 {
         self.process.id()
+    }
+
+    /// The worker's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Writes one line to the worker's input.
@@ -95,6 +112,74 @@ impl Child {
         match written {
             Some(Ok(())) => Ok(()),
             _ => Err(self.ended()),
+        }
+    }
+
+    /// Meets a probe behind a command that nobody knows: sends `request`, a hello (probe/alone.h), and leaves out the lines that
+    /// the command prints before the answer.
+    ///
+    /// # Errors
+    /// As `ready`, or that there is no probe; with what the command printed.
+    pub fn meet(&mut self, request: &str, timeout: Duration) -> Result<(), Failure> {
+        let mut noise = Noise::default();
+        let deadline = Deadline::after(timeout);
+        let sent = self.send(request);
+        if sent.is_err() {
+            // It takes no request any more, but may have said why.
+            while self.line(deadline).is_ok_and(|line| noise.add(&line) <= MOST_OF_LINE) {}
+        }
+        let met = sent.and_then(|()| self.answer_to_hello(request, deadline, &mut noise));
+        let facts = met.map_err(|failure| noise.added_to(of_command(failure), &self.last_error()))?;
+        self.hello = Some(facts);
+        Ok(())
+    }
+
+    fn answer_to_hello(&mut self, request: &str, deadline: Deadline, noise: &mut Noise) -> Result<Facts, Failure> {
+        loop {
+            let line = self.line(deadline)?;
+            let line = line.trim_end_matches('\r');
+            if line == request {
+                self.orderly = false;
+                return Err(Failure::new(FailureKind::Crashed, ECHO));
+            }
+            if line.starts_with("hello pid=") || line.starts_with("error ") {
+                return parse_facts("hello", line);
+            }
+            if noise.add(line) > MOST_OF_LINE {
+                return Err(self.flood("more than 64 KiB of other lines"));
+            }
+        }
+    }
+
+    /// The last line that it wrote to standard error; empty for none.
+    fn last_error(&self) -> String {
+        let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
+        errors.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_string()
+    }
+
+    /// What the probe said of itself when it was met; `None` where it was started directly or as a file describes.
+    pub fn hello(&self) -> Option<&Facts> {
+        self.hello.as_ref()
+    }
+
+    /// Sends a request that is answered by lines until one that is just `end`, and returns those before.
+    ///
+    /// # Errors
+    /// As `request`.
+    pub fn ask(&mut self, request: &str, end: &str, timeout: Duration) -> Result<Vec<String>, Failure> {
+        self.send(request)?;
+        let deadline = Deadline::after(timeout);
+        let mut lines = Vec::new();
+        let mut bytes = 0;
+        loop {
+            let line = self.line(deadline)?;
+            bytes += line.len();
+            match line {
+                line if line == end => return Ok(lines),
+                line if lines.is_empty() && line.starts_with("error ") => return Err(failure_in(&line)),
+                _ if bytes > MOST_OF_ANSWER => return Err(self.flood(&format!("more than {MOST_OF_ANSWER} bytes"))),
+                line => lines.push(line),
+            }
         }
     }
 
@@ -242,6 +327,7 @@ impl Child {
     fn ended(&mut self) -> Failure {
         self.orderly = false;
         self.end_input();
+        self.let_exit();
         kill_group(self.process.id());
         let status = wait_for_end(self.process.id());
         let how = status.map(|status| format!(" ({})", describe(status))).unwrap_or_default();
@@ -251,8 +337,20 @@ impl Child {
             None => errors.lines().next_back().unwrap_or_default().trim().to_string(),
         });
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        let who = if self.voice.is_some() { "the snippet ended its process" } else { "the probe ended" };
+        let who = if self.voice.is_some() { "the snippet ended its process" } else { PROBE_ENDED };
         Failure::new(FailureKind::Crashed, format!("{who} without an answer{how}{said}"))
+    }
+
+    /// Gives a process that has closed its pipes a moment to exit by itself, so that its own status is told.
+    fn let_exit(&self) {
+        let ended =
+            || proc_stat::text(self.process.id()).rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'));
+        for _ in 0..20 {
+            if ended() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The name in /proc of the pipe for replies.
@@ -262,6 +360,12 @@ impl Child {
     }
 }
 
+/// Before a hello is answered, nobody knows whether there is a probe.
+fn of_command(failure: Failure) -> Failure {
+    Failure { message: failure.message.replacen(PROBE_ENDED, "the command ended", 1), ..failure }
+}
+
+const PROBE_ENDED: &str = "the probe ended";
 const STDERR: &str = "stderr";
 
 /// The beginning and the end of a file that may be very long.

@@ -5,6 +5,7 @@
 
 use super::files::{FILES, write_program};
 use super::janitor::Janitor;
+use crate::kernel::lock;
 use crate::kernel::process::{is_executable, is_unknown_user};
 use anyhow::{Context, Result, bail, ensure};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -68,6 +69,7 @@ impl RunDirectory {
     }
 
     fn fill(&self) -> Result<()> {
+        ensure!(!FILES[0].1.is_empty(), "this syscost was built without its probe (SYSCOST_WITHOUT_PROBE=1)");
         for (name, contents) in FILES.iter().filter(|(_, contents)| !contents.is_empty()) {
             write_program(&self.path.join(name), contents)?;
         }
@@ -185,16 +187,9 @@ fn hold(directory: &Path) -> Result<Option<File>> {
     let about = directory.symlink_metadata()?;
     let private = about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o077 == 0;
     ensure!(private, "{} is not private", directory.display());
-    let lock = OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(directory.join("lock"))?;
-    let whole = libc::flock {
-        l_type: libc::F_RDLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
-    let _ = fcntl(&lock, FcntlArg::F_SETLK(&whole));
-    Ok(Some(lock))
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(directory.join("lock"))?;
+    let _ = fcntl(&file, FcntlArg::F_SETLK(&lock::whole_file()));
+    Ok(Some(file))
 }
 
 /// Creates a directory for this user alone, whatever the umask.

@@ -1,5 +1,6 @@
 //! Environments: how the probe and C snippets are built and started, from `environments/<name>.toml`.
 
+mod command;
 mod name;
 
 use super::cache::Cache;
@@ -9,6 +10,7 @@ use super::language::on_path;
 use crate::kernel::limits::advice;
 use crate::model::Unit;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+pub use command::Meeting;
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use std::ffi::{OsStr, OsString};
@@ -27,7 +29,7 @@ static PROBE: Dir = include_dir!("$CARGO_MANIFEST_DIR/probe");
 pub const NATIVE: &str = "native";
 
 /// One environment.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// The name of its file.
@@ -87,6 +89,9 @@ pub struct Environment {
     /// What to know before believing its figures, a sentence each.
     #[serde(default)]
     pub misleads: Vec<String>,
+    /// How its probe is met; those that a file describes are known.
+    #[serde(skip)]
+    pub meeting: Meeting,
 }
 
 const PROGRAM: &str = "{program}";
@@ -146,7 +151,10 @@ impl Environment {
             return program;
         }
         let confine = run.join(CONFINE);
-        let holes = [("{dir}", at), ("{run}", run), ("{cache}", cache), ("{confine}", &confine)];
+        // The program within a word, for a shell there; without arguments, which a word cannot hold.
+        let program_file = Path::new(program.get_program());
+        let holes =
+            [("{dir}", at), ("{run}", run), ("{cache}", cache), ("{confine}", &confine), (PROGRAM, program_file)];
         let holes = holes.map(|(hole, path)| (hole, path.as_os_str()));
         let words: Vec<OsString> = self
             .run
@@ -246,6 +254,11 @@ impl Environment {
         let install = self.to_install();
         format!("environment {}: the C compiler cannot build for it ({}){install}", self.name, said.trim())
     }
+}
+
+/// The probe's sources, by path.
+pub fn probe_sources() -> Vec<(String, &'static str)> {
+    sources(&PROBE)
 }
 
 fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {

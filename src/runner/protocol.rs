@@ -7,7 +7,15 @@ use crate::model::{Batch, Facts, Failure, FailureKind, ModeSamples, Reply};
 /// # Errors
 /// The failure in an `error` line, or that the line is not part of the protocol.
 pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
-    let words = line.strip_prefix("ready").ok_or_else(|| failure_in(line))?;
+    parse_facts("ready", line)
+}
+
+/// Reads `WORD name=value ...`.
+///
+/// # Errors
+/// As `parse_ready`.
+pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
+    let words = line.strip_prefix(word).ok_or_else(|| failure_in(line))?;
     let pairs = words.split_whitespace().filter_map(|word| word.split_once('='));
     Ok(pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }

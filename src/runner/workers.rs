@@ -2,9 +2,10 @@
 
 use super::builds::{Builds, Built};
 use super::child::Child;
+use super::directory::RUN_VARIABLE;
 use super::interrupt::Interrupt;
 use super::variant::Variant;
-use super::{Environment, NATIVE, RunDirectory};
+use super::{Environment, Meeting, NATIVE, RunDirectory};
 use crate::kernel::affinity::Placement;
 use crate::kernel::limits::{self, Raised};
 use crate::model::{Case, Facts, Failure, FailureKind};
@@ -25,6 +26,10 @@ pub struct Workers {
     pub timeout: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
+    /// The environments that the user's own commands make, by name.
+    own: BTreeMap<String, Environment>,
+    /// The CPU that probes on other machines pin themselves to: a number, `last` for the last allowed one, or `none`.
+    pub cpu_elsewhere: String,
     /// What is measured beside the environments, by the name that stands for an environment's.
     variants: BTreeMap<String, Variant>,
     /// The raised limit of open files, which workers do not inherit.
@@ -42,13 +47,28 @@ impl Workers {
     pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, timeout: Duration) -> Workers {
         let builds = RefCell::new(Builds::new(directory.path()));
         let directory = Rc::new(RefCell::new(directory));
-        let variants = BTreeMap::new();
-        Workers { placement, interrupt, timeout, directory, builds, variants, raised: None, strayed: Rc::default() }
+        Workers {
+            placement,
+            interrupt,
+            timeout,
+            directory,
+            builds,
+            own: BTreeMap::new(),
+            cpu_elsewhere: "last".to_string(),
+            variants: BTreeMap::new(),
+            raised: None,
+            strayed: Rc::default(),
+        }
     }
 
     /// Cases in the environment `name` are from now on native ones run as `variant` says.
     pub fn add_variant(&mut self, name: &str, variant: Variant) {
         self.variants.insert(name.to_string(), variant);
+    }
+
+    /// From now on, `environment` is one of those that cases may name.
+    pub fn add_environment(&mut self, environment: Environment) {
+        self.own.insert(environment.name.clone(), environment);
     }
 
     /// Adds a variant whose probe is a copy of the program at `path`.
@@ -149,6 +169,10 @@ impl Workers {
             };
             // The size of the environment block moves the stack, and with it every alignment: METHOD.md, "Workers".
             command.env("SYSCOST_PADDING", "x".repeat(padding));
+            if environment.is_elsewhere() {
+                // The janitor ends all that has it; a probe elsewhere ends by itself, and then removes its directory.
+                command.env_remove(RUN_VARIABLE);
+            }
             if let Some(raised) = self.raised {
                 raised.undo_for(&mut command);
             }
@@ -158,10 +182,14 @@ impl Workers {
         let variant = self.variants.get(&case.environment);
         let directory = variant.and_then(|variant| variant.directory.as_ref()).unwrap_or(&self.directory);
         let start = || Child::start(command, directory, &self.interrupt, voice);
-        match environment.unpinned {
-            true => self.placement.on_all_cpus(start),
-            false => self.placement.on_measuring_cpu(start),
+        if environment.is_elsewhere() {
+            return self.met(start()?, &environment);
         }
+        let child = match environment.unpinned {
+            true => self.placement.on_all_cpus(start)?,
+            false => self.placement.on_measuring_cpu(start)?,
+        };
+        if case.language.is_some() { Ok(child) } else { self.met(child, &environment) }
     }
 
     /// The probe that launches `built`, if it needs one: it must run where the program is to run.
@@ -171,6 +199,18 @@ impl Workers {
         }
         let own = environment.has_starter() && !environment.translates && !environment.is_built_natively();
         if own { self.builds.borrow_mut().probe(&environment.name).map(Some) } else { Ok(Some(self.probe())) }
+    }
+
+    /// The child after its probe said hello, where it must.
+    fn met(&self, mut child: Child, environment: &Environment) -> Result<Child, Failure> {
+        let (cpu, guard) = match &environment.meeting {
+            Meeting::Known => return Ok(child),
+            Meeting::Command { .. } => (self.placement.measuring.map_or("none".to_string(), |cpu| cpu.to_string()), 0),
+            Meeting::Elsewhere(_) => (self.cpu_elsewhere.clone(), 1),
+        };
+        let at = child.directory().display().to_string();
+        child.meet(&format!("hello cpu={cpu} guard={guard} at={at}"), self.timeout)?;
+        Ok(child)
     }
 
     /// Starts the process and waits until it is ready; returns the worker and what it reports about itself.
@@ -212,7 +252,8 @@ impl Workers {
     /// That there is none, or what it needs.
     pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
         let name = if self.variants.contains_key(name) { NATIVE } else { name };
-        let found = Environment::find(name).and_then(|found| found.check_needs().map(|()| found));
+        let found = self.own.get(name).map_or_else(|| Environment::find(name), |own| Ok(own.clone()));
+        let found = found.and_then(|found| found.check_needs().map(|()| found));
         found.map_err(|error| Failure::new(FailureKind::Unsupported, format!("{error:#}")))
     }
 
@@ -223,6 +264,13 @@ impl Workers {
             return match &variant.probe {
                 Some(probe) if case.language.is_none() => Ok(Some(Built::Probe(probe.clone()))),
                 _ => self.built(&native),
+            };
+        }
+        if let Some(own) = self.own.get(&case.environment) {
+            return match &own.meeting {
+                Meeting::Elsewhere(probe) => Ok(Some(Built::Probe(probe.clone()))),
+                Meeting::Command { build } => self.built(&Case { environment: build.to_string(), ..case.clone() }),
+                Meeting::Known => Ok(None),
             };
         }
         if case.language.is_none() && self.environment(&case.environment)?.is_built_natively() {

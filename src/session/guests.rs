@@ -112,6 +112,7 @@ impl Place {
             kernel: Some(guest.release().to_string()),
             emulator: guest.emulator(),
             notes: environment.misleads,
+            host: None,
         };
         Some((self.name.clone(), facts))
     }

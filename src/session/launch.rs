@@ -11,9 +11,12 @@ use std::time::Duration;
 impl Launcher for Workers {
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
         let (child, facts) = self.start_ready(case, padding)?;
-        let pinned = !self.environment(&case.environment)?.unpinned;
-        let watch = self.placement.measuring.filter(|_| pinned).map(|cpu| (cpu, self.strayed()));
-        Ok(Box::new(Ready { child, facts, watch }))
+        let unpinned = self.environment(&case.environment)?.unpinned;
+        // Of a probe that said hello, only itself knows where it runs.
+        let watched = self.placement.measuring.filter(|_| child.hello().is_none() && !unpinned);
+        let watch = watched.map(|cpu| (cpu, self.strayed()));
+        let pinned = child.hello().map_or(watch.is_some(), |hello| hello.number("cpu").is_some());
+        Ok(Box::new(Ready { child, facts, watch, pinned }))
     }
 }
 
@@ -22,6 +25,7 @@ struct Ready {
     facts: Facts,
     /// The CPU that it should stay on, and the flag to set if it did not.
     watch: Option<(u32, Rc<Cell<bool>>)>,
+    pinned: bool,
 }
 
 impl Drop for Ready {
@@ -44,6 +48,6 @@ impl Worker for Ready {
     }
 
     fn is_pinned(&self) -> bool {
-        self.watch.is_some()
+        self.pinned
     }
 }

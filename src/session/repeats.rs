@@ -1,9 +1,9 @@
 //! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries and
 //! instructions are counted and modes sampled in the first run only, since they do not scatter from run to run as times do.
 
-use super::{Company, Session, Stage, Watch};
+use super::{Abroad, Clocks, Company, Session, Stage, Watch};
 use crate::kernel::Sources;
-use crate::kernel::host::{self, BusyClock, StealClock};
+use crate::kernel::host;
 use crate::model::{Host, Planned, Run};
 use crate::runner::{Fixture, Workers};
 use crate::store::{self, StoreError};
@@ -54,14 +54,19 @@ impl Session {
     fn renew(&mut self, seed: u64, fixtures: &[Fixture]) -> Result<()> {
         let sources = Sources::default();
         let directory = self.sides.directory()?;
-        let file_system = host::file_system(directory.path());
-        // This process has moved to the driver's CPUs since the first run began.
-        self.host = Host { cpus_allowed: self.host.cpus_allowed, file_system, ..host::facts(&sources, None) };
+        let alone = self.sides.is_all_elsewhere();
+        if !alone {
+            let file_system = host::file_system(directory.path());
+            // This process has moved to the driver's CPUs since the first run began.
+            self.host = Host { cpus_allowed: self.host.cpus_allowed, file_system, ..host::facts(&sources, None) };
+        }
         let placement = self.workers.placement.clone();
-        self.steal = StealClock::start(&sources, placement.measuring);
-        self.busy = BusyClock::start(&sources);
+        self.clocks = Clocks::start(&sources, placement.measuring, alone);
+        let cpu_elsewhere = self.workers.cpu_elsewhere.clone();
         self.workers = Workers::new(directory, placement, self.interrupt.clone(), self.options.timeout);
+        self.workers.cpu_elsewhere = cpu_elsewhere;
         self.sides.add_to(&mut self.workers)?;
+        Abroad::visit(&mut self.workers, self.sides.own(), alone)?;
         self.options.seed = Some(seed);
         self.make_fixtures(fixtures)
     }

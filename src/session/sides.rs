@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use std::path::{Path, PathBuf};
 
 /// What is measured side by side.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Sides {
     /// One side, or environments.
     #[default]
@@ -16,6 +16,8 @@ pub enum Sides {
     Probe(PathBuf),
     /// The same in each of these directories, of which there are at least two.
     Directories(Vec<PathBuf>),
+    /// Environments of the tool's by name, and those that the user's own commands make.
+    Commands(Vec<String>, Vec<Environment>),
 }
 
 impl Sides {
@@ -38,7 +40,21 @@ impl Sides {
                 }
                 names
             }
+            Sides::Commands(shipped, own) => {
+                shipped.iter().chain(own.iter().map(|environment| &environment.name)).cloned().collect()
+            }
         }
+    }
+
+    /// The environments that the user's own commands make.
+    pub fn own(&self) -> &[Environment] {
+        if let Sides::Commands(_, own) = self { own } else { &[] }
+    }
+
+    /// Whether nothing is measured on this machine.
+    pub fn is_all_elsewhere(&self) -> bool {
+        let own = self.own();
+        !own.is_empty() && self.names().len() == own.len() && own.iter().all(Environment::is_elsewhere)
     }
 
     /// The run's own directory, in which its programs are.
@@ -60,6 +76,10 @@ impl Sides {
         let names = self.names();
         match self {
             Sides::One => Ok(()),
+            Sides::Commands(_, own) => {
+                own.iter().cloned().for_each(|environment| workers.add_environment(environment));
+                Ok(())
+            }
             Sides::Probe(path) => add_probe(workers, &names[1], path)
                 .map_err(|error| anyhow!("--versus-probe {}: {error:#}", path.display())),
             Sides::Directories(paths) => {

@@ -12,7 +12,8 @@ use std::collections::HashMap;
 const SAME_ENTRIES: f64 = 0.05;
 
 /// Fills in `versus` of all rows of `summary`, which is that of `run`, outside the first environment of their unit. Cases that
-/// fail, have no partner or do other work there have none.
+/// fail, have no partner or do other work there have none, and neither have those that ran on another machine: their rounds
+/// have nothing in common.
 pub fn pair(summary: &mut Summary, run: &Run) {
     let asked = || run.records.iter().filter(|record| record.role == Role::Asked);
     let Some(first) = asked().next().map(|record| record.case.environment.as_str()) else { return };
@@ -26,9 +27,13 @@ pub fn pair(summary: &mut Summary, run: &Run) {
     let is_base = |record: &Record| base(record) == Some(record.case.environment.as_str());
     let partners: HashMap<&Case, &Record> =
         asked().filter(|record| is_base(record)).map(|record| (&record.case, record)).collect();
+    let machine = |environment: &str| {
+        run.environments.iter().find(|facts| facts.name == environment).and_then(|facts| facts.host.as_deref())
+    };
     let (range, _) = super::steady_range(run);
     for (row, record) in summary.rows.iter_mut().zip(asked()).filter(|(_, record)| !is_base(record)) {
-        let there = base(record).map(|base| Case { environment: base.to_string(), ..record.case.clone() });
+        let base = base(record).filter(|base| machine(base) == machine(&record.case.environment));
+        let there = base.map(|base| Case { environment: base.to_string(), ..record.case.clone() });
         let partner = there.and_then(|case| partners.get(&case));
         let partner = partner.filter(|partner| !differ(record.entries.as_ref(), partner.entries.as_ref()));
         row.versus = partner.and_then(|partner| versus(record, partner, &range));

@@ -10,6 +10,7 @@
 
 use super::layout::state;
 use super::load::Programs;
+use crate::kernel::linux::{self, system_call};
 use crate::kernel::pidfd;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
@@ -135,7 +136,7 @@ impl Drop for Caller {
 }
 
 /// The call without work. No other part of the child makes it.
-const BARE: i64 = libc::SYS_getppid;
+const BARE: i64 = linux::SYS_GETPPID;
 
 /// The child's loop. Allocates nothing.
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
@@ -168,15 +169,14 @@ fn turns(zeros: i32) -> [f64; 3] {
     let mut sums = [0.0; 3];
     for turn in 0..TURNS_PER_BATCH {
         // SAFETY: none of the calls does more than write to the buffer, of its length.
-        sums[0] += timed(&mut memory, turn, || unsafe { libc::syscall(libc::SYS_getuid) });
+        sums[0] += timed(&mut memory, turn, || unsafe { system_call!(SYS_getuid) });
         // SAFETY: as above.
-        sums[1] += timed(&mut memory, turn, || unsafe {
-            libc::syscall(libc::SYS_pread64, zeros, buffer.as_mut_ptr(), 8usize, 0i64)
-        });
+        sums[1] +=
+            timed(&mut memory, turn, || unsafe { system_call!(SYS_pread64, zeros, buffer.as_mut_ptr(), 8usize, 0i64) });
         let path = c"/usr/lib/os-release";
         // SAFETY: as above; the path is constant.
         sums[2] += timed(&mut memory, turn, || unsafe {
-            libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), libc::F_OK)
+            system_call!(SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), libc::F_OK)
         });
     }
     sums
@@ -197,7 +197,7 @@ fn bare_ns() -> f64 {
     let start = Instant::now();
     for _ in 0..TURNS_PER_BATCH {
         // SAFETY: getppid takes nothing and always succeeds.
-        unsafe { libc::syscall(BARE) };
+        unsafe { system_call!(SYS_getppid) };
     }
     start.elapsed().as_nanos() as f64
 }

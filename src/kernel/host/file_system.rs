@@ -38,6 +38,11 @@ pub fn file_system(path: &Path) -> Option<String> {
     Some(name(magic as u32))
 }
 
+/// The type with that magic number, as `statfs` tells it; `None` for a number that is none.
+pub fn file_system_kind(magic: u64) -> Option<String> {
+    u32::try_from(magic).ok().map(name)
+}
+
 /// The free space of a file system for users other than root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {

@@ -14,7 +14,7 @@ same_fields!(model::Counters, Counters: counted, not_counted);
 same_fields!(model::Measurement, Samples: iterations, cpu, preempted_ns, minor_faults, major_faults, switches, history; each blocks);
 same_fields!(model::Block, Block: launch, slots);
 same_fields!(model::Counted, Counted: fewer, more, batches);
-same_fields!(model::EnvironmentFacts, EnvironmentFacts: name, unit, started_with, kernel, emulator, notes);
+same_fields!(model::EnvironmentFacts, EnvironmentFacts: name, unit, started_with, kernel, emulator, notes, host);
 same_fields!(model::CpuTime, CpuTime: user_ns, system_ns, wall_ns);
 same_fields!(model::Failure, Failure: kind, message);
 same_variants!(model::Unit, Unit: Nanoseconds, Instructions);

@@ -264,6 +264,9 @@ struct EnvironmentFacts {
     /// What to know before believing its figures, a sentence each.
     #[serde(default)]
     notes: Vec<String>,
+    /// The machine that it ran on; absent if it is the run's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host: Option<Box<Host>>,
 }
 
 /// What figures of an environment are.

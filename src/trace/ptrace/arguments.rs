@@ -2,12 +2,13 @@
 //! Arguments that are addresses are read from the tracee's memory. Used by `tree`.
 
 use super::descriptors::Descriptors;
+use crate::kernel::linux;
 use crate::kernel::tracee::{Call, read_page};
 use crate::model::{DescriptorKind, Drives, depth};
 
 /// The relevant flags of clone(2).
-const CLONE_FILES: u64 = libc::CLONE_FILES as u64;
-const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
+const CLONE_FILES: u64 = linux::CLONE_FILES as u64;
+const CLONE_THREAD: u64 = linux::CLONE_THREAD as u64;
 
 /// Whether a call starts a process that shares descriptors with its parent.
 pub fn shares_descriptors(tid: i32, name: &str, call: &Call) -> bool {

@@ -90,15 +90,18 @@ fn look_up(pid: i32, descriptor: i32) -> DescriptorKind {
 /// Majors of terminals (Documentation/admin-guide/devices.txt): consoles, serial lines, pseudo-terminals.
 const TERMINALS: [std::ops::RangeInclusive<u32>; 2] = [4..=5, 136..=143];
 
+/// The major number as Linux encodes it (linux/kdev_t.h); other systems differ, and nothing is traced there.
+fn major(device: u64) -> u32 {
+    (device >> 8 & 0xfff | device >> 32 & !0xfff) as u32
+}
+
 fn kind_of(mode: u32, device: u64) -> DescriptorKind {
-    match mode & libc::S_IFMT {
+    match mode as libc::mode_t & libc::S_IFMT {
         libc::S_IFREG => DescriptorKind::File,
         libc::S_IFDIR => DescriptorKind::Directory,
         libc::S_IFIFO => DescriptorKind::Pipe,
         libc::S_IFSOCK => DescriptorKind::Socket,
-        libc::S_IFCHR if TERMINALS.iter().any(|majors| majors.contains(&libc::major(device))) => {
-            DescriptorKind::Terminal
-        }
+        libc::S_IFCHR if TERMINALS.iter().any(|majors| majors.contains(&major(device))) => DescriptorKind::Terminal,
         libc::S_IFCHR | libc::S_IFBLK => DescriptorKind::Device,
         // eventfd and the like have no type.
         _ => DescriptorKind::Event,

@@ -7,6 +7,7 @@ use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
 use crate::kernel::clock::{ThreadClock, ThreadTime};
 use crate::kernel::follow::End;
+use crate::kernel::linux;
 use crate::kernel::tracee::{Call, executable_architecture, is_thread_of};
 use crate::kernel::usage::Used;
 use crate::model::Usage;
@@ -175,7 +176,7 @@ impl Tree {
         let process = self.processes.get_mut(&task.process)?;
         let known = &self.tally.calls[inside.key.call];
         process.descriptors.note(known.effect, inside.argument, result);
-        if known.name.starts_with("prctl") && inside.argument == libc::PR_SET_NAME && task.process == tid {
+        if known.name.starts_with("prctl") && inside.argument == linux::PR_SET_NAME && task.process == tid {
             process.name = self.tally.process(&name_of(tid));
         }
         Some(inside)

@@ -1,0 +1,144 @@
+//! Environments that a user's own command makes, without a file: on this machine, or on another one through the command's
+//! pipe. Called by the command line.
+
+use super::{Environment, NATIVE, PROGRAM};
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+
+/// How a driver meets the probe of an environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Meeting {
+    /// As its file says: in the worker's directory, pinned by inheritance.
+    #[default]
+    Known,
+    /// It must say hello first, since nobody knows what the command does. Its programs are those of the environment `build`.
+    Command { build: &'static str },
+    /// The same on another machine, where the probe has this path.
+    Elsewhere(PathBuf),
+}
+
+/// The hole for the statically linked program, for containers with another C library or none.
+const STATIC_PROGRAM: &str = "{static}";
+/// The environment that builds it.
+const STATIC: &str = "static";
+/// Why kernel entries on another machine are not counted.
+const NOT_TRACED: &str = "it ran on another machine, where this process cannot trace it";
+/// More is no name for a column.
+const LONGEST_NAME: usize = 30;
+
+impl Environment {
+    /// The environment of `[NAME=]COMMAND`, whose words start the program on this machine. `taken` are names in use.
+    ///
+    /// # Errors
+    /// If the command has no words, or the name is in use.
+    pub fn of_command(text: &str, taken: &[String]) -> Result<Environment> {
+        let (name, words) = parts(text)?;
+        let build = if words.iter().any(|word| word.contains(STATIC_PROGRAM)) { STATIC } else { NATIVE };
+        let run = words.into_iter().map(|word| word.replace(STATIC_PROGRAM, PROGRAM));
+        let run = with_program(run.collect());
+        let name = named(name, &run[..1], taken)?;
+        let what = "The programs of this machine, started by a command of the user's.".to_string();
+        Ok(Environment { name, what, run, meeting: Meeting::Command { build }, ..Environment::find(NATIVE)? })
+    }
+
+    /// The environment of the probe at the path `probe` on another machine, to which `[NAME=]COMMAND` leads.
+    ///
+    /// # Errors
+    /// If the command has no words, or the name is in use.
+    pub fn elsewhere(text: &str, probe: &Path, taken: &[String]) -> Result<Environment> {
+        let (name, words) = parts(text)?;
+        let is_name = |word: &&String| *word != "--" && !word.contains([' ', '{']);
+        let place: Vec<String> = words.iter().filter(is_name).cloned().collect();
+        let ends = if place.len() > 1 { [&place[..1], &place[place.len() - 1..]].concat() } else { place };
+        let name = named(name, &ends, taken)?;
+        let meeting = Meeting::Elsewhere(probe.to_path_buf());
+        let (what, unverified) = ("A probe on another machine.".to_string(), Some(NOT_TRACED.to_string()));
+        Ok(Environment { name, what, run: with_program(words), meeting, unverified, ..Environment::find(NATIVE)? })
+    }
+
+    /// Whether its figures are those of another machine.
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self.meeting, Meeting::Elsewhere(_))
+    }
+}
+
+/// The name that was given and the command's words.
+fn parts(text: &str) -> Result<(Option<String>, Vec<String>)> {
+    let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
+    let named = text.split_once('=').filter(|(name, _)| is_name(name));
+    let command = named.map_or(text, |(_, command)| command);
+    let words = shell_words::split(command).with_context(|| format!("'{command}' is not a command"))?;
+    ensure!(!words.is_empty(), "'{text}' has no command; give the words that come before a program");
+    Ok((named.map(|(name, _)| name.to_string()), words))
+}
+
+fn with_program(mut words: Vec<String>) -> Vec<String> {
+    if !words.iter().any(|word| word.contains(PROGRAM)) {
+        words.push(PROGRAM.to_string());
+    }
+    words
+}
+
+/// The name that was given, which must be free; else one made of `words` and, if need be, a number.
+fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<String> {
+    let in_use = |name: &String| taken.contains(name) || Environment::names().contains(&name.as_str());
+    if let Some(name) = given {
+        return if in_use(&name) {
+            bail!("there is an environment '{name}' already: choose another name")
+        } else {
+            Ok(name)
+        };
+    }
+    let short = |word: &String| word.rsplit('/').next().unwrap_or_default().to_string();
+    let words = if words.is_empty() { &["command".to_string()] } else { words };
+    let name: String = words.iter().map(short).collect::<Vec<_>>().join(" ").chars().take(LONGEST_NAME).collect();
+    let numbered = (2..).map(|number| format!("{name} #{number}"));
+    Ok(std::iter::once(name.clone()).chain(numbered).find(|name| !in_use(name)).unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(text: &str) -> Environment {
+        Environment::of_command(text, &["taken".to_string()]).unwrap()
+    }
+
+    #[test]
+    fn a_command_is_split_as_a_shell_splits_it_and_gets_the_program() {
+        let podman = command("podman run -i --rm -v '{run}:/a b' debian");
+        assert_eq!(podman.run, ["podman", "run", "-i", "--rm", "-v", "{run}:/a b", "debian", "{program}"]);
+        assert_eq!((podman.name.as_str(), &podman.meeting), ("podman", &Meeting::Command { build: "native" }));
+        let inside = command("here=sh -c 'exec \"$0\"' {static} x");
+        assert_eq!(inside.run, ["sh", "-c", "exec \"$0\"", "{program}", "x"]);
+        assert_eq!((inside.name.as_str(), &inside.meeting), ("here", &Meeting::Command { build: "static" }));
+        assert!(!inside.is_elsewhere() && inside.unverified.is_none());
+    }
+
+    #[test]
+    fn names_are_free_ones() {
+        assert_eq!(command("/usr/bin/taken -x").name, "taken #2");
+        assert_eq!(command("static").name, "static #2");
+        let error = |text: &str| Environment::of_command(text, &["taken".to_string()]).unwrap_err().to_string();
+        assert_eq!(error("taken=nice"), "there is an environment 'taken' already: choose another name");
+        assert_eq!(error("x="), "'x=' has no command; give the words that come before a program");
+        assert_eq!(error("nice 'a"), "'nice 'a' is not a command");
+        assert_eq!(command("env A=b").run, ["env", "A=b", "{program}"]);
+    }
+
+    #[test]
+    fn another_machine_is_named_by_the_ends_of_its_command() {
+        let there = |text: &str| Environment::elsewhere(text, Path::new("/tmp/probe"), &[]).unwrap();
+        for (text, name) in [
+            ("ssh host", "ssh host"),
+            ("kubectl exec -i pod --", "kubectl pod"),
+            ("cat", "cat"),
+            ("sh -c 'echo x; exec {program}'", "sh -c"),
+            ("away=ssh host {program}", "away"),
+        ] {
+            assert_eq!(there(text).name, name);
+            assert!(there(text).is_elsewhere() && there(text).unverified.is_some());
+            assert_eq!(there(text).run.concat().matches("{program}").count(), 1);
+        }
+    }
+}

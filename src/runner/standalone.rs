@@ -1,0 +1,122 @@
+//! Probes that stand alone: one program for another machine or system, linked statically where that is possible. It has the
+//! operations, but none of the programs that some of them start. Called by `syscost probe` and by tests.
+
+use super::environment::{c_compiler, probe_sources};
+use super::files::write_program;
+use super::language::on_path;
+use anyhow::{Context, Result, anyhow, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A system and processor that probes are built for.
+pub struct Target {
+    /// As `zig cc -target` names it.
+    pub name: &'static str,
+    /// The cross compilers of distributions that build for it, if any.
+    gcc: &'static [&'static str],
+    /// What is known of it.
+    pub what: &'static str,
+}
+
+const STATIC: &str = "static, for any Linux on this architecture";
+const LINKED: &str = "links with zig; not run by its authors";
+
+/// Those that are known to link.
+pub const TARGETS: &[Target] = &[
+    Target { name: "x86_64-linux-musl", gcc: &["x86_64-linux-gnu-gcc"], what: STATIC },
+    Target { name: "x86-linux-musl", gcc: &["i686-linux-gnu-gcc"], what: STATIC },
+    Target { name: "aarch64-linux-musl", gcc: &["aarch64-linux-gnu-gcc"], what: STATIC },
+    Target { name: "riscv64-linux-musl", gcc: &["riscv64-linux-gnu-gcc"], what: STATIC },
+    Target { name: "x86_64-macos", gcc: &[], what: LINKED },
+    Target { name: "aarch64-macos", gcc: &[], what: LINKED },
+    Target { name: "x86_64-freebsd", gcc: &[], what: LINKED },
+    Target { name: "aarch64-freebsd", gcc: &[], what: LINKED },
+    Target { name: "x86_64-netbsd", gcc: &[], what: LINKED },
+    Target { name: "x86_64-openbsd", gcc: &[], what: LINKED },
+];
+
+/// What gives a compiler for any target.
+const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
+
+/// Builds the probe for `target`, or for this machine, as the program `file`. Returns the compiler's command.
+///
+/// # Errors
+/// Which compiler to install, or what it says.
+pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
+    let (compiler, is_static) = match target {
+        None => (vec![c_compiler()?.display().to_string()], cfg!(target_os = "linux")),
+        Some(target) => (cross_compiler(target)?, target.contains("linux")),
+    };
+    let directory = tempfile::tempdir().context("no directory to build in")?;
+    let mut sources = Vec::new();
+    for (path, text) in probe_sources() {
+        let at = directory.path().join(&path);
+        fs::create_dir_all(at.parent().unwrap_or(directory.path()))?;
+        fs::write(&at, text)?;
+        if path.ends_with(".c") && (!path.starts_with("extra/") || path == "extra/cross.c") {
+            sources.push(path);
+        }
+    }
+    let made = directory.path().join("probe");
+    let mut command = Command::new(&compiler[0]);
+    command.args(&compiler[1..]).args(["-std=c11", "-O2"]).args(is_static.then_some("-static"));
+    command.args(["-pthread", "-s", "-o"]).arg(&made).args(&sources).current_dir(directory.path());
+    compile(&mut command, &compiler, target)?;
+    place(&made, file)?;
+    Ok(compiler.join(" "))
+}
+
+fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> Result<()> {
+    let name = compiler.join(" ");
+    let output = command.output().with_context(|| format!("cannot start {name}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = said.lines().find(|line| line.contains("error")).or(said.lines().next()).unwrap_or("no message");
+    let advice = match target {
+        None => "; a static probe takes the static C library (Debian: libc6-dev, Fedora: glibc-static)",
+        Some(_) => "; 'syscost probe list-targets' shows those that are known to work",
+    };
+    bail!("{name} cannot build the probe: {}{advice}", line.trim())
+}
+
+/// Replaces `file` only by a whole program.
+fn place(made: &Path, file: &Path) -> Result<()> {
+    let contents = fs::read(made).context("the compiler wrote no program")?;
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside =
+        tempfile::tempdir_in(parent).with_context(|| format!("-o {}: no file can be made there", file.display()))?;
+    let whole = beside.path().join("probe");
+    write_program(&whole, &contents)?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&whole, mode)?;
+    fs::rename(&whole, file).with_context(|| format!("-o {}: cannot be written", file.display()))
+}
+
+/// The first of zig, zig from PyPI and a distribution's cross compiler.
+fn cross_compiler(target: &str) -> Result<Vec<String>> {
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    if on_path("zig").is_some() {
+        return Ok(words(&["zig", "cc", "-target", target]));
+    }
+    if let Some(python) = python_with_zig() {
+        return Ok(words(&[&python.display().to_string(), "-m", "ziglang", "cc", "-target", target]));
+    }
+    let known = TARGETS.iter().find(|known| known.name == target);
+    let own = format!("{target}-gcc");
+    let mut compilers = known.map_or(&[][..], |known| known.gcc).iter().copied().chain([own.as_str()]);
+    let found = compilers.clone().find_map(on_path);
+    let names = compilers.by_ref().collect::<Vec<_>>().join(" or ");
+    found
+        .map(|path| vec![path.display().to_string()])
+        .ok_or_else(|| anyhow!("no compiler for {target}: {GET_ZIG}, or {names}"))
+}
+
+/// A Python that has the package `ziglang`.
+fn python_with_zig() -> Option<PathBuf> {
+    let python = on_path("python3")?;
+    let version = Command::new(&python).args(["-m", "ziglang", "version"]).output().ok()?;
+    version.status.success().then_some(python)
+}
