@@ -53,6 +53,8 @@ struct run {
 
 static int parent;
 
+static void pause_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
+
 /* ---- process groups reported by the driver ---- */
 
 enum { MOST_GROUPS = 8192 };
@@ -68,8 +70,19 @@ static void note_group(const char *line) {
         if (groups[i] == group) groups[i--] = groups[--groups_used];
 }
 
+static int has_group(void) {
+    for (size_t i = 0; i < groups_used; i++)
+        if (kill(-groups[i], 0) == 0) return 1;
+    return 0;
+}
+
+/* A driver that was killed has closed its workers' input too, so they end by themselves. Those that a container runtime
+   has started get time for that, because only the runtime can remove what it keeps elsewhere. */
+enum { GRACE_MS = 1500 };
+
 /* The driver reaps a leader only after reporting its end: these numbers were still in use when the input was closed. */
 static void end_groups(void) {
+    for (int waited = 0; waited < GRACE_MS && has_group(); waited += 10) pause_ms(10);
     for (size_t i = 0; i < groups_used; i++) kill(-groups[i], SIGKILL);
     groups_used = 0;
 }
@@ -242,8 +255,6 @@ static int remove_emptied(struct run *run, int *taken_over) {
 }
 
 /* ---- a run's end ---- */
-
-static void pause_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
 enum { MOST_ATTEMPTS = 500, MOST_PASSES = 1 << 16 };
 
