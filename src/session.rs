@@ -2,6 +2,7 @@
 //! engine, which give a `Run`. Called by the commands that measure; it prints nothing.
 
 mod company;
+mod counting;
 mod environments;
 mod guests;
 mod launch;

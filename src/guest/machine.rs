@@ -184,7 +184,7 @@ fn kernel(environment: &Environment) -> Result<PathBuf> {
         }
         Some(Kernel::File(path)) => {
             let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;
-            check(&path, &images::Header::read(&path)?.architecture)
+            check(&path, images::Header::read(&path)?.architecture)
         }
         None if environment.takes_kernel() => {
             bail!("it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE", environment.name)
