@@ -3,6 +3,7 @@
 
 mod abroad;
 mod company;
+mod counting;
 mod environments;
 mod guests;
 mod launch;

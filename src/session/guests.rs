@@ -1,61 +1,15 @@
-//! Cases in guests. Where a machine is emulated, their instructions are counted, one guest after the other; where it keeps time,
-//! its cases are measured in the same rounds as all others.
+//! Cases in guests: each environment's guest is booted when a case needs it. Where a machine keeps time, its cases are measured in
+//! the same rounds as all others; `counting` has those whose instructions are counted.
 
-use super::{Passes, Session, Stage, Watch};
 use crate::engine::{Launcher, Worker};
-use crate::guest::{self, Channel, Guest, Options};
-use crate::model::{Case, Counted, EnvironmentFacts, Facts, Failure, FailureKind, Planned, Reply, Unit};
-use crate::runner::{Environment, Workers};
+use crate::guest::{Channel, Guest, Options};
+use crate::model::{Case, EnvironmentFacts, Facts, Failure, FailureKind, Reply};
+use crate::runner::Workers;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A guest that ends during a case is booted again for the next one, so many times.
 const BOOTS: u32 = 3;
-
-impl Session {
-    /// Counts the instructions of the cases whose environment has them for a unit, and adds them to their passes.
-    pub(super) fn count_in_guests(
-        &mut self,
-        planned: &[Planned],
-        passes: &mut [Result<Passes, Failure>],
-        watch: &dyn Watch,
-    ) {
-        let environments = environments(&self.workers, planned);
-        let counted: Vec<&Environment> = environments.iter().filter(|own| is_counted(own)).collect();
-        if !counted.is_empty() {
-            watch.stage(Stage::Counting);
-        }
-        for (i, environment) in counted.iter().enumerate() {
-            let at = |share: f64, doing: &str| watch.at((i as f64 + share) / counted.len() as f64, doing);
-            let mut place = Place::new(&environment.name);
-            let own = |(_, planned): &(usize, &Planned)| planned.case.environment == environment.name;
-            let cases: Vec<(usize, &Planned)> = planned.iter().enumerate().filter(own).collect();
-            at(0.0, &format!("booting {}", environment.name));
-            for (done, (index, planned)) in cases.iter().enumerate() {
-                passes[*index] = count(&mut place, &self.workers, &self.boot, (planned, passes[*index].clone()));
-                at((done + 1) as f64 / cases.len() as f64, &planned.case.to_string());
-            }
-            self.facts.extend(place.facts(&self.workers));
-        }
-    }
-}
-
-fn is_counted(environment: &Environment) -> bool {
-    environment.is_guest && environment.unit == Unit::Instructions
-}
-
-/// The environments of `planned` but the native one, in their order.
-fn environments(workers: &Workers, planned: &[Planned]) -> Vec<Environment> {
-    let mut environments: Vec<Environment> = Vec::new();
-    for planned in planned {
-        let name = &planned.case.environment;
-        if environments.iter().all(|known| known.name != *name) {
-            let found = workers.environment(name).ok();
-            environments.extend(found.filter(|found| found.name != crate::runner::NATIVE));
-        }
-    }
-    environments
-}
 
 /// Replaces what is known of environments before their guests are booted.
 pub(super) fn tell(known: &BTreeMap<String, EnvironmentFacts>, environments: &mut [EnvironmentFacts]) {
@@ -66,35 +20,15 @@ pub(super) fn tell(known: &BTreeMap<String, EnvironmentFacts>, environments: &mu
     }
 }
 
-fn count(
-    place: &mut Place,
-    workers: &Workers,
-    options: &Options,
-    (planned, passes): (&Planned, Result<Passes, Failure>),
-) -> Result<Passes, Failure> {
-    let passes = passes?;
-    if workers.interrupt.is_set() {
-        return Err(Failure::interrupted());
-    }
-    if planned.case.cold().is_some_and(|bytes| bytes > 0) {
-        let text = "cold: an emulated machine has no caches whose contents could be displaced";
-        return Err(Failure::new(FailureKind::Unsupported, text));
-    }
-    let channel = place.channel(workers, options, &planned.case)?;
-    let deferred = planned.traits.switches || planned.traits.children;
-    let counted: Counted = guest::count(planned.limit, deferred, |n, k| channel.request(n, k, workers.timeout))?;
-    Ok(Passes { counted: Some(counted), ..passes })
-}
-
 /// The guest of one environment, booted when it is first needed.
-struct Place {
+pub(super) struct Place {
     name: String,
     guest: Option<Result<Guest, Failure>>,
     boots: u32,
 }
 
 impl Place {
-    fn new(name: &str) -> Place {
+    pub fn new(name: &str) -> Place {
         Place { name: name.to_string(), guest: None, boots: 0 }
     }
 
@@ -103,7 +37,7 @@ impl Place {
     }
 
     /// What is known of the environment by its guest; `None` if that did not come up.
-    fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
+    pub fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
         let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
         let facts = EnvironmentFacts {
             name: self.name.clone(),
@@ -118,7 +52,7 @@ impl Place {
     }
 
     /// A process in it that is ready for `case`. A guest that never came up is not booted again, one that has ended is.
-    fn channel(&mut self, workers: &Workers, options: &Options, case: &Case) -> Result<Channel, Failure> {
+    pub fn channel(&mut self, workers: &Workers, options: &Options, case: &Case) -> Result<Channel, Failure> {
         let has_ended = self.booted().is_some_and(|guest| !guest.is_alive());
         if self.guest.is_none() || (has_ended && self.boots < BOOTS) {
             self.guest = None;
