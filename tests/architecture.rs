@@ -31,7 +31,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("attribute", &["model", "summary"]),
     (
         "session",
-        &["counters", "engine", "kernel", "model", "proof", "runner", "singles", "split", "stats", "store", "summary"],
+        &[
+            "counters", "engine", "guest", "kernel", "model", "proof", "runner", "singles", "split", "stats", "store",
+            "summary",
+        ],
     ),
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::skip;
+use common::{Place, json, skip, stderr, stdout, wait_for};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 use syscost::guest::images::Images;
@@ -68,4 +70,128 @@ fn a_guest_that_panics_says_so() {
     let failure = boot(&workers(), &name, "rdinit=/nothing root=/dev/none").err().unwrap();
     assert_eq!(failure.kind, FailureKind::Crashed);
     assert!(failure.message.contains("Kernel panic - not syncing: "), "{failure}");
+}
+
+/// Instructions per operation, by operation and environment, of a run with these arguments.
+fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64> {
+    let output = place.run(&[&["run", "--out", "run.json"], arguments].concat());
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let run: serde_json::Value = serde_json::from_slice(&fs::read(place.path().join("run.json")).unwrap()).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_string();
+    let per_operation = |record: &serde_json::Value| {
+        let counted = record.get("counted").unwrap_or_else(|| panic!("{record}"));
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        let iterations = number(&counted["more"]) - number(&counted["fewer"]);
+        let pairs = counted["batches"].as_array().unwrap().iter();
+        let mut each: Vec<f64> = pairs.map(|pair| (number(&pair[1]) - number(&pair[0])) / iterations).collect();
+        each.sort_by(f64::total_cmp);
+        ((text(&record["operation"]), text(&record["environment"])), each[each.len() / 2])
+    };
+    run["records"].as_array().unwrap().iter().map(per_operation).collect()
+}
+
+#[test]
+fn two_runs_count_the_same_and_boot_parameters_count() {
+    let Some(name) = environment("two_runs_count_the_same_and_boot_parameters_count") else { return };
+    let place = Place::new();
+    let audit = format!("{name} audit=1");
+    let operations = ["id.getppid", "id.umask", "time.clock_gettime", "file.fstat"];
+    let arguments = [&operations[..], &["--env", &name, "--env", &audit]].concat();
+    let (first, second) = (counted(&place, &arguments), counted(&place, &arguments));
+    let of = |run: &BTreeMap<_, f64>, operation: &str, environment: &str| run[&(operation.into(), environment.into())];
+    for operation in &operations[..3] {
+        assert_eq!(of(&first, operation, &name), of(&second, operation, &name), "{operation}");
+    }
+    // An entry and an exit that are audited, and a clock that does not enter the kernel.
+    let getppid = of(&first, "id.getppid", &audit) / of(&first, "id.getppid", &name);
+    assert!((1.2..3.0).contains(&getppid), "{getppid}");
+    let clock = "time.clock_gettime";
+    assert_eq!(of(&first, clock, &audit), of(&first, clock, &name));
+    assert_eq!(of(&first, "call.empty_loop", &name), 2.0, "one subtraction, one jump");
+}
+
+#[test]
+fn newer_kernels_do_less_for_fstat() {
+    let test = "newer_kernels_do_less_for_fstat";
+    let found = |wanted: &str| syscost::guest::images::find(wanted).ok().map(|image| image.path);
+    let (Some(old), Some(new), Some(_)) = (found("6.1"), found("6.12"), environment(test)) else {
+        return skip(test, "kernel images of 6.1 and 6.12 were not fetched");
+    };
+    let names = [old, new].map(|path| format!("linux:{}", path.display()));
+    let counted = counted(&Place::new(), &["file.fstat", "--env", &names[0], "--env", &names[1]]);
+    let of = |name: &String| counted[&("file.fstat".to_string(), name.clone())];
+    assert!(of(&names[0]) > 2.0 * of(&names[1]), "6.12 looks at no empty path: {counted:?}");
+}
+
+/// Why the only operation of a run in this environment failed.
+fn failure(place: &Place, name: &str, more: &[&str]) -> String {
+    let arguments = [&["run", "id.getppid", "--env", name, "--format", "json"], more].concat();
+    let output = place.run(&arguments);
+    let document = json(&output);
+    let record = document["records"].as_array().unwrap().iter().find(|record| record["operation"] == "id.getppid");
+    record.unwrap()["error"]["message"].as_str().unwrap_or_else(|| panic!("{document}")).to_string()
+}
+
+#[test]
+fn what_cannot_be_booted_says_why() {
+    let Some(name) = environment("what_cannot_be_booted_says_why") else { return };
+    let place = Place::new();
+    fs::write(place.path().join("text"), "no kernel\n").unwrap();
+    let mut arm = vec![0; 64];
+    arm[56..60].copy_from_slice(b"ARM\x64");
+    fs::write(place.path().join("arm"), arm).unwrap();
+    let cases: [(&str, &[&str], &str); 6] = [
+        ("linux:text", &[], "text is not a kernel image"),
+        ("linux:arm", &[], "arm is for aarch64, the emulated machine is x86_64"),
+        ("linux:none", &[], "none: No such file or directory"),
+        ("linux-0.1", &[], "get one with 'syscost kernel fetch 0.1'"),
+        (&name, &["--append", "rdinit=/nothing root=/dev/none"], "Kernel panic - not syncing: "),
+        (
+            &name,
+            &["--append", "rdinit=/nothing root=/dev/none panic=0", "--timeout", "3"],
+            "did not answer within 18 s",
+        ),
+    ];
+    for (name, more, expected) in cases {
+        let more: Vec<&str> = more.to_vec();
+        let said = failure(&place, name, &more);
+        assert!(said.contains(expected), "{name} {more:?}: {said}");
+    }
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    assert!(place.processes().is_empty());
+}
+
+#[test]
+fn without_an_emulator_it_is_named() {
+    let place = Place::new();
+    let output = place
+        .command(&["run", "id.getppid", "--env", "linux-6.1", "--format", "json"])
+        .env("PATH", place.path())
+        .output()
+        .unwrap();
+    let said = json(&output)["records"][0]["error"]["message"].as_str().unwrap().to_string();
+    assert!(said.contains("qemu-system-x86_64 is not on PATH; install "), "{said}");
+}
+
+#[test]
+fn boot_parameters_without_a_guest_are_refused() {
+    let output = Place::new().run(&["run", "id.getppid", "--append", "audit=1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--append needs a guest"), "{}", stderr(&output));
+}
+
+fn runs(pid: i32, program: &str) -> bool {
+    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path.to_string_lossy().contains(program))
+}
+
+#[test]
+fn a_killed_run_leaves_no_guest() {
+    let Some(name) = environment("a_killed_run_leaves_no_guest") else { return };
+    let place = Place::new();
+    let job = place.start(&["run", "id.getppid", "--env", &name]);
+    let emulator = || place.processes().into_iter().any(|process| runs(process.pid, EMULATOR)).then_some(());
+    assert!(wait_for(TIMEOUT, emulator).is_some(), "no guest was started: {:?}", place.processes());
+    nix::sys::signal::kill(job.pid(), nix::sys::signal::Signal::SIGKILL).unwrap();
+    let gone = || (place.processes().is_empty() && place.left_behind().is_empty()).then_some(());
+    assert!(wait_for(TIMEOUT, gone).is_some(), "{:?} {:?}", place.processes(), place.left_behind());
 }

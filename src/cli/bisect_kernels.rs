@@ -10,6 +10,7 @@ use crate::guest::images::{Header, newest_first};
 use crate::model::{Counted, Outcome, Role, Run};
 use crate::plan::Pattern;
 use crate::report::{Document, Format, write_json, write_kernel_steps};
+use crate::runner::Environment;
 use crate::store;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::HashSet;
@@ -181,6 +182,8 @@ fn judge(args: &BisectArgs, image: &Path, levels: [&Level; 2], notes: Notes) -> 
         return Ok(Exit::NotCounted);
     }
     let own = format!("linux:{}", std::path::absolute(image)?.display());
+    // What no kernel could be counted without is no reason to skip this one.
+    Environment::find(&own)?.check_needs()?;
     let mut environments = vec![own.clone()];
     let others = levels.iter().filter_map(|level| match level {
         Level::Environment(name) => Some(name.clone()),

@@ -12,6 +12,8 @@ pub(super) const INIT: u32 = 0;
 const KEPT: usize = 100;
 const SHOWN: usize = 3;
 
+const EMPTY: &str = "its console is empty (too little memory, or a kernel without a serial console?)";
+
 pub(super) struct Console {
     child: Child,
     /// Lines that were not read yet, by channel.
@@ -102,7 +104,7 @@ impl Console {
         let panic = self.messages.iter().find(|line| line.contains("Kernel panic"));
         let last = self.messages.iter().skip(self.messages.len().saturating_sub(SHOWN)).map(String::as_str);
         let said = panic.cloned().unwrap_or_else(|| last.collect::<Vec<_>>().join(" | "));
-        if said.is_empty() { "; its console is empty".to_string() } else { format!("; its console says: {said}") }
+        if said.is_empty() { format!("; {EMPTY}") } else { format!("; its console says: {said}") }
     }
 }
 

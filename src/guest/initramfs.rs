@@ -68,7 +68,7 @@ mod tests {
         assert!(starts.iter().all(|at| at % 4 == 0));
         let init = &text[starts[6]..starts[7]];
         assert!(init.starts_with("07070100000007000081ED000000000000000000000001000000000000000500000000"), "{init}");
-        assert!(init.ends_with("init\0\012345\0\0\0"), "{init:?}");
+        assert!(init.ends_with("init\0\x0012345\0\0\0"), "{init:?}");
         assert!(text[starts[7]..].contains("TRAILER!!!\0"));
     }
 }

@@ -6,7 +6,7 @@ use super::images;
 use super::initramfs::Initramfs;
 use crate::model::{Failure, FailureKind};
 use crate::runner::{Environment, Kernel, Workers, replaced};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::fs;
@@ -52,6 +52,8 @@ const FILE: u32 = 12;
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Page numbers that fit a line of the console.
 const MOST_PAGES: usize = 250;
+/// What environments/linux.toml emulates.
+const EMULATED: &str = "x86_64";
 /// Numbers of channels in init.c end before this.
 const CHANNELS: u32 = 4096;
 
@@ -185,13 +187,25 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
 /// The image to boot, absolute; empty for a guest that is its own kernel.
 fn kernel(environment: &Environment) -> Result<PathBuf> {
     match &environment.kernel {
-        Some(Kernel::Version(wanted)) => Ok(images::find(wanted)?.path),
-        Some(Kernel::File(path)) => path.canonicalize().with_context(|| format!("{}", path.display())),
+        Some(Kernel::Version(wanted)) => {
+            let image = images::find(wanted)?;
+            check(&image.path, &image.architecture)
+        }
+        Some(Kernel::File(path)) => {
+            let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;
+            check(&path, images::Header::read(&path)?.architecture)
+        }
         None if environment.takes_kernel() => {
             bail!("it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE", environment.name)
         }
         None => Ok(PathBuf::new()),
     }
+}
+
+/// The path, if there is an emulator for the kernel's architecture.
+fn check(path: &Path, architecture: &str) -> Result<PathBuf> {
+    ensure!(architecture == EMULATED, "{} is for {architecture}, the emulated machine is {EMULATED}", path.display());
+    Ok(path.to_path_buf())
 }
 
 fn archive(probe: &Path) -> Result<Vec<u8>> {

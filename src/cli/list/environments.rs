@@ -92,10 +92,13 @@ fn table(environments: &[Listed]) -> Table {
     Table::of(&specs, environments).noted(notes)
 }
 
-/// Its first word; the whole command is in the other formats.
-fn command(listed: &Listed) -> String {
-    let first = listed.started_with.first().map(String::as_str).unwrap_or_default();
-    if first == "{confine}" { "own launcher".to_string() } else { first.to_string() }
+/// Its program; the whole command is in the other formats.
+fn command(listed: &Listed) -> &str {
+    let mut words = listed.started_with.iter().filter(|word| *word != "env" && !word.contains('='));
+    match words.next().map_or("", String::as_str) {
+        "{confine}" => "own launcher",
+        first => first,
+    }
 }
 
 fn unit(unit: Unit) -> &'static str {

@@ -52,18 +52,20 @@ fn tally(html: &mut Markup, comparison: &Comparison, column: usize) {
         count(|verdict| verdict.mark() == Some(Mark::Unchanged)),
         count(|verdict| verdict.mark() == Some(Mark::Inconclusive)),
     ];
-    if slower + faster + unchanged + inconclusive == 0 && count(|v| matches!(v, Verdict::OneFigure { .. })) > 0 {
+    let counted = count(|verdict| verdict.counts().is_some());
+    let marked = slower + faster + unchanged + inconclusive;
+    if marked == 0 && count(|v| matches!(v, Verdict::OneFigure { .. })) > 0 {
         html.raw("these results have no samples, so that no row is called slower or faster");
-    } else {
+    } else if marked > 0 || counted == 0 {
         html.raw("<b class=\"bad\">").text(&format!("{slower} slower")).raw("</b>, <b class=\"good\">");
         html.text(&format!("{faster} faster")).raw("</b>, ");
         html.text(&format!("{unchanged} unchanged, {inconclusive} inconclusive (95% confidence)"));
     }
-    let (more, fewer) =
-        (count(|v| v.counts().is_some() && v.is_worse()), count(|v| v.counts().is_some() && v.is_better()));
-    let counted = count(|verdict| verdict.counts().is_some());
     if counted > 0 {
-        html.text(&format!("; of {counted} numbers of instructions {more} are greater, {fewer} smaller"));
+        let more = count(|v| v.counts().is_some() && v.is_worse());
+        let fewer = count(|v| v.counts().is_some() && v.is_better());
+        let joined = if marked > 0 { "; " } else { "" };
+        html.text(&format!("{joined}of {counted} numbers of instructions {more} are greater, {fewer} smaller"));
     }
     let other = count(|verdict| matches!(verdict, Verdict::DifferentWork(_)));
     if other > 0 {
@@ -120,7 +122,7 @@ fn table(html: &mut Markup, comparison: &Comparison) {
     let areas: IndexSet<&str> = comparison.rows.iter().map(|row| row.area.as_str()).collect();
     let choices = [("slower", "slower"), ("faster", "faster"), ("other", "other work")];
     controls::write(html, areas.into_iter(), &choices);
-    cells::open(html, &format!("Costs in ns/op and ratios to {}", base_label(comparison)), "side");
+    cells::open(html, &caption(comparison), "side");
     let columns = comparison.columns.iter().enumerate().flat_map(|(i, column)| {
         let second = (i != comparison.baseline).then_some(("ratio", Align::Left));
         std::iter::once((column.label.as_str(), Align::Right)).chain(second)
@@ -132,7 +134,10 @@ fn table(html: &mut Markup, comparison: &Comparison) {
         cells::name(html, &names.row(row));
         for column in 0..comparison.columns.len() {
             let scale = row::scale(comparison, row);
-            cells::cell(html, &row::cost(row, column, scale), &right);
+            let cost = row::cost(row, column, scale);
+            let in_instructions = row.is_in_instructions() && cost.value.is_some();
+            let unit = if in_instructions { " instr" } else { "" };
+            cells::cell(html, &Cell { text: format!("{}{unit}", cost.text), ..cost }, &right);
             if column != comparison.baseline {
                 verdict(html, &row.verdicts[column]);
             }
@@ -142,6 +147,14 @@ fn table(html: &mut Markup, comparison: &Comparison) {
     derived(html, comparison);
     cells::close(html);
     html.raw("</div>");
+}
+
+fn caption(comparison: &Comparison) -> String {
+    let unit = match comparison.rows.iter().any(|row| row.is_counted()) {
+        true => "ns/op, or in instructions (instr),",
+        false => "ns/op",
+    };
+    format!("Costs in {unit} and ratios to {}", base_label(comparison))
 }
 
 /// What the controls choose by.

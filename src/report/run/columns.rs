@@ -112,7 +112,8 @@ fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
 /// What an emulated machine counted; no column of times has it.
 fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let [counted, _] = units(summary);
-    let ranges = summary.rows.iter().filter_map(Row::instructions).any(|count| !count.is_exact());
+    let counts = || summary.rows.iter().filter_map(Row::instructions);
+    let (ranges, nets) = (counts().any(|count| !count.is_exact()), counts().any(|count| count.net.is_some()));
     vec![
         Spec::right("instr/op", |line: &Line| line.count.clone())
             .shown_if(counted)
@@ -123,7 +124,7 @@ fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
             .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
             .number("instructions_high", |line| Some(line.instructions?.low_high?.1)),
         Spec::right("net instr", |line: &Line| line.row.and_then(Row::instructions).map_or(Cell::default(), net_cell))
-            .shown_if(counted)
+            .shown_if(nets)
             .expendable(5)
             .number("net_instructions", |line| line.row?.instructions()?.net),
     ]
