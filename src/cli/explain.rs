@@ -96,7 +96,9 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     let named = usage(named)?;
     match (&named[..], args.variants, &args.environments[..]) {
         ([operation], false, [environment]) if is_emulated(environment) => {
-            kernel::run(args, environment, &session, &catalogue, operation, screen, out)
+            let planned = usage(plan::select(&catalogue, &[Subject::Operation(operation)], &choices(args)))?;
+            let kernels = kernels(args, environment);
+            kernel::run(&kernels, &session, (&planned[0], operation), (args.format, screen), out)
         }
         ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
         ([operation], true, _) => {
@@ -140,6 +142,17 @@ fn options(args: &ExplainArgs) -> RunOptions {
         // Counts in software say nothing here that the page faults do not.
         counters: !is_table(args) && Offer::here(&Sources::default(), None).has_hardware(),
         ..RunOptions::default()
+    }
+}
+
+fn kernels<'a>(args: &'a ExplainArgs, environment: &'a str) -> kernel::Kernels<'a> {
+    kernel::Kernels {
+        environment,
+        append: args.append.as_deref(),
+        versus: args.versus.as_deref(),
+        versus_append: args.versus_append.as_deref(),
+        view: args.view,
+        all: args.all,
     }
 }
 

@@ -1,45 +1,51 @@
 //! `syscost explain OPERATION --env linux-6.1`: into the kernel, and against another one.
 
-use super::{ExplainArgs, choices};
 use crate::cli::error::usage;
 use crate::explain::kernel::{KernelExplanation, KernelVersus, Recorder, Wanted, versus};
 use crate::model::{Operation, Planned};
-use crate::plan::{self, Subject};
 use crate::report::{Document, Format, KernelView, Screen, write_json, write_kernel, write_kernel_versus};
 use crate::runner::Environment;
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 
-/// Explains `operation` in the guest `environment`, or compares two guests.
+/// What the flags ask of kernels.
+pub struct Kernels<'a> {
+    pub environment: &'a str,
+    pub append: Option<&'a str>,
+    pub versus: Option<&'a str>,
+    pub versus_append: Option<&'a str>,
+    pub view: KernelView,
+    /// Whether everything is listed, however small.
+    pub all: bool,
+}
+
+/// Explains `operation` in a guest, or compares two guests.
 ///
 /// # Errors
 /// Why there is no such guest, the operation's failure in it, or that `out` cannot be written.
 pub fn run(
-    args: &ExplainArgs,
-    environment: &str,
+    kernels: &Kernels,
     session: &Session,
-    catalogue: &[Operation],
-    operation: &Operation,
-    screen: Screen,
+    (planned, operation): (&Planned, &Operation),
+    (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
-    let first = named(environment, args.append.as_deref());
-    let second = other(args, environment);
-    usage(check(args, &first, second.as_deref()))?;
-    let planned = usage(plan::select(catalogue, &[Subject::Operation(operation)], &choices(args)))?;
-    let explained = |environment: &str| explained(session, operation, &planned[0], environment);
+    let first = named(kernels.environment, kernels.append);
+    let second = other(kernels);
+    usage(check((kernels, format), &first, second.as_deref()))?;
+    let explained = |environment: &str| explained(session, operation, planned, environment);
     let explanation = explained(&first)?;
     let Some(second) = second else {
-        return match args.format {
+        return match format {
             Format::Json => write_json(&explanation, out),
-            format => write_kernel(&explanation, (args.view, args.all), (format, screen), out),
+            format => write_kernel(&explanation, (kernels.view, kernels.all), (format, screen), out),
         };
     };
     let compared = versus(&explanation, &explained(&second)?);
-    match args.format {
+    match format {
         Format::Json => write_json(&compared, out),
-        format => write_kernel_versus(&compared, args.all, (format, screen), out),
+        format => write_kernel_versus(&compared, kernels.all, (format, screen), out),
     }
 }
 
@@ -49,15 +55,15 @@ fn named(environment: &str, append: Option<&str>) -> String {
 }
 
 /// What to compare with.
-fn other(args: &ExplainArgs, environment: &str) -> Option<String> {
-    if args.versus.is_none() && args.versus_append.is_none() {
+fn other(kernels: &Kernels) -> Option<String> {
+    if kernels.versus.is_none() && kernels.versus_append.is_none() {
         return None;
     }
-    let base = args.versus.as_deref().unwrap_or(environment);
-    Some(named(&named(base, args.append.as_deref()), args.versus_append.as_deref()))
+    let base = kernels.versus.unwrap_or(kernels.environment);
+    Some(named(&named(base, kernels.append), kernels.versus_append))
 }
 
-fn check(args: &ExplainArgs, first: &str, second: Option<&str>) -> Result<()> {
+fn check((kernels, format): (&Kernels, Format), first: &str, second: Option<&str>) -> Result<()> {
     for name in std::iter::once(first).chain(second) {
         if !Environment::find(name)?.is_guest {
             bail!(
@@ -66,10 +72,10 @@ fn check(args: &ExplainArgs, first: &str, second: Option<&str>) -> Result<()> {
             );
         }
     }
-    if second.is_some() && args.view != KernelView::Tree {
+    if second.is_some() && kernels.view != KernelView::Tree {
         bail!("--view is for one kernel; leave out --versus or --view");
     }
-    if args.view == KernelView::Flame && args.format != Format::Text {
+    if kernels.view == KernelView::Flame && format != Format::Text {
         bail!("--view flame is a drawing; leave out --format");
     }
     Ok(())

@@ -4,11 +4,11 @@
 //! goes on as ever, timers too; an iteration that is interrupted loses against those that were not (`cut`).
 
 use super::cut::{self, Cut};
+use super::explanation::{Iterations, KernelExplanation, Subject, explanation};
 use super::flow::Code64;
 use super::log::Log;
 use super::names::{KERNEL, Names};
-use super::tree::{Call, tree};
-use super::{Iterations, KernelExplanation, explanation};
+use super::tree::tree;
 use crate::guest::{Channel, Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
 use crate::model::{Failure, FailureKind, Planned};
@@ -27,16 +27,6 @@ pub struct Wanted<'a> {
     pub what: &'a str,
     /// Most iterations that a batch can have, if there is a limit.
     pub limit: Option<u64>,
-}
-
-/// What was recorded and counted.
-pub(super) struct Recorded {
-    pub environment: String,
-    pub kernel: String,
-    pub counted: Option<f64>,
-    pub iterations: Iterations,
-    pub tree: Call,
-    pub notes: Vec<String>,
 }
 
 /// Iterations of a batch that is recorded, and of one for operations that execute much.
@@ -92,8 +82,15 @@ impl<'a> Recorder<'a> {
         let tree = tree(&cut.iteration, &names, &|address| code.step(address));
         let Cut { seen: recorded, alike, fewest, most, .. } = cut;
         let iterations = Iterations { recorded, alike, fewest, most };
-        let (environment, kernel) = (self.environment.clone(), self.guest.release().to_string());
-        Ok(explanation(wanted, Recorded { environment, kernel, counted, iterations, tree, notes }))
+        let case = &wanted.planned.case;
+        let subject = Subject {
+            operation: case.operation.clone(),
+            what: wanted.what.to_string(),
+            params: case.effective_params(),
+            environment: self.environment.clone(),
+            kernel: self.guest.release().to_string(),
+        };
+        Ok(explanation(subject, tree, (counted, iterations), notes))
     }
 
     /// Instructions per iteration as the emulator counts them; `None` if a batch cannot have enough iterations.

@@ -1,6 +1,7 @@
 //! What one kernel executes that another does not, function by function. Pure. Called by the `explain` command.
 
-use super::{FunctionSum, Group, KernelExplanation};
+use super::explanation::{FunctionSum, KernelExplanation};
+use super::groups::Group;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -1,0 +1,189 @@
+//! What was recorded as people read it: sums by function and by what instructions are spent on. Pure. Called by `recording`.
+
+use super::groups::Group;
+use super::names::in_source;
+use super::tree::Call;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// What an operation executes in a kernel, per iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelExplanation {
+    /// The operation's id, or the snippet.
+    pub operation: String,
+    /// Its description.
+    pub what: String,
+    /// The parameters that it ran with.
+    pub params: BTreeMap<String, u64>,
+    /// Where it ran, with boot parameters if there were any.
+    pub environment: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// Instructions of the iteration that is shown.
+    pub instructions: u64,
+    /// Instructions per iteration as counted by the emulator over many iterations; `None` if it could not count.
+    pub counted: Option<f64>,
+    /// How the iteration that is shown compares with those recorded with it.
+    pub iterations: Iterations,
+    /// By what they are spent on.
+    pub groups: Vec<GroupSum>,
+    /// By function, those with the most instructions of their own first.
+    pub functions: Vec<FunctionSum>,
+    /// The root stands for the operation.
+    pub tree: Call,
+    /// What to know about it.
+    pub notes: Vec<String>,
+}
+
+/// Iterations that were recorded one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Iterations {
+    pub recorded: usize,
+    /// Those that executed exactly the instructions that are shown.
+    pub alike: usize,
+    /// Instructions of the shortest and of the longest.
+    pub fewest: usize,
+    pub most: usize,
+}
+
+/// Instructions that are spent on one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupSum {
+    pub group: Group,
+    pub instructions: u64,
+}
+
+/// A function, wherever it is called from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FunctionSum {
+    /// As in the source.
+    pub name: String,
+    /// What most of its instructions are spent on.
+    pub group: Group,
+    pub calls: u64,
+    /// Its own instructions.
+    pub own: u64,
+}
+
+/// What was asked and where it ran, without what was recorded.
+pub(super) struct Subject {
+    pub operation: String,
+    pub what: String,
+    pub params: BTreeMap<String, u64>,
+    pub environment: String,
+    pub kernel: String,
+}
+
+/// Makes of a recording what people read.
+pub(super) fn explanation(
+    subject: Subject,
+    tree: Call,
+    (counted, iterations): (Option<f64>, Iterations),
+    told: Vec<String>,
+) -> KernelExplanation {
+    let tree = Call { name: subject.operation.clone(), ..tree };
+    let functions = functions(&tree);
+    KernelExplanation {
+        operation: subject.operation,
+        what: subject.what,
+        params: subject.params,
+        environment: subject.environment,
+        kernel: subject.kernel,
+        instructions: tree.total,
+        counted,
+        groups: groups(&functions),
+        functions: merged(functions),
+        notes: notes(tree.total, counted, &iterations, told),
+        iterations,
+        tree,
+    }
+}
+
+/// Own instructions and calls by function and group.
+type Functions = HashMap<(String, Group), (u64, u64)>;
+
+fn functions(tree: &Call) -> Functions {
+    fn add(call: &Call, sums: &mut Functions) {
+        let sum = sums.entry((in_source(&call.name).to_string(), call.group)).or_default();
+        *sum = (sum.0 + call.own, sum.1 + call.calls);
+        call.children.iter().for_each(|child| add(child, sums));
+    }
+    let mut sums = HashMap::new();
+    tree.children.iter().for_each(|child| add(child, &mut sums));
+    sums
+}
+
+fn groups(functions: &Functions) -> Vec<GroupSum> {
+    let sum = |group| functions.iter().filter(|((_, of), _)| *of == group).map(|(_, (own, _))| own).sum();
+    let all = Group::ALL.iter().map(|group| GroupSum { group: *group, instructions: sum(*group) });
+    all.filter(|sum| sum.instructions > 0).collect()
+}
+
+/// One row a function. Its group is that of most of its instructions.
+fn merged(functions: Functions) -> Vec<FunctionSum> {
+    let mut all: Vec<_> = functions.into_iter().collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let mut rows: Vec<FunctionSum> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for ((name, group), (own, calls)) in all {
+        let at = *known.entry(name.clone()).or_insert(rows.len());
+        match rows.get_mut(at) {
+            Some(row) => (row.own, row.calls) = (row.own + own, row.calls + calls),
+            None => rows.push(FunctionSum { name, group, calls, own }),
+        }
+    }
+    rows.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| a.name.cmp(&b.name)));
+    rows
+}
+
+/// The share by which the tree may miss the emulator's own count.
+pub const AGREES: f64 = 0.01;
+
+fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterations, mut notes: Vec<String>) -> Vec<String> {
+    let Iterations { recorded, alike, fewest, most } = *iterations;
+    if fewest != most {
+        notes.push(format!(
+            "iterations differ: {alike} of {recorded} executed what is shown, the others {fewest} to {most} instructions"
+        ));
+    }
+    if let Some(counted) = counted.filter(|counted| (instructions as f64 - counted).abs() > AGREES * counted) {
+        notes.push(format!(
+            "over many iterations the emulator counts {counted:.1} instructions each: some do more than the one that is shown"
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
+        let total = own + children.iter().map(|child| child.total).sum::<u64>();
+        Call { name: name.into(), group, calls: 1, own, total, children }
+    }
+
+    #[test]
+    fn functions_are_summed_over_the_tree_and_groups_by_call() {
+        let memset = |group, own| call("memset", group, own, vec![]);
+        let walk = call("getname", Group::PathWalk, 5, vec![memset(Group::PathWalk, 7)]);
+        let work = call("__x64_sys_x.constprop.0", Group::Work, 3, vec![walk, memset(Group::Work, 2)]);
+        let tree = call("", Group::Caller, 0, vec![work]);
+        let functions = functions(&tree);
+        let groups = groups(&functions);
+        assert_eq!(groups.iter().map(|sum| sum.instructions).collect::<Vec<_>>(), [12, 5]);
+        let rows = merged(functions);
+        let names: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.own, row.calls)).collect();
+        assert_eq!(names, [("memset", 9, 2), ("getname", 5, 1), ("__x64_sys_x", 3, 1)]);
+        assert_eq!(rows[0].group, Group::PathWalk);
+    }
+
+    #[test]
+    fn a_sum_that_misses_the_count_is_told() {
+        let alike = Iterations { recorded: 7, alike: 7, fewest: 329, most: 329 };
+        assert!(notes(329, Some(329.0), &alike, vec![]).is_empty());
+        assert!(notes(329, Some(340.0), &alike, vec![])[0].contains("340.0 instructions"));
+        let differ = Iterations { alike: 4, most: 400, ..alike };
+        assert!(notes(329, None, &differ, vec![])[0].contains("4 of 7"));
+    }
+}
