@@ -98,6 +98,7 @@ pub fn emulated() -> Run {
         kernel: Some("6.1.0-28-amd64".into()),
         emulator: Some("qemu-system-x86_64 7.2.13".into()),
         notes: vec![],
+        host: None,
     };
     Run { records: vec![record], environments: vec![environment], ..example() }
 }
@@ -156,7 +157,7 @@ prop_compose! {
         kernel in option::of(any::<String>()), emulator in option::of(any::<String>()),
         notes in vec(any::<String>(), 0..2)) -> EnvironmentFacts {
         let unit = if counted { Unit::Instructions } else { Unit::Nanoseconds };
-        EnvironmentFacts { name, unit, started_with, kernel, emulator, notes }
+        EnvironmentFacts { name, unit, started_with, kernel, emulator, notes, host: None }
     }
 }
 
