@@ -31,6 +31,7 @@ const ALL: &[&str] = &[
     "import",
     "kernel",
     "bisect-kernels",
+    "probe",
     "completions",
     "man",
 ];
@@ -96,7 +97,7 @@ pub const ENVIRONMENT: &[Fact] = &[
         what: "See XDG_CACHE_HOME and XDG_STATE_HOME.",
         commands: &["run", "kernel", "bisect-kernels"],
     },
-    Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: &["run"] },
+    Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: &["run", "probe"] },
     Fact {
         name: "PATH",
         what: "Where the interpreters of snippets and the traced command are looked for.",
@@ -131,6 +132,7 @@ const OWN_STATUS: &[&str] = &[
     "import",
     "kernel",
     "bisect-kernels",
+    "probe",
     "completions",
     "man",
 ];

@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn a_command_is_split_as_a_shell_splits_it_and_gets_the_program() {
-        let podman = command("podman run -i --rm -v '{run}:/a b' debian");
-        assert_eq!(podman.run, ["podman", "run", "-i", "--rm", "-v", "{run}:/a b", "debian", "{program}"]);
-        assert_eq!((podman.name.as_str(), &podman.meeting), ("podman", &Meeting::Command { build: "native" }));
+        let container = command("container run -i --rm -v '{run}:/a b' debian");
+        assert_eq!(container.run, ["container", "run", "-i", "--rm", "-v", "{run}:/a b", "debian", "{program}"]);
+        assert_eq!((container.name.as_str(), &container.meeting), ("container", &Meeting::Command { build: "native" }));
         let inside = command("here=sh -c 'exec \"$0\"' {static} x");
         assert_eq!(inside.run, ["sh", "-c", "exec \"$0\"", "{program}", "x"]);
         assert_eq!((inside.name.as_str(), &inside.meeting), ("here", &Meeting::Command { build: "static" }));
