@@ -32,8 +32,8 @@ fn main() {
 
 fn leave_out(out: &Path) {
     println!("cargo::rustc-env=SYSCOST_COMPILER=none");
-    let names = programs("", &[], "", false).into_iter().map(|program| program.name).chain([janitor().name]);
-    names.for_each(|name| fs::write(out.join(name), []).expect("OUT_DIR can be written"));
+    let all = programs("", &[], "", false).into_iter().chain([janitor(), confine()]);
+    all.for_each(|program| fs::write(out.join(program.name), []).expect("OUT_DIR can be written"));
 }
 
 /// The janitor needs no library beside it, since it runs before there is a directory for the others. It is the same for all
