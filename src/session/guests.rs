@@ -53,6 +53,10 @@ impl Place {
 
     /// A process in it that is ready for `case`. A guest that never came up is not booted again, one that has ended is.
     pub fn channel(&mut self, workers: &Workers, options: &Options, case: &Case) -> Result<Channel, Failure> {
+        if case.language.is_some() {
+            let text = "a machine of its own has no compiler and no interpreter: only operations are measured there";
+            return Err(Failure::new(FailureKind::Unsupported, text));
+        }
         let has_ended = self.booted().is_some_and(|guest| !guest.is_alive());
         if self.guest.is_none() || (has_ended && self.boots < BOOTS) {
             self.guest = None;

@@ -78,17 +78,16 @@ fn table(environments: &[Listed]) -> Table {
         Spec::left("started with", |e: &Listed| command(e).into())
             .text("started_with", |e| Some(e.started_with.join(" ")).filter(|words| !words.is_empty())),
         Spec::left("status", status)
-            .wrapping()
             .text("status", |e| name(e.status).to_string())
             .text("reason", |e| e.reason.clone()),
         Spec::hidden().text("what", |e: &Listed| e.what.clone()).text("unverified", |e| e.unverified.clone()),
     ];
     let ready = environments.iter().filter(|e| e.status == Readiness::Ready).count();
-    let notes = vec![
-        format!("{ready} of {} are ready", environments.len()),
-        "'syscost run --env native,NAME' puts them side by side; --format json has the whole command and what misleads"
-            .to_string(),
-    ];
+    let reasons = environments.iter().filter_map(|e| Some(format!("{}: {}", e.name, e.reason.as_ref()?)));
+    let count = format!("{ready} of {} are ready", environments.len());
+    let use_them =
+        "'syscost run --env native,NAME' puts them side by side; --format json has the whole command and what misleads";
+    let notes = reasons.chain([count, use_them.to_string()]).collect();
     Table::of(&specs, environments).noted(notes)
 }
 
@@ -117,7 +116,6 @@ fn name(status: Readiness) -> &'static str {
 }
 
 fn status(listed: &Listed) -> Cell {
-    let reason = listed.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let style = if listed.status == Readiness::Ready { Style::Plain } else { Style::Faint };
-    Cell::styled(format!("{}{reason}", name(listed.status)), style)
+    Cell::styled(name(listed.status), style)
 }
