@@ -69,8 +69,10 @@ fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let mut child = workers.start(&planned.case, 0)?;
     let watchdog = Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt);
     let greeting = Workers::greeting(&planned.case);
-    // A command that starts the program makes a tree of processes, which must be complete before it is followed.
-    let starter = workers.environment(&planned.case.environment)?.has_starter();
+    // A command that starts the program makes a tree of processes, which must be complete before it is followed. Our own launcher
+    // waits for its first line, and starts what serves the program untraced.
+    let environment = workers.environment(&planned.case.environment)?;
+    let starter = environment.has_starter() && !environment.is_launched();
     if starter {
         child.send(&greeting)?;
         child.ready(workers.timeout)?;

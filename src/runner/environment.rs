@@ -145,6 +145,11 @@ impl Environment {
         self.run != unchanged()
     }
 
+    /// Whether our own launcher starts its programs.
+    pub fn is_launched(&self) -> bool {
+        self.run.first().is_some_and(|word| word == "{confine}")
+    }
+
     /// The command that starts `program` in the worker's directory `at`; `run` is the run's and `cache` that of builds.
     pub fn started(&self, program: Command, run: &Path, cache: &Path, at: &Path) -> Command {
         if !self.has_starter() {
