@@ -2,27 +2,12 @@
 
 mod common;
 
-use common::{Place, skip};
+use common::{Place, emulated_kernel};
 use std::time::Duration;
 use syscost::explain::kernel::{Call, Group, KernelExplanation, Recorder, Wanted};
-use syscost::guest::images::Images;
 use syscost::kernel::affinity::Placement;
 use syscost::model::{Case, Failure, Operation, Planned, Role};
 use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
-
-const EMULATOR: &str = "qemu-system-x86_64";
-
-/// The name of an environment that can be booted here, or says that the test is skipped.
-fn environment(test: &str) -> Option<String> {
-    let on_path = std::env::split_paths(&std::env::var_os("PATH")?).any(|directory| directory.join(EMULATOR).exists());
-    let images = Images::open().ok()?.all();
-    match images.into_iter().map(|(image, _)| image).find(|image| image.architecture == "x86_64") {
-        Some(image) if on_path => return Some(format!("linux:{}", image.path.display())),
-        Some(_) => skip(test, "no qemu-system-x86_64 on PATH"),
-        None => skip(test, "no kernel image: syscost kernel fetch 6.1"),
-    }
-    None
-}
 
 struct Laboratory {
     workers: Workers,
@@ -55,7 +40,7 @@ fn find<'a>(call: &'a Call, name: &str) -> Option<&'a Call> {
 
 #[test]
 fn an_iteration_is_recorded_to_the_instruction() {
-    let Some(name) = environment("an_iteration_is_recorded_to_the_instruction") else { return };
+    let Some(name) = emulated_kernel("an_iteration_is_recorded_to_the_instruction") else { return };
     let laboratory = Laboratory::new();
     let mut guest = Recorder::boot(&laboratory.workers, &name).unwrap();
 
@@ -85,7 +70,7 @@ fn an_iteration_is_recorded_to_the_instruction() {
 /// Operations that switch between processes, fault, or have batches of one: their tree may be a guess, but is one.
 #[test]
 fn operations_of_all_kinds_have_a_tree() {
-    let Some(name) = environment("operations_of_all_kinds_have_a_tree") else { return };
+    let Some(name) = emulated_kernel("operations_of_all_kinds_have_a_tree") else { return };
     let laboratory = Laboratory::new();
     let mut guest = Recorder::boot(&laboratory.workers, &name).unwrap();
     for (id, function, group) in [
@@ -104,7 +89,7 @@ fn operations_of_all_kinds_have_a_tree() {
 
 #[test]
 fn two_kernels_are_compared_function_by_function() {
-    let Some(name) = environment("two_kernels_are_compared_function_by_function") else { return };
+    let Some(name) = emulated_kernel("two_kernels_are_compared_function_by_function") else { return };
     let arguments = ["explain", "getppid", "--env", &name, "--versus-append", "audit=1", "--format", "json"];
     let document: serde_json::Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
     assert_eq!(document["schema"], "syscost.explain-kernel-versus/1");

@@ -2,36 +2,17 @@
 
 mod common;
 
-use common::{Place, json, skip, stderr, stdout, wait_for};
+use common::{EMULATOR, Place, emulated_kernel, json, skip, stderr, stdout, wait_for};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
-use syscost::guest::images::Images;
 use syscost::guest::{Guest, Options};
 use syscost::kernel::affinity::Placement;
 use syscost::model::{Failure, FailureKind};
 use syscost::runner::{Interrupt, RunDirectory, Workers};
 
-const EMULATOR: &str = "qemu-system-x86_64";
 const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The newest fetched image for the emulator.
-fn image() -> Option<PathBuf> {
-    let all = Images::open().ok()?.all();
-    all.into_iter().map(|(image, _)| image).find(|image| image.architecture == "x86_64").map(|image| image.path)
-}
-
-/// The name of an environment that can be booted here, or says that the test is skipped.
-fn environment(test: &str) -> Option<String> {
-    let on_path = std::env::split_paths(&std::env::var_os("PATH")?).any(|directory| directory.join(EMULATOR).exists());
-    match image() {
-        Some(path) if on_path => return Some(format!("linux:{}", path.display())),
-        Some(_) => skip(test, "no qemu-system-x86_64 on PATH"),
-        None => skip(test, "no kernel image: syscost kernel fetch 6.1"),
-    }
-    None
-}
 
 fn workers() -> Workers {
     let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
@@ -44,7 +25,7 @@ fn boot(workers: &Workers, name: &str, append: &str) -> Result<Guest, Failure> {
 
 #[test]
 fn a_guest_answers_on_several_channels() {
-    let Some(name) = environment("a_guest_answers_on_several_channels") else { return };
+    let Some(name) = emulated_kernel("a_guest_answers_on_several_channels") else { return };
     let workers = workers();
     let guest = boot(&workers, &name, "audit=0").unwrap();
     assert!(guest.file("/proc/cmdline").unwrap()[0].ends_with("audit=0"));
@@ -66,7 +47,7 @@ fn a_guest_answers_on_several_channels() {
 
 #[test]
 fn a_guest_that_panics_says_so() {
-    let Some(name) = environment("a_guest_that_panics_says_so") else { return };
+    let Some(name) = emulated_kernel("a_guest_that_panics_says_so") else { return };
     let failure = boot(&workers(), &name, "rdinit=/nothing root=/dev/none").err().unwrap();
     assert_eq!(failure.kind, FailureKind::Crashed);
     assert!(failure.message.contains("Kernel panic - not syncing: "), "{failure}");
@@ -92,7 +73,7 @@ fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64>
 
 #[test]
 fn two_runs_count_the_same_and_boot_parameters_count() {
-    let Some(name) = environment("two_runs_count_the_same_and_boot_parameters_count") else { return };
+    let Some(name) = emulated_kernel("two_runs_count_the_same_and_boot_parameters_count") else { return };
     let place = Place::new();
     let audit = format!("{name} audit=1");
     let operations = ["id.getppid", "id.umask", "time.clock_gettime", "file.fstat"];
@@ -114,7 +95,7 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
 fn newer_kernels_do_less_for_fstat() {
     let test = "newer_kernels_do_less_for_fstat";
     let found = |wanted: &str| syscost::guest::images::find(wanted).ok().map(|image| image.path);
-    let (Some(old), Some(new), Some(_)) = (found("6.1"), found("6.12"), environment(test)) else {
+    let (Some(old), Some(new), Some(_)) = (found("6.1"), found("6.12"), emulated_kernel(test)) else {
         return skip(test, "kernel images of 6.1 and 6.12 were not fetched");
     };
     let names = [old, new].map(|path| format!("linux:{}", path.display()));
@@ -134,7 +115,7 @@ fn failure(place: &Place, name: &str, more: &[&str]) -> String {
 
 #[test]
 fn what_cannot_be_booted_says_why() {
-    let Some(name) = environment("what_cannot_be_booted_says_why") else { return };
+    let Some(name) = emulated_kernel("what_cannot_be_booted_says_why") else { return };
     let place = Place::new();
     fs::write(place.path().join("text"), "no kernel\n").unwrap();
     let mut arm = vec![0; 64];
@@ -186,7 +167,7 @@ fn runs(pid: i32, program: &str) -> bool {
 
 #[test]
 fn a_killed_run_leaves_no_guest() {
-    let Some(name) = environment("a_killed_run_leaves_no_guest") else { return };
+    let Some(name) = emulated_kernel("a_killed_run_leaves_no_guest") else { return };
     let place = Place::new();
     let job = place.start(&["run", "id.getppid", "--env", &name]);
     let emulator = || place.processes().into_iter().any(|process| runs(process.pid, EMULATOR)).then_some(());

@@ -46,7 +46,14 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["calls.json", "--costs", "run.json"],
             vec!["calls.json", "--costs", files::SHORT],
         ],
-        "run" => files::STUDIES.iter().map(|name| vec!["--study", *name]).chain([vec![files::SHORT]]).collect(),
+        "run" => {
+            let own = [
+                vec![files::SHORT],
+                vec!["id.getppid", "--env-command", files::SHORT],
+                vec!["id.getppid", "--via", files::SHORT, "--probe", files::SHORT],
+            ];
+            files::STUDIES.iter().map(|name| vec!["--study", *name]).chain(own).collect()
+        }
         "explain" => vec![vec![files::SHORT], vec![files::SHORT, "--variants"]],
         "import" => {
             files::FOREIGN.iter().map(|name| vec![*name]).chain([vec!["run.json"], vec![files::SHORT]]).collect()
@@ -66,6 +73,8 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
         "kernel fetch" => vec![vec!["--arch", files::SHORT, files::SHORT]],
         "kernel list" => vec![vec![], vec!["--available", "--arch", files::SHORT]],
         "kernel remove" => vec![vec![files::SHORT]],
+        "probe build" => vec![vec!["--target", files::SHORT, "-o", "probe"], vec!["-o", files::SHORT]],
+        "probe list-targets" => vec![vec![]],
         "bisect-kernels" => vec![
             vec!["--from", "counted.json"],
             vec!["--from", "run.json", "--from", "counted.json", "--threshold", "0.001"],
@@ -237,6 +246,7 @@ fn working(command: &str) -> Vec<&'static str> {
         "import" => vec!["lmbench", "lmbench.txt"],
         "list" => vec!["--studies"],
         "kernel" => vec!["list"],
+        "probe" => vec!["list-targets"],
         "bisect-kernels" => vec!["--from", "counted.json"],
         "completions" => vec!["bash"],
         "schema" => vec!["summary"],

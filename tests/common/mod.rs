@@ -24,6 +24,21 @@ pub fn skip(test: &str, reason: &str) {
     let _ = std::io::stderr().write_all(format!("\nSKIPPED: {test}: {reason}\n").as_bytes());
 }
 
+/// The emulator of environments/linux.toml.
+pub const EMULATOR: &str = "qemu-system-x86_64";
+
+/// The name of an environment whose kernel can be booted here, or says that `test` is skipped. It is Linux 6.1, whose counts
+/// repeat exactly.
+pub fn emulated_kernel(test: &str) -> Option<String> {
+    let on_path = std::env::split_paths(&std::env::var_os("PATH")?).any(|directory| directory.join(EMULATOR).exists());
+    match syscost::guest::images::find("6.1") {
+        Ok(image) if on_path => return Some(format!("linux:{}", image.path.display())),
+        Ok(_) => skip(test, "no qemu-system-x86_64 on PATH"),
+        Err(reason) => skip(test, &format!("{reason:#}")),
+    }
+    None
+}
+
 /// The repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
