@@ -12,6 +12,18 @@ fn looks_like_a_program(target: &str, bytes: &[u8]) -> bool {
     bytes.starts_with(if target.contains("macos") { b"\xcf\xfa\xed\xfe" } else { b"\x7fELF" })
 }
 
+fn assert_links(test: &str, place: &Place, target: &str) {
+    let file = place.path().join(target);
+    // One cache for all runs: zig builds a C library for each target the first time.
+    let mut command = place.command(&["probe", "build", "--target", target, "-o", &file.display().to_string()]);
+    let done = command.env_remove("XDG_STATE_HOME").output().unwrap();
+    if stderr(&done).contains("no compiler for") {
+        return skip(test, &format!("{target}: {}", stderr(&done).trim()));
+    }
+    assert!(done.status.success(), "{target}: {}", stderr(&done));
+    assert!(looks_like_a_program(target, &fs::read(&file).unwrap()), "{target}");
+}
+
 #[test]
 fn the_probe_links_for_every_target() {
     let test = "the_probe_links_for_every_target";
@@ -19,18 +31,12 @@ fn the_probe_links_for_every_target() {
     let listed = place.printed(&["probe", "list-targets"]);
     let targets: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(targets.len() >= 8, "{listed}");
-    for target in targets {
-        let file = place.path().join(target);
-        // One cache for all runs: zig builds a C library for each target the first time.
-        let mut command = place.command(&["probe", "build", "--target", target, "-o", &file.display().to_string()]);
-        let done = command.env_remove("XDG_STATE_HOME").output().unwrap();
-        if stderr(&done).contains("no compiler for") {
-            skip(test, &format!("{target}: {}", stderr(&done).trim()));
-            continue;
-        }
-        assert!(done.status.success(), "{target}: {}", stderr(&done));
-        assert!(looks_like_a_program(target, &fs::read(&file).unwrap()), "{target}");
-    }
+    std::thread::scope(|scope| {
+        targets.chunks(targets.len().div_ceil(2)).for_each(|some| {
+            let place = &place;
+            scope.spawn(move || some.iter().for_each(|target| assert_links(test, place, target)));
+        });
+    });
     let here = place.path().join("x86_64-linux-musl");
     if cfg!(target_arch = "x86_64") && here.exists() {
         let listed = Command::new(here).arg("--list").output().unwrap();
