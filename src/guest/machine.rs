@@ -94,7 +94,11 @@ impl Guest {
     /// The program that emulates it, as it names itself with its version; `None` if it does not tell.
     pub fn emulator(&self) -> Option<String> {
         let output = Command::new(&self.command[0]).arg("--version").stdin(Stdio::null()).output().ok()?;
-        String::from_utf8_lossy(&output.stdout).lines().next().map(|line| line.trim().to_string())
+        let said = String::from_utf8_lossy(&output.stdout);
+        let version = said.lines().next()?.trim();
+        // User-mode Linux tells its version alone.
+        let named = !version.starts_with(|first: char| first.is_ascii_digit());
+        Some(if named { version.to_string() } else { format!("{} {version}", self.command[0].display()) })
     }
 
     /// Whether it may still answer.
