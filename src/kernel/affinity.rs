@@ -2,8 +2,9 @@
 
 use super::Sources;
 use super::cgroup;
+use super::linux::{CpuSet, sched_getaffinity, sched_setaffinity};
 use anyhow::{Result, bail};
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::errno::Errno;
 use nix::unistd::Pid;
 
 /// The requested CPU.
@@ -43,7 +44,14 @@ impl Placement {
     /// # Errors
     /// If a CPU is requested that this process may not use.
     pub fn choose(wanted: Wanted) -> Result<Placement> {
-        let placement = decide(wanted, &allowed()?, &siblings)?;
+        let allowed = match allowed() {
+            Err(Errno::ENOSYS) => {
+                let reason = "not pinned: this system cannot pin processes".to_string();
+                return Ok(Placement { measuring: None, driver: Vec::new(), reason });
+            }
+            allowed => allowed?,
+        };
+        let placement = decide(wanted, &allowed, &siblings)?;
         if !placement.driver.is_empty() {
             set(&placement.driver)?;
         }
@@ -115,7 +123,7 @@ fn decide(wanted: Wanted, allowed: &[u32], siblings: &dyn Fn(u32) -> Vec<u32>) -
     Ok(Placement { measuring: Some(measuring), driver, reason: format!("{choice}{company}") })
 }
 
-fn allowed() -> Result<Vec<u32>> {
+fn allowed() -> Result<Vec<u32>, Errno> {
     let set = sched_getaffinity(Pid::from_raw(0))?;
     let cpus = (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false));
     Ok(cpus.filter_map(|cpu| u32::try_from(cpu).ok()).collect())

@@ -2,7 +2,10 @@
 //! with ENOSYS. Re-exported by `linux`; never part of a build for Linux.
 
 use nix::errno::Errno;
-use nix::unistd::Pid;
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::unistd::{Gid, Pid, pipe};
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
 
 /// What a raw system call gives here.
 ///
@@ -14,9 +17,80 @@ pub unsafe fn no_such_call() -> i64 {
     -1
 }
 
+#[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
+pub use libc::wait4;
+
+/// These systems tell the usage of all children together only.
+///
+/// # Safety
+/// Always sound; unsafe as the call that it stands for.
+#[cfg(any(target_os = "illumos", target_os = "solaris"))]
+#[allow(unsafe_code)]
+pub unsafe fn wait4(_: i32, _: *mut i32, _: i32, _: *mut libc::rusage) -> i32 {
+    Errno::ENOSYS.set();
+    -1
+}
+
 /// The process stands for its thread: nothing here traces threads.
 pub fn gettid() -> Pid {
     nix::unistd::getpid()
+}
+
+/// A pipe that programs which are started do not inherit; a fork between its two steps would.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn pipe2(_: OFlag) -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (from, to) = pipe()?;
+    for end in [&from, &to] {
+        fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+    }
+    Ok((from, to))
+}
+
+pub fn getgrouplist(_: &CStr, _: Gid) -> Result<Vec<Gid>, Errno> {
+    Err(Errno::ENOSYS)
+}
+
+/// Flags without meaning here.
+pub struct MFdFlags;
+
+impl MFdFlags {
+    pub const MFD_CLOEXEC: MFdFlags = MFdFlags;
+}
+
+pub fn memfd_create(_: &CStr, _: MFdFlags) -> Result<OwnedFd, Errno> {
+    Err(Errno::ENOSYS)
+}
+
+/// CPUs that nothing can be pinned to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuSet;
+
+impl CpuSet {
+    pub fn new() -> CpuSet {
+        CpuSet
+    }
+
+    pub fn count() -> usize {
+        0
+    }
+
+    pub fn is_set(&self, _: usize) -> Result<bool, Errno> {
+        Ok(false)
+    }
+
+    pub fn set(&mut self, _: usize) -> Result<(), Errno> {
+        Err(Errno::ENOSYS)
+    }
+}
+
+pub fn sched_getaffinity(_: Pid) -> Result<CpuSet, Errno> {
+    Err(Errno::ENOSYS)
+}
+
+pub fn sched_setaffinity(_: Pid, _: &CpuSet) -> Result<(), Errno> {
+    Err(Errno::ENOSYS)
 }
 
 /// No call has it.

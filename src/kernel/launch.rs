@@ -5,12 +5,12 @@
 //! in our process group, on our terminal, with our descriptors: job control works as with time(1). Called by
 //! `trace::run`.
 
-use super::linux::system_call;
+use super::linux::{pipe2, system_call};
 use super::pidfd;
 use super::process::is_ignored;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::unistd::{ForkResult, fork, pipe2};
+use nix::unistd::{ForkResult, fork};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};

@@ -19,7 +19,7 @@ macro_rules! system_call {
 pub(crate) use system_call;
 
 #[cfg(target_os = "linux")]
-pub use libc::{__WALL, __WNOTHREAD, CLONE_FILES, CLONE_THREAD, O_TMPFILE, PR_SET_NAME};
+pub use libc::{__WALL, __WNOTHREAD, CLONE_FILES, CLONE_THREAD, O_TMPFILE, PR_SET_NAME, wait4};
 #[cfg(target_os = "linux")]
 pub use libc::{
     PTRACE_EVENT_CLONE, PTRACE_EVENT_EXEC, PTRACE_EVENT_FORK, PTRACE_EVENT_SECCOMP, PTRACE_EVENT_STOP,
@@ -30,7 +30,11 @@ pub const SYS_GETPPID: i64 = libc::SYS_getppid;
 #[cfg(target_os = "linux")]
 pub use nix::sys::ptrace;
 #[cfg(target_os = "linux")]
-pub use nix::unistd::gettid;
+pub use nix::{
+    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+    sys::memfd::{MFdFlags, memfd_create},
+    unistd::{getgrouplist, gettid, pipe2},
+};
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::*;

@@ -142,7 +142,7 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
     unsafe {
         let (mut status, mut usage) = (0, std::mem::zeroed());
-        Errno::result(libc::wait4(pid, &raw mut status, linux::__WALL | linux::__WNOTHREAD, &raw mut usage))?;
+        Errno::result(linux::wait4(pid, &raw mut status, linux::__WALL | linux::__WNOTHREAD, &raw mut usage))?;
         Ok(usage)
     }
 }

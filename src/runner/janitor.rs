@@ -5,8 +5,8 @@
 //! that would leave the directory behind).
 
 use super::files::JANITOR;
+use crate::kernel::linux::{MFdFlags, memfd_create};
 use anyhow::{Context, Result, bail};
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;

@@ -10,13 +10,13 @@
 
 use super::layout::state;
 use super::load::Programs;
-use crate::kernel::linux::{self, system_call};
+use crate::kernel::linux::{self, pipe2, system_call};
 use crate::kernel::pidfd;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
-use nix::unistd::{ForkResult, Pid, fork, pipe2, read, write};
+use nix::unistd::{ForkResult, Pid, fork, read, write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 

@@ -34,8 +34,18 @@ const KINDS: &[(u32, &str)] = &[
 /// The kind of file system of `path`, e.g. `ext4`; its magic number in hexadecimal if it is not in the table. `None` if
 /// the path cannot be queried.
 pub fn file_system(path: &Path) -> Option<String> {
-    let magic = nix::sys::statfs::statfs(path).ok()?.filesystem_type().0;
-    Some(name(magic as u32))
+    Some(name(magic(path)? as u32))
+}
+
+#[cfg(target_os = "linux")]
+fn magic(path: &Path) -> Option<i64> {
+    Some(nix::sys::statfs::statfs(path).ok()?.filesystem_type().0)
+}
+
+/// Numbers of file systems are Linux's.
+#[cfg(not(target_os = "linux"))]
+fn magic(_: &Path) -> Option<i64> {
+    None
 }
 
 /// The type with that magic number, as `statfs` tells it; `None` for a number that is none.
@@ -52,10 +62,11 @@ pub struct Room {
 }
 
 /// The free space of the file system of `path`; `None` if the path cannot be queried.
+#[allow(clippy::useless_conversion, reason = "the types differ by system")]
 pub fn room(path: &Path) -> Option<Room> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;
-    let bytes = facts.blocks_available().saturating_mul(facts.fragment_size());
-    Some(Room { bytes, files: (facts.files() > 0).then(|| facts.files_available()) })
+    let bytes = u64::from(facts.blocks_available()).saturating_mul(u64::from(facts.fragment_size()));
+    Some(Room { bytes, files: (facts.files() > 0).then(|| u64::from(facts.files_available())) })
 }
 
 /// Kernels keep 32 bits in a field that is wider on some systems, and may sign-extend them.
