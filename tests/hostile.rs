@@ -73,7 +73,7 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
         "kernel fetch" => vec![vec!["--arch", files::SHORT, files::SHORT]],
         "kernel list" => vec![vec![], vec!["--available", "--arch", files::SHORT]],
         "kernel remove" => vec![vec![files::SHORT]],
-        "probe build" => vec![vec!["--target", files::SHORT, "-o", "probe"], vec!["-o", files::SHORT]],
+        "probe build" => vec![vec!["--target", files::SHORT, "-o", "probe"]],
         "probe list-targets" => vec![vec![]],
         "bisect-kernels" => vec![
             vec!["--from", "counted.json"],
