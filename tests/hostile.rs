@@ -69,6 +69,13 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["--container", files::SHORT],
             vec!["--count", "1", "--interval", "0.1", "--", files::PROGRAM],
         ],
+        "schema" | "doctor" | "completions" | "man" => vec![vec![]],
+        other => of_kernels_and_probes(other),
+    }
+}
+
+fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
+    match command {
         // With an architecture that there is, it would ask the mirror.
         "kernel fetch" => vec![vec!["--arch", files::SHORT, files::SHORT]],
         "kernel list" => vec![vec![], vec!["--available", "--arch", files::SHORT]],
@@ -82,7 +89,6 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["--env", files::SHORT, files::SHORT],
             vec![files::SHORT, "--image", files::SHORT, "--good", "1", "--bad", files::SHORT],
         ],
-        "schema" | "doctor" | "completions" | "man" => vec![vec![]],
         new => panic!("{new}: say here by which arguments hostile text gets into it"),
     }
 }

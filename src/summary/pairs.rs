@@ -3,40 +3,63 @@
 
 use super::{Summary, Versus};
 use crate::derive;
-use crate::model::{Case, Counted, Entries, Outcome, Record, Role, Run, Unit};
+use crate::model::{Case, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit};
 use crate::stats::Ranged;
 use indexmap::IndexMap;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Kernel entries per iteration that differ by more than this are other work.
 const SAME_ENTRIES: f64 = 0.05;
 
-/// Fills in `versus` of all rows of `summary`, which is that of `run`, outside the first environment of their unit. Cases that
-/// fail, have no partner or do other work there have none, and neither have those that ran on another machine: their rounds
-/// have nothing in common.
+/// Fills in `versus` of all rows and baselines of `summary`, which is that of `run`, outside the first environment of their
+/// unit. Cases that fail, have no partner or do other work there have none, and neither have those that ran on another
+/// machine: their rounds have nothing in common.
 pub fn pair(summary: &mut Summary, run: &Run) {
     let asked = || run.records.iter().filter(|record| record.role == Role::Asked);
     let Some(first) = asked().next().map(|record| record.case.environment.as_str()) else { return };
     if asked().all(|record| record.case.environment == first) {
         return;
     }
-    let units = units(asked());
-    let first_of = |unit: Unit| units.iter().find(|(_, own)| **own == unit).map(|(name, _)| *name);
-    let firsts: HashMap<Unit, &str> = units.values().filter_map(|unit| Some((*unit, first_of(*unit)?))).collect();
-    let base = |record: &Record| firsts.get(units.get(record.case.environment.as_str())?).copied();
-    let is_base = |record: &Record| base(record) == Some(record.case.environment.as_str());
-    let partners: HashMap<&Case, &Record> =
-        asked().filter(|record| is_base(record)).map(|record| (&record.case, record)).collect();
-    let machine = |environment: &str| {
-        run.environments.iter().find(|facts| facts.name == environment).and_then(|facts| facts.host.as_deref())
-    };
-    let (range, _) = super::steady_range(run);
-    for (row, record) in summary.rows.iter_mut().zip(asked()).filter(|(_, record)| !is_base(record)) {
-        let base = base(record).filter(|base| machine(base) == machine(&record.case.environment));
-        let there = base.map(|base| Case { environment: base.to_string(), ..record.case.clone() });
-        let partner = there.and_then(|case| partners.get(&case));
-        let partner = partner.filter(|partner| !differ(record.entries.as_ref(), partner.entries.as_ref()));
-        row.versus = partner.and_then(|partner| versus(record, partner, &range));
+    let pairs = Pairs::of(run, &units(asked()));
+    for row in summary.rows.iter_mut().chain(&mut summary.baselines) {
+        row.versus = pairs.versus(&row.case);
+    }
+}
+
+/// The records of a run by case, and whom each environment is compared with.
+struct Pairs<'a> {
+    records: HashMap<&'a Case, &'a Record>,
+    /// The first environment of the same unit, by environment.
+    bases: HashMap<&'a str, &'a str>,
+    /// Which machine an environment is on; none for that of the run.
+    machines: HashMap<&'a str, &'a Host>,
+    /// The blocks to use.
+    range: Range<usize>,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(run: &'a Run, units: &IndexMap<&'a str, Unit>) -> Pairs<'a> {
+        let first = |unit: Unit| units.iter().find(|(_, own)| **own == unit).map(|(name, _)| *name);
+        let machine = |facts: &'a EnvironmentFacts| Some((facts.name.as_str(), facts.host.as_deref()?));
+        Pairs {
+            records: run.records.iter().map(|record| (&record.case, record)).collect(),
+            bases: units.iter().filter_map(|(name, unit)| Some((*name, first(*unit)?))).collect(),
+            machines: run.environments.iter().filter_map(machine).collect(),
+            range: super::steady_range(run).0,
+        }
+    }
+
+    fn versus(&self, case: &Case) -> Option<Versus> {
+        let own = case.environment.as_str();
+        let base = *self.bases.get(own).filter(|base| **base != own)?;
+        if self.machines.get(own) != self.machines.get(base) {
+            return None;
+        }
+        let record = self.records.get(case)?;
+        let partner = self.records.get(&Case { environment: base.to_string(), ..case.clone() })?;
+        let same_work = !differ(record.entries.as_ref(), partner.entries.as_ref());
+        same_work.then(|| versus(record, partner, &self.range))?
     }
 }
 
@@ -54,7 +77,7 @@ fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit>
     units
 }
 
-fn versus(record: &Record, partner: &Record, range: &std::ops::Range<usize>) -> Option<Versus> {
+fn versus(record: &Record, partner: &Record, range: &Range<usize>) -> Option<Versus> {
     let ratio = match (&record.outcome, &partner.outcome) {
         (Outcome::Measured(own), Outcome::Measured(base)) => derive::ratio_by_launch(own, base, range)?,
         (Outcome::Counted(own), Outcome::Counted(base)) => counted_ratio(own, base)?,

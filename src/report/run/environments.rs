@@ -8,8 +8,7 @@ use crate::report::numbers::{nanoseconds, three_figures};
 use crate::report::run::columns::{Line, environments};
 use crate::report::study::Scaled;
 use crate::report::{Cell, Spec, Style, Table};
-use crate::stats::Interval;
-use crate::summary::{Row, RowCost, Summary};
+use crate::summary::{Row, Summary, Versus};
 use indexmap::IndexMap;
 
 /// Maximum number of environments side by side; with more, each record has its own row.
@@ -228,26 +227,28 @@ pub fn failures(rows: &[&Row]) -> Vec<String> {
 
 /// Environments that a note names.
 const MOST_NAMES: usize = 6;
+
 /// What each environment adds to the reference call, in one line: a filter, a tracer or another kernel is a tax on every
 /// system call. `None` without a second environment that was timed in the same rounds.
 pub fn overheads(summary: &Summary) -> Option<String> {
-    let calls = summary.baselines.iter().filter(|row| row.case.is_plain(REFERENCE));
-    let mut timed = calls.filter_map(|row| Some((row.case.environment.as_str(), row.cost()?)));
-    let (first, cost) = timed.next()?;
-    let added: Vec<String> = timed.map(|(name, own)| format!("{name} {}", added(cost, own))).collect();
-    let whole = nanoseconds(cost.median.0);
-    (!added.is_empty()).then(|| format!("{REFERENCE} takes {whole} ns in {first}; {}", added.join(", ")))
+    let calls = || summary.baselines.iter().filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some());
+    let paired: Vec<(&str, &Versus)> =
+        calls().filter_map(|row| Some((row.case.environment.as_str(), row.versus.as_ref()?))).collect();
+    let first = paired.first()?.1.environment.as_str();
+    let cost = calls().find(|row| row.case.environment == first)?.cost()?.median.0;
+    let added: Vec<String> = paired.iter().map(|(name, versus)| format!("{name} {}", added(cost, versus))).collect();
+    Some(format!("{REFERENCE} takes {} ns in {first}; {}", nanoseconds(cost), added.join(", ")))
 }
 
-/// `+40.2 ns (x 1.49)`; `the same` if neither interval excludes it.
-fn added(first: &RowCost, other: &RowCost) -> String {
-    let apart = |(a, b): (Interval, Interval)| a.high < b.low || b.high < a.low;
-    if !first.interval.zip(other.interval).is_none_or(apart) {
+/// `+40.2 ns (x 1.49)`; `the same` if the interval of the paired ratio holds 1.
+fn added(cost: f64, versus: &Versus) -> String {
+    let ratio = versus.ratio;
+    if ratio.low_high.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high) {
         return "the same".to_string();
     }
-    let (more, times) = (other.median.0 - first.median.0, other.median / first.median);
+    let more = cost * (ratio.value - 1.0);
     let sign = if more < 0.0 { "-" } else { "+" };
-    format!("{sign}{} ns (x {})", nanoseconds(more.abs()), three_figures(times))
+    format!("{sign}{} ns (x {})", nanoseconds(more.abs()), three_figures(ratio.value))
 }
 
 #[cfg(test)]

@@ -201,7 +201,8 @@ fn place(environments: usize, row: &Row) -> String {
 }
 
 fn yardsticks(summary: &Summary) -> Option<String> {
-    let first = summary.baselines.iter().find(|row| row.cost().is_some())?.case.environment.as_str();
+    let mut all = summary.rows.iter().chain(&summary.baselines);
+    let first = all.find(|row| row.cost().is_some())?.case.environment.as_str();
     let several = summary.baselines.iter().any(|row| row.case.environment != first);
     let place = if several { format!(" in {first}") } else { String::new() };
     let cost = |row: &Row| Some(format!("{} {} ns", row.case, nanoseconds(row.cost()?.median.0)));
