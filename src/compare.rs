@@ -60,10 +60,9 @@ use serde::Serialize;
 pub struct Options {
     /// The column that the others are divided by.
     pub baseline: usize,
-    /// Costs within `1 / (1 + margin) .. 1 + margin` of each other are unchanged; as a share, 0.01 for 1%.
+    /// Costs, and numbers of instructions, within `1 / (1 + margin) .. 1 + margin` of each other are unchanged; as a share, 0.01
+    /// for 1%.
     pub margin: f64,
-    /// The same for numbers of instructions, which have no noise: 0 calls every difference one.
-    pub count_margin: f64,
     pub selection: Selection,
     pub order: Order,
 }
@@ -73,13 +72,7 @@ pub const MARGIN: f64 = 0.01;
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            baseline: 0,
-            margin: MARGIN,
-            count_margin: 0.0,
-            selection: Selection::default(),
-            order: Order::default(),
-        }
+        Options { baseline: 0, margin: MARGIN, selection: Selection::default(), order: Order::default() }
     }
 }
 
@@ -89,10 +82,8 @@ pub struct Comparison {
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
     pub baseline: usize,
-    /// Costs within this share of each other are unchanged.
+    /// Costs, and numbers of instructions, within this share of each other are unchanged.
     pub margin: f64,
-    /// The same for numbers of instructions.
-    pub count_margin: f64,
     pub rows: Vec<ComparedRow>,
     /// The study's derived rows; empty without a study.
     pub derived: Vec<ComparedDerived>,
@@ -154,7 +145,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let matching::Matched { mut rows, unsought } = matching::matched(columns, &options.selection);
     let sides: Vec<Sides> = columns.iter().map(|column| Sides::of(column, &columns[baseline])).collect();
     let reference = judge::reference(&sides, columns, baseline, options.margin);
-    judge::judge(&mut rows, &sides, (columns, baseline), (options.margin, options.count_margin));
+    judge::judge(&mut rows, &sides, (columns, baseline), options.margin);
     let areas = areas::means(&rows, columns.len(), baseline);
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
     cautions.extend((unsought > 0).then_some(Caution::Unsought { records: unsought, most: index::MOST_CANDIDATES }));
@@ -163,7 +154,6 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
         margin: options.margin,
-        count_margin: options.count_margin,
         rows,
         derived: derived::beside(columns, &options.selection),
         areas,

@@ -112,8 +112,7 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
         return metric::run(&question(metric, args, selection), args.format, notes, out);
     }
     let (columns, baseline) = columns(args, &selection)?;
-    let count_margin = args.threshold.unwrap_or(0.0);
-    let options = Options { baseline, margin, count_margin, selection, order: args.sort };
+    let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
     if let Some(limit) = args.fail_over {

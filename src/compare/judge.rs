@@ -15,19 +15,14 @@ const LEVEL: f64 = 0.05;
 /// method, so that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
 ///
 /// `sides` has an element for each of the columns.
-pub fn judge(
-    rows: &mut [ComparedRow],
-    sides: &[Sides],
-    (columns, baseline): (&[Column], usize),
-    (margin, count_margin): (f64, f64),
-) {
+pub fn judge(rows: &mut [ComparedRow], sides: &[Sides], (columns, baseline): (&[Column], usize), margin: f64) {
     rows.iter_mut().for_each(|row| row.verdicts = vec![Verdict::Missing; columns.len()]);
     for (column, yardstick) in yardsticks(columns, baseline).into_iter().enumerate() {
         if column == baseline {
             rows.iter_mut().for_each(|row| row.verdicts[column] = Verdict::Baseline);
         } else {
             judge_column(rows, &sides[column], (column, baseline), yardstick, margin);
-            judge_counts(rows, (column, baseline), count_margin);
+            judge_counts(rows, (column, baseline), margin);
         }
     }
 }

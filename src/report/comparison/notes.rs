@@ -45,8 +45,10 @@ fn counts(comparison: &Comparison) -> Vec<String> {
     if !comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.counts().is_some()) {
         return Vec::new();
     }
-    let verdicts = match share(comparison.count_margin).as_str() {
-        "0%" => "more, fewer: beyond what the repeats of a run differ by".to_string(),
+    let verdicts = match share(comparison.margin).as_str() {
+        "0%" => {
+            "more, fewer: beyond what the repeats of a run differ by; two runs of one kernel differ by more".to_string()
+        }
         margin => format!("more, fewer: by more than {margin} in every pair of repeats; unchanged: within {margin}"),
     };
     let means = comparison.rows.iter().any(|row| !row.is_counted()) && !comparison.areas.is_empty();
