@@ -1,7 +1,6 @@
 //! One measurement from start to end: the run's directory, CPUs, signals and the catalogue; then the untimed passes and the
 //! engine, which give a `Run`. Called by the commands that measure; it prints nothing.
 
-mod abroad;
 mod company;
 mod counting;
 mod environments;
@@ -9,6 +8,7 @@ mod guests;
 mod launch;
 mod learn;
 mod readiness;
+mod remote;
 mod repeats;
 mod sides;
 
@@ -30,11 +30,11 @@ use crate::singles::{Singles, time_singles};
 use crate::split::split;
 use crate::store::{self, StoreError};
 use crate::summary;
-use abroad::Abroad;
 use anyhow::Result;
 use company::Company;
 use guests::Places;
 pub use readiness::{Readiness, readiness};
+use remote::Remote;
 pub use sides::Sides;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -122,7 +122,7 @@ pub struct Session {
     /// What is known of guests that were booted, by environment.
     facts: BTreeMap<String, EnvironmentFacts>,
     /// What is known of the environments that the user's own commands make.
-    abroad: Abroad,
+    remote: Remote,
 }
 
 /// Default time per case, and the bounds of the sum over all cases.
@@ -161,14 +161,14 @@ impl Session {
         let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
         workers.cpu_elsewhere = cpu_elsewhere(options.cpu);
         sides.add_to(&mut workers)?;
-        let mut abroad = Abroad::visit(&mut workers, sides.own(), alone)?;
-        if let Some(there) = &mut abroad.machine {
+        let mut remote = Remote::visit(&mut workers, sides.own(), alone)?;
+        if let Some(there) = &mut remote.machine {
             host = there.host.clone();
             catalogue = std::mem::take(&mut there.operations);
         }
         let (boot, facts) = (guest::Options::default(), BTreeMap::new());
         let (study, last) = (None, true);
-        Ok(Session { catalogue, study, options, workers, interrupt, host, clocks, last, sides, boot, facts, abroad })
+        Ok(Session { catalogue, study, options, workers, interrupt, host, clocks, last, sides, boot, facts, remote })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -291,7 +291,7 @@ impl Session {
 
     /// What is known of the environments of `planned` before it is measured.
     fn environments(&self, planned: &[Planned]) -> Vec<EnvironmentFacts> {
-        let visited = |name: &str| self.abroad.environments.iter().find(|facts| facts.name == name).cloned();
+        let visited = |name: &str| self.remote.environments.iter().find(|facts| facts.name == name).cloned();
         let known = environments::facts(&self.workers, planned).into_iter();
         known.map(|own| visited(&own.name).unwrap_or(own)).collect()
     }
@@ -385,7 +385,7 @@ impl Session {
                 ..self.host.clone()
             },
         };
-        let tool = match &self.abroad.machine {
+        let tool = match &self.remote.machine {
             Some(there) => Tool { compiler: there.compiler.clone(), ..Tool::default() },
             None => Tool::default(),
         };
@@ -396,7 +396,7 @@ impl Session {
             seed: config.seed,
             budget_s: config.budget.as_secs_f64(),
             precision_percent: config.precision_percent,
-            warnings: self.abroad.warnings.iter().cloned().chain(self.workers.warnings()).chain(refused).collect(),
+            warnings: self.remote.warnings.iter().cloned().chain(self.workers.warnings()).chain(refused).collect(),
             study: self.study.clone(),
             ..Run::default()
         }

@@ -73,7 +73,7 @@ fn refusal(way: &[String]) -> Option<String> {
     Some(said.trim_end().to_string())
 }
 
-/// The ways that are permitted here; the others are skipped aloud.
+/// The ways that are permitted here; the others are skipped loudly.
 fn permitted(test: &str) -> BTreeMap<String, Vec<String>> {
     let mut all = ways();
     all.retain(|name, way| match refusal(way) {

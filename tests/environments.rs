@@ -29,7 +29,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// Those that can be used here; the others are skipped aloud.
+/// Those that can be used here; the others are skipped loudly.
 fn ready(test: &str, place: &Place) -> Vec<Value> {
     let mut all = listed(place);
     all.retain(|environment| {

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Find between which kernels operations became cheaper or more expensive, by counting instructions.
+/// Find between which kernel versions the number of instructions per operation changed.
 ///
 /// Each kernel runs in an emulated machine (see 'syscost kernel fetch'), so counts repeat exactly on any machine. With --image it
 /// judges one kernel for 'git bisect run'.

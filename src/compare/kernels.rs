@@ -15,7 +15,7 @@ pub struct KernelSteps {
     pub threshold_percent: f64,
     /// Number of operations that were counted in two kernels or more.
     pub operations: usize,
-    /// What became dearest first, what became cheapest last.
+    /// The largest increase first, the largest decrease last.
     pub steps: Vec<KernelStep>,
     /// Operations without a count, kernel by kernel.
     pub not_counted: Vec<NotCounted>,
@@ -41,7 +41,7 @@ pub struct KernelStep {
     /// Instructions per operation, in user and kernel mode together.
     pub before: f64,
     pub after: f64,
-    /// Instructions more; negative if it became cheaper.
+    /// Increase in instructions per operation; negative for a decrease.
     pub difference: f64,
     /// The same in percent of `before`.
     pub percent: f64,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_between_neighbours_and_what_became_dearest_is_first() {
+    fn steps_are_between_neighbours_with_the_largest_increase_first() {
         let run = run(vec![
             counted("file.fstat", "a", &[2700]),
             counted("file.fstat", "b", &[1100]),

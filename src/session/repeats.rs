@@ -1,7 +1,7 @@
 //! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries and
 //! instructions are counted and modes sampled in the first run only, since they do not scatter from run to run as times do.
 
-use super::{Abroad, Clocks, Company, Session, Stage, Watch};
+use super::{Clocks, Company, Remote, Session, Stage, Watch};
 use crate::kernel::Sources;
 use crate::kernel::host;
 use crate::model::{Host, Planned, Run};
@@ -66,7 +66,7 @@ impl Session {
         self.workers = Workers::new(directory, placement, self.interrupt.clone(), self.options.timeout);
         self.workers.cpu_elsewhere = cpu_elsewhere;
         self.sides.add_to(&mut self.workers)?;
-        Abroad::visit(&mut self.workers, self.sides.own(), alone)?;
+        Remote::visit(&mut self.workers, self.sides.own(), alone)?;
         self.options.seed = Some(seed);
         self.make_fixtures(fixtures)
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// What was found out about the environments of a run.
 #[derive(Default)]
-pub struct Abroad {
+pub struct Remote {
     /// Of each, what the run keeps.
     pub environments: Vec<EnvironmentFacts>,
     /// The machine of the run if it is made elsewhere alone.
@@ -69,18 +69,18 @@ const FILES: &[&str] = &[
 /// A command that only replaces itself, as `nice` and `ip netns exec` do, can be traced: it is the probe by then.
 const NOT_THE_PROBE: &str = "the command runs the probe in a process of its own, which is not traced";
 
-impl Abroad {
+impl Remote {
     /// Visits each of `own`; `alone` if nothing is measured on this machine.
     ///
     /// # Errors
     /// The command of one that has no probe behind it, and why.
-    pub fn visit(workers: &mut Workers, own: &[Environment], alone: bool) -> Result<Abroad> {
-        let mut abroad = Abroad::default();
+    pub fn visit(workers: &mut Workers, own: &[Environment], alone: bool) -> Result<Remote> {
+        let mut remote = Remote::default();
         for environment in own {
-            let visited = abroad.visit_one(workers, environment, alone);
+            let visited = remote.visit_one(workers, environment, alone);
             visited.map_err(|failure| anyhow!("{}: {failure:#}", spelled(environment)))?;
         }
-        Ok(abroad)
+        Ok(remote)
     }
 
     fn visit_one(&mut self, workers: &mut Workers, environment: &Environment, alone: bool) -> Result<()> {
