@@ -336,6 +336,17 @@ static void serve_write(char *text) {
     else say_error(path);
 }
 
+/* A channel that has ended meanwhile is as wanted: neither of these is answered. */
+static void close_channel(struct channel *channel) {
+    if (channel) end_input(channel);
+}
+
+static void kill_channel(struct channel *channel) {
+    if (!channel) return;
+    kill(-channel->pid, SIGKILL);
+    kill(channel->pid, SIGKILL);
+}
+
 static void command(char *text) {
     char *word = text + strcspn(text, " ");
     if (*word) *word++ = '\0';
@@ -344,9 +355,9 @@ static void command(char *text) {
     else if (strcmp(text, "read") == 0) say_file(word, every);
     else if (strcmp(text, "write") == 0) serve_write(word);
     else if (strcmp(text, "kallsyms") == 0) serve_kallsyms(word);
-    else if (strcmp(text, "close") == 0 && channel) end_input(channel);
-    else if (strcmp(text, "kill") == 0 && channel) kill(-channel->pid, SIGKILL), kill(channel->pid, SIGKILL);
-    else say(0, "error - there is no command '%s', or no such channel", text);
+    else if (strcmp(text, "close") == 0) close_channel(channel);
+    else if (strcmp(text, "kill") == 0) kill_channel(channel);
+    else say(0, "error - there is no command '%s'", text);
 }
 
 static void console_line(size_t unused, char *line) {

@@ -9,7 +9,7 @@ use super::flow::Code64;
 use super::log::Log;
 use super::names::{KERNEL, Names};
 use super::tree::tree;
-use crate::guest::{Channel, Guest, Monitor, Options};
+use crate::guest::{self, Channel, Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
 use crate::model::{Failure, FailureKind, Planned};
 use crate::runner::Workers;
@@ -34,9 +34,6 @@ const BATCH: u64 = 8;
 const SHORT_BATCH: u64 = 3;
 /// Instructions that are kept of a recording.
 const MOST: usize = 12_000_000;
-/// Iterations that are counted: the difference of two batches.
-const FEW: u64 = 100;
-const MANY: u64 = 1_100;
 
 /// A guest whose instructions can be recorded.
 pub struct Recorder<'a> {
@@ -93,17 +90,13 @@ impl<'a> Recorder<'a> {
         Ok(explanation(subject, tree, (counted, iterations), notes))
     }
 
-    /// Instructions per iteration as the emulator counts them; `None` if a batch cannot have enough iterations.
+    /// Instructions per iteration as `run` counts them; `None` if a batch has room for one iteration only.
     fn counted(&self, channel: &Channel, limit: u64) -> Result<Option<f64>, Failure> {
-        let many = MANY.min(limit);
-        let few = FEW.min(many / 2);
-        let instructions = |n| channel.request(n, 1, self.workers.timeout).map(|reply| reply.batches[0].ns);
-        if few == 0 {
+        if limit < 2 {
             return Ok(None);
         }
-        instructions(few)?;
-        let (first, second) = (instructions(few)?, instructions(many)?);
-        Ok(Some(second.saturating_sub(first) as f64 / (many - few) as f64))
+        let counted = guest::count(Some(limit), false, |n, k| channel.request(n, k, self.workers.timeout))?;
+        Ok(counted.per_operation())
     }
 
     fn cut(&mut self, channel: &Channel, names: &Names, limit: u64) -> Result<(Cut, Vec<String>), Failure> {
