@@ -25,6 +25,9 @@ pub enum Caution {
     StateChanged { changes: Vec<(usize, StateChange)> },
     /// A condition that differs between columns; `None` if it is unknown.
     FactDiffers { fact: &'static str, values: Vec<Option<Known>> },
+    /// What environments of one name have in common by name only: a kernel or an emulator, by column; `None` where a column
+    /// lacks the environment or does not know.
+    EnvironmentDiffers { environment: String, fact: &'static str, values: Vec<Option<String>> },
     /// Mitigations that some columns lack, by column; published runs are left out.
     Mitigations { own: Vec<(usize, Vec<String>)> },
     /// Number of rows with a ratio although the kernel entries of one or both are unknown, and the columns that lack

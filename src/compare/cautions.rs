@@ -7,8 +7,9 @@ use super::conditions::{CONDITIONS, Known};
 use super::row::ComparedRow;
 use super::same_work::{Work, work};
 use super::verdict::{Mark, Verdict};
+use crate::model::EnvironmentFacts;
 use crate::summary::RunWarning;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
 
 /// The cautions of a comparison.
@@ -22,6 +23,7 @@ pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, refer
     found.extend(reference_moved(columns, baseline, reference));
     found.extend(state_changed(&infos));
     found.extend(facts(&infos));
+    found.extend(environments(&infos));
     found.extend(mitigations(&infos));
     found.extend(unproven(infos.len(), rows, baseline));
     found.extend(other_code(rows));
@@ -101,6 +103,29 @@ fn facts(infos: &[&ColumnInfo]) -> Vec<Caution> {
         let unknown_here = infos.iter().zip(&values).any(|(info, value)| value.is_none() && info.is_measured());
         if differ || unknown_here {
             found.push(Caution::FactDiffers { fact, values });
+        }
+    }
+    found
+}
+
+type EnvironmentFact = (&'static str, fn(&EnvironmentFacts) -> Option<String>);
+
+const ENVIRONMENT_FACTS: [EnvironmentFact; 2] =
+    [("kernel", |facts| facts.kernel.clone()), ("emulator", |facts| facts.emulator.clone())];
+
+/// One for each fact that differs between environments of one name.
+fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
+    let names: IndexSet<&String> =
+        infos.iter().flat_map(|info| info.environments.iter().map(|own| &own.name)).collect();
+    let mut found = Vec::new();
+    for name in names {
+        for (fact, of) in ENVIRONMENT_FACTS {
+            let own = |info: &&ColumnInfo| info.environments.iter().find(|own| own.name == *name).and_then(of);
+            let values: Vec<Option<String>> = infos.iter().map(own).collect();
+            let known: BTreeSet<&String> = values.iter().flatten().collect();
+            if known.len() > 1 {
+                found.push(Caution::EnvironmentDiffers { environment: name.clone(), fact, values });
+            }
         }
     }
     found

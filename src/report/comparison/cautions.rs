@@ -45,6 +45,10 @@ pub fn line(comparison: &Comparison, caution: &Caution) -> String {
             let texts = values.iter().map(|value| known(value.as_ref())).enumerate().collect();
             format!("{fact}: {}", by_file(texts))
         }
+        Caution::EnvironmentDiffers { environment, fact, values } => {
+            let texts = values.iter().enumerate().filter_map(|(column, value)| Some((column, value.clone()?)));
+            format!("{fact} of {environment}: {}", by_file(texts.collect()))
+        }
         Caution::Mitigations { own } => {
             let texts = own.iter().map(|(column, own)| (*column, joined(own))).collect();
             format!("mitigations that differ: {}", by_file(texts))
@@ -130,7 +134,7 @@ fn grouped(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
 mod tests {
     use super::*;
     use crate::compare::{Column, Options, compare};
-    use crate::model::fixtures::{entering, named, published, record, run, varying};
+    use crate::model::fixtures::{emulated, entering, named, published, record, run, varying};
     use crate::model::{Host, Run, Source, Tax};
 
     fn told(runs: &[(&str, Run)]) -> Vec<String> {
@@ -163,6 +167,17 @@ mod tests {
             "mitigations that differ: y: on (a); none (b, c)",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn another_kernel_under_one_environments_name_is_told() {
+        let of = |release: &str| Run { environments: vec![emulated("linux-6.1", release)], ..counted(Host::default()) };
+        let told = |releases: &[&str]| {
+            let runs: Vec<(&str, Run)> = ["a", "b", "c"].into_iter().zip(releases.iter().map(|one| of(one))).collect();
+            super::tests::told(&runs).into_iter().filter(|line| line.contains("linux-6.1")).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&["6.1.0-54", "6.1.0-56", "6.1.0-54"]), ["kernel of linux-6.1: 6.1.0-54 (a, c); 6.1.0-56 (b)"]);
+        assert!(told(&["6.1.0-54", "6.1.0-54"]).is_empty());
     }
 
     #[test]
