@@ -66,6 +66,7 @@ fn run(records: Vec<Record>, environments: &[&str]) -> Run {
     Run {
         tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
         host: Host {
+            measuring_cpu: Some(1),
             name: Some("vm".into()),
             system: Some("Linux".into()),
             kernel: Some("6.18".into()),

@@ -48,7 +48,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
     };
     let notes = study::notes(summary).into_iter().chain(failures).chain(notes(summary, environments)).collect();
     let cautions = cautions(summary, host).into_iter().chain(overheads(summary)).collect();
-    table.titled(study::title(summary, title(host))).cautioned(cautions).noted(notes)
+    table.titled(study::title(summary, title(summary, host))).cautioned(cautions).noted(notes)
 }
 
 /// The same for a screen of this width: several tables where the environments do not fit side by side.
@@ -129,10 +129,12 @@ fn per_thread(summary: &Summary) -> Option<String> {
     summary.rows.iter().any(threaded).then(|| note.to_string())
 }
 
-/// `AMD EPYC, Linux 6.18, measured on CPU 1`
-fn title(host: &Host) -> String {
+/// `AMD EPYC, Linux 6.18, measured on CPU 1`; without the CPU if instructions alone were counted.
+fn title(summary: &Summary, host: &Host) -> String {
+    let has = |figure: fn(&Row) -> bool| summary.rows.iter().any(figure);
+    let only_counted = has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some());
     let kernel = host.system.iter().chain(&host.kernel).cloned().collect::<Vec<_>>().join(" ");
-    let cpu = host.measuring_cpu.map(|cpu| format!("measured on CPU {cpu}"));
+    let cpu = host.measuring_cpu.filter(|_| !only_counted).map(|cpu| format!("measured on CPU {cpu}"));
     let parts = [host.cpu.clone(), Some(kernel).filter(|k| !k.is_empty()), host.hypervisor.clone(), cpu];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
