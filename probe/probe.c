@@ -425,14 +425,20 @@ static int serve_early(const char *line) {
     return 1;
 }
 
-static int serve(void) {
-    char line[4096];
+/* Not before an operation: what starts a program in a container ends as soon as it runs, and until here the end of the input
+ * is enough. */
+static void die_with_parent(void) {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
+}
+
+static int serve(void) {
+    char line[4096];
     do {
         if (!read_line(line, sizeof line)) return 0;
     } while (serve_early(line));
+    die_with_parent();
     begin(line);
     while (read_line(line, sizeof line)) serve_line(line);
     at_failure(NULL);
@@ -447,11 +453,9 @@ static int serve(void) {
  */
 static int launch(char **arguments) {
     char c = 0;
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
     while (c != '\n')
         if (read(STDIN_FILENO, &c, 1) != 1) return 0;
+    die_with_parent();
     if (dup2(STDIN_FILENO, 3) < 0 || dup2(STDOUT_FILENO, 4) < 0) fail(errno, "dup2");
     int null = open("/dev/null", O_RDWR);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) fail(errno, "/dev/null");

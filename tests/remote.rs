@@ -73,6 +73,50 @@ fn a_probe_over_ssh_tells_of_its_own_machine() {
     assert!(!stdout(&done).contains("native"), "{}", stdout(&done));
 }
 
+/// A container of podman in which a probe waits for input, gone when it is dropped.
+struct Container(String);
+
+impl Container {
+    fn start(place: &Place) -> Result<Container, String> {
+        let name = format!("syscost-test-{}", std::process::id());
+        let fixed =
+            ["--runtime", "runc", "run", "--detach", "-i", "--network", "none", "--log-driver", "none", "--ulimit"];
+        let limits = ["nofile=1024:1024", "--ulimit", "nproc=4096:4096", "--name", &name, "--rootfs"];
+        let container = Container(name.clone());
+        let mut podman = Command::new("podman");
+        podman.args([&fixed[..], &limits[..]].concat()).arg(place.path()).arg("/there");
+        let done = podman.output().map_err(|error| format!("podman: {error}"))?;
+        if done.status.success() { Ok(container) } else { Err(format!("podman: {}", stderr(&done).trim())) }
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = Command::new("podman").args(["rm", "--force", "--time", "0", &self.0]).output();
+    }
+}
+
+/// What starts a program in a container ends before that program does: no probe may take that for the end of its driver.
+#[test]
+fn a_container_is_reached_through_exec() {
+    let test = "a_container_is_reached_through_exec";
+    let place = Place::new();
+    if probe(test, &place).is_none() {
+        return;
+    }
+    let container = match Container::start(&place) {
+        Ok(container) => container,
+        Err(reason) => return skip(test, &reason),
+    };
+    let exec = format!("podman --runtime runc exec -i {}", container.0);
+    let operations = ["id.getppid", "id.umask", "file.lstat", "io.pread", "--format", "json"];
+    let done = run(&place, &[&operations[..], &["--via", &exec, "--probe", "/there"]].concat());
+    assert!(done.status.success(), "{}", stderr(&done));
+    for record in records(&json(&done)) {
+        assert!(record["median_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{record}");
+    }
+}
+
 #[test]
 fn two_machines_are_columns_without_a_ratio() {
     let place = Place::new();
