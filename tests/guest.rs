@@ -94,7 +94,7 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
 #[test]
 fn newer_kernels_do_less_for_fstat() {
     let test = "newer_kernels_do_less_for_fstat";
-    let found = |wanted: &str| syscost::guest::images::find(wanted).ok().map(|image| image.path);
+    let found = |wanted: &str| syscost::guest::images::find(wanted, "x86_64").ok().map(|image| image.path);
     let (Some(old), Some(new), Some(_)) = (found("6.1"), found("6.12"), emulated_kernel(test)) else {
         return skip(test, "kernel images of 6.1 and 6.12 were not fetched");
     };
