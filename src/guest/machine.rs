@@ -194,6 +194,7 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
         ("{kernel}", kernel.as_os_str()),
         ("{initramfs}", initramfs.as_os_str()),
         ("{memory}", memory.as_ref()),
+        ("{cpu}", environment.cpu.as_deref().unwrap_or_default().as_ref()),
         ("{append}", append.trim().as_ref()),
         ("{run}", directory.as_os_str()),
     ];
