@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{EMULATOR, Place, emulated_kernel, emulated_kernel_of, json, skip, stderr, stdout, wait_for};
+use common::{EMULATOR, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -53,11 +54,60 @@ fn a_guest_that_panics_says_so() {
     assert!(failure.message.contains("Kernel panic - not syncing: "), "{failure}");
 }
 
+#[test]
+fn kernel_entries_are_counted_inside_the_guest() {
+    let Some(name) = emulated_kernel("kernel_entries_are_counted_inside_the_guest") else { return };
+    let workers = workers();
+    let guest = boot(&workers, &name, "").unwrap();
+    let more = |greeting: &str, call: &str| {
+        let traced = guest.traced(greeting).unwrap();
+        let counts = [10, 30].map(|n| traced.request(n, TIMEOUT).unwrap().get(call).copied().unwrap_or(0));
+        counts[1] - counts[0]
+    };
+    assert_eq!(more("op id.getppid", "getppid"), 20);
+    assert_eq!(more("op id.getppid", "getpid"), 0);
+    assert_eq!(more("op call.int80", "getpid(i386)"), 20);
+    // Children and threads are followed, and their partners waited for.
+    assert_eq!(more("op process.fork_wait", "exit_group"), 20);
+    assert_eq!(more("op process.thread", "exit"), 20);
+    assert_eq!(more("op ipc.pipe", "read"), 40);
+    let none = guest.traced("op no.such").err().unwrap();
+    assert_eq!(none.message, "no such operation");
+    assert!(guest.is_alive());
+}
+
+/// The records of a run with these arguments, and whether all cases could be measured.
+fn records(place: &Place, arguments: &[&str]) -> (Vec<serde_json::Value>, bool) {
+    let output = place.run(&[&["run", "--out", "run.json"], arguments].concat());
+    let written = fs::read(place.path().join("run.json"));
+    let written = written.unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
+    let run: serde_json::Value = serde_json::from_slice(&written).unwrap();
+    (run["records"].as_array().unwrap().clone(), output.status.success())
+}
+
+#[test]
+fn operations_and_snippets_have_entries_there_as_they_have_here() {
+    let Some(name) = emulated_kernel("operations_and_snippets_have_entries_there_as_they_have_here") else { return };
+    let wrong = "c:*(volatile char *)0 = 1;";
+    let operations = ["file.open_close", "time.clock_gettime", "c:getpid()", "c:close(dup(0));", wrong];
+    let (records, all) = records(&Place::new(), &[&operations[..], &["--env", &name]].concat());
+    assert!(!all, "one of them is wrong");
+    let of = |operation: &str| records.iter().find(|record| record["operation"] == operation).unwrap();
+    let entries = |operation: &str| {
+        let record = of(operation);
+        assert_eq!((&record["entries_status"], &record["warnings"]), (&json!("verified"), &json!([])), "{record}");
+        record["entries"].clone()
+    };
+    assert_eq!(entries("file.open_close"), json!({"openat": 1.0, "close": 1.0}));
+    assert_eq!(entries("time.clock_gettime"), json!({}));
+    assert_eq!(entries("getpid()"), json!({"getpid": 1.0}));
+    assert_eq!(entries("close(dup(0));"), json!({"dup": 1.0, "close": 1.0}));
+    let error = of("*(volatile char *)0 = 1;")["error"]["message"].to_string();
+    assert!(error.contains("killed by signal 11"), "{error}");
+}
+
 /// Instructions per operation, by operation and environment, of a run with these arguments.
 fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64> {
-    let output = place.run(&[&["run", "--out", "run.json"], arguments].concat());
-    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-    let run: serde_json::Value = serde_json::from_slice(&fs::read(place.path().join("run.json")).unwrap()).unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_string();
     let per_operation = |record: &serde_json::Value| {
         let counted = record.get("counted").unwrap_or_else(|| panic!("{record}"));
@@ -68,7 +118,9 @@ fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64>
         each.sort_by(f64::total_cmp);
         ((text(&record["operation"]), text(&record["environment"])), each[each.len() / 2])
     };
-    run["records"].as_array().unwrap().iter().map(per_operation).collect()
+    let (records, all) = records(place, arguments);
+    assert!(all, "{records:?}");
+    records.iter().map(per_operation).collect()
 }
 
 #[test]
@@ -78,7 +130,9 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
     let audit = format!("{name} audit=1");
     let operations = ["id.getppid", "id.umask", "time.clock_gettime", "file.fstat"];
     let arguments = [&operations[..], &["--env", &name, "--env", &audit]].concat();
-    let (first, second) = (counted(&place, &arguments), counted(&place, &arguments));
+    let first = counted(&place, &arguments);
+    // Counting kernel entries does not change what else is counted.
+    let second = counted(&place, &[&arguments[..], &["--no-verify"]].concat());
     let of = |run: &BTreeMap<_, f64>, operation: &str, environment: &str| run[&(operation.into(), environment.into())];
     for operation in &operations[..3] {
         assert_eq!(of(&first, operation, &name), of(&second, operation, &name), "{operation}");
@@ -142,7 +196,7 @@ fn newer_kernels_do_less_for_fstat() {
 fn failure(place: &Place, name: &str, more: &[&str]) -> String {
     let arguments = [&["run", "id.getppid", "--env", name, "--format", "json"], more].concat();
     let output = place.run(&arguments);
-    let document = json(&output);
+    let document = common::json(&output);
     let record = document["records"].as_array().unwrap().iter().find(|record| record["operation"] == "id.getppid");
     record.unwrap()["error"]["message"].as_str().unwrap_or_else(|| panic!("{document}")).to_string()
 }
@@ -186,7 +240,7 @@ fn without_an_emulator_it_is_named() {
         .env("PATH", place.path())
         .output()
         .unwrap();
-    let said = json(&output)["records"][0]["error"]["message"].as_str().unwrap().to_string();
+    let said = common::json(&output)["records"][0]["error"]["message"].as_str().unwrap().to_string();
     assert!(said.contains("qemu-system-x86_64 is not on PATH; install "), "{said}");
 }
 

@@ -59,6 +59,9 @@ pub struct Environment {
     /// The kernel that its name asks for, for guests that boot any.
     #[serde(skip)]
     pub kernel: Option<Kernel>,
+    /// The emulated processor, if its name does not choose another one.
+    #[serde(default)]
+    pub cpu: Option<String>,
     /// The boot parameters in its name; may be empty.
     #[serde(skip)]
     pub append: String,
@@ -124,7 +127,13 @@ impl Environment {
             "environment {}: only guests have boot parameters",
             parts.file
         );
-        Ok(Environment { name: name.to_string(), kernel: parts.kernel, append: parts.append, ..environment })
+        ensure!(
+            parts.cpu.is_none() || environment.cpu.is_some(),
+            "environment {}: it emulates no processor that could be chosen",
+            parts.file
+        );
+        let cpu = parts.cpu.or(environment.cpu);
+        Ok(Environment { name: name.to_string(), kernel: parts.kernel, cpu, append: parts.append, ..environment })
     }
 
     /// That of a file, without what a name adds.

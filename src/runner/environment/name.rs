@@ -1,5 +1,5 @@
 //! Names of environments: the name of a file, or for guests that and more: `linux-6.1`, `linux:build/bzImage`,
-//! `linux-arm64-6.1`, `linux-6.1 audit=1`. Pure. Called by `environment`.
+//! `linux-arm64-6.1`, `linux-6.1 cpu=Haswell audit=1`. Pure. Called by `environment`.
 
 use std::path::PathBuf;
 
@@ -18,14 +18,21 @@ pub struct Name {
     /// The name of the environment's file.
     pub file: String,
     pub kernel: Option<Kernel>,
+    /// The emulated processor.
+    pub cpu: Option<String>,
     /// Boot parameters; may be empty.
     pub append: String,
 }
 
+/// Begins the word that chooses a processor. The kernel has no parameter of that name.
+const CPU: &str = "cpu=";
+
 /// Reads `name`; `is_file` says which files there are. `None` if it belongs to none of them.
 pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
-    let (base, append) = name.split_once(' ').unwrap_or((name, ""));
-    let name = |file: &str, kernel| Name { file: file.to_string(), kernel, append: append.trim().to_string() };
+    let (base, words) = name.split_once(' ').unwrap_or((name, ""));
+    let (cpu, append): (Vec<&str>, Vec<&str>) = words.split_whitespace().partition(|word| word.starts_with(CPU));
+    let cpu = cpu.last().map(|word| word[CPU.len()..].to_string());
+    let name = |file: &str, kernel| Name { file: file.to_string(), kernel, cpu: cpu.clone(), append: append.join(" ") };
     if is_file(base) {
         return Some(name(base, None));
     }
@@ -47,7 +54,9 @@ mod tests {
     #[test]
     fn a_guest_has_a_kernel_and_boot_parameters() {
         let read = |text: &str| parse(text, |file| ["linux", "linux-arm64", "uml", "qemu-x86"].contains(&file));
-        let name = |file: &str, kernel, append: &str| Some(Name { file: file.into(), kernel, append: append.into() });
+        let name = |file: &str, kernel, append: &str| {
+            Some(Name { file: file.into(), kernel, cpu: None, append: append.into() })
+        };
         assert_eq!(read("linux-6.1"), name("linux", Some(Kernel::Version("6.1".into())), ""));
         let arm = Some(Kernel::Version("6.1.0-54-arm64".into()));
         assert_eq!(read("linux-6.1.0-54-arm64 audit=1 nopti"), name("linux-arm64", arm, "audit=1 nopti"));
@@ -58,6 +67,8 @@ mod tests {
         assert_eq!(read("linux:a-b/bzImage"), name("linux", Some(Kernel::File("a-b/bzImage".into())), ""));
         assert_eq!(read("uml mem=64M"), name("uml", None, "mem=64M"));
         assert_eq!(read("qemu-x86"), name("qemu-x86", None, ""));
+        let cpu = read("linux-6.1 pti=on cpu=Haswell,-avx audit=1").unwrap();
+        assert_eq!((cpu.cpu.as_deref(), cpu.append.as_str()), (Some("Haswell,-avx"), "pti=on audit=1"));
         for none in ["", "other", "linux-", "linux:", "other-6.1", " linux"] {
             assert_eq!(read(none), None, "{none}");
         }
