@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{EMULATOR, Place, emulated_kernel, skip, stderr, stdout, wait_for};
+use common::{EMULATOR, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use syscost::guest::{Guest, Options};
 use syscost::kernel::affinity::Placement;
 use syscost::model::{Failure, FailureKind};
-use syscost::runner::{Interrupt, RunDirectory, Workers};
+use syscost::runner::{Environment, Interrupt, RunDirectory, Workers};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -145,10 +145,44 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
     assert_eq!(of(&first, "call.empty_loop", &name), 2.0, "one subtraction, one jump");
 }
 
+/// A kernel for arm64 that can be booted here, and its compiler; or says that `test` is skipped.
+fn arm64_kernel(test: &str) -> Option<String> {
+    let name = emulated_kernel_of(test, "aarch64")?;
+    match Environment::find(&name).unwrap().compiler() {
+        Ok(_) => Some(name),
+        Err(missing) => {
+            skip(test, &missing.to_string());
+            None
+        }
+    }
+}
+
+#[test]
+fn kernels_for_arm64_count_the_same_twice() {
+    let Some(name) = arm64_kernel("kernels_for_arm64_count_the_same_twice") else { return };
+    let place = Place::new();
+    let fixed = format!("{name} randomize_kstack_offset=off");
+    let operations = ["id.getppid", "id.umask", "time.clock_gettime"];
+    let arguments = [&operations[..], &["--env", &name, "--env", &fixed]].concat();
+    let (first, second) = (counted(&place, &arguments), counted(&place, &arguments));
+    let of = |operation: &str, environment: &str| first[&(operation.to_string(), environment.to_string())];
+    for operation in operations {
+        let case = (operation.to_string(), name.clone());
+        assert_eq!(first[&case], second[&case], "{operation}");
+    }
+    assert!((300.0..600.0).contains(&of("id.getppid", &name)), "{first:?}");
+    // A share of the random numbers that are made for 48 entries at once.
+    assert!(of("id.getppid", &name) > of("id.getppid", &fixed) + 50.0, "{first:?}");
+    assert_eq!(of("time.clock_gettime", &name), of("time.clock_gettime", &fixed), "it does not enter the kernel");
+    assert_eq!(of("call.empty_loop", &name), 2.0, "one subtraction, one jump");
+    let refused = place.run(&["explain", "id.getppid", "--env", &name]);
+    assert!(stderr(&refused).contains("only kernels for x86_64 are explained"), "{}", stderr(&refused));
+}
+
 #[test]
 fn newer_kernels_do_less_for_fstat() {
     let test = "newer_kernels_do_less_for_fstat";
-    let found = |wanted: &str| syscost::guest::images::find(wanted).ok().map(|image| image.path);
+    let found = |wanted: &str| syscost::guest::images::find(wanted, "x86_64").ok().map(|image| image.path);
     let (Some(old), Some(new), Some(_)) = (found("6.1"), found("6.12"), emulated_kernel(test)) else {
         return skip(test, "kernel images of 6.1 and 6.12 were not fetched");
     };
@@ -172,14 +206,16 @@ fn what_cannot_be_booted_says_why() {
     let Some(name) = emulated_kernel("what_cannot_be_booted_says_why") else { return };
     let place = Place::new();
     fs::write(place.path().join("text"), "no kernel\n").unwrap();
-    let mut arm = vec![0; 64];
-    arm[56..60].copy_from_slice(b"ARM\x64");
-    fs::write(place.path().join("arm"), arm).unwrap();
-    let cases: [(&str, &[&str], &str); 6] = [
+    let mut old = vec![0; 0x400];
+    old[0x1fe..0x206].copy_from_slice(b"\x55\xaa\0\0HdrS");
+    fs::write(place.path().join("old"), old).unwrap();
+    let cases: [(&str, &[&str], &str); 8] = [
         ("linux:text", &[], "text is not a kernel image"),
-        ("linux:arm", &[], "arm is for aarch64, the emulated machine is x86_64"),
+        ("linux:old", &[], "old is for i686, the emulated machine is x86_64"),
         ("linux:none", &[], "none: No such file or directory"),
         ("linux-0.1", &[], "get one with 'syscost kernel fetch 0.1'"),
+        (&name, &["--guest-memory", "32"], "its console is empty (too little memory, see --guest-memory, or "),
+        (&name, &["--append", "mem=50M"], "Kernel panic - not syncing: System is deadlocked on memory"),
         (&name, &["--append", "rdinit=/nothing root=/dev/none"], "Kernel panic - not syncing: "),
         (
             &name,
@@ -209,10 +245,12 @@ fn without_an_emulator_it_is_named() {
 }
 
 #[test]
-fn boot_parameters_without_a_guest_are_refused() {
-    let output = Place::new().run(&["run", "id.getppid", "--append", "audit=1"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("--append needs a guest"), "{}", stderr(&output));
+fn boot_parameters_and_memory_without_a_guest_are_refused() {
+    for given in [["--append", "audit=1"], ["--guest-memory", "64"]] {
+        let output = Place::new().run(&["run", "id.getppid", given[0], given[1]]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(&format!("{} needs a guest", given[0])), "{}", stderr(&output));
+    }
 }
 
 fn runs(pid: i32, program: &str) -> bool {

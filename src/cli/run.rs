@@ -7,6 +7,7 @@ use super::progress::Progress;
 use super::show::{View, write_run};
 use super::{complete, terminal};
 use crate::attribute::needs::{Needs, needs};
+use crate::guest;
 use crate::kernel::affinity::Wanted;
 use crate::model::{COLD, Outcome, Profile, Run, SHARED, THREADS};
 use crate::plan::{
@@ -107,6 +108,9 @@ pub struct RunArgs {
     /// the result file.
     #[arg(long, value_name = "PARAMETERS")]
     append: Option<String>,
+    /// Memory of all guests of --env, in MiB [default: 256].
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    guest_memory: Option<u32>,
     /// Measure in an environment of your own: the command that starts a program there, split into words as a shell would, without
     /// a shell. {program} is the program with its arguments (at the end if it is not named), {static} the same linked
     /// statically, {dir} its working directory, {run} the directory that holds all of these. Repeatable.
@@ -409,13 +413,22 @@ impl RunArgs {
         Ok(StudyPlan::without_study(planned))
     }
 
-    /// Boot parameters are for what boots.
-    fn check_append(&self) -> Result<()> {
+    /// Boot parameters and memory are for what boots.
+    fn check_boot(&self) -> Result<()> {
         let boots = |name: &String| Environment::find(name).is_ok_and(|environment| environment.is_guest);
-        match self.append.is_some() && !self.environments.iter().any(boots) {
-            true => Err(anyhow!("--append needs a guest: name one with --env, e.g. linux-6.1")),
-            false => Ok(()),
+        let given = [("--append", self.append.is_some()), ("--guest-memory", self.guest_memory.is_some())];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) if !self.environments.iter().any(boots) => {
+                Err(anyhow!("{flag} needs a guest: name one with --env, e.g. linux-6.1"))
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn boot(&self) -> guest::Options {
+        let default = guest::Options::default();
+        let memory_mib = self.guest_memory.unwrap_or(default.memory_mib);
+        guest::Options { append: self.append.clone().unwrap_or_default(), memory_mib, ..default }
     }
 
     /// Both would set the same parameter.
@@ -451,7 +464,7 @@ pub(super) struct Measured {
 pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;
-    usage(args.check_append())?;
+    usage(args.check_boot())?;
     check_destination("--out", args.out.as_deref())?;
     let profile = args.profile()?;
     let study = usage(args.study())?;
@@ -464,7 +477,7 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     usage(session.check_room(&plan.fixtures))?;
     session.make_fixtures(&plan.fixtures)?;
     session.study = study.map(|study| study.view);
-    session.boot.append = args.append.clone().unwrap_or_default();
+    session.boot = args.boot();
     let (run, stored) =
         session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, args.out.as_deref());
     progress.done();

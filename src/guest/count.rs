@@ -23,6 +23,9 @@ const SHORT: Length = Length { batch: 400_000, rounds: 3, pairs: 8, round: 3_200
 const LONG: Length = Length { batch: 60_000_000, rounds: 1, pairs: 3, round: 180_000_000 };
 /// How many times longer the longer batch is.
 const TIMES: u64 = 4;
+/// Calls after which kernels for arm64 make new random numbers, of which each entry takes one to shift its stack (2,800
+/// instructions in 6.1). Batches of so many iterations, times any number, have their share of them exactly.
+const CYCLE: u64 = 48;
 /// Most pairs in a round, and most instructions of its longer batches, above which it has only two pairs.
 const PAIRS: u64 = 100;
 const MOST: u64 = 500_000_000;
@@ -60,8 +63,7 @@ fn count_in(
     limit: u64,
     request: &mut impl FnMut(u64, u32) -> Result<Reply, Failure>,
 ) -> Result<Counted, Failure> {
-    let more = (length.batch / one).clamp(TIMES, 1 << 24).min(limit);
-    let fewer = (more / TIMES).max(1);
+    let (fewer, more) = lengths((length.batch / one).clamp(TIMES, 1 << 24).min(limit));
     let longest = one.saturating_mul(more);
     let fewest = if longest.saturating_mul(length.pairs) > MOST { 2 } else { length.pairs };
     let pairs = (length.round / longest).clamp(fewest, PAIRS) as u32;
@@ -74,6 +76,12 @@ fn count_in(
         }
     }
     Ok(counted)
+}
+
+/// Iterations of the shorter and of the longer batch, of which the longer one has at most `most`.
+fn lengths(most: u64) -> (u64, u64) {
+    let cycles = most / TIMES / CYCLE;
+    if cycles == 0 { ((most / TIMES).max(1), most) } else { (cycles * CYCLE, cycles * CYCLE * TIMES) }
 }
 
 /// Instructions of each batch, without a first one, which also does what the request started.
@@ -129,6 +137,23 @@ mod tests {
         let counted = count(None, false, scripted(5000, |number| number * number % 977)).unwrap();
         assert_eq!(counted.batches.len(), LONG.rounds * LONG.pairs as usize);
         assert!(counted.more * 5000 > SHORT.batch && (counted.per_operation().unwrap() - 5000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn work_of_every_48th_call_is_shared_by_all() {
+        let (mut calls, each) = (7, 404);
+        let mut refills = |n: u64| {
+            calls += n;
+            calls / CYCLE - (calls - n) / CYCLE
+        };
+        let request = |n, k: u32| {
+            let batches = (0..k).map(|_| Batch { ns: 21 + n * each + 2818 * refills(n), switches: 0 }).collect();
+            Ok(Reply { batches, ..Reply::default() })
+        };
+        let counted = count(None, false, request).unwrap();
+        assert!((counted.per_operation().unwrap() - (404.0 + 2818.0 / 48.0)).abs() < 1e-9, "{counted:?}");
+        assert_eq!([lengths(2), lengths(4), lengths(191)], [(1, 2), (1, 4), (47, 191)]);
+        assert_eq!([lengths(192), lengths(868)], [(48, 192), (192, 768)]);
     }
 
     #[test]

@@ -8,7 +8,6 @@
 
 mod apt;
 mod fetch;
-mod header;
 mod packages;
 mod release;
 mod sources;
@@ -21,8 +20,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+pub use crate::runner::Header;
 pub use fetch::{ARCHITECTURES, Architecture, Mirror};
-pub use header::Header;
 pub use packages::Package;
 pub use release::{is_meant, newest_first};
 
@@ -62,13 +61,13 @@ pub struct Images {
     root: PathBuf,
 }
 
-/// The fetched image that `wanted` means: a release, the beginning of one (`6.1`: the newest that was fetched), or that and how it
-/// ends (`6.1-arm64`). Without an architecture, an image for this machine's goes before others.
+/// The fetched image that `wanted` means among those for one architecture, as `uname -m` shows it: a release, the beginning of one
+/// (`6.1`: the newest that was fetched), or that and how it ends (`6.1-amd64`).
 ///
 /// # Errors
 /// If none was fetched; the message names the command that fetches it.
-pub fn find(wanted: &str) -> Result<Image> {
-    Images::open()?.find(wanted)
+pub fn find(wanted: &str, architecture: &str) -> Result<Image> {
+    Images::open()?.find(wanted, architecture)
 }
 
 impl Images {
@@ -119,22 +118,23 @@ impl Images {
     ///
     /// # Errors
     /// As there.
-    pub fn find(&self, wanted: &str) -> Result<Image> {
-        let (mut own, mut others): (Vec<Image>, Vec<Image>) = self
-            .all()
-            .into_iter()
-            .map(|(image, _)| image)
-            .filter(|image| is_meant(wanted, &image.release))
-            .partition(|image| image.architecture == std::env::consts::ARCH);
-        own.append(&mut others);
-        let exact = own.iter().position(|image| image.release == wanted);
-        own.into_iter().nth(exact.unwrap_or_default()).with_context(|| self.not_fetched(wanted))
+    pub fn find(&self, wanted: &str, architecture: &str) -> Result<Image> {
+        let images = self.all().into_iter().map(|(image, _)| image);
+        let meant: Vec<Image> =
+            images.filter(|image| image.architecture == architecture && is_meant(wanted, &image.release)).collect();
+        let exact = meant.iter().position(|image| image.release == wanted);
+        meant.into_iter().nth(exact.unwrap_or_default()).with_context(|| self.not_fetched(wanted, architecture))
     }
 
-    fn not_fetched(&self, wanted: &str) -> String {
+    fn not_fetched(&self, wanted: &str, architecture: &str) -> String {
         let all: Vec<String> = self.all().into_iter().map(|(image, _)| image.release).collect();
         let fetched = if all.is_empty() { String::new() } else { format!(" (fetched: {})", all.join(", ")) };
-        format!("no kernel image '{wanted}' was fetched{fetched}: get one with 'syscost kernel fetch {wanted}'")
+        let other = Architecture::find(architecture).filter(|_| architecture != std::env::consts::ARCH);
+        let arch = other.map(|other| format!(" --arch {}", other.debian)).unwrap_or_default();
+        format!(
+            "no kernel image '{wanted}' for {architecture} was fetched{fetched}: \
+             get one with 'syscost kernel fetch {wanted}{arch}'"
+        )
     }
 
     /// Keeps the kernel at `file`, of which `facts` are known except for its length. An image of this release that is complete
@@ -231,12 +231,12 @@ mod tests {
 
     fn keep(images: &Images, release: &str, architecture: &str) -> Result<Image> {
         let file = images.root.join(".kernel");
-        fs::write(&file, header::image_for(architecture)).unwrap();
+        fs::write(&file, Header::least_for(architecture)).unwrap();
         images.keep(&file, facts(release, architecture))
     }
 
     fn release(images: &Images, wanted: &str) -> String {
-        images.find(wanted).unwrap().release
+        images.find(wanted, "x86_64").unwrap().release
     }
 
     #[test]
@@ -246,17 +246,20 @@ mod tests {
             keep(&images, release, "x86_64").unwrap();
         }
         keep(&images, "6.1.0-60-cloud-arm64", "aarch64").unwrap();
-        let native = if cfg!(target_arch = "aarch64") { "6.1.0-60-cloud-arm64" } else { "6.1.0-54-cloud-amd64" };
-        assert_eq!(release(&images, "6.1"), native);
+        assert_eq!(release(&images, "6.1"), "6.1.0-54-cloud-amd64");
         assert_eq!(release(&images, "6.1-amd64"), "6.1.0-54-cloud-amd64");
         keep(&images, "6.1.0-54-amd64", "x86_64").unwrap();
         assert_eq!(release(&images, "6.1.0-54-amd64"), "6.1.0-54-amd64");
         assert_eq!(release(&images, "6.1.0-9"), "6.1.0-9-cloud-amd64");
         assert_eq!(release(&images, "6.19"), "6.19+deb14-amd64");
-        assert_eq!(images.find("6.1-arm64").unwrap().architecture, "aarch64");
-        let error = images.find("5.10").unwrap_err().to_string();
-        assert!(error.starts_with("no kernel image '5.10' was fetched (fetched: 6.19+deb14-amd64, 6.12.95"), "{error}");
-        assert!(error.ends_with("get one with 'syscost kernel fetch 5.10'"), "{error}");
+        assert_eq!(images.find("6.1", "aarch64").unwrap().release, "6.1.0-60-cloud-arm64");
+        let error = |wanted: &str, architecture: &str| images.find(wanted, architecture).unwrap_err().to_string();
+        let own = error("5.10", std::env::consts::ARCH);
+        let begins = format!("no kernel image '5.10' for {} was fetched (fetched: 6.19", std::env::consts::ARCH);
+        assert!(own.starts_with(&begins) && own.ends_with("get one with 'syscost kernel fetch 5.10'"), "{own}");
+        let (other, name) = if cfg!(target_arch = "aarch64") { ("x86_64", "amd64") } else { ("aarch64", "arm64") };
+        let other = error("5.10", other);
+        assert!(other.ends_with(&format!("'syscost kernel fetch 5.10 --arch {name}'")), "{other}");
     }
 
     #[test]
@@ -271,7 +274,7 @@ mod tests {
             let (_keep, images) = images();
             let image = keep(&images, "6.1-amd64", "x86_64").unwrap();
             damage(image.path.parent().unwrap());
-            assert!(images.find("6.1").is_err());
+            assert!(images.find("6.1", "x86_64").is_err());
             assert_eq!((images.all().len(), images.damaged()), (0, vec!["6.1-amd64".to_string()]));
             assert_eq!(keep(&images, "6.1-amd64", "x86_64").unwrap(), image);
             assert_eq!((images.all().len(), images.damaged().len()), (1, 0));
@@ -285,7 +288,7 @@ mod tests {
         fs::write(&file, "#!/bin/sh\n").unwrap();
         let error = images.keep(&file, facts("6.1", "x86_64")).unwrap_err().to_string();
         assert!(error.ends_with(".kernel is not a kernel image (bzImage, or Image for arm64)"), "{error}");
-        fs::write(&file, header::image_for("aarch64")).unwrap();
+        fs::write(&file, Header::least_for("aarch64")).unwrap();
         let error = images.keep(&file, facts("6.1", "x86_64")).unwrap_err().to_string();
         assert_eq!(error, "the kernel is for aarch64");
         assert!(images.keep(&file, facts("../6.1", "aarch64")).is_err());

@@ -56,8 +56,6 @@ const FILE: u32 = 12;
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Page numbers that fit a line of the console.
 const MOST_PAGES: usize = 250;
-/// What environments/linux.toml emulates.
-const EMULATED: &str = "x86_64";
 /// Numbers of channels in init.c end before this.
 const CHANNELS: u32 = 4096;
 
@@ -205,13 +203,13 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
 /// The image to boot, absolute; empty for a guest that is its own kernel.
 fn kernel(environment: &Environment) -> Result<PathBuf> {
     match &environment.kernel {
-        Some(Kernel::Version(wanted)) => {
-            let image = images::find(wanted)?;
-            check(&image.path, &image.architecture)
-        }
+        Some(Kernel::Version(wanted)) => Ok(images::find(wanted, machine(environment))?.path),
         Some(Kernel::File(path)) => {
             let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;
-            check(&path, images::Header::read(&path)?.architecture)
+            let (architecture, machine) = (images::Header::read(&path)?.architecture, machine(environment));
+            let other = || format!("{} is for {architecture}, the emulated machine is {machine}", path.display());
+            ensure!(architecture == machine, other());
+            Ok(path)
         }
         None if environment.takes_kernel() => {
             bail!("it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE", environment.name)
@@ -220,10 +218,9 @@ fn kernel(environment: &Environment) -> Result<PathBuf> {
     }
 }
 
-/// The path, if there is an emulator for the kernel's architecture.
-fn check(path: &Path, architecture: &str) -> Result<PathBuf> {
-    ensure!(architecture == EMULATED, "{} is for {architecture}, the emulated machine is {EMULATED}", path.display());
-    Ok(path.to_path_buf())
+/// Its processor, as `uname -m` shows it.
+fn machine(environment: &Environment) -> &str {
+    environment.machine.as_deref().unwrap_or(std::env::consts::ARCH)
 }
 
 fn archive(probe: &Path, programs: &[(String, PathBuf)]) -> Result<Vec<u8>> {

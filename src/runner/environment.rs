@@ -1,6 +1,7 @@
 //! Environments: how the probe and C snippets are built and started, from `environments/<name>.toml`.
 
 mod command;
+mod header;
 mod name;
 
 use super::cache::Cache;
@@ -18,6 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use header::Header;
 pub use name::Kernel;
 
 include!("../probe_build.rs");
@@ -51,6 +53,9 @@ pub struct Environment {
     /// Whether it is a machine of its own, which `run` boots with the probe as its first program: `guest` has the holes.
     #[serde(default, rename = "guest")]
     pub is_guest: bool,
+    /// Of a guest that boots any kernel: which processor it has, as `uname -m` shows it there.
+    #[serde(default)]
+    pub machine: Option<String>,
     /// The kernel that its name asks for, for guests that boot any.
     #[serde(skip)]
     pub kernel: Option<Kernel>,
@@ -110,12 +115,12 @@ impl Environment {
     /// # Errors
     /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Environment> {
-        let file = |name: &str| ENVIRONMENTS.get_file(format!("{name}.toml"));
         let none = || format!("there is no environment '{name}'; available: {}", Environment::names().join(", "));
         let parts = name::parse(name, |name| file(name).is_some()).with_context(none)?;
-        let text = file(&parts.file).and_then(|file| file.contents_utf8()).context("not text")?;
-        let environment: Environment =
-            toml::from_str(text).with_context(|| format!("environments/{}.toml", parts.file))?;
+        let environment = match &parts.kernel {
+            Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_image(path)?,
+            _ => Environment::read(&parts.file)?,
+        };
         ensure!(parts.kernel.is_none() || environment.takes_kernel(), none());
         ensure!(
             parts.append.is_empty() || environment.is_guest,
@@ -129,6 +134,27 @@ impl Environment {
         );
         let cpu = parts.cpu.or(environment.cpu);
         Ok(Environment { name: name.to_string(), kernel: parts.kernel, cpu, append: parts.append, ..environment })
+    }
+
+    /// That of a file, without what a name adds.
+    fn read(stem: &str) -> Result<Environment> {
+        let text = file(stem).and_then(|file| file.contents_utf8()).context("not text")?;
+        let environment: Environment = toml::from_str(text).with_context(|| format!("environments/{stem}.toml"))?;
+        // Cross compilers are for machines of other processors.
+        let is_native = environment.machine.as_deref() == Some(std::env::consts::ARCH);
+        Ok(if is_native { Environment { compilers: Vec::new(), ..environment } } else { environment })
+    }
+
+    /// The one whose machine has the processor that the kernel image at `path` is for: this one, or another one that takes
+    /// kernels. This one too if there is none, or no image: whoever boots it says so.
+    fn for_image(self, path: &Path) -> Result<Environment> {
+        let Ok(Header { architecture, .. }) = Header::read(path) else { return Ok(self) };
+        let is_for = |found: &Environment| found.machine.as_deref() == Some(architecture);
+        if self.machine.is_none() || is_for(&self) {
+            return Ok(self);
+        }
+        let all: Vec<Environment> = Environment::names().into_iter().map(Environment::read).collect::<Result<_>>()?;
+        Ok(all.into_iter().find(is_for).unwrap_or(self))
     }
 
     /// Whether its name says which kernel it boots.
@@ -268,6 +294,10 @@ impl Environment {
         let install = self.to_install();
         format!("environment {}: the C compiler cannot build for it ({}){install}", self.name, said.trim())
     }
+}
+
+fn file(stem: &str) -> Option<&'static include_dir::File<'static>> {
+    ENVIRONMENTS.get_file(format!("{stem}.toml"))
 }
 
 /// The probe's sources, by path.

@@ -27,7 +27,7 @@ pub use cache::state_directory;
 pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::Child;
 pub use directory::RunDirectory;
-pub use environment::{Environment, Kernel, Meeting, NATIVE};
+pub use environment::{Environment, Header, Kernel, Meeting, NATIVE};
 pub use files::COMPILER;
 pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use holes::replaced;

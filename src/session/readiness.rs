@@ -50,7 +50,8 @@ fn images(environment: &Environment) -> (Readiness, Option<String>) {
         return (Readiness::Ready, Some("not booted to see".to_string()));
     }
     let all = Images::open().map(|images| images.all()).unwrap_or_default();
-    let releases: Vec<String> = all.into_iter().map(|(image, _)| image.release).collect();
+    let own = all.into_iter().filter(|(image, _)| Some(&image.architecture) == environment.machine.as_ref());
+    let releases: Vec<String> = own.map(|(image, _)| image.release).collect();
     match releases.is_empty() {
         true => (Readiness::Missing, Some("no kernel image; 'syscost kernel fetch VERSION' gets one".to_string())),
         false => (Readiness::Ready, Some(format!("kernel images: {}", releases.join(", ")))),

@@ -30,10 +30,17 @@ pub const EMULATOR: &str = "qemu-system-x86_64";
 /// The name of an environment whose kernel can be booted here, or says that `test` is skipped. It is Linux 6.1, whose counts
 /// repeat exactly.
 pub fn emulated_kernel(test: &str) -> Option<String> {
-    let on_path = std::env::split_paths(&std::env::var_os("PATH")?).any(|directory| directory.join(EMULATOR).exists());
-    match syscost::guest::images::find("6.1") {
-        Ok(image) if on_path => return Some(format!("linux:{}", image.path.display())),
-        Ok(_) => skip(test, "no qemu-system-x86_64 on PATH"),
+    emulated_kernel_of(test, "x86_64")
+}
+
+/// The same for a processor as `uname -m` shows it. The name says which by the image's header only.
+pub fn emulated_kernel_of(test: &str, architecture: &str) -> Option<String> {
+    let emulator = format!("qemu-system-{architecture}");
+    match syscost::guest::images::find("6.1", architecture) {
+        Ok(image) if syscost::runner::on_path(&emulator).is_some() => {
+            return Some(format!("linux:{}", image.path.display()));
+        }
+        Ok(_) => skip(test, &format!("no {emulator} on PATH")),
         Err(reason) => skip(test, &format!("{reason:#}")),
     }
     None

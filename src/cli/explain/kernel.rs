@@ -63,9 +63,18 @@ fn other(kernels: &Kernels) -> Option<String> {
     Some(named(&named(base, kernels.append), kernels.versus_append))
 }
 
+/// The processor whose instructions are known.
+const EXPLAINED: &str = "x86_64";
+
 fn check((kernels, format): (&Kernels, Format), first: &str, second: Option<&str>) -> Result<()> {
     for name in std::iter::once(first).chain(second) {
-        if !Environment::find(name)?.is_guest {
+        let environment = Environment::find(name)?;
+        if environment.machine.as_deref().is_some_and(|machine| machine != EXPLAINED) {
+            bail!(
+                "--env {name}: only kernels for {EXPLAINED} are explained; 'syscost run --env' counts this one's instructions"
+            );
+        }
+        if !environment.is_guest {
             bail!(
                 "--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1. \
                  'syscost kernel fetch $(uname -r)' gets that of this machine"

@@ -1,5 +1,5 @@
 //! Names of environments: the name of a file, or for guests that and more: `linux-6.1`, `linux:build/bzImage`,
-//! `linux-6.1 cpu=Haswell audit=1`. Pure. Called by `environment`.
+//! `linux-arm64-6.1`, `linux-6.1 cpu=Haswell audit=1`. Pure. Called by `environment`.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,10 @@ pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
         return Some(name(file, Some(Kernel::File(path.into()))));
     }
     let (file, version) =
-        base.match_indices('-').map(|(at, _)| (&base[..at], &base[at + 1..])).find(|(f, _)| is_file(f))?;
+        base.rmatch_indices('-').map(|(at, _)| (&base[..at], &base[at + 1..])).find(|(f, _)| is_file(f))?;
+    // The end of a release tells the processor: `linux-6.1.0-54-arm64` is for the file `linux-arm64`.
+    let ending = version.rsplit('-').next().map(|last| format!("{file}-{last}")).filter(|ending| is_file(ending));
+    let file = ending.as_deref().unwrap_or(file);
     (!version.is_empty()).then(|| name(file, Some(Kernel::Version(version.to_string()))))
 }
 
@@ -50,13 +53,17 @@ mod tests {
 
     #[test]
     fn a_guest_has_a_kernel_and_boot_parameters() {
-        let read = |text: &str| parse(text, |file| ["linux", "uml", "qemu-x86"].contains(&file));
+        let read = |text: &str| parse(text, |file| ["linux", "linux-arm64", "uml", "qemu-x86"].contains(&file));
         let name = |file: &str, kernel, append: &str| {
             Some(Name { file: file.into(), kernel, cpu: None, append: append.into() })
         };
         assert_eq!(read("linux-6.1"), name("linux", Some(Kernel::Version("6.1".into())), ""));
         let arm = Some(Kernel::Version("6.1.0-54-arm64".into()));
-        assert_eq!(read("linux-6.1.0-54-arm64 audit=1 nopti"), name("linux", arm, "audit=1 nopti"));
+        assert_eq!(read("linux-6.1.0-54-arm64 audit=1 nopti"), name("linux-arm64", arm, "audit=1 nopti"));
+        let version = |text: &str| Some(Kernel::Version(text.into()));
+        assert_eq!(read("linux-arm64-6.1"), name("linux-arm64", version("6.1"), ""));
+        assert_eq!(read("linux-6.1.0-54-amd64"), name("linux", version("6.1.0-54-amd64"), ""));
+        assert_eq!(read("linux-arm64"), name("linux-arm64", None, ""));
         assert_eq!(read("linux:a-b/bzImage"), name("linux", Some(Kernel::File("a-b/bzImage".into())), ""));
         assert_eq!(read("uml mem=64M"), name("uml", None, "mem=64M"));
         assert_eq!(read("qemu-x86"), name("qemu-x86", None, ""));

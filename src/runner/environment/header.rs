@@ -44,6 +44,24 @@ impl Header {
         let arm64 = has(0x38, b"ARM\x64") || has(0, b"MZ") && has(4, b"zimg");
         arm64.then_some(Header { architecture: "aarch64", release: None })
     }
+
+    /// The least that has the header of an image for `architecture`.
+    #[cfg(test)]
+    pub fn least_for(architecture: &str) -> Vec<u8> {
+        let mut bytes = vec![0; 0x400];
+        let mut put = |at: usize, what: &[u8]| bytes[at..at + what.len()].copy_from_slice(what);
+        match architecture {
+            "x86_64" => {
+                put(0x1fe, &[0x55, 0xaa]);
+                put(0x202, b"HdrS");
+                put(0x20e, &0x100u16.to_le_bytes());
+                put(0x236, &[1]);
+                put(0x300, b"9.9.9-test (someone) #1 SMP\0");
+            }
+            _ => put(0x38, b"ARM\x64"),
+        }
+        bytes
+    }
 }
 
 /// The first word of the version, whose place is in `kernel_version` (offset 0x20e), relative to the second sector.
@@ -54,38 +72,20 @@ fn x86_release(bytes: &[u8]) -> Option<String> {
     String::from_utf8(word).ok().filter(|word| !word.is_empty())
 }
 
-/// The least that has the header of an image for `architecture`.
-#[cfg(test)]
-pub fn image_for(architecture: &str) -> Vec<u8> {
-    let mut bytes = vec![0; 0x400];
-    let mut put = |at: usize, what: &[u8]| bytes[at..at + what.len()].copy_from_slice(what);
-    match architecture {
-        "x86_64" => {
-            put(0x1fe, &[0x55, 0xaa]);
-            put(0x202, b"HdrS");
-            put(0x20e, &0x100u16.to_le_bytes());
-            put(0x236, &[1]);
-            put(0x300, b"9.9.9-test (someone) #1 SMP\0");
-        }
-        _ => put(0x38, b"ARM\x64"),
-    }
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_header_tells_architecture_and_release() {
-        let x86 = Header::of(&image_for("x86_64")).unwrap();
+        let x86 = Header::of(&Header::least_for("x86_64")).unwrap();
         assert_eq!((x86.architecture, x86.release.as_deref()), ("x86_64", Some("9.9.9-test")));
-        assert_eq!(Header::of(&image_for("aarch64")).unwrap().architecture, "aarch64");
+        assert_eq!(Header::of(&Header::least_for("aarch64")).unwrap().architecture, "aarch64");
     }
 
     #[test]
     fn damaged_headers_give_what_is_left_or_nothing() {
-        let whole = image_for("x86_64");
+        let whole = Header::least_for("x86_64");
         for length in 0..whole.len() {
             assert_eq!(Header::of(&whole[..length]).is_some(), length > 0x236, "{length}");
         }
