@@ -69,10 +69,15 @@ static uint64_t syscost_now(void) {
     uint32_t low, high;
     __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
     return (uint64_t)high << 32 | low;
-#endif
+#elif defined(SYSCOST_INSTRUCTIONS) && defined(__aarch64__)
+    uint64_t value;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(value) : : "memory");
+    return value;
+#else
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
 }
 
 static long syscost_switches(void) {
