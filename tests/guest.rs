@@ -268,3 +268,44 @@ fn a_killed_run_leaves_no_guest() {
     let gone = || (place.processes().is_empty() && place.left_behind().is_empty()).then_some(());
     assert!(wait_for(TIMEOUT, gone).is_some(), "{:?} {:?}", place.processes(), place.left_behind());
 }
+
+/// A user-mode Linux that starts programs here: that of `.ci/uml`, since those of Debian up to 13 panic where there is AMX.
+fn user_mode_linux() -> Option<String> {
+    let place = std::env::var_os("SYSCOST_UML").map(PathBuf::from)?;
+    place.is_file().then(|| format!("uml:{}", place.display()))
+}
+
+#[test]
+fn user_mode_linux_is_measured_in_the_same_rounds() {
+    let test = "user_mode_linux_is_measured_in_the_same_rounds";
+    let Some(name) = user_mode_linux() else {
+        return skip(test, "SYSCOST_UML names no user-mode Linux; .ci/uml DIRECTORY gets one");
+    };
+    let place = Place::new();
+    let output =
+        place.run(&["run", "id.getppid", "--env", "native", "--env", &name, "--time", "4", "--format", "json"]);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let document = json(&output);
+    let records = document["records"].as_array().unwrap();
+    let median = |environment: &str| {
+        let own =
+            |record: &&serde_json::Value| record["operation"] == "id.getppid" && record["environment"] == environment;
+        records.iter().find(own).unwrap()["median_ns"].as_f64().unwrap_or_else(|| panic!("{document}"))
+    };
+    assert!(median(&name) > 5.0 * median("native"), "each of its calls is a stop of ptrace");
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    assert!(place.processes().is_empty());
+}
+
+#[test]
+fn a_user_mode_linux_that_is_none_says_why() {
+    let place = Place::new();
+    for (name, expected) in
+        [("uml:/bin/false", "ended without an answer"), ("uml:none", "none: No such file or directory")]
+    {
+        let said = failure(&place, name, &[]);
+        assert!(said.contains(expected), "{name}: {said}");
+    }
+    let output = place.run(&["run", "id.getppid", "--env", "uml-7.2"]);
+    assert!(stderr(&output).contains("there is no environment 'uml-7.2'"), "{}", stderr(&output));
+}

@@ -100,8 +100,8 @@ pub struct RunArgs {
     trust_files: bool,
     /// How to build the probe and C snippets; one column each. All are measured in the same rounds, and each case has its ratio
     /// to the first, paired round by round.
-    /// linux-VERSION is a fetched kernel in an emulated machine, linux:FILE any, and 'linux-VERSION PARAMETERS' one with boot
-    /// parameters: there, instructions are counted.
+    /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any, and
+    /// 'linux-VERSION PARAMETERS' one with boot parameters: there, instructions are counted.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
     environments: Vec<String>,
     /// Boot parameters for all guests of --env, e.g. 'audit=1' or 'mitigations=off', beside those in their names. They stand in

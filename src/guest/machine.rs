@@ -200,22 +200,29 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
     Ok(words.chain(options.arguments.iter().cloned()).collect())
 }
 
-/// The image to boot, absolute; empty for a guest that is its own kernel.
+/// The image to boot, absolute, or the program that is the kernel.
 fn kernel(environment: &Environment) -> Result<PathBuf> {
-    match &environment.kernel {
-        Some(Kernel::Version(wanted)) => Ok(images::find(wanted, machine(environment))?.path),
-        Some(Kernel::File(path)) => {
+    match (&environment.kernel, &environment.own_kernel) {
+        (Some(Kernel::Version(wanted)), _) => Ok(images::find(wanted, machine(environment))?.path),
+        (Some(Kernel::File(path)), own) => {
             let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;
-            let (architecture, machine) = (images::Header::read(&path)?.architecture, machine(environment));
-            let other = || format!("{} is for {architecture}, the emulated machine is {machine}", path.display());
-            ensure!(architecture == machine, other());
+            if own.is_none() {
+                check(&path, machine(environment))?;
+            }
             Ok(path)
         }
-        None if environment.takes_kernel() => {
+        (None, Some(program)) => Ok(program.into()),
+        (None, None) => {
             bail!("it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE", environment.name)
         }
-        None => Ok(PathBuf::new()),
     }
+}
+
+/// Checks that the image is for the emulated processor.
+fn check(path: &Path, machine: &str) -> Result<()> {
+    let architecture = images::Header::read(path)?.architecture;
+    ensure!(architecture == machine, "{} is for {architecture}, the emulated machine is {machine}", path.display());
+    Ok(())
 }
 
 /// Its processor, as `uname -m` shows it.

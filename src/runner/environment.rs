@@ -56,6 +56,9 @@ pub struct Environment {
     /// Of a guest that boots any kernel: which processor it has, as `uname -m` shows it there.
     #[serde(default)]
     pub machine: Option<String>,
+    /// Of a guest whose kernel is a program of this system: that program, unless its name has the path of another one.
+    #[serde(default)]
+    pub own_kernel: Option<String>,
     /// The kernel that its name asks for, for guests that boot any.
     #[serde(skip)]
     pub kernel: Option<Kernel>,
@@ -121,7 +124,12 @@ impl Environment {
             Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_image(path)?,
             _ => Environment::read(&parts.file)?,
         };
-        ensure!(parts.kernel.is_none() || environment.takes_kernel(), none());
+        let fits = match &parts.kernel {
+            None => true,
+            Some(Kernel::File(_)) => environment.takes_kernel(),
+            Some(Kernel::Version(_)) => environment.machine.is_some(),
+        };
+        ensure!(fits, none());
         ensure!(
             parts.append.is_empty() || environment.is_guest,
             "environment {}: only guests have boot parameters",
@@ -216,7 +224,9 @@ impl Environment {
     /// # Errors
     /// What is missing, and what to install.
     pub fn check_needs(&self) -> Result<()> {
-        let Some(missing) = self.needs.iter().find(|program| on_path(program).is_none()) else { return Ok(()) };
+        let replaced = |program: &&String| self.kernel.is_some() && Some(*program) == self.own_kernel.as_ref();
+        let mut missing = self.needs.iter().filter(|program| on_path(program).is_none() && !replaced(program));
+        let Some(missing) = missing.next() else { return Ok(()) };
         bail!("environment {}: {missing} is not on PATH{}", self.name, self.to_install())
     }
 

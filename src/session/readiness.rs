@@ -46,7 +46,7 @@ fn start(workers: &Workers, case: &Case) -> Result<(), Failure> {
 }
 
 fn images(environment: &Environment) -> (Readiness, Option<String>) {
-    if !environment.takes_kernel() {
+    if environment.machine.is_none() {
         return (Readiness::Ready, Some("not booted to see".to_string()));
     }
     let all = Images::open().map(|images| images.all()).unwrap_or_default();
