@@ -4,8 +4,9 @@ mod common;
 
 use common::{Place, emulated_kernel};
 use std::time::Duration;
-use syscost::explain::kernel::{Call, Group, KernelExplanation, Recorder, Wanted};
+use syscost::explain::kernel::{Recorder, Wanted};
 use syscost::kernel::affinity::Placement;
+use syscost::model::explained::{Call, Group, KernelExplanation};
 use syscost::model::{Case, Failure, Operation, Planned, Role};
 use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
 

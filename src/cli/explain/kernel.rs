@@ -1,11 +1,13 @@
 //! `syscost explain OPERATION --env linux-6.1`: into the kernel, and against another one.
 
 use crate::cli::error::usage;
-use crate::explain::kernel::{KernelExplanation, KernelVersus, Recorder, Wanted, versus};
+use crate::explain::kernel::{Recorder, Wanted, versus};
+use crate::model::explained::KernelExplanation;
 use crate::model::{Operation, Planned};
-use crate::report::{Document, Format, KernelView, Screen, write_json, write_kernel, write_kernel_versus};
+use crate::report::{Format, KernelView, Screen, write_kernel, write_kernel_versus};
 use crate::runner::Environment;
 use crate::session::Session;
+use crate::store;
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 
@@ -38,13 +40,13 @@ pub fn run(
     let explanation = explained(&first)?;
     let Some(second) = second else {
         return match format {
-            Format::Json => write_json(&explanation, out),
+            Format::Json => Ok(store::write_to(&explanation, out)?),
             format => write_kernel(&explanation, (kernels.view, kernels.all), (format, screen), out),
         };
     };
-    let compared = versus(&explanation, &explained(&second)?);
+    let compared = versus(explanation, explained(&second)?);
     match format {
-        Format::Json => write_json(&compared, out),
+        Format::Json => Ok(store::write_to(&compared, out)?),
         format => write_kernel_versus(&compared, kernels.all, (format, screen), out),
     }
 }
@@ -90,12 +92,4 @@ fn explained(
     let wanted = Wanted { planned, what: &operation.what, limit: operation.limit };
     let explained = Recorder::boot(session.workers(), environment).and_then(|mut guest| guest.explain(&wanted));
     explained.with_context(|| format!("{} in {environment}", operation.id))
-}
-
-impl Document for KernelExplanation {
-    const SCHEMA: &'static str = "syscost.explain-kernel/1";
-}
-
-impl Document for KernelVersus {
-    const SCHEMA: &'static str = "syscost.explain-kernel-versus/1";
 }

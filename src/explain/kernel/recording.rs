@@ -4,13 +4,14 @@
 //! goes on as ever, timers too; an iteration that is interrupted loses against those that were not (`cut`).
 
 use super::cut::{self, Cut};
-use super::explanation::{Iterations, KernelExplanation, Subject, explanation};
+use super::explanation::{Subject, explanation};
 use super::flow::Code64;
 use super::log::Log;
 use super::names::{KERNEL, Names};
 use super::tree::tree;
 use crate::guest::{self, Channel, Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
+use crate::model::explained::{Iterations, KernelExplanation};
 use crate::model::{Failure, FailureKind, Planned};
 use crate::runner::Workers;
 use serde_json::json;
