@@ -43,7 +43,7 @@ fn find<'a>(call: &'a Call, name: &str) -> Option<&'a Call> {
 fn an_iteration_is_recorded_to_the_instruction() {
     let Some(name) = emulated_kernel("an_iteration_is_recorded_to_the_instruction") else { return };
     let laboratory = Laboratory::new();
-    let mut guest = Recorder::boot(&laboratory.workers, &name).unwrap();
+    let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
 
     let getppid = laboratory.explain(&mut guest, "id.getppid").unwrap();
     let again = laboratory.explain(&mut guest, "id.getppid").unwrap();
@@ -73,7 +73,7 @@ fn an_iteration_is_recorded_to_the_instruction() {
 fn operations_of_all_kinds_have_a_tree() {
     let Some(name) = emulated_kernel("operations_of_all_kinds_have_a_tree") else { return };
     let laboratory = Laboratory::new();
-    let mut guest = Recorder::boot(&laboratory.workers, &name).unwrap();
+    let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
     for (id, function, group) in [
         ("ipc.pipe", "schedule", Group::Scheduling),
         ("process.fork_wait", "copy_process", Group::Work),

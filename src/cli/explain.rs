@@ -9,12 +9,13 @@ use super::complete;
 use super::error::usage;
 use super::progress::Progress;
 use super::run::EnvironmentName;
+use crate::explain::kernel::Wanted;
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
-use crate::plan::{self, Choices, Setting, Subject};
+use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
 use crate::report::{self, Document, Format, KernelView, Screen, write_json};
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session};
@@ -30,6 +31,7 @@ use std::time::Duration;
 pub struct ExplainArgs {
     /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'). Several are compared
     /// in one table.
+    /// With one emulated kernel also a C snippet, e.g. 'c:getppid()'.
     #[arg(value_name = "OPERATION", required = true, add = complete::operations())]
     pub operations: Vec<String>,
     /// Compare all operations of the same family in one table.
@@ -43,6 +45,15 @@ pub struct ExplainArgs {
     /// Value of a parameter; repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
+    /// Untimed setup code of a snippet; @FILE reads it from a file.
+    #[arg(long = "setup", value_name = "c:CODE", requires = "environments")]
+    pub setups: Vec<Code>,
+    /// File-scope code of a snippet (headers, functions); @FILE reads it from a file.
+    #[arg(long = "prelude", value_name = "c:CODE", requires = "environments")]
+    pub preludes: Vec<Code>,
+    /// Run @FILEs even if other users could have written them.
+    #[arg(long)]
+    pub trust_files: bool,
     /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
     #[arg(long, value_name = "PARAMETERS", requires = "environments")]
     pub append: Option<String>,
@@ -77,7 +88,9 @@ Examples:
   syscost explain time.clock_gettime --format json | jq '.verdict'
   syscost explain file.fstat --env linux-6.1
   syscost explain file.fstat --env linux-6.1 --versus linux-6.12
-  syscost explain file.fstat --env linux-6.1 --view flame > fstat.svg";
+  syscost explain file.fstat --env linux-6.1 --view flame > fstat.svg
+  syscost explain 'c:access(\"/etc/hosts\", R_OK)' --env linux-6.1
+  syscost explain file.fstat --env linux-6.1 --versus linux-6.12 --format json > fstat.json && syscost report fstat.json";
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|value| Duration::try_from_secs_f64(value).ok());
@@ -92,14 +105,15 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
+    if let Some(environment) = emulated(args) {
+        let subject = usage(subject(args, &catalogue))?;
+        let planned = usage(plan::select(&catalogue, std::slice::from_ref(&subject), &choices(args)))?;
+        let wanted = wanted(&subject, &planned[0]);
+        return kernel::run(&kernels(args, environment), &session, &wanted, (args.format, screen), out);
+    }
     let named = args.operations.iter().map(|id| find(&catalogue, id)).collect::<Result<Vec<_>>>();
     let named = usage(named)?;
     match (&named[..], args.variants, &args.environments[..]) {
-        ([operation], false, [environment]) if is_emulated(environment) => {
-            let planned = usage(plan::select(&catalogue, &[Subject::Operation(operation)], &choices(args)))?;
-            let kernels = kernels(args, environment);
-            kernel::run(&kernels, &session, (&planned[0], operation), (args.format, screen), out)
-        }
         ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
         ([operation], true, _) => {
             let (family, members) = usage(family(&catalogue, operation))?;
@@ -110,6 +124,31 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
             variants(args, session, (&catalogue, &members), &heading, screen, out)
         }
         (operations, _, _) => variants(args, session, (&catalogue, operations), &Heading::default(), screen, out),
+    }
+}
+
+/// The emulated kernel to look into; `check` has seen that it is alone.
+fn emulated(args: &ExplainArgs) -> Option<&str> {
+    args.environments.iter().find(|name| is_emulated(name)).map(String::as_str)
+}
+
+/// The operation or snippet to look at there.
+fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject<'a>> {
+    let word = &args.operations[0];
+    if !word.contains(':') {
+        return find(catalogue, word).map(Subject::Operation);
+    }
+    let code = |codes: &[Code]| codes.iter().map(|code| (code.language.clone(), code.text.clone())).collect();
+    args.setups.iter().chain(&args.preludes).try_for_each(|code| code.may_run(args.trust_files))?;
+    let (preludes, setups) = (code(&args.preludes), code(&args.setups));
+    let surroundings = Surroundings { preludes, setups, trust_files: args.trust_files };
+    Ok(plan::subjects(catalogue, std::slice::from_ref(word), &surroundings)?.remove(0))
+}
+
+fn wanted<'a>(subject: &'a Subject, planned: &'a Planned) -> Wanted<'a> {
+    match subject {
+        Subject::Operation(operation) => Wanted { planned, what: &operation.what, limit: operation.limit },
+        Subject::Snippet(_) => Wanted { planned, what: "a C snippet", limit: None },
     }
 }
 
@@ -165,6 +204,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
     if let Some(name) = emulated.filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1) {
         bail!("--env {name}: explain looks into one kernel, for one operation; --versus names another kernel");
     }
+    check_snippets(args, emulated.is_some())?;
     let for_kernels = args.append.is_some() || args.versus.is_some() || args.versus_append.is_some() || args.all;
     if for_kernels && emulated.is_none() {
         bail!("--append, --versus, --versus-append and --all are about an emulated kernel: --env linux-6.1, say");
@@ -185,6 +225,22 @@ fn check(args: &ExplainArgs) -> Result<()> {
         bail!("--param {}: explain takes one value of each parameter", setting.name);
     }
     Ok(())
+}
+
+fn check_snippets(args: &ExplainArgs, in_kernel: bool) -> Result<()> {
+    let snippet = args.operations.iter().find(|word| word.contains(':'));
+    match snippet {
+        None if !args.setups.is_empty() || !args.preludes.is_empty() => {
+            bail!("--setup and --prelude are about a snippet: give one, e.g. 'c:getppid()'")
+        }
+        Some(snippet) if !in_kernel => {
+            bail!("'{snippet}': snippets are explained in an emulated kernel: add --env linux-6.1, say")
+        }
+        Some(snippet) if !snippet.starts_with("c:") => {
+            bail!("'{snippet}': only C is built for an emulated kernel; write it in C, as c:CODE")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
