@@ -10,6 +10,10 @@
  *       < @1 ready pid=63 ...
  *       > @0 close 1                         end of input for channel 1
  *       < @1 ended exit status 0             also without `close`, if it ends by itself; the channel may start again
+ *       > @2 run snippet-0                   another program of the root directory, which speaks the protocol on 3 and 4
+ *       > @3 trace op id.getppid             or `trace run ...`: a line of kernel entries follows each reply (entries.h)
+ *       < @3 ready pid=65 ...
+ *       < @3 entries c000003e:0=1 ...
  *       > @0 kill 1                          kills it; `ended` follows
  *       > @0 read /proc/cmdline              the lines of a file
  *       < @0 : console=ttyS0 quiet
@@ -30,6 +34,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "init.h"
+#include "entries.h"
 #include "ground.h"
 
 #include <string.h>
@@ -37,7 +42,7 @@
 #ifndef __linux__
 #include <stdlib.h>
 int is_guest(int argc, char **argv) { return (void)argc, (void)argv, 0; }
-_Noreturn void be_init(int (*serve)(void)) { exit(serve()); }
+_Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) { (void)launch, exit(serve()); }
 #else
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +63,10 @@ _Noreturn void be_init(int (*serve)(void)) { exit(serve()); }
 #include <unistd.h>
 
 enum { MOST_CHANNELS = 4096, MOST_OF_LINE = 8192 };
+
+/* What a channel's first line may begin with. */
+#define RUN "run "
+#define TRACE "trace "
 
 struct lines {
     char text[MOST_OF_LINE];
@@ -195,7 +204,18 @@ static void restore_signals(void) {
 
 /* ---- channels ---- */
 
-static _Noreturn void live_in_channel(size_t number, int input, int output, int (*serve)(void)) {
+static int (*serve_channel)(void);
+static int (*launch_channel)(char **arguments);
+
+/* Becomes what the first line asks for. */
+static void live(const void *line) {
+    if (strncmp(line, RUN, strlen(RUN)) != 0) exit(serve_channel());
+    char path[MOST_OF_LINE];
+    snprintf(path, sizeof path, "/%s", (const char *)line + strlen(RUN));
+    exit(launch_channel((char *[]){path, NULL}));
+}
+
+static _Noreturn void live_in_channel(size_t number, int input, int output, const char *line, int is_traced) {
     char directory[32];
     snprintf(directory, sizeof directory, "/tmp/channel-%zu", number);
     mkdir(directory, 0700);
@@ -204,13 +224,13 @@ static _Noreturn void live_in_channel(size_t number, int input, int output, int 
     restore_signals();
     for (size_t i = 0; i < MOST_CHANNELS; i++)
         if (channels[i] && channels[i]->pid) close(channels[i]->to), close(channels[i]->from);
-    exit(serve());
+    if (is_traced) count_entries(live, line);
+    live(line);
+    _exit(126);
 }
 
-static int (*serve_channel)(void);
-
-/* 0 if it cannot be started. */
-static int start(size_t number) {
+/* Starts it for its first line. 0 if it cannot be started. */
+static int start(size_t number, const char *line, int is_traced) {
     int to[2], from[2];
     if (!channels[number]) channels[number] = calloc(1, sizeof *channels[number]);
     if (!channels[number] || pipe2(to, O_CLOEXEC) != 0) return 0;
@@ -218,7 +238,7 @@ static int start(size_t number) {
     pid_t pid = fork();
     if (pid == 0) {
         close(to[1]), close(from[0]);
-        live_in_channel(number, to[0], from[1], serve_channel);
+        live_in_channel(number, to[0], from[1], line, is_traced);
     }
     close(to[0]), close(from[1]);
     if (pid < 0) return close(to[1]), close(from[0]), 0;
@@ -253,7 +273,11 @@ static struct channel *running(size_t number) {
 
 static void pass_on(size_t number, const char *text) {
     if (number == 0 || number >= MOST_CHANNELS) return say(0, "error - there is no channel %zu", number);
-    if (!running(number) && !start(number)) return say(number, "error %s channel: %s", errno_name(errno), strerror(errno));
+    if (!running(number)) {
+        int is_traced = strncmp(text, TRACE, strlen(TRACE)) == 0;
+        if (is_traced) text += strlen(TRACE);
+        if (!start(number, text, is_traced)) return say(number, "error %s channel: %s", errno_name(errno), strerror(errno));
+    }
     struct channel *channel = channels[number];
     /* A pipe holds far more than a line, and whoever ended is reported when its output ends. */
     if (channel->to >= 0 && (write(channel->to, text, strlen(text)) < 0 || write(channel->to, "\n", 1) < 0)) end_input(channel);
@@ -415,10 +439,11 @@ static void reap_orphans(void) {
     }
 }
 
-_Noreturn void be_init(int (*serve)(void)) {
+_Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) {
     static struct lines console;
     struct utsname system;
     serve_channel = serve;
+    launch_channel = launch;
     take_signals();
     if (getpid() == 1) {
         mount_all();

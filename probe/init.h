@@ -7,7 +7,7 @@
 int is_guest(int argc, char **argv);
 
 /* Serves the guest's console until its input ends or it is told to power off. Each channel is a child that calls `serve`,
-   which speaks the probe's protocol on its standard input and output and returns an exit status. Never returns; PID 1 powers
-   the machine off. */
-_Noreturn void be_init(int (*serve)(void));
+   which speaks the probe's protocol on its standard input and output, or `launch`, which becomes another program that does; both
+   return an exit status. Never returns; PID 1 powers the machine off. */
+_Noreturn void be_init(int (*serve)(void), int (*launch)(char **arguments));
 #endif

@@ -466,7 +466,7 @@ int main(int argc, char **argv) {
     umask(077); /* files of a run are private, whatever the user's umask */
     if (is_guest(argc, argv)) {
         counts_instructions = getenv("SYSCOST_INSTRUCTIONS") != NULL;
-        be_init(serve);
+        be_init(serve, launch);
     }
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
     if (argc > 2 && strcmp(argv[1], "--launch") == 0) return launch(argv + 2);

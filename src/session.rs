@@ -279,7 +279,7 @@ impl Session {
         // No interval is as narrow as 0, so all of the budget is spent.
         let target = if self.options.per_case.is_some() { 0.0 } else { config.precision_percent };
         let config = Config { precision_percent: target, ..config };
-        let mut places = Places::new(&mut self.workers, &self.boot);
+        let mut places = Places::new(&mut self.workers, &self.boot, planned);
         let measured = match sound.is_empty() {
             true => Vec::new(),
             false => engine::measure(&sound, &mut places, &clock, &config, &mut recorder),
@@ -343,16 +343,16 @@ impl Session {
         }
         self.workers.prepare(&planned.case)?;
         let environment = self.workers.environment(&planned.case.environment)?;
-        if environment.is_guest {
-            return Ok(Passes::none(&environment.unverified.unwrap_or_default()));
-        }
         if only_for_speed(planned) {
-            return Ok(Passes::none("not counted: it only shows the machine's speed"));
+            return Ok(Passes::none(ONLY_FOR_SPEED));
+        }
+        if environment.is_guest {
+            return Ok(Passes::none(&environment.unverified.unwrap_or_else(|| NOT_ASKED.to_string())));
         }
         let alone = Planned { case: planned.case.alone(), ..planned.clone() };
         let proof = match self.options.verify {
             true => prove(&self.workers, &alone)?,
-            false => Proof::none("not counted, as asked (--no-verify)"),
+            false => Proof::none(NOT_ASKED),
         };
         let counters = offer.and_then(|offer| counters::count(&self.workers, &alone, offer));
         Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters, latency: None, counted: None })
@@ -445,6 +445,10 @@ fn not_cold(planned: &Planned) -> Result<(), Failure> {
     let text = "cold: only some iterations enter the kernel, and the median of single ones would not show those";
     if planned.enters_rarely() { Err(Failure::new(FailureKind::Unsupported, text)) } else { Ok(()) }
 }
+
+/// Why there are no kernel entries where they could have been counted.
+const ONLY_FOR_SPEED: &str = "not counted: it only shows the machine's speed";
+const NOT_ASKED: &str = "not counted, as asked (--no-verify)";
 
 /// Whether it is only measured as a member of the panel that shows the machine's speed.
 fn only_for_speed(planned: &Planned) -> bool {

@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("doctor", &["kernel", "model"]),
     ("top", &["model"]),
     ("runner", &["kernel", "model"]),
-    ("guest", &["kernel", "model", "runner"]),
+    ("guest", &["kernel", "model", "runner", "syscall_names"]),
     ("engine", &["model", "stats"]),
     ("plan", &["clean", "kernel", "model", "runner"]),
     ("proof", &["kernel", "model", "runner"]),

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{EMULATOR, Place, emulated_kernel, json, skip, stderr, stdout, wait_for};
+use common::{EMULATOR, Place, emulated_kernel, skip, stderr, stdout, wait_for};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -53,11 +54,68 @@ fn a_guest_that_panics_says_so() {
     assert!(failure.message.contains("Kernel panic - not syncing: "), "{failure}");
 }
 
-/// Instructions per operation, by operation and environment, of a run with these arguments.
-fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64> {
+#[test]
+fn kernel_entries_are_counted_inside_the_guest() {
+    let Some(name) = emulated_kernel("kernel_entries_are_counted_inside_the_guest") else { return };
+    let workers = workers();
+    let guest = boot(&workers, &name, "").unwrap();
+    let more = |greeting: &str, call: &str| {
+        let traced = guest.traced(greeting).unwrap();
+        let counts = [10, 30].map(|n| traced.request(n, TIMEOUT).unwrap().get(call).copied().unwrap_or(0));
+        counts[1] - counts[0]
+    };
+    assert_eq!(more("op id.getppid", "getppid"), 20);
+    assert_eq!(more("op id.getppid", "getpid"), 0);
+    assert_eq!(more("op call.int80", "getpid(i386)"), 20);
+    // Children and threads are followed, and their partners waited for.
+    assert_eq!(more("op process.fork_wait", "exit_group"), 20);
+    assert_eq!(more("op process.thread", "exit"), 20);
+    assert_eq!(more("op ipc.pipe", "read"), 40);
+    let none = guest.traced("op no.such").err().unwrap();
+    assert_eq!(none.message, "no such operation");
+    assert!(guest.is_alive());
+}
+
+/// The records of a run with these arguments.
+fn records(place: &Place, arguments: &[&str]) -> Vec<serde_json::Value> {
     let output = place.run(&[&["run", "--out", "run.json"], arguments].concat());
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     let run: serde_json::Value = serde_json::from_slice(&fs::read(place.path().join("run.json")).unwrap()).unwrap();
+    run["records"].as_array().unwrap().clone()
+}
+
+#[test]
+fn operations_and_snippets_have_entries_there_as_they_have_here() {
+    let Some(name) = emulated_kernel("operations_and_snippets_have_entries_there_as_they_have_here") else { return };
+    let wrong = "c:*(volatile char *)0 = 1;";
+    let operations = ["file.open_close", "time.clock_gettime", "c:getpid()", "c:close(dup(0));", wrong, "perl:1"];
+    let records = records(&Place::new(), &[&operations[..], &["--env", &name]].concat());
+    let of = |operation: &str| records.iter().find(|record| record["operation"] == operation).unwrap();
+    let entries = |operation: &str| {
+        let record = of(operation);
+        assert_eq!((&record["entries_status"], &record["warnings"]), (&json!("verified"), &json!([])), "{record}");
+        record["entries"].clone()
+    };
+    assert_eq!(entries("file.open_close"), json!({"openat": 1.0, "close": 1.0}));
+    assert_eq!(entries("time.clock_gettime"), json!({}));
+    assert_eq!(entries("getpid()"), json!({"getpid": 1.0}));
+    assert_eq!(entries("close(dup(0));"), json!({"dup": 1.0, "close": 1.0}));
+    let error = |operation: &str| of(operation)["error"]["message"].as_str().unwrap().to_string();
+    assert!(error("*(volatile char *)0 = 1;").contains("killed by signal 11"), "{}", error("*(volatile char *)0 = 1;"));
+    assert!(error("1").contains("is for C"), "{}", error("1"));
+}
+
+#[test]
+fn without_the_pass_entries_are_unverified() {
+    let Some(name) = emulated_kernel("without_the_pass_entries_are_unverified") else { return };
+    let records = records(&Place::new(), &["id.getppid", "--env", &name, "--no-verify"]);
+    let getppid = records.iter().find(|record| record["operation"] == "id.getppid").unwrap();
+    assert_eq!(getppid["entries_reason"], "not counted, as asked (--no-verify)");
+    assert!(getppid["counted"].is_object());
+}
+
+/// Instructions per operation, by operation and environment, of a run with these arguments.
+fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_string();
     let per_operation = |record: &serde_json::Value| {
         let counted = record.get("counted").unwrap_or_else(|| panic!("{record}"));
@@ -68,7 +126,7 @@ fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64>
         each.sort_by(f64::total_cmp);
         ((text(&record["operation"]), text(&record["environment"])), each[each.len() / 2])
     };
-    run["records"].as_array().unwrap().iter().map(per_operation).collect()
+    records(place, arguments).iter().map(per_operation).collect()
 }
 
 #[test]
@@ -108,7 +166,7 @@ fn newer_kernels_do_less_for_fstat() {
 fn failure(place: &Place, name: &str, more: &[&str]) -> String {
     let arguments = [&["run", "id.getppid", "--env", name, "--format", "json"], more].concat();
     let output = place.run(&arguments);
-    let document = json(&output);
+    let document = common::json(&output);
     let record = document["records"].as_array().unwrap().iter().find(|record| record["operation"] == "id.getppid");
     record.unwrap()["error"]["message"].as_str().unwrap_or_else(|| panic!("{document}")).to_string()
 }
@@ -150,7 +208,7 @@ fn without_an_emulator_it_is_named() {
         .env("PATH", place.path())
         .output()
         .unwrap();
-    let said = json(&output)["records"][0]["error"]["message"].as_str().unwrap().to_string();
+    let said = common::json(&output)["records"][0]["error"]["message"].as_str().unwrap().to_string();
     assert!(said.contains("qemu-system-x86_64 is not on PATH; install "), "{said}");
 }
 

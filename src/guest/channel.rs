@@ -11,6 +11,8 @@ use std::time::Duration;
 pub struct Channel {
     console: Rc<RefCell<Console>>,
     number: u32,
+    /// The console's own lines before it was opened.
+    said: u64,
     facts: Facts,
     ended: Cell<bool>,
 }
@@ -26,8 +28,9 @@ impl Channel {
         greeting: &str,
         timeout: Duration,
     ) -> Result<Channel, Failure> {
-        let mut channel =
-            Channel { console: Rc::clone(console), number, facts: Facts::default(), ended: Cell::new(false) };
+        let said = console.borrow().messages_so_far();
+        let (console, ended) = (Rc::clone(console), Cell::new(false));
+        let mut channel = Channel { console, number, said, facts: Facts::default(), ended };
         channel.send(greeting)?;
         channel.facts = parse_ready(&channel.line(timeout)?)?;
         Ok(channel)
@@ -54,7 +57,8 @@ impl Channel {
         let line = self.console.borrow_mut().line(self.number, timeout)?;
         let Some(how) = line.strip_prefix("ended ") else { return Ok(line) };
         self.ended.set(true);
-        Err(Failure::new(FailureKind::Crashed, format!("the probe ended without an answer ({how})")))
+        let said = self.console.borrow().said_since(self.said);
+        Err(Failure::new(FailureKind::Crashed, format!("the probe ended without an answer ({how}){said}")))
     }
 
     /// Runs k batches of n iterations. In an emulated machine, their nanoseconds are instructions.

@@ -18,15 +18,17 @@ pub(super) struct Console {
     child: Child,
     /// Lines that were not read yet, by channel.
     lines: BTreeMap<u32, VecDeque<String>>,
-    /// The kernel's last lines.
+    /// The last lines of the kernel, and of programs' standard errors.
     messages: VecDeque<String>,
+    /// How many there were.
+    messages_so_far: u64,
     /// Why it no longer answers.
     ended: Option<Failure>,
 }
 
 impl Console {
     pub fn new(child: Child) -> Console {
-        Console { child, lines: BTreeMap::new(), messages: VecDeque::new(), ended: None }
+        Console { child, lines: BTreeMap::new(), messages: VecDeque::new(), messages_so_far: 0, ended: None }
     }
 
     pub fn send(&mut self, channel: u32, text: &str) -> Result<(), Failure> {
@@ -76,6 +78,7 @@ impl Console {
             self.lines.entry(channel).or_default().push_back(text.to_string());
         } else if !line.trim().is_empty() {
             self.messages.push_back(line.trim().to_string());
+            self.messages_so_far += 1;
             if self.messages.len() > KEPT {
                 self.messages.pop_front();
             }
@@ -99,11 +102,27 @@ impl Console {
         failure
     }
 
+    /// How many lines the kernel and the standard errors of programs have had so far.
+    pub fn messages_so_far(&self) -> u64 {
+        self.messages_so_far
+    }
+
+    /// The last of those after the first `so_far`; empty if there are none.
+    pub fn said_since(&self, so_far: u64) -> String {
+        let new = usize::try_from(self.messages_so_far - so_far).unwrap_or(SHOWN);
+        let said = self.last(new.min(SHOWN));
+        if said.is_empty() { said } else { format!("; the console says: {said}") }
+    }
+
+    fn last(&self, lines: usize) -> String {
+        let last = self.messages.iter().skip(self.messages.len().saturating_sub(lines)).map(String::as_str);
+        last.collect::<Vec<_>>().join(" | ")
+    }
+
     /// What the kernel said last, or of a panic.
     fn said(&self) -> String {
         let panic = self.messages.iter().find(|line| line.contains("Kernel panic"));
-        let last = self.messages.iter().skip(self.messages.len().saturating_sub(SHOWN)).map(String::as_str);
-        let said = panic.cloned().unwrap_or_else(|| last.collect::<Vec<_>>().join(" | "));
+        let said = panic.cloned().unwrap_or_else(|| self.last(SHOWN));
         if said.is_empty() { format!("; {EMPTY}") } else { format!("; its console says: {said}") }
     }
 }

@@ -4,6 +4,7 @@ use super::channel::Channel;
 use super::console::{Console, INIT};
 use super::images;
 use super::initramfs::Initramfs;
+use super::traced::Traced;
 use crate::model::{Failure, FailureKind};
 use crate::runner::{Environment, Kernel, Workers, replaced};
 use anyhow::{Context, Result, bail, ensure};
@@ -24,11 +25,14 @@ pub struct Options {
     pub memory_mib: u32,
     /// More arguments for the emulator, such as `-gdb` and a socket.
     pub arguments: Vec<OsString>,
+    /// More programs, each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They speak the
+    /// protocol on descriptors 3 and 4, as those of languages do.
+    pub programs: Vec<(String, PathBuf)>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { append: String::new(), memory_mib: 256, arguments: Vec::new() }
+        Options { append: String::new(), memory_mib: 256, arguments: Vec::new(), programs: Vec::new() }
     }
 }
 
@@ -115,6 +119,14 @@ impl Guest {
         Channel::open(&self.console, self.channels.get(), greeting, self.timeout)
     }
 
+    /// The same, with the kernel entries of each request counted inside the guest.
+    ///
+    /// # Errors
+    /// Also that its kernel does not let a process be traced.
+    pub fn traced(&self, greeting: &str) -> Result<Traced, Failure> {
+        Traced::begin(self.channel(&format!("trace {greeting}"))?, self.timeout)
+    }
+
     /// The lines of a file in the guest.
     ///
     /// # Errors
@@ -174,7 +186,8 @@ fn function(line: &str) -> Option<(u64, String)> {
 fn command(workers: &Workers, environment: &Environment, probe: &Path, options: &Options) -> Result<Vec<OsString>> {
     let directory = workers.directory();
     let initramfs = directory.join("initramfs");
-    fs::write(&initramfs, archive(probe)?).with_context(|| format!("cannot write {}", initramfs.display()))?;
+    fs::write(&initramfs, archive(probe, &options.programs)?)
+        .with_context(|| format!("cannot write {}", initramfs.display()))?;
     let kernel = kernel(environment)?;
     let (append, memory) = (format!("{} {}", environment.append, options.append), options.memory_mib.to_string());
     let holes = [
@@ -212,9 +225,12 @@ fn check(path: &Path, architecture: &str) -> Result<PathBuf> {
     Ok(path.to_path_buf())
 }
 
-fn archive(probe: &Path) -> Result<Vec<u8>> {
+fn archive(probe: &Path, programs: &[(String, PathBuf)]) -> Result<Vec<u8>> {
     let mut archive = Initramfs::new();
-    archive.program("init", &fs::read(probe).with_context(|| format!("cannot read {}", probe.display()))?);
+    let init = ("init".to_string(), probe.to_path_buf());
+    for (name, path) in std::iter::once(&init).chain(programs) {
+        archive.program(name, &fs::read(path).with_context(|| format!("cannot read {}", path.display()))?);
+    }
     for name in COMPANIONS {
         if let Ok(program) = fs::read(probe.with_file_name(name)) {
             archive.program(name, &program);

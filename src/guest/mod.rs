@@ -13,6 +13,7 @@
 //! let guest = Guest::boot(workers, "linux-6.1", &options)?;
 //! let mut getppid = guest.channel("op id.getppid")?;
 //! let instructions = getppid.request(1000, 1, workers.timeout)?.batches[0].ns;
+//! let entries = guest.traced("op id.getppid")?.request(1000, workers.timeout)?;
 //! let functions = guest.functions(&[0xffffffff81000])?;
 //! # Ok(())
 //! # }
@@ -28,8 +29,10 @@ pub mod images;
 mod initramfs;
 mod machine;
 mod monitor;
+mod traced;
 
 pub use channel::Channel;
 pub use count::count;
 pub use machine::{Guest, Options};
 pub use monitor::Monitor;
+pub use traced::Traced;

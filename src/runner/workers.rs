@@ -123,6 +123,14 @@ impl Workers {
         self.builds.borrow_mut().probe(environment)
     }
 
+    /// The program that is built for a case; one of a snippet speaks the protocol on descriptors 3 and 4.
+    ///
+    /// # Errors
+    /// What is missing, or the compiler's message.
+    pub fn program_of(&self, case: &Case) -> Result<PathBuf, Failure> {
+        Ok(self.builds.borrow_mut().get(case)?.command().get_program().into())
+    }
+
     /// The directories of fixtures: one, or one in each directory that operations work in.
     ///
     /// # Errors

@@ -1,9 +1,10 @@
 //! Cases in emulated machines: their instructions are counted, one guest after the other, before times are measured.
 
 use super::guests::Place;
-use super::{Passes, Session, Stage, Watch};
+use super::{Passes, Session, Stage, Watch, only_for_speed};
 use crate::guest::{self, Options};
 use crate::model::{Failure, FailureKind, Planned, Unit};
+use crate::proof::{Proof, prove_by};
 use crate::runner::{Environment, Workers};
 
 impl Session {
@@ -20,13 +21,20 @@ impl Session {
         }
         for (i, environment) in counted.iter().enumerate() {
             let at = |share: f64, doing: &str| watch.at((i as f64 + share) / counted.len() as f64, doing);
-            let mut place = Place::new(&environment.name);
+            let mut place = Place::new(&environment.name, planned);
             let own = |(_, planned): &(usize, &Planned)| planned.case.environment == environment.name;
             let cases: Vec<(usize, &Planned)> = planned.iter().enumerate().filter(own).collect();
             at(0.0, &format!("booting {}", environment.name));
             for (done, (index, planned)) in cases.iter().enumerate() {
                 passes[*index] = count(&mut place, &self.workers, &self.boot, (planned, passes[*index].clone()));
                 at((done + 1) as f64 / cases.len() as f64, &planned.case.to_string());
+            }
+            // After all counts, which what tracing leaves in the kernel must not change.
+            let is_traced = self.options.verify && environment.unverified.is_none();
+            for (index, planned) in cases.iter().filter(|(_, planned)| is_traced && !only_for_speed(planned)) {
+                if let Ok(passes) = &mut passes[*index] {
+                    passes.proof = prove(&mut place, &self.workers, &self.boot, planned);
+                }
             }
             self.facts.extend(place.facts(&self.workers));
         }
@@ -65,4 +73,14 @@ fn count(
     let deferred = planned.traits.switches || planned.traits.children;
     let counted = guest::count(planned.limit, deferred, |n, k| channel.request(n, k, workers.timeout))?;
     Ok(Passes { counted: Some(counted), ..passes })
+}
+
+/// Counts the kernel entries of a case whose instructions could be counted. Whatever fails now is for want of a trace.
+fn prove(place: &mut Place, workers: &Workers, options: &Options, planned: &Planned) -> Proof {
+    if workers.interrupt.is_set() {
+        return Proof::none(&Failure::interrupted().message);
+    }
+    let traced = place.traced(workers, options, &planned.case.alone());
+    let proof = traced.and_then(|traced| prove_by(planned, |n| traced.request(n, workers.timeout)));
+    proof.unwrap_or_else(|failure| Proof::none(&format!("tracing in the guest: {failure}")))
 }

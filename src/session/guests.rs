@@ -2,10 +2,11 @@
 //! the same rounds as all others; `counting` has those whose instructions are counted.
 
 use crate::engine::{Launcher, Worker};
-use crate::guest::{Channel, Guest, Options};
-use crate::model::{Case, EnvironmentFacts, Facts, Failure, FailureKind, Reply};
-use crate::runner::Workers;
+use crate::guest::{Channel, Guest, Options, Traced};
+use crate::model::{Case, EnvironmentFacts, Facts, Failure, FailureKind, Planned, Reply};
+use crate::runner::{Workers, names_fixtures};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A guest that ends during a case is booted again for the next one, so many times.
@@ -23,13 +24,19 @@ pub(super) fn tell(known: &BTreeMap<String, EnvironmentFacts>, environments: &mu
 /// The guest of one environment, booted when it is first needed.
 pub(super) struct Place {
     name: String,
+    /// The cases that are snippets, in the order of their programs in the guest.
+    snippets: Vec<Case>,
     guest: Option<Result<Guest, Failure>>,
     boots: u32,
 }
 
 impl Place {
-    pub fn new(name: &str) -> Place {
-        Place { name: name.to_string(), guest: None, boots: 0 }
+    /// One that will have the programs of all snippets in `planned` that are for it.
+    pub fn new(name: &str, planned: &[Planned]) -> Place {
+        let own = planned.iter().map(|planned| &planned.case).filter(|case| case.environment == name);
+        let mut snippets: Vec<Case> = own.filter(|case| case.language.is_some()).cloned().collect();
+        snippets.dedup();
+        Place { name: name.to_string(), snippets, guest: None, boots: 0 }
     }
 
     fn booted(&self) -> Option<&Guest> {
@@ -53,34 +60,67 @@ impl Place {
 
     /// A process in it that is ready for `case`. A guest that never came up is not booted again, one that has ended is.
     pub fn channel(&mut self, workers: &Workers, options: &Options, case: &Case) -> Result<Channel, Failure> {
-        if case.language.is_some() {
-            let text = "a machine of its own has no compiler and no interpreter: only operations are measured there";
+        let greeting = self.greeting(case)?;
+        self.guest(workers, options)?.channel(&greeting)
+    }
+
+    /// The same, with its kernel entries counted.
+    pub fn traced(&mut self, workers: &Workers, options: &Options, case: &Case) -> Result<Traced, Failure> {
+        let greeting = self.greeting(case)?;
+        self.guest(workers, options)?.traced(&greeting)
+    }
+
+    /// The first line to a channel for `case`.
+    fn greeting(&self, case: &Case) -> Result<String, Failure> {
+        if case.language.is_none() {
+            return Ok(Workers::greeting(case));
+        }
+        if names_fixtures(case) {
+            let text = "a machine of its own has no fixtures: its files are in memory";
             return Err(Failure::new(FailureKind::Unsupported, text));
         }
+        let number = self.snippets.iter().position(|snippet| snippet == case);
+        let none = || Failure::new(FailureKind::Start, "its program is not in the guest");
+        number.map(|number| format!("run {}", program(number))).ok_or_else(none)
+    }
+
+    fn guest(&mut self, workers: &Workers, options: &Options) -> Result<&Guest, Failure> {
         let has_ended = self.booted().is_some_and(|guest| !guest.is_alive());
         if self.guest.is_none() || (has_ended && self.boots < BOOTS) {
             self.guest = None;
             self.boots += 1;
-            self.guest = Some(Guest::boot(workers, &self.name, options));
+            let options = Options { programs: self.programs(workers), ..options.clone() };
+            self.guest = Some(Guest::boot(workers, &self.name, &options));
         }
         match &self.guest {
-            Some(Ok(guest)) => guest.channel(&Workers::greeting(case)),
+            Some(Ok(guest)) => Ok(guest),
             Some(Err(failure)) => Err(failure.clone()),
             None => Err(Failure::new(FailureKind::Start, "no guest")),
         }
     }
+
+    /// The programs of snippets with their names; those that could not be built have their own failures.
+    fn programs(&self, workers: &Workers) -> Vec<(String, PathBuf)> {
+        let built = self.snippets.iter().enumerate();
+        built.filter_map(|(number, case)| Some((program(number), workers.program_of(case).ok()?))).collect()
+    }
+}
+
+fn program(number: usize) -> String {
+    format!("snippet-{number}")
 }
 
 /// Where workers of timed cases are: here, or in guests.
 pub(super) struct Places<'a> {
     workers: &'a mut Workers,
     options: &'a Options,
+    planned: &'a [Planned],
     guests: BTreeMap<String, Place>,
 }
 
 impl<'a> Places<'a> {
-    pub fn new(workers: &'a mut Workers, options: &'a Options) -> Places<'a> {
-        Places { workers, options, guests: BTreeMap::new() }
+    pub fn new(workers: &'a mut Workers, options: &'a Options, planned: &'a [Planned]) -> Places<'a> {
+        Places { workers, options, planned, guests: BTreeMap::new() }
     }
 
     /// What is known of the guests that were booted.
@@ -95,7 +135,7 @@ impl Launcher for Places<'_> {
         if !self.workers.environment(name)?.is_guest {
             return self.workers.launch(case, padding);
         }
-        let place = self.guests.entry(name.clone()).or_insert_with(|| Place::new(name));
+        let place = self.guests.entry(name.clone()).or_insert_with(|| Place::new(name, self.planned));
         Ok(Box::new(place.channel(self.workers, self.options, case)?))
     }
 }

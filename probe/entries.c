@@ -1,0 +1,181 @@
+/*
+ * entries.c: counts the system calls of a process and of all that it starts, by ptrace, from one reply to the next. The driver
+ * does the same on its own system (src/kernel/ptrace.rs). Nothing here is measured. Called by init.c in a guest.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "entries.h"
+
+#include <stdlib.h>
+
+#ifndef __linux__
+_Noreturn void count_entries(void (*live)(const void *), const void *data) { (void)live, (void)data, exit(126); }
+#else
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ground.h"
+
+/* PTRACE_GET_SYSCALL_INFO (ptrace(2), Linux 5.3), which C libraries name differently or not at all. */
+#define GET_SYSCALL_INFO 0x420e
+enum { AT_ENTRY = 1, AT_EXIT = 2 };
+
+struct stop {
+    uint8_t op;
+    uint8_t pad[3];
+    uint32_t architecture;
+    uint64_t instruction_pointer, stack_pointer;
+    uint64_t number, arguments[6]; /* at an entry */
+    uint64_t rest[4];
+};
+
+enum { MOST_CALLS = 128 };
+
+static struct { uint32_t architecture; uint64_t number, times; } calls[MOST_CALLS];
+static size_t calls_used;
+static size_t tracees = 1, stops;
+static pid_t replying;     /* inside a write to the standard output, or 0 */
+static struct stat output; /* that pipe */
+
+static void count(const struct stop *stop) {
+    size_t i = 0;
+    while (i < calls_used && (calls[i].architecture != stop->architecture || calls[i].number != stop->number)) i++;
+    if (i == MOST_CALLS) return; /* far more than any operation makes */
+    if (i == calls_used) {
+        calls[i].architecture = stop->architecture;
+        calls[i].number = stop->number;
+        calls[i].times = 0;
+        calls_used++;
+    }
+    calls[i].times++;
+}
+
+static void put(const char *line, size_t length) {
+    if (write(STDOUT_FILENO, line, length) < 0) _exit(126); /* init is gone */
+}
+
+static void say_counts(void) {
+    char line[MOST_CALLS * 48] = "entries";
+    size_t used = strlen(line);
+    for (size_t i = 0; i < calls_used; i++)
+        used += (size_t)snprintf(line + used, sizeof line - used, " %x:%llu=%llu", calls[i].architecture,
+                                 (unsigned long long)calls[i].number, (unsigned long long)calls[i].times);
+    line[used++] = '\n';
+    put(line, used);
+    calls_used = 0;
+}
+
+static _Noreturn void refuse(const char *what) {
+    char line[128];
+    int used = snprintf(line, sizeof line, "error %s %s: %s\n", errno_name(errno), what, strerror(errno));
+    put(line, (size_t)used < sizeof line ? (size_t)used : sizeof line - 1);
+    _exit(126);
+}
+
+static int is_output(pid_t tracee, uint64_t descriptor) {
+    char path[64];
+    struct stat file;
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)tracee, (int)descriptor);
+    return stat(path, &file) == 0 && file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+}
+
+/* Whether `tracee` has ended a reply. */
+static int at_call(pid_t tracee) {
+    struct stop stop;
+    if (ptrace(GET_SYSCALL_INFO, tracee, sizeof stop, &stop) < 0) {
+        if (errno == ESRCH) return 0; /* killed meanwhile: its end comes next */
+        refuse("PTRACE_GET_SYSCALL_INFO");
+    }
+    if (stop.op == AT_EXIT && tracee == replying) return replying = 0, 1;
+    if (stop.op != AT_ENTRY) return 0;
+    count(&stop);
+    if (stop.number == SYS_write && is_output(tracee, stop.arguments[0])) replying = tracee;
+    return 0;
+}
+
+/* A group stop is left to last (ptrace(2), PTRACE_LISTEN). A tracee that was killed meanwhile is not there to be resumed. */
+static void resume(pid_t tracee, int status) {
+    int event = status >> 16, signal = WSTOPSIG(status);
+    if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) ptrace(PTRACE_LISTEN, tracee, 0, 0);
+    else ptrace(PTRACE_SYSCALL, tracee, 0, event || signal == (SIGTRAP | 0x80) ? 0 : signal);
+}
+
+/* Whether it was the end of a reply: then the tracee is still stopped. */
+static int handle(pid_t tracee, int status) {
+    stops++;
+    if (!WIFSTOPPED(status)) return tracees--, 0;
+    int event = status >> 16;
+    tracees += event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE;
+    if (WSTOPSIG(status) == (SIGTRAP | 0x80) && at_call(tracee)) return 1;
+    resume(tracee, status);
+    return 0;
+}
+
+/* Partners may still be on their way to where they wait for the next iteration: they get there before the cut. */
+static void settle(void) {
+    size_t seen = 0;
+    while (tracees > 1 && seen != stops) {
+        int status;
+        pid_t tracee;
+        seen = stops;
+        usleep(1000);
+        while ((tracee = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+            if (handle(tracee, status)) resume(tracee, status);
+    }
+}
+
+static _Noreturn void end_like(int status) {
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WEXITSTATUS(status));
+}
+
+/* What is left when the first one ends is killed with this process. */
+static _Noreturn void follow(pid_t first) {
+    for (;;) {
+        int status;
+        pid_t tracee = waitpid(-1, &status, __WALL);
+        if (tracee < 0 && errno != EINTR) _exit(126);
+        if (tracee < 0) continue;
+        int replied = handle(tracee, status);
+        if (tracee == first && !WIFSTOPPED(status)) end_like(status);
+        if (!replied) continue;
+        settle();
+        say_counts();
+        resume(tracee, status);
+    }
+}
+
+_Noreturn void count_entries(void (*live)(const void *), const void *data) {
+    const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
+                         PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+    int go[2];
+    char byte;
+    if (fstat(STDOUT_FILENO, &output) != 0 || pipe(go) != 0) refuse("pipe");
+    pid_t first = fork();
+    if (first == 0) {
+        close(go[1]);
+        if (read(go[0], &byte, 1) < 0) _exit(126); /* until it is closed: then it is followed */
+        close(go[0]);
+        live(data);
+        _exit(126);
+    }
+    if (first < 0) refuse("fork");
+    if (ptrace(PTRACE_SEIZE, first, 0, options) != 0) refuse("PTRACE_SEIZE");
+    ptrace(PTRACE_INTERRUPT, first, 0, 0);
+    close(go[0]), close(go[1]);
+    follow(first);
+}
+#endif

@@ -1,0 +1,71 @@
+//! A probe in a guest whose kernel entries are counted there (`probe/entries.c`). Called by whoever booted the guest.
+
+use super::channel::Channel;
+use crate::kernel::ptrace::Counts;
+use crate::model::{Failure, FailureKind};
+use crate::syscall_names;
+use std::time::Duration;
+
+/// A process in the guest that speaks the probe's protocol and is traced, with all that it starts. Dropping it ends them.
+pub struct Traced {
+    channel: Channel,
+    /// AUDIT_ARCH_* of the program: calls through another gate carry its name.
+    own_architecture: u32,
+}
+
+impl Traced {
+    /// Takes over a channel that was opened to be traced.
+    pub(super) fn begin(channel: Channel, timeout: Duration) -> Result<Traced, Failure> {
+        let calls = parse(&channel.line(timeout)?)?;
+        // The first call is the program's own: it reads its first line.
+        let own_architecture = calls.first().map_or(0, |call| call.architecture);
+        Ok(Traced { channel, own_architecture })
+    }
+
+    /// The kernel entries of one batch of n iterations, by name, with those that a request makes beside it.
+    ///
+    /// # Errors
+    /// The probe's error, or as [`Channel::line`].
+    pub fn request(&self, n: u64, timeout: Duration) -> Result<Counts, Failure> {
+        self.channel.request(n, 1, timeout)?;
+        let calls = parse(&self.channel.line(timeout)?)?;
+        let name = |call: &Call| syscall_names::name(call.architecture, call.number, self.own_architecture);
+        Ok(calls.iter().map(|call| (name(call), call.times)).collect())
+    }
+}
+
+/// Calls of one system call.
+#[derive(Debug, PartialEq)]
+struct Call {
+    architecture: u32,
+    number: u64,
+    times: u64,
+}
+
+/// Reads `entries c000003e:39=8 c000003e:0=1`.
+fn parse(line: &str) -> Result<Vec<Call>, Failure> {
+    let call = |word: &str| {
+        let (architecture, rest) = word.split_once(':')?;
+        let (number, times) = rest.split_once('=')?;
+        let architecture = u32::from_str_radix(architecture, 16).ok()?;
+        Some(Call { architecture, number: number.parse().ok()?, times: times.parse().ok()? })
+    };
+    let calls = line.strip_prefix("entries").and_then(|words| words.split_whitespace().map(call).collect());
+    calls.ok_or_else(|| Failure::new(FailureKind::Crashed, format!("the guest answered '{line}', no kernel entries")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_with_their_gates() {
+        let call = |architecture, number, times| Call { architecture, number, times };
+        let expected = vec![call(0xC000_003E, 39, 8), call(0x4000_0003, 20, 1)];
+        assert_eq!(parse("entries c000003e:39=8 40000003:20=1"), Ok(expected));
+        assert_eq!(parse("entries"), Ok(Vec::new()));
+        for wrong in ["", "total 1 2 3 4", "entries 39=8", "entries c000003e:39", "entries x:1=1"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
