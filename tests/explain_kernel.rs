@@ -103,6 +103,35 @@ fn two_kernels_are_compared_function_by_function() {
 }
 
 #[test]
+fn a_snippet_is_looked_into_as_an_operation_is() {
+    let Some(name) = emulated_kernel("a_snippet_is_looked_into_as_an_operation_is") else { return };
+    let snippet = "c:twice(access(path, R_OK))";
+    let surroundings =
+        ["--setup", "c:const char *path = \"/dev/null\";", "--prelude", "c:static int twice(int x) { return 2 * x; }"];
+    let arguments = [&["explain", snippet, "--env", &name, "--format", "json"], &surroundings[..]].concat();
+    let document: serde_json::Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
+    assert_eq!(document["operation"], snippet);
+    let (seen, counted) = (document["instructions"].as_f64().unwrap(), document["counted"].as_f64().unwrap());
+    assert!((seen - counted).abs() <= 0.01 * counted, "{seen} in the tree, {counted} counted");
+    let top = document["tree"]["children"].as_array().unwrap();
+    assert_eq!((top.len(), &top[0]["name"]), (1, &serde_json::json!("main")), "{document:#}");
+    let functions = document["functions"].as_array().unwrap();
+    assert!(functions.iter().any(|f| f["name"] == "do_faccessat"), "{document:#}");
+}
+
+#[test]
+fn snippets_that_cannot_be_looked_into_are_told() {
+    let refused = |arguments: &[&str]| {
+        let output = Place::new().run(&[&["explain"], arguments].concat());
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&["c:getppid()"]).contains("add --env linux-6.1"));
+    assert!(refused(&["perl:getppid()", "--env", "linux-0.1"]).contains("only C is built"));
+    assert!(refused(&["getppid", "--env", "linux-0.1", "--setup", "c:int x;"]).contains("are about a snippet"));
+}
+
+#[test]
 fn what_is_no_kernel_or_not_there_is_told() {
     let refused = |arguments: &[&str]| {
         let output = Place::new().run(&[&["explain", "getppid", "--env"], arguments].concat());

@@ -4,12 +4,12 @@
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
 mod kernel;
+mod running;
 
 use super::complete;
 use super::error::usage;
 use super::progress::Progress;
-use super::run::EnvironmentName;
-use crate::explain::kernel::Wanted;
+use super::run::{EnvironmentName, by_language};
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
@@ -40,34 +40,37 @@ pub struct ExplainArgs {
     /// Compare how these environments answer, in one table: code, and the instruction that enters the kernel. With one emulated
     /// kernel, e.g. linux-6.1 or linux:PATH: look into it, at each instruction that one iteration executes there, as a call tree
     /// with counts.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, group = "place")]
     pub environments: Vec<String>,
+    /// Look into the kernel that runs here, emulated: --env with its image, if there is one.
+    #[arg(long, group = "place")]
+    pub kernel: bool,
     /// Value of a parameter; repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
     /// Untimed setup code of a snippet; @FILE reads it from a file.
-    #[arg(long = "setup", value_name = "c:CODE", requires = "environments")]
+    #[arg(long = "setup", value_name = "c:CODE", requires = "place")]
     pub setups: Vec<Code>,
     /// File-scope code of a snippet (headers, functions); @FILE reads it from a file.
-    #[arg(long = "prelude", value_name = "c:CODE", requires = "environments")]
+    #[arg(long = "prelude", value_name = "c:CODE", requires = "place")]
     pub preludes: Vec<Code>,
     /// Run @FILEs even if other users could have written them.
     #[arg(long)]
     pub trust_files: bool,
     /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
-    #[arg(long, value_name = "PARAMETERS", requires = "environments")]
+    #[arg(long, value_name = "PARAMETERS", requires = "place")]
     pub append: Option<String>,
     /// Compare with another kernel, function by function.
-    #[arg(long, value_name = "NAME", requires = "environments")]
+    #[arg(long, value_name = "NAME", requires = "place")]
     pub versus: Option<String>,
     /// Compare with the same kernel, or that of --versus, with these boot parameters.
-    #[arg(long, value_name = "PARAMETERS", requires = "environments")]
+    #[arg(long, value_name = "PARAMETERS", requires = "place")]
     pub versus_append: Option<String>,
     /// Which part to write, with --env.
-    #[arg(long, value_enum, default_value_t, requires = "environments")]
+    #[arg(long, value_enum, default_value_t, requires = "place")]
     pub view: KernelView,
     /// List everything, however small, with --env.
-    #[arg(long, requires = "environments")]
+    #[arg(long, requires = "place")]
     pub all: bool,
     /// Output format; csv with --variants or --env only.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -102,6 +105,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// If the operation is unknown or fails, or `out` cannot be written.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let args = &usage(with_environment(args))?;
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
@@ -127,6 +131,12 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     }
 }
 
+/// The same with the environment that --kernel stands for.
+fn with_environment(args: &ExplainArgs) -> Result<ExplainArgs> {
+    let environments = if args.kernel { vec![running::environment()?] } else { args.environments.clone() };
+    Ok(ExplainArgs { environments, ..args.clone() })
+}
+
 /// The emulated kernel to look into; `check` has seen that it is alone.
 fn emulated(args: &ExplainArgs) -> Option<&str> {
     args.environments.iter().find(|name| is_emulated(name)).map(String::as_str)
@@ -138,17 +148,18 @@ fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject
     if !word.contains(':') {
         return find(catalogue, word).map(Subject::Operation);
     }
-    let code = |codes: &[Code]| codes.iter().map(|code| (code.language.clone(), code.text.clone())).collect();
     args.setups.iter().chain(&args.preludes).try_for_each(|code| code.may_run(args.trust_files))?;
-    let (preludes, setups) = (code(&args.preludes), code(&args.setups));
+    let (preludes, setups) = (by_language(&args.preludes), by_language(&args.setups));
     let surroundings = Surroundings { preludes, setups, trust_files: args.trust_files };
     Ok(plan::subjects(catalogue, std::slice::from_ref(word), &surroundings)?.remove(0))
 }
 
-fn wanted<'a>(subject: &'a Subject, planned: &'a Planned) -> Wanted<'a> {
+fn wanted<'a>(subject: &'a Subject, planned: &'a Planned) -> explain::kernel::Wanted<'a> {
     match subject {
-        Subject::Operation(operation) => Wanted { planned, what: &operation.what, limit: operation.limit },
-        Subject::Snippet(_) => Wanted { planned, what: "a C snippet", limit: None },
+        Subject::Operation(operation) => {
+            explain::kernel::Wanted { planned, what: &operation.what, limit: operation.limit }
+        }
+        Subject::Snippet(_) => explain::kernel::Wanted { planned, what: "a C snippet", limit: None },
     }
 }
 

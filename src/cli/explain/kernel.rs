@@ -88,6 +88,7 @@ fn explained(session: &Session, wanted: &Wanted, environment: &str) -> Result<Ke
     let planned = Planned { case, ..wanted.planned.clone() };
     let snippet = planned.case.language.is_some().then_some(&planned.case);
     let booted = Recorder::boot(session.workers(), environment, snippet);
-    let explained = booted.and_then(|mut guest| guest.explain(&Wanted { planned: &planned, ..*wanted }));
+    let explained = booted
+        .and_then(|mut guest| guest.explain(&Wanted { planned: &planned, what: wanted.what, limit: wanted.limit }));
     explained.with_context(|| format!("{} in {environment}", planned.case))
 }
