@@ -97,9 +97,10 @@ fn of_kernel(html: &mut Markup, kernel: &KernelExplanation, number: usize) {
 
 fn of_versus(html: &mut Markup, versus: &KernelVersus, number: usize) {
     let sides = [("before", &versus.before), ("after", &versus.after)];
-    let counts = sides.map(|(_, side)| format!("{} in {}", instructions(side.instructions, side.counted), place(side)));
+    let counts = sides
+        .map(|(_, side)| format!("{} instructions in {}", instructions(side.instructions, side.counted), place(side)));
     title(html, &heading(&versus.operation, &versus.params), &versus.what);
-    html.raw("<p class=\"lead\">").text(&cut(&counts.join("; "), PARAGRAPH)).raw(" instructions.</p>");
+    html.raw("<p class=\"lead\">").text(&cut(&counts.join("; "), PARAGRAPH)).raw(".</p>");
     for (_, side) in sides {
         let told = side.notes.iter().map(|note| format!("{}: {note}", side.environment)).collect::<Vec<_>>();
         cells::notes(html, told.iter());
