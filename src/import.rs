@@ -114,7 +114,7 @@ mod tests {
     fn import(kind: &str, text: &str) -> Result<Run, Malformed> {
         match Importer::find(kind).unwrap().import(text, "a file")? {
             Stored::Run(run) => Ok(*run),
-            Stored::Profile(_) => panic!("{kind} gives a profile"),
+            _ => panic!("{kind} gives no run"),
         }
     }
 

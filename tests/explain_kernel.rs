@@ -4,8 +4,9 @@ mod common;
 
 use common::{Place, emulated_kernel};
 use std::time::Duration;
-use syscost::explain::kernel::{Call, Group, KernelExplanation, Recorder, Wanted};
+use syscost::explain::kernel::{Recorder, Wanted};
 use syscost::kernel::affinity::Placement;
+use syscost::model::explained::{Call, Group, KernelExplanation};
 use syscost::model::{Case, Failure, Operation, Planned, Role};
 use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
 
@@ -42,7 +43,7 @@ fn find<'a>(call: &'a Call, name: &str) -> Option<&'a Call> {
 fn an_iteration_is_recorded_to_the_instruction() {
     let Some(name) = emulated_kernel("an_iteration_is_recorded_to_the_instruction") else { return };
     let laboratory = Laboratory::new();
-    let mut guest = Recorder::boot(&laboratory.workers, &name).unwrap();
+    let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
 
     let getppid = laboratory.explain(&mut guest, "id.getppid").unwrap();
     let again = laboratory.explain(&mut guest, "id.getppid").unwrap();
@@ -72,7 +73,7 @@ fn an_iteration_is_recorded_to_the_instruction() {
 fn operations_of_all_kinds_have_a_tree() {
     let Some(name) = emulated_kernel("operations_of_all_kinds_have_a_tree") else { return };
     let laboratory = Laboratory::new();
-    let mut guest = Recorder::boot(&laboratory.workers, &name).unwrap();
+    let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
     for (id, function, group) in [
         ("ipc.pipe", "schedule", Group::Scheduling),
         ("process.fork_wait", "copy_process", Group::Work),
@@ -99,6 +100,35 @@ fn two_kernels_are_compared_function_by_function() {
     let sum: i64 = changes.iter().map(|change| change["change"].as_i64().unwrap()).sum();
     assert_eq!(sum, instructions("after") as i64 - instructions("before") as i64);
     assert!(changes.iter().any(|change| change["name"] == "__audit_syscall_entry"), "{document:#}");
+}
+
+#[test]
+fn a_snippet_is_looked_into_as_an_operation_is() {
+    let Some(name) = emulated_kernel("a_snippet_is_looked_into_as_an_operation_is") else { return };
+    let snippet = "c:twice(getppid() - before)";
+    let surroundings =
+        ["--setup", "c:int before = getpid();", "--prelude", "c:static int twice(int x) { return 2 * x; }"];
+    let arguments = [&["explain", snippet, "--env", &name, "--format", "json"], &surroundings[..]].concat();
+    let document: serde_json::Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
+    assert_eq!(document["operation"], snippet);
+    let (seen, counted) = (document["instructions"].as_f64().unwrap(), document["counted"].as_f64().unwrap());
+    assert!((seen - counted).abs() <= 0.01 * counted, "{seen} in the tree, {counted} counted");
+    let top = document["tree"]["children"].as_array().unwrap();
+    assert_eq!((top.len(), &top[0]["name"]), (1, &serde_json::json!("main")), "{document:#}");
+    let functions = document["functions"].as_array().unwrap();
+    assert!(functions.iter().any(|f| f["name"] == "__x64_sys_getppid"), "{document:#}");
+}
+
+#[test]
+fn snippets_that_cannot_be_looked_into_are_told() {
+    let refused = |arguments: &[&str]| {
+        let output = Place::new().run(&[&["explain"], arguments].concat());
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&["c:getppid()"]).contains("add --env linux-6.1"));
+    assert!(refused(&["perl:getppid()", "--env", "linux-0.1"]).contains("only C is built"));
+    assert!(refused(&["getppid", "--env", "linux-0.1", "--setup", "c:int x;"]).contains("are about a snippet"));
 }
 
 #[test]

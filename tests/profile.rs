@@ -218,7 +218,7 @@ const TRACES: [(&str, &str); 5] = [
 fn import(kind: &str, text: &str) -> Result<Profile, String> {
     match Importer::find(kind).unwrap().import(text, "a file").map_err(|error| error.to_string())? {
         Stored::Profile(profile) => Ok(*profile),
-        Stored::Run(_) => panic!("{kind} gives a run"),
+        _ => panic!("{kind} gives no profile"),
     }
 }
 

@@ -4,6 +4,7 @@
 //! A target returns whatever its input; that a message says no to it is fine. It must not panic, hang or take memory out of
 //! proportion.
 
+mod explained;
 mod kernel;
 mod lines;
 mod plans;
@@ -26,6 +27,7 @@ const fn target(name: &'static str, run: fn(&[u8]), mutations: u32) -> Target {
 pub const TARGETS: &[Target] = &[
     target("result", runs::result, 250),
     target("profile", profiles::profile, 250),
+    target("explained", explained::explained, 250),
     target("lmbench", |bytes| runs::imported("lmbench", bytes), 500),
     target("perf_bench", |bytes| runs::imported("perf-bench", bytes), 1000),
     target("libmicro", |bytes| runs::imported("libmicro", bytes), 500),

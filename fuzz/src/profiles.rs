@@ -15,7 +15,7 @@ const FORMATS: [Format; 4] = [Format::Text, Format::Markdown, Format::Csv, Forma
 pub fn profile(bytes: &[u8]) {
     match store::from_bytes(Path::new("fuzzed.json"), bytes) {
         Ok(Stored::Profile(profile)) => shown(&profile),
-        Ok(Stored::Run(_)) => {}
+        Ok(_) => {}
         Err(error) => one_line(&error.to_string()),
     }
 }

@@ -21,6 +21,8 @@ pub fn result(bytes: &[u8]) {
             compared(&run);
         }
         Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
+        Ok(Stored::Kernel(explained)) => super::explained::shown(html::Explained::Kernel(*explained)),
+        Ok(Stored::Versus(versus)) => super::explained::shown(html::Explained::Versus(*versus)),
         Err(error) => one_line(&error.to_string()),
     }
 }
@@ -33,6 +35,7 @@ pub fn imported(kind: &str, bytes: &[u8]) {
             shown(&run);
         }
         Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
+        Ok(_) => panic!("{kind} gives an explanation"),
         Err(error) => one_line(&error.to_string()),
     }
 }
@@ -83,7 +86,8 @@ fn compared(run: &Run) {
     let machines = histories(columns, &Selection::default(), 0.01);
     let _ = report::write_history(&machines, 0.01, Format::Text, Screen::PLAIN, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
-    let _ = html::write_page(&html::Page { files: &files, comparison: Some(&comparison) }, &mut Vec::new());
+    let _ =
+        html::write_page(&html::Page { files: &files, comparison: Some(&comparison), explained: &[] }, &mut Vec::new());
     if let Ok(costs) = Costs::of(run, None) {
         let profile = super::profiles::example();
         syscost::attribute::attribute(&profile, Some(&costs), std::slice::from_ref(&costs), syscost::model::By::Class);

@@ -129,5 +129,9 @@ fn result_file(flag: &str, path: &Path) -> Result<Run> {
             let advice = "it takes a result file from 'syscost run --out'; the profile is given without a flag";
             usage(Err(anyhow!("{flag} {}: is a profile, which has no unit costs: {advice}", path.display())))
         }
+        Stored::Kernel(_) | Stored::Versus(_) => {
+            let advice = "it takes a result file from 'syscost run --out'";
+            usage(Err(anyhow!("{flag} {}: is a kernel explanation, which has no unit costs: {advice}", path.display())))
+        }
     }
 }

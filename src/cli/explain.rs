@@ -4,17 +4,18 @@
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
 mod kernel;
+mod running;
 
 use super::complete;
 use super::error::usage;
 use super::progress::Progress;
-use super::run::EnvironmentName;
+use super::run::{EnvironmentName, by_language};
 use crate::explain::{self, Cost, Explanation, Variant};
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
-use crate::plan::{self, Choices, Setting, Subject};
+use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
 use crate::report::{self, Document, Format, KernelView, Screen, write_json};
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session};
@@ -30,6 +31,7 @@ use std::time::Duration;
 pub struct ExplainArgs {
     /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'). Several are compared
     /// in one table.
+    /// With one emulated kernel also a C snippet, e.g. 'c:getppid()'.
     #[arg(value_name = "OPERATION", required = true, add = complete::operations())]
     pub operations: Vec<String>,
     /// Compare all operations of the same family in one table.
@@ -38,25 +40,37 @@ pub struct ExplainArgs {
     /// Compare how these environments answer, in one table: code, and the instruction that enters the kernel. With one emulated
     /// kernel, e.g. linux-6.1 or linux:PATH: look into it, at each instruction that one iteration executes there, as a call tree
     /// with counts.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, group = "place")]
     pub environments: Vec<String>,
+    /// Look into the kernel that runs here, emulated: --env with its image, if there is one.
+    #[arg(long, group = "place")]
+    pub kernel: bool,
     /// Value of a parameter; repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
+    /// Untimed setup code of a snippet; @FILE reads it from a file.
+    #[arg(long = "setup", value_name = "c:CODE", requires = "place")]
+    pub setups: Vec<Code>,
+    /// File-scope code of a snippet (headers, functions); @FILE reads it from a file.
+    #[arg(long = "prelude", value_name = "c:CODE", requires = "place")]
+    pub preludes: Vec<Code>,
+    /// Run @FILEs even if other users could have written them.
+    #[arg(long)]
+    pub trust_files: bool,
     /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
-    #[arg(long, value_name = "PARAMETERS", requires = "environments")]
+    #[arg(long, value_name = "PARAMETERS", requires = "place")]
     pub append: Option<String>,
     /// Compare with another kernel, function by function.
-    #[arg(long, value_name = "NAME", requires = "environments")]
+    #[arg(long, value_name = "NAME", requires = "place")]
     pub versus: Option<String>,
     /// Compare with the same kernel, or that of --versus, with these boot parameters.
-    #[arg(long, value_name = "PARAMETERS", requires = "environments")]
+    #[arg(long, value_name = "PARAMETERS", requires = "place")]
     pub versus_append: Option<String>,
     /// Which part to write, with --env.
-    #[arg(long, value_enum, default_value_t, requires = "environments")]
+    #[arg(long, value_enum, default_value_t, requires = "place")]
     pub view: KernelView,
     /// List everything, however small, with --env.
-    #[arg(long, requires = "environments")]
+    #[arg(long, requires = "place")]
     pub all: bool,
     /// Output format; csv with --variants or --env only.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -77,7 +91,9 @@ Examples:
   syscost explain time.clock_gettime --format json | jq '.verdict'
   syscost explain file.fstat --env linux-6.1
   syscost explain file.fstat --env linux-6.1 --versus linux-6.12
-  syscost explain file.fstat --env linux-6.1 --view flame > fstat.svg";
+  syscost explain file.fstat --env linux-6.1 --view flame > fstat.svg
+  syscost explain 'c:access(\"/etc/hosts\", R_OK)' --env linux-6.1
+  syscost explain file.fstat --env linux-6.1 --versus linux-6.12 --format json > fstat.json && syscost report fstat.json";
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|value| Duration::try_from_secs_f64(value).ok());
@@ -89,17 +105,19 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// If the operation is unknown or fails, or `out` cannot be written.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let args = &usage(with_environment(args))?;
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
+    if let Some(environment) = emulated(args) {
+        let subject = usage(subject(args, &catalogue))?;
+        let planned = usage(plan::select(&catalogue, std::slice::from_ref(&subject), &choices(args)))?;
+        let wanted = wanted(&subject, &planned[0]);
+        return kernel::run(&kernels(args, environment), &session, &wanted, (args.format, screen), out);
+    }
     let named = args.operations.iter().map(|id| find(&catalogue, id)).collect::<Result<Vec<_>>>();
     let named = usage(named)?;
     match (&named[..], args.variants, &args.environments[..]) {
-        ([operation], false, [environment]) if is_emulated(environment) => {
-            let planned = usage(plan::select(&catalogue, &[Subject::Operation(operation)], &choices(args)))?;
-            let kernels = kernels(args, environment);
-            kernel::run(&kernels, &session, (&planned[0], operation), (args.format, screen), out)
-        }
         ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
         ([operation], true, _) => {
             let (family, members) = usage(family(&catalogue, operation))?;
@@ -110,6 +128,38 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
             variants(args, session, (&catalogue, &members), &heading, screen, out)
         }
         (operations, _, _) => variants(args, session, (&catalogue, operations), &Heading::default(), screen, out),
+    }
+}
+
+/// The same with the environment that --kernel stands for.
+fn with_environment(args: &ExplainArgs) -> Result<ExplainArgs> {
+    let environments = if args.kernel { vec![running::environment()?] } else { args.environments.clone() };
+    Ok(ExplainArgs { environments, ..args.clone() })
+}
+
+/// The emulated kernel to look into; `check` has seen that it is alone.
+fn emulated(args: &ExplainArgs) -> Option<&str> {
+    args.environments.iter().find(|name| is_emulated(name)).map(String::as_str)
+}
+
+/// The operation or snippet to look at there.
+fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject<'a>> {
+    let word = &args.operations[0];
+    if !word.contains(':') {
+        return find(catalogue, word).map(Subject::Operation);
+    }
+    args.setups.iter().chain(&args.preludes).try_for_each(|code| code.may_run(args.trust_files))?;
+    let (preludes, setups) = (by_language(&args.preludes), by_language(&args.setups));
+    let surroundings = Surroundings { preludes, setups, trust_files: args.trust_files };
+    Ok(plan::subjects(catalogue, std::slice::from_ref(word), &surroundings)?.remove(0))
+}
+
+fn wanted<'a>(subject: &'a Subject, planned: &'a Planned) -> explain::kernel::Wanted<'a> {
+    match subject {
+        Subject::Operation(operation) => {
+            explain::kernel::Wanted { planned, what: &operation.what, limit: operation.limit }
+        }
+        Subject::Snippet(_) => explain::kernel::Wanted { planned, what: "a C snippet", limit: None },
     }
 }
 
@@ -165,6 +215,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
     if let Some(name) = emulated.filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1) {
         bail!("--env {name}: explain looks into one kernel, for one operation; --versus names another kernel");
     }
+    check_snippets(args, emulated.is_some())?;
     let for_kernels = args.append.is_some() || args.versus.is_some() || args.versus_append.is_some() || args.all;
     if for_kernels && emulated.is_none() {
         bail!("--append, --versus, --versus-append and --all are about an emulated kernel: --env linux-6.1, say");
@@ -185,6 +236,22 @@ fn check(args: &ExplainArgs) -> Result<()> {
         bail!("--param {}: explain takes one value of each parameter", setting.name);
     }
     Ok(())
+}
+
+fn check_snippets(args: &ExplainArgs, in_kernel: bool) -> Result<()> {
+    let snippet = args.operations.iter().find(|word| word.contains(':'));
+    match snippet {
+        None if !args.setups.is_empty() || !args.preludes.is_empty() => {
+            bail!("--setup and --prelude are about a snippet: give one, e.g. 'c:getppid()'")
+        }
+        Some(snippet) if !in_kernel => {
+            bail!("'{snippet}': snippets are explained in an emulated kernel: add --env linux-6.1, say")
+        }
+        Some(snippet) if !snippet.starts_with("c:") => {
+            bail!("'{snippet}': only C is built for an emulated kernel; write it in C, as c:CODE")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {

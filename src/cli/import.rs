@@ -65,6 +65,8 @@ pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
     match importer.import(&text, &name).with_context(|| name.clone())? {
         Stored::Run(run) => write(&*run, args, out)?,
         Stored::Profile(profile) => write(&*profile, args, out)?,
+        Stored::Kernel(explained) => write(&*explained, args, out)?,
+        Stored::Versus(versus) => write(&*versus, args, out)?,
     }
     Ok(Exit::Success)
 }

@@ -1,6 +1,7 @@
 //! `syscost report`: result files as one page to look at, or a single figure of it.
 
 mod args;
+mod explained;
 mod profile;
 
 pub use args::ReportArgs;
@@ -16,7 +17,7 @@ use crate::report::Portrait;
 use crate::report::figure::Figure;
 use crate::report::figure::palette::SERIES;
 use crate::report::figures;
-use crate::report::html::{MOST_DETAILED, Page, write_page};
+use crate::report::html::{Explained, MOST_DETAILED, Page, write_page};
 use crate::report::{latency_figure, svg};
 use crate::store::Stored;
 use anyhow::{Result, anyhow, bail};
@@ -27,20 +28,34 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let (explained, files) = explained::split(&args.files)?;
+    if files.is_empty() {
+        return explained::run(&explained, args, notes, out);
+    }
+    let args = &ReportArgs { files, ..args.clone() };
     usage(check(args))?;
     let first = match &args.files[..] {
         [only] => Some(crate::store::read_any(only)?),
         _ => None,
     };
-    match first {
-        Some(Stored::Profile(profile)) => profile::run(*profile, args, notes, out),
-        Some(Stored::Run(run)) => of_runs(args, Some(*run), notes, out),
-        None => of_runs(args, None, notes, out),
+    match first.map(explained::of) {
+        Some(Ok(only)) => explained::run(&[only], args, notes, out),
+        Some(Err(Stored::Profile(_))) if !explained.is_empty() => {
+            usage(Err(anyhow!("a profile has a page of its own: leave out the kernel explanations")))
+        }
+        Some(Err(Stored::Profile(profile))) => profile::run(*profile, args, notes, out),
+        Some(Err(Stored::Run(run))) => of_runs(args, (Some(*run), &explained), notes, out),
+        _ => of_runs(args, (None, &explained), notes, out),
     }
 }
 
-/// The page or figure of result files; `read` is the only one, if it has been read.
-fn of_runs(args: &ReportArgs, read: Option<Run>, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+/// The page or figure of result files, with explanations beside them; `read` is the only file, if it has been read.
+fn of_runs(
+    args: &ReportArgs,
+    (read, explained): (Option<Run>, &[Explained]),
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     usage(args.of_profile.check_for_runs())?;
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
     let selection = Selection { only, ..Selection::default() };
@@ -53,7 +68,7 @@ fn of_runs(args: &ReportArgs, read: Option<Run>, notes: Notes, out: &mut dyn Wri
     let baseline = usage(result_files::baseline(args.baseline.as_deref(), &args.files, labels))?;
     portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
     let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
-    let page = Page { files: &portraits, comparison: comparison.as_ref() };
+    let page = Page { files: &portraits, comparison: comparison.as_ref(), explained };
     let made = match args.format {
         Kind::Html => {
             let mut html = Vec::new();

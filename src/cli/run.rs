@@ -259,7 +259,7 @@ impl TypedValueParser for EnvironmentName {
 }
 
 /// Texts by language; of several for one language, all in their order.
-fn by_language(codes: &[Code]) -> BTreeMap<String, String> {
+pub(super) fn by_language(codes: &[Code]) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for code in codes {
         let text = texts.entry(code.language.clone()).or_default();

@@ -42,6 +42,10 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
             profile::check(args)?;
             profile::write(&args.secrets.hide(*profile), args, screen, out)?;
         }
+        Stored::Kernel(_) | Stored::Versus(_) => usage(Err(anyhow!(
+            "{} is a kernel explanation: make a page of it with 'syscost report'",
+            args.file.display()
+        )))?,
     }
     Ok(Exit::Success)
 }

@@ -1,8 +1,12 @@
 //! Runs and records of known costs, for the tests of every module.
 
+use super::explained::{
+    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
+};
 use super::{
     Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Measurement, Nanos, Outcome, Record, Run, Tool, Unit,
 };
+use std::collections::BTreeMap;
 
 /// A complete run with these records and a target of 1%.
 pub fn run(records: Vec<Record>) -> Run {
@@ -72,5 +76,60 @@ pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
         kernel: Some(kernel.to_string()),
         emulator: Some("qemu-system-x86_64 7.2".to_string()),
         ..EnvironmentFacts::default()
+    }
+}
+
+/// What an operation executes in an emulated kernel: `work` instructions in its system call, and 20 around it.
+pub fn explained(work: u64) -> KernelExplanation {
+    let call = |name: &str, group, own: u64, children: Vec<Call>| {
+        let total = own + children.iter().map(|child| child.total).sum::<u64>();
+        Call { name: name.into(), group, calls: 1, own, total, children }
+    };
+    let system_call = call("__x64_sys_op", Group::Work, work, vec![]);
+    let probe = call("run_op", Group::Caller, 10, vec![call("entry_SYSCALL_64", Group::Entry, 10, vec![system_call])]);
+    let tree = Call { calls: 0, ..call("area.op", Group::Caller, 0, vec![probe]) };
+    let function = |name: &str, group, own| FunctionSum { name: name.into(), group, calls: 1, own };
+    KernelExplanation {
+        operation: "area.op".into(),
+        what: "op()".into(),
+        environment: "linux-6.1".into(),
+        kernel: "6.1.0-54".into(),
+        instructions: tree.total,
+        counted: Some(tree.total as f64),
+        iterations: Iterations { recorded: 7, alike: 7, fewest: 20, most: 20 },
+        groups: [(Group::Caller, 10), (Group::Entry, 10), (Group::Work, work)]
+            .map(|(group, instructions)| GroupSum { group, instructions })
+            .to_vec(),
+        functions: vec![
+            function("__x64_sys_op", Group::Work, work),
+            function("entry_SYSCALL_64", Group::Entry, 10),
+            function("run_op", Group::Caller, 10),
+        ],
+        tree,
+        params: BTreeMap::new(),
+        notes: vec![],
+    }
+}
+
+/// The same in two kernels.
+pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
+    let change = after.cast_signed() - before.cast_signed();
+    let (before, after) =
+        (explained(before), KernelExplanation { environment: "linux-6.12".into(), ..explained(after) });
+    let own = |of: &KernelExplanation| of.functions[0].own;
+    KernelVersus {
+        operation: before.operation.clone(),
+        what: before.what.clone(),
+        params: before.params.clone(),
+        groups: vec![GroupChange { group: Group::Work, before: own(&before), after: own(&after) }],
+        functions: vec![Change {
+            name: "__x64_sys_op".into(),
+            group: Group::Work,
+            before: own(&before),
+            after: own(&after),
+            change,
+        }],
+        before,
+        after,
     }
 }

@@ -4,6 +4,7 @@ mod case;
 mod class;
 mod counters;
 mod entries;
+pub mod explained;
 #[cfg(test)]
 pub mod fixtures;
 mod histogram;

@@ -4,6 +4,9 @@ mod kernel;
 mod text;
 mod variants;
 
-pub use kernel::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
+pub use kernel::{
+    COUNTS, KernelView, heading, instructions, kernel_flame, kernel_functions, kernel_groups, versus_functions,
+    versus_groups, write_kernel, write_kernel_versus,
+};
 pub use text::write_explanation;
 pub use variants::{variant_table, variants_answer};

@@ -9,6 +9,7 @@ mod cells;
 mod charts;
 mod compared;
 mod controls;
+mod explained;
 mod head;
 mod host;
 mod latency;
@@ -16,6 +17,7 @@ mod operations;
 mod page;
 mod profile;
 
+pub use explained::{Explained, write_explained_page};
 pub use page::{MOST_DETAILED, Page};
 pub use profile::{ProfilePage, each_s, write_profile_page};
 
@@ -35,6 +37,7 @@ pub fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     page.comparison.iter().for_each(|comparison| compared::write(&mut html, comparison));
     operations::write(&mut html, page);
     charts::write(&mut html, page);
+    explained::write(&mut html, page.explained);
     latency::write(&mut html, page);
     host::write(&mut html, page);
     html.raw("</main>");

@@ -12,6 +12,7 @@
 #[macro_use]
 mod convert;
 mod error;
+mod explained_v1;
 mod input;
 mod layout;
 pub mod levels;
@@ -24,11 +25,12 @@ mod v1;
 pub use error::{FileKind, Left, Location, Problem, StoreError};
 pub use parse::Wire;
 
+use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::model::{Profile, Run};
 use error::from_file;
 use input::MAX_BYTES;
 use parse::{parse, schema_of};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// What a file can hold.
@@ -43,6 +45,14 @@ impl Document for Run {
 
 impl Document for Profile {
     type Wire = profile_v1::ProfileFile;
+}
+
+impl Document for KernelExplanation {
+    type Wire = explained_v1::ExplainedFile;
+}
+
+impl Document for KernelVersus {
+    type Wire = explained_v1::VersusFile;
 }
 
 /// The wire type of `document`, once it is known that a file may hold it.
@@ -112,13 +122,17 @@ pub enum Stored {
     Run(Box<Run>),
     /// A profile's.
     Profile(Box<Profile>),
+    /// That of `explain` in an emulated kernel.
+    Kernel(Box<KernelExplanation>),
+    /// The same in two kernels.
+    Versus(Box<KernelVersus>),
 }
 
-/// Reads the result file or profile `path`; `-` is standard input.
+/// Reads the result file, profile or explanation `path`; `-` is standard input.
 ///
 /// # Errors
-/// If it cannot be read or is neither. The message is one line; it takes the file for a result file unless its schema
-/// says that it is a profile.
+/// If it cannot be read or is none of them. The message is one line; it takes the file for a result file unless its schema
+/// says otherwise.
 pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &v1::KIND, problem))?;
     from_bytes(path, &bytes)
@@ -129,17 +143,49 @@ pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
 /// # Errors
 /// As [`read_any`].
 pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
-    if schema_of(bytes).is_some_and(|schema| schema.starts_with(profile_v1::KIND.family)) {
-        let found = decode(bytes).map_err(|problem| from_file(path, &profile_v1::KIND, problem))?;
-        return Ok(Stored::Profile(Box::new(found)));
+    let schema = schema_of(bytes).unwrap_or_default();
+    let is = |kind: &FileKind| schema.starts_with(kind.family);
+    if is(&profile_v1::KIND) {
+        return Ok(Stored::Profile(Box::new(decoded(path, bytes)?)));
     }
-    let found = decode(bytes).map_err(|problem| from_file(path, &v1::KIND, problem))?;
-    Ok(Stored::Run(Box::new(found)))
+    if is(&explained_v1::KIND) {
+        return Ok(Stored::Kernel(Box::new(decoded(path, bytes)?)));
+    }
+    if is(&explained_v1::VERSUS_KIND) {
+        return Ok(Stored::Versus(Box::new(decoded(path, bytes)?)));
+    }
+    Ok(Stored::Run(Box::new(decoded(path, bytes)?)))
 }
+
+fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
+    decode(bytes).map_err(|problem| from_file(path, D::Wire::KIND, problem))
+}
+
+/// Whether `path` is a file that begins as those do that `explain` writes. Of many files only these need to be read whole to
+/// know what they are.
+pub fn begins_as_explained(path: &Path) -> bool {
+    let mut first = Vec::new();
+    let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
+    let read = is_file && std::fs::File::open(path).is_ok_and(|file| file.take(FIRST).read_to_end(&mut first).is_ok());
+    read && String::from_utf8_lossy(&first).contains("\"syscost.explain-kernel")
+}
+
+/// Bytes in which a file says what it is.
+const FIRST: u64 = 200;
 
 /// The JSON Schema of result files of the version that is written.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(v1::ResultFile).to_value()
+}
+
+/// The JSON Schema of explanations of the version that is written.
+pub fn explained_schema() -> serde_json::Value {
+    schemars::schema_for!(explained_v1::ExplainedFile).to_value()
+}
+
+/// The JSON Schema of comparisons of two.
+pub fn explained_versus_schema() -> serde_json::Value {
+    schemars::schema_for!(explained_v1::VersusFile).to_value()
 }
 
 /// The JSON Schema of profiles of the version that is written.

@@ -1,11 +1,13 @@
 //! `syscost explain OPERATION --env linux-6.1`: into the kernel, and against another one.
 
 use crate::cli::error::usage;
-use crate::explain::kernel::{KernelExplanation, KernelVersus, Recorder, Wanted, versus};
-use crate::model::{Operation, Planned};
-use crate::report::{Document, Format, KernelView, Screen, write_json, write_kernel, write_kernel_versus};
+use crate::explain::kernel::{Recorder, Wanted, versus};
+use crate::model::explained::KernelExplanation;
+use crate::model::{Case, Planned};
+use crate::report::{Format, KernelView, Screen, write_kernel, write_kernel_versus};
 use crate::runner::Environment;
 use crate::session::Session;
+use crate::store;
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 
@@ -20,31 +22,31 @@ pub struct Kernels<'a> {
     pub all: bool,
 }
 
-/// Explains `operation` in a guest, or compares two guests.
+/// Explains an operation or a snippet in a guest, or compares two guests.
 ///
 /// # Errors
 /// Why there is no such guest, the operation's failure in it, or that `out` cannot be written.
 pub fn run(
     kernels: &Kernels,
     session: &Session,
-    (planned, operation): (&Planned, &Operation),
+    wanted: &Wanted,
     (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
     let first = named(kernels.environment, kernels.append);
     let second = other(kernels);
     usage(check((kernels, format), &first, second.as_deref()))?;
-    let explained = |environment: &str| explained(session, operation, planned, environment);
+    let explained = |environment: &str| explained(session, wanted, environment);
     let explanation = explained(&first)?;
     let Some(second) = second else {
         return match format {
-            Format::Json => write_json(&explanation, out),
+            Format::Json => Ok(store::write_to(&explanation, out)?),
             format => write_kernel(&explanation, (kernels.view, kernels.all), (format, screen), out),
         };
     };
-    let compared = versus(&explanation, &explained(&second)?);
+    let compared = versus(explanation, explained(&second)?);
     match format {
-        Format::Json => write_json(&compared, out),
+        Format::Json => Ok(store::write_to(&compared, out)?),
         format => write_kernel_versus(&compared, kernels.all, (format, screen), out),
     }
 }
@@ -90,21 +92,12 @@ fn check((kernels, format): (&Kernels, Format), first: &str, second: Option<&str
     Ok(())
 }
 
-fn explained(
-    session: &Session,
-    operation: &Operation,
-    planned: &Planned,
-    environment: &str,
-) -> Result<KernelExplanation> {
-    let wanted = Wanted { planned, what: &operation.what, limit: operation.limit };
-    let explained = Recorder::boot(session.workers(), environment).and_then(|mut guest| guest.explain(&wanted));
-    explained.with_context(|| format!("{} in {environment}", operation.id))
-}
-
-impl Document for KernelExplanation {
-    const SCHEMA: &'static str = "syscost.explain-kernel/1";
-}
-
-impl Document for KernelVersus {
-    const SCHEMA: &'static str = "syscost.explain-kernel-versus/1";
+fn explained(session: &Session, wanted: &Wanted, environment: &str) -> Result<KernelExplanation> {
+    let case = Case { environment: environment.to_string(), ..wanted.planned.case.clone() };
+    let planned = Planned { case, ..wanted.planned.clone() };
+    let snippet = planned.case.language.is_some().then_some(&planned.case);
+    let booted = Recorder::boot(session.workers(), environment, snippet);
+    let explained = booted
+        .and_then(|mut guest| guest.explain(&Wanted { planned: &planned, what: wanted.what, limit: wanted.limit }));
+    explained.with_context(|| format!("{} in {environment}", planned.case))
 }

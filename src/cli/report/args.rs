@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 /// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
 /// value with models and crossovers; the machine and its warnings. Of a profile: where wall time went, the calls, their
 /// latency, paths and descriptors, stacks, and with --costs what unit costs explain and advice.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`;
-    /// '-' is standard input.
+    /// '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1 --format json` become a section, or a page
+    /// of their own.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Output file; '-' is standard output [default: report.html, or FIGURE.svg].
@@ -50,6 +51,7 @@ Examples:
   syscost report 5.15.json 6.1.json 6.18.json --label 5.15 --label 6.1 --label 6.18
   syscost report now.json --format svg --figure distribution --only 'file.*' -o file.svg
   syscost run io.read_zero --param size=1..1Mx4 --out size.json && syscost report size.json
+  syscost report now.json fstat-6.1.json
   syscost report profile.json --costs here.json --versus there.json -o workload.html
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
 
@@ -96,7 +98,7 @@ impl FigureKind {
 }
 
 /// Options for profiles.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct ProfileArgs {
     /// Of a profile: unit costs of the machine that it is from, a result file of 'syscost run --out'.
     #[arg(long, value_name = "FILE[@ENV]")]

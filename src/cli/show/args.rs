@@ -140,7 +140,7 @@ impl From<StackWeight> for Weight {
 }
 
 /// What of a profile is not shown.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct Secrets {
     /// Of a profile's command, show the program's name only.
     #[arg(long)]

@@ -20,9 +20,9 @@ pub struct Cut {
 }
 
 /// The iteration that occurs most often in `trace`, a batch of `n`; the shorter one of two that occur as often. `code` is the
-/// probe's run function. `None` if the loop cannot be found.
+/// function with the loop: the probe's run function, or the main function of a snippet, which was entered before. `None` if the loop cannot be found.
 pub fn cut(trace: &[u64], code: &Range<u64>, n: u64) -> Option<Cut> {
-    let begin = trace.iter().position(|address| *address == code.start)?;
+    let begin = trace.iter().position(|address| code.contains(address))?;
     let trace = &trace[begin..];
     let head = head(trace, code, n)?;
     let at: Vec<usize> = (0..trace.len()).filter(|i| trace[*i] == head).collect();

@@ -1,69 +1,8 @@
 //! What was recorded as people read it: sums by function and by what instructions are spent on. Pure. Called by `recording`.
 
-use super::groups::Group;
 use super::names::in_source;
-use super::tree::Call;
-use serde::Serialize;
+use crate::model::explained::{Call, FunctionSum, Group, GroupSum, Iterations, KernelExplanation};
 use std::collections::{BTreeMap, HashMap};
-
-/// What an operation executes in a kernel, per iteration.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct KernelExplanation {
-    /// The operation's id, or the snippet.
-    pub operation: String,
-    /// Its description.
-    pub what: String,
-    /// The parameters that it ran with.
-    pub params: BTreeMap<String, u64>,
-    /// Where it ran, with boot parameters if there were any.
-    pub environment: String,
-    /// The kernel's release.
-    pub kernel: String,
-    /// Instructions of the iteration that is shown.
-    pub instructions: u64,
-    /// Instructions per iteration as counted by the emulator over many iterations; `None` if it could not count.
-    pub counted: Option<f64>,
-    /// How the iteration that is shown compares with those recorded with it.
-    pub iterations: Iterations,
-    /// By what they are spent on.
-    pub groups: Vec<GroupSum>,
-    /// By function, those with the most instructions of their own first.
-    pub functions: Vec<FunctionSum>,
-    /// The root stands for the operation.
-    pub tree: Call,
-    /// What to know about it.
-    pub notes: Vec<String>,
-}
-
-/// Iterations that were recorded one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Iterations {
-    pub recorded: usize,
-    /// Those that executed exactly the instructions that are shown.
-    pub alike: usize,
-    /// Instructions of the shortest and of the longest.
-    pub fewest: usize,
-    pub most: usize,
-}
-
-/// Instructions that are spent on one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct GroupSum {
-    pub group: Group,
-    pub instructions: u64,
-}
-
-/// A function, wherever it is called from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FunctionSum {
-    /// As in the source.
-    pub name: String,
-    /// What most of its instructions are spent on.
-    pub group: Group,
-    pub calls: u64,
-    /// Its own instructions.
-    pub own: u64,
-}
 
 /// What was asked and where it ran, without what was recorded.
 pub(super) struct Subject {

@@ -14,8 +14,6 @@ mod recording;
 mod tree;
 mod versus;
 
-pub use explanation::{AGREES, FunctionSum, GroupSum, Iterations, KernelExplanation};
-pub use groups::Group;
+pub use explanation::AGREES;
 pub use recording::{Recorder, Wanted};
-pub use tree::Call;
-pub use versus::{Change, GroupChange, KernelVersus, Side, versus};
+pub use versus::versus;

@@ -49,6 +49,11 @@ impl Names {
         }
     }
 
+    /// Where the function of that name begins.
+    pub fn start_of(&self, name: &str) -> Option<u64> {
+        self.by_start.iter().find(|(_, known)| *known == name).map(|(start, _)| *start)
+    }
+
     /// The function around `address`.
     pub fn at(&self, address: u64) -> Place<'_> {
         if address < KERNEL && !self.probe.contains(&address) {

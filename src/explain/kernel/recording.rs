@@ -4,17 +4,18 @@
 //! goes on as ever, timers too; an iteration that is interrupted loses against those that were not (`cut`).
 
 use super::cut::{self, Cut};
-use super::explanation::{Iterations, KernelExplanation, Subject, explanation};
+use super::explanation::{Subject, explanation};
 use super::flow::Code64;
 use super::log::Log;
 use super::names::{KERNEL, Names};
 use super::tree::tree;
 use crate::guest::{self, Channel, Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
-use crate::model::{Failure, FailureKind, Planned};
+use crate::model::explained::{Iterations, KernelExplanation};
+use crate::model::{Case, Failure, FailureKind, Planned};
 use crate::runner::Workers;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,8 @@ pub struct Wanted<'a> {
     pub limit: Option<u64>,
 }
 
+/// What the program of a snippet is called in the guest.
+const SNIPPET: &str = "snippet";
 /// Iterations of a batch that is recorded, and of one for operations that execute much.
 const BATCH: u64 = 8;
 const SHORT_BATCH: u64 = 3;
@@ -39,6 +42,8 @@ const MOST: usize = 12_000_000;
 pub struct Recorder<'a> {
     workers: &'a Workers,
     environment: String,
+    /// The program that iterates: the probe, or the snippet's.
+    program: PathBuf,
     guest: Guest,
     monitor: Monitor,
     /// What the emulator logs to.
@@ -46,18 +51,21 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Boots the guest of `environment`, whose name may have boot parameters: `linux-6.1 audit=1`.
+    /// Boots the guest of `environment`, whose name may have boot parameters: `linux-6.1 audit=1`. Operations are recorded in it,
+    /// or one snippet.
     ///
     /// # Errors
-    /// Why there is no such guest.
-    pub fn boot(workers: &'a Workers, environment: &str) -> Result<Recorder<'a>, Failure> {
+    /// Why there is no such guest, or the compiler's message about the snippet.
+    pub fn boot(workers: &'a Workers, environment: &str, snippet: Option<&Case>) -> Result<Recorder<'a>, Failure> {
+        let program = snippet.map_or_else(|| workers.probe_of(environment), |case| workers.program_of(case))?;
+        let programs = snippet.iter().map(|_| (SNIPPET.to_string(), program.clone())).collect();
         let socket = workers.directory().join("monitor");
         let _ = std::fs::remove_file(&socket);
-        let options = Options { arguments: Monitor::arguments(&socket), ..Options::default() };
+        let options = Options { arguments: Monitor::arguments(&socket), programs, ..Options::default() };
         let guest = Guest::boot(workers, environment, &options)?;
         let monitor = Monitor::connect(&socket, workers.timeout)?;
         let pipe = workers.directory().join("executed");
-        Ok(Recorder { workers, environment: environment.to_string(), guest, monitor, pipe })
+        Ok(Recorder { workers, environment: environment.to_string(), program, guest, monitor, pipe })
     }
 
     /// Records one iteration.
@@ -65,10 +73,12 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// The operation's own failure, or that of the guest.
     pub fn explain(&mut self, wanted: &Wanted) -> Result<KernelExplanation, Failure> {
-        let channel = self.guest.channel(&Workers::greeting(&wanted.planned.case))?;
+        let case = &wanted.planned.case;
+        let greeting = case.language.as_ref().map(|_| format!("run {SNIPPET}"));
+        let channel = self.guest.channel(&greeting.unwrap_or_else(|| Workers::greeting(case)))?;
         let limit = wanted.limit.unwrap_or(u64::MAX);
         let counted = self.counted(&channel, limit)?;
-        let names = self.probe_names()?;
+        let names = self.program_names()?;
         let (cut, mut notes) = self.cut(&channel, &names, limit)?;
         let pages: BTreeSet<u64> = cut.iteration.iter().map(|address| address & !(PAGE - 1)).collect();
         let code = self.code(&pages)?;
@@ -79,9 +89,8 @@ impl<'a> Recorder<'a> {
         let tree = tree(&cut.iteration, &names, &|address| code.step(address));
         let Cut { seen: recorded, alike, fewest, most, .. } = cut;
         let iterations = Iterations { recorded, alike, fewest, most };
-        let case = &wanted.planned.case;
         let subject = Subject {
-            operation: case.operation.clone(),
+            operation: Case { params: BTreeMap::new(), ..case.clone() }.to_string(),
             what: wanted.what.to_string(),
             params: case.effective_params(),
             environment: self.environment.clone(),
@@ -101,6 +110,8 @@ impl<'a> Recorder<'a> {
 
     fn cut(&mut self, channel: &Channel, names: &Names, limit: u64) -> Result<(Cut, Vec<String>), Failure> {
         let run = channel.facts().get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
+        // The loop of a snippet is in its main function.
+        let run = run.or_else(|| names.start_of("main"));
         let run = run.ok_or_else(|| failed("the probe does not say where its code is (fact 'run')"))?;
         let code = names.range(run);
         if limit < 2 {
@@ -161,10 +172,9 @@ impl<'a> Recorder<'a> {
         Ok(code)
     }
 
-    fn probe_names(&self) -> Result<Names, Failure> {
-        let mut names = Names::default();
-        let path = self.workers.probe_of(&self.environment)?;
-        let bytes = std::fs::read(&path).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+    fn program_names(&self) -> Result<Names, Failure> {
+        let (mut names, path) = (Names::default(), &self.program);
+        let bytes = std::fs::read(path).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
         let file = object::File::parse(&*bytes).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
         names.add_probe(&file);
         Ok(names)

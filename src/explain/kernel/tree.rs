@@ -6,25 +6,10 @@
 //! the sum is right even where the shape is a guess.
 
 use super::flow::{Kind, Step};
-use super::groups::{Group, group};
+use super::groups::group;
 use super::names::{KERNEL, Names, Place, whole};
-use serde::Serialize;
+use crate::model::explained::{Call, Group};
 use std::collections::HashMap;
-
-/// A function as called from one place of the tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Call {
-    pub name: String,
-    /// What its own instructions are spent on.
-    pub group: Group,
-    /// How often it was entered.
-    pub calls: u64,
-    /// Its own instructions, and those with all that it called.
-    pub own: u64,
-    pub total: u64,
-    /// In the order of their first call.
-    pub children: Vec<Call>,
-}
 
 /// The root of the tree, which stands for the operation.
 pub fn tree(addresses: &[u64], names: &Names, step: &dyn Fn(u64) -> Option<Step>) -> Call {

@@ -1,72 +1,18 @@
 //! What one kernel executes that another does not, function by function. Pure. Called by the `explain` command.
 
-use super::explanation::{FunctionSum, KernelExplanation};
-use super::groups::Group;
-use serde::Serialize;
+use crate::model::explained::{Change, FunctionSum, Group, GroupChange, KernelExplanation, KernelVersus};
 use std::collections::BTreeMap;
 
-/// An operation in two kernels, or under two sets of boot parameters.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct KernelVersus {
-    pub operation: String,
-    pub what: String,
-    pub params: BTreeMap<String, u64>,
-    pub before: Side,
-    pub after: Side,
-    /// In the order of a system call.
-    pub groups: Vec<GroupChange>,
-    /// Those whose instructions changed, the largest change first.
-    pub functions: Vec<Change>,
-    pub notes: Vec<String>,
-}
-
-/// One of the two.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Side {
-    pub environment: String,
-    pub kernel: String,
-    pub instructions: u64,
-    pub counted: Option<f64>,
-}
-
-/// Instructions that are spent on one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct GroupChange {
-    pub group: Group,
-    pub before: u64,
-    pub after: u64,
-}
-
-/// A function's own instructions; 0 where it is not called or does not exist.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
-    pub name: String,
-    pub group: Group,
-    pub before: u64,
-    pub after: u64,
-    /// After minus before.
-    pub change: i64,
-}
-
 /// Compares two explanations of the same operation.
-pub fn versus(before: &KernelExplanation, after: &KernelExplanation) -> KernelVersus {
-    let side = |of: &KernelExplanation| Side {
-        environment: of.environment.clone(),
-        kernel: of.kernel.clone(),
-        instructions: of.instructions,
-        counted: of.counted,
-    };
-    let notes_of =
-        |of: &KernelExplanation| of.notes.iter().map(|note| format!("{}: {note}", of.environment)).collect::<Vec<_>>();
+pub fn versus(before: KernelExplanation, after: KernelExplanation) -> KernelVersus {
     KernelVersus {
         operation: before.operation.clone(),
         what: before.what.clone(),
         params: before.params.clone(),
-        before: side(before),
-        after: side(after),
-        groups: group_changes(before, after),
+        groups: group_changes(&before, &after),
         functions: changes(&before.functions, &after.functions),
-        notes: [notes_of(before), notes_of(after)].concat(),
+        before,
+        after,
     }
 }
 

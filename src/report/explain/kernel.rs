@@ -6,10 +6,10 @@ mod tree;
 mod versus;
 
 pub use flame::kernel_flame;
-pub use versus::write_kernel_versus;
+pub use versus::{versus_functions, versus_groups, write_kernel_versus};
 
 use crate::clean::{markdown, markdown_line};
-use crate::explain::kernel::{FunctionSum, GroupSum, KernelExplanation};
+use crate::model::explained::{FunctionSum, GroupSum, KernelExplanation};
 use crate::prose::wrapped;
 use crate::report::numbers::thousands;
 use crate::report::{Cell, Format, Screen, Spec, Table, write_lines, write_table};
@@ -42,16 +42,16 @@ pub fn write_kernel(
     out: &mut dyn Write,
 ) -> Result<()> {
     if format == Format::Csv {
-        return write_table(&functions(explanation), format, screen, out);
+        return write_table(&kernel_functions(explanation), format, screen, out);
     }
     match view {
         KernelView::Stacks => write_lines(flame::folded(explanation), out),
         KernelView::Flame => Ok(write!(out, "{}", crate::report::svg::document(&kernel_flame(explanation)).as_str())?),
         KernelView::Functions => write_with_facts(explanation, (format, screen), out, |out| {
-            write_table(&functions(explanation), format, screen, out)
+            write_table(&kernel_functions(explanation), format, screen, out)
         }),
         KernelView::Tree => write_with_facts(explanation, (format, screen), out, |out| {
-            write_table(&groups(explanation), format, screen, out)?;
+            write_table(&kernel_groups(explanation), format, screen, out)?;
             write_code(tree::lines(&explanation.tree, all, screen.width), format, out)
         }),
     }
@@ -69,7 +69,7 @@ fn write_with_facts(
 }
 
 /// What is counted, and what is not.
-const COUNTS: &str = "instructions of an emulated processor, not time: caches, the TLB and prediction are left out";
+pub const COUNTS: &str = "instructions of an emulated processor, not time: caches, the TLB and prediction are left out";
 
 fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
     let instructions = instructions(explanation.instructions, explanation.counted);
@@ -83,7 +83,7 @@ fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
 }
 
 /// `2,732 (2,731.6 on average)`
-fn instructions(seen: u64, counted: Option<f64>) -> String {
+pub fn instructions(seen: u64, counted: Option<f64>) -> String {
     let average = counted.filter(|counted| (counted - seen as f64).abs() >= 0.05);
     let average = average.map(|counted| format!(" ({counted:.1} on average)")).unwrap_or_default();
     thousands(seen as f64) + &average
@@ -114,7 +114,8 @@ fn write_head(
     Ok(writeln!(out)?)
 }
 
-fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
+/// The operation with its parameters.
+pub fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
     operation.to_string() + &params.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>()
 }
 
@@ -137,7 +138,8 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1}", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn groups(explanation: &KernelExplanation) -> Table {
+/// What instructions are spent on.
+pub fn kernel_groups(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
     let share = move |sum: &GroupSum| percent(sum.instructions, whole);
     let specs = [
@@ -148,7 +150,8 @@ fn groups(explanation: &KernelExplanation) -> Table {
     Table::of(&specs, &explanation.groups)
 }
 
-fn functions(explanation: &KernelExplanation) -> Table {
+/// Functions by their own instructions.
+pub fn kernel_functions(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
     let operation = explanation.operation.clone();
     let environment = explanation.environment.clone();

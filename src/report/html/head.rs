@@ -43,6 +43,7 @@ fn sections(page: &Page) -> Vec<(&'static str, &'static str)> {
         (true, ("charts", "Charts")),
         (super::latency::is_known(page), ("latency", "Single calls")),
         (super::charts::has_parameters(page), ("parameters", "Parameters")),
+        (!page.explained.is_empty(), super::explained::SECTION),
         (true, ("host", "Machine")),
     ];
     all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, section)| section).collect()

@@ -1,5 +1,6 @@
 //! What a page is made of.
 
+use super::Explained;
 use crate::compare::Comparison;
 use crate::report::run::portrait::Portrait;
 
@@ -12,6 +13,8 @@ pub struct Page<'a> {
     pub files: &'a [Portrait],
     /// `None` for one file.
     pub comparison: Option<&'a Comparison>,
+    /// What was looked into beside them.
+    pub explained: &'a [Explained],
 }
 
 impl Page<'_> {

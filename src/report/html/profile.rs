@@ -18,7 +18,8 @@ use crate::report::attribution::attribution_tables;
 use crate::report::format::markup::{Markup, cut};
 use crate::report::profile::latency::{Latency, latencies, latency_table};
 use crate::report::profile::{Weight, figures, flame_figure, notes, profile_table, slowest_table};
-use parts::{MOST_ROWS, plain, section, top};
+use parts::MOST_ROWS;
+pub(super) use parts::{plain, section, top};
 use std::collections::HashMap;
 use std::io::{self, Write};
 

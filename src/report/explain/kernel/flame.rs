@@ -1,7 +1,7 @@
 //! The call tree as folded lines and as a flame graph.
 
 use crate::clean::line as cleaned;
-use crate::explain::kernel::{Call, KernelExplanation};
+use crate::model::explained::{Call, KernelExplanation};
 use crate::report::figure::{Chart, Figure, Flame, Frame, FrameKind};
 use crate::report::numbers::thousands;
 
@@ -67,7 +67,7 @@ fn add(call: &Call, (depth, left): (usize, f64), whole: u64, frames: &mut Vec<Fr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::kernel::Group;
+    use crate::model::explained::Group;
 
     fn call(name: &str, own: u64, children: Vec<Call>) -> Call {
         let total = own + children.iter().map(|child| child.total).sum::<u64>();

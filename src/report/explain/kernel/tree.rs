@@ -1,7 +1,7 @@
 //! The call tree as lines, each function below its caller.
 
 use crate::clean::line as cleaned;
-use crate::explain::kernel::Call;
+use crate::model::explained::Call;
 use crate::report::numbers::thousands;
 
 /// Subtrees below this share of all instructions are folded.
@@ -44,7 +44,7 @@ fn line(total: u64, own: Option<u64>, depth: usize, name: &str, behind: &str, wi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::kernel::Group;
+    use crate::model::explained::Group;
 
     fn call(name: &str, calls: u64, own: u64, children: Vec<Call>) -> Call {
         let total = own + children.iter().map(|child| child.total).sum::<u64>();

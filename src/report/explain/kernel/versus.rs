@@ -1,7 +1,7 @@
 //! Two kernels side by side: what changed, by what it is spent on and by function.
 
 use super::{COUNTS, heading, instructions, number, write_head};
-use crate::explain::kernel::{Change, GroupChange, KernelVersus, Side};
+use crate::model::explained::{Change, GroupChange, KernelExplanation, KernelVersus};
 use crate::report::numbers::thousands;
 use crate::report::{Cell, Format, Screen, Spec, Table, write_table};
 use anyhow::Result;
@@ -21,16 +21,16 @@ pub fn write_kernel_versus(
     out: &mut dyn Write,
 ) -> Result<()> {
     if format == Format::Csv {
-        return write_table(&functions(versus, true), format, screen, out);
+        return write_table(&versus_functions(versus, true), format, screen, out);
     }
     write_head(&heading(&versus.operation, &versus.params), &versus.what, facts(versus), (format, screen), out)?;
-    write_table(&groups(versus), format, screen, out)?;
+    write_table(&versus_groups(versus), format, screen, out)?;
     writeln!(out)?;
-    write_table(&functions(versus, all), format, screen, out)
+    write_table(&versus_functions(versus, all), format, screen, out)
 }
 
 fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
-    let side = |side: &Side| {
+    let side = |side: &KernelExplanation| {
         format!(
             "{} instructions: {} ({})",
             instructions(side.instructions, side.counted),
@@ -40,7 +40,9 @@ fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
     };
     let mut facts =
         vec![("Before", side(&versus.before)), ("After", side(&versus.after)), ("Counts", COUNTS.to_string())];
-    facts.extend(versus.notes.iter().map(|note| ("Note", note.clone())));
+    for side in [&versus.before, &versus.after] {
+        facts.extend(side.notes.iter().map(|note| ("Note", format!("{}: {note}", side.environment))));
+    }
     facts
 }
 
@@ -54,8 +56,8 @@ fn signed(change: i64) -> Cell {
     Cell::number(format!("{sign}{}", thousands(change.unsigned_abs() as f64)), change as f64)
 }
 
-/// With their sum as the last row.
-fn groups(versus: &KernelVersus) -> Table {
+/// What instructions are spent on, with their sum as the last row.
+pub fn versus_groups(versus: &KernelVersus) -> Table {
     let mut rows: Vec<(String, u64, u64)> = versus
         .groups
         .iter()
@@ -72,7 +74,8 @@ fn groups(versus: &KernelVersus) -> Table {
     Table::of(&specs, &rows).with_headings(|row| row == last)
 }
 
-fn functions(versus: &KernelVersus, all: bool) -> Table {
+/// Functions that changed, the largest change first; `all` takes in every one.
+pub fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
     let (operation, before, after) =
         (versus.operation.clone(), versus.before.environment.clone(), versus.after.environment.clone());
     let specs = [

@@ -1,0 +1,35 @@
+//! Kernel explanations, and everything that shows one.
+
+use super::runs::one_line;
+use std::path::Path;
+use syscost::report::html::{self, Explained};
+use syscost::report::{self, Format, KernelView, Screen};
+use syscost::store::{self, Stored};
+
+pub fn explained(bytes: &[u8]) {
+    match store::from_bytes(Path::new("fuzzed.json"), bytes) {
+        Ok(Stored::Kernel(kernel)) => shown(Explained::Kernel(*kernel)),
+        Ok(Stored::Versus(versus)) => shown(Explained::Versus(*versus)),
+        Ok(_) => {}
+        Err(error) => one_line(&error.to_string()),
+    }
+}
+
+pub fn shown(explained: Explained) {
+    let out = &mut std::io::sink();
+    let mut file = Vec::new();
+    let how = (Format::Text, Screen { width: Some(60), colour: false });
+    match &explained {
+        Explained::Kernel(kernel) => {
+            let views = [KernelView::Tree, KernelView::Functions, KernelView::Stacks, KernelView::Flame];
+            views.into_iter().for_each(|view| _ = report::write_kernel(kernel, (view, true), how, out));
+            store::write_to(kernel, &mut file).expect("what was read can be written");
+        }
+        Explained::Versus(versus) => {
+            let _ = report::write_kernel_versus(versus, false, how, out);
+            store::write_to(versus, &mut file).expect("what was read can be written");
+        }
+    }
+    assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
+    let _ = html::write_explained_page(&[explained], out);
+}

@@ -1,0 +1,181 @@
+//! One iteration of an operation in an emulated kernel, as `explain` records it there: a call tree with counts of instructions,
+//! never times.
+
+use std::collections::BTreeMap;
+
+/// What an operation executes in a kernel, per iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelExplanation {
+    /// The operation's id, or the snippet.
+    pub operation: String,
+    /// Its description.
+    pub what: String,
+    /// The parameters that it ran with.
+    pub params: BTreeMap<String, u64>,
+    /// Where it ran, with boot parameters if there were any.
+    pub environment: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// Instructions of the iteration that is shown.
+    pub instructions: u64,
+    /// Instructions per iteration as counted by the emulator over many iterations; `None` if it could not count.
+    pub counted: Option<f64>,
+    /// How the iteration that is shown compares with those recorded with it.
+    pub iterations: Iterations,
+    /// By what they are spent on.
+    pub groups: Vec<GroupSum>,
+    /// By function, those with the most instructions of their own first.
+    pub functions: Vec<FunctionSum>,
+    /// The root stands for the operation.
+    pub tree: Call,
+    /// What to know about it.
+    pub notes: Vec<String>,
+}
+
+/// Iterations that were recorded one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iterations {
+    pub recorded: usize,
+    /// Those that executed exactly the instructions that are shown.
+    pub alike: usize,
+    /// Instructions of the shortest and of the longest.
+    pub fewest: usize,
+    pub most: usize,
+}
+
+/// Instructions that are spent on one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupSum {
+    pub group: Group,
+    pub instructions: u64,
+}
+
+/// A function, wherever it is called from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionSum {
+    /// As in the source.
+    pub name: String,
+    /// What most of its instructions are spent on.
+    pub group: Group,
+    pub calls: u64,
+    /// Its own instructions.
+    pub own: u64,
+}
+
+/// A function as called from one place of the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    pub name: String,
+    /// What its own instructions are spent on.
+    pub group: Group,
+    /// How often it was entered.
+    pub calls: u64,
+    /// Its own instructions, and those with all that it called.
+    pub own: u64,
+    pub total: u64,
+    /// In the order of their first call.
+    pub children: Vec<Call>,
+}
+
+/// An operation in two kernels, or under two sets of boot parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelVersus {
+    pub operation: String,
+    pub what: String,
+    pub params: BTreeMap<String, u64>,
+    pub before: KernelExplanation,
+    pub after: KernelExplanation,
+    /// In the order of a system call.
+    pub groups: Vec<GroupChange>,
+    /// Those whose instructions changed, the largest change first.
+    pub functions: Vec<Change>,
+}
+
+/// Instructions that are spent on one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupChange {
+    pub group: Group,
+    pub before: u64,
+    pub after: u64,
+}
+
+/// A function's own instructions; 0 where it is not called or does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub name: String,
+    pub group: Group,
+    pub before: u64,
+    pub after: u64,
+    /// After minus before.
+    pub change: i64,
+}
+
+/// A part of a system call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// The probe's loop, the C library, the vDSO.
+    Caller,
+    /// From the `syscall` instruction to the call's own function.
+    Entry,
+    /// Code against speculative execution.
+    Mitigations,
+    /// Audit, seccomp, ptrace and tracepoints.
+    Tracing,
+    /// Finding a file by its path.
+    PathWalk,
+    /// Permissions, capabilities and security modules.
+    Permissions,
+    /// Copies to and from the caller's memory.
+    UserCopy,
+    /// Getting and freeing memory.
+    Memory,
+    /// Faults, page tables, TLB.
+    Faults,
+    /// Switching threads and waking them.
+    Scheduling,
+    /// What remains: the work of the call itself.
+    #[default]
+    Work,
+    /// Timers and devices that happened to interrupt.
+    Interrupts,
+    /// From the call's own function back to the caller.
+    Exit,
+}
+
+impl Group {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Group; 13] = [
+        Group::Caller,
+        Group::Entry,
+        Group::Mitigations,
+        Group::Tracing,
+        Group::PathWalk,
+        Group::Permissions,
+        Group::UserCopy,
+        Group::Memory,
+        Group::Faults,
+        Group::Scheduling,
+        Group::Work,
+        Group::Interrupts,
+        Group::Exit,
+    ];
+
+    /// In tables.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Caller => "caller (user mode)",
+            Group::Entry => "entry",
+            Group::Mitigations => "spectre mitigations",
+            Group::Tracing => "audit, seccomp, tracing",
+            Group::PathWalk => "path walk",
+            Group::Permissions => "permission checks",
+            Group::UserCopy => "copy to and from user",
+            Group::Memory => "memory allocation",
+            Group::Faults => "page faults and tables",
+            Group::Scheduling => "scheduling",
+            Group::Work => "the call's own work",
+            Group::Interrupts => "interrupts",
+            Group::Exit => "exit work",
+        }
+    }
+}
