@@ -1,5 +1,6 @@
 //! Plain data shared by all other modules: no I/O, no clock, no formatting for people. Calls no other module.
 
+mod anonymous;
 mod case;
 mod class;
 mod counters;
@@ -9,6 +10,7 @@ pub mod explained;
 pub mod fixtures;
 mod histogram;
 mod host;
+mod label;
 mod latency;
 mod need;
 mod operation;
@@ -17,6 +19,7 @@ mod private;
 mod profile;
 mod record;
 mod reply;
+mod run_id;
 mod selector;
 mod size;
 mod study;
@@ -31,6 +34,7 @@ pub use counters::{
 pub use entries::{Entries, EntriesStatus};
 pub use histogram::Histogram;
 pub use host::{Host, Tax};
+pub use label::Label;
 pub use latency::{CallTimes, LONGEST_NS, SingleCalls, TimeBucket};
 pub use need::Need;
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};

@@ -15,7 +15,7 @@ pub fn environment() -> Result<String> {
     let path = "/proc/sys/kernel/osrelease";
     let release = std::fs::read_to_string(path).context(path)?;
     let release = release.trim();
-    let fetched = images::find(release).is_ok_and(|image| image.release == release);
+    let fetched = images::find(release, std::env::consts::ARCH).is_ok_and(|image| image.release == release);
     let installed = ["/boot/vmlinuz-{}", "/usr/lib/modules/{}/vmlinuz"].map(|path| path.replace("{}", release).into());
     choose(release, fetched, &installed)
 }

@@ -1,0 +1,104 @@
+//! Labels of a run: from `--label` and the environment into its file, and which files a command takes by them.
+
+use super::error::usage;
+use super::result_files;
+use crate::model::Label;
+use crate::store;
+use anyhow::{Result, anyhow};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Environment variables that begin so are labels; the rest of the name, in lower case, is the key.
+const VARIABLE: &str = "SYSCOST_LABEL_";
+
+/// The labels of a run: those of the environment, and those that were `asked` for, which go first.
+///
+/// # Errors
+/// Which variable is no label.
+pub fn of_run(asked: &[Label]) -> Result<BTreeMap<String, String>> {
+    let mut labels = usage(from_environment(std::env::vars_os()))?;
+    labels.extend(asked.iter().map(|label| (label.key.clone(), label.value.clone())));
+    Ok(labels)
+}
+
+fn from_environment(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<BTreeMap<String, String>> {
+    let mut labels = BTreeMap::new();
+    for (variable, value) in variables {
+        let variable = variable.to_string_lossy().into_owned();
+        let Some(key) = variable.strip_prefix(VARIABLE).map(str::to_ascii_lowercase) else { continue };
+        let wrong = |what: &str| anyhow!("{variable}: {what}; unset it, or use --label");
+        let value = value.into_string().map_err(|_| wrong("the value is not UTF-8"))?;
+        let label = Label::new(&key, &value).map_err(|what| wrong(&what))?;
+        if labels.insert(label.key, label.value).is_some() {
+            return Err(wrong("another variable differs from it in case only"));
+        }
+    }
+    Ok(labels)
+}
+
+/// Which files are taken, by the labels of their runs.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Where {
+    /// Take only files whose run has this label; of several for one key, one of them. Repeatable.
+    #[arg(long = "where", value_name = "KEY=VALUE")]
+    labels: Vec<Label>,
+}
+
+impl Where {
+    /// Whether a run with `labels` is taken.
+    pub fn takes(&self, labels: &BTreeMap<String, String>) -> bool {
+        let has = |label: &Label| labels.get(&label.key) == Some(&label.value);
+        self.labels.iter().all(|one| self.labels.iter().any(|other| other.key == one.key && has(other)))
+    }
+
+    /// Keeps those of `files` that are taken, and those that are no result files: whoever reads them says so.
+    ///
+    /// # Errors
+    /// If none is left, or one is standard input, which can be read once only.
+    pub fn keep(&self, files: &mut Vec<PathBuf>) -> Result<()> {
+        if self.labels.is_empty() || files.is_empty() {
+            return Ok(());
+        }
+        if files.iter().any(|file| result_files::is_input(file)) {
+            return usage(Err(anyhow!(
+                "--where reads files twice, which standard input ('-') cannot be: write it to a file"
+            )));
+        }
+        let labels = |file: &PathBuf| store::bytes(file).ok().and_then(|bytes| store::labels(&bytes));
+        files.retain(|file| labels(file).is_none_or(|labels| self.takes(&labels)));
+        match files.is_empty() {
+            true => usage(Err(anyhow!("--where: no file has these labels; 'syscost show FILE' shows a file's"))),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_become_labels() {
+        let of = |variables: &[(&str, &str)]| {
+            let variables: Vec<_> = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            from_environment(variables.into_iter())
+        };
+        let labels =
+            of(&[("SYSCOST_LABEL_INSTANCE_TYPE", "m7 x\n"), ("HOME", "/"), ("SYSCOST_LABEL_pool", "")]).unwrap();
+        assert_eq!(labels, [("instance_type", "m7 x\n"), ("pool", "")].map(|(k, v)| (k.into(), v.into())).into());
+        assert!(of(&[("SYSCOST_LABEL_", "x")]).is_err());
+        assert!(of(&[("SYSCOST_LABEL_1", "x")]).is_err());
+        let twice = of(&[("SYSCOST_LABEL_A", "x"), ("SYSCOST_LABEL_a", "y")]).unwrap_err().to_string();
+        assert!(twice.contains("SYSCOST_LABEL_a") && twice.contains("case only"), "{twice}");
+    }
+
+    #[test]
+    fn files_are_chosen_by_all_keys_and_one_value_of_each() {
+        let filter = |texts: &[&str]| Where { labels: texts.iter().map(|text| text.parse().unwrap()).collect() };
+        let labels = [("pool", "web"), ("zone", "a")].map(|(key, text)| (key.to_string(), text.to_string())).into();
+        let takes = |texts: &[&str]| filter(texts).takes(&labels);
+        assert!(takes(&[]) && takes(&["pool=web"]) && takes(&["pool=db", "pool=web", "zone=a"]));
+        assert!(!takes(&["pool=db"]) && !takes(&["pool=web", "zone=b"]) && !takes(&["rack=1"]));
+    }
+}
