@@ -307,5 +307,5 @@ fn a_user_mode_linux_that_is_none_says_why() {
         assert!(said.contains(expected), "{name}: {said}");
     }
     let output = place.run(&["run", "id.getppid", "--env", "uml-7.2"]);
-    assert!(stderr(&output).contains("there is no environment 'uml-7.2'"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("invalid value 'uml-7.2'"), "{}", stderr(&output));
 }
