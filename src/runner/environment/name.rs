@@ -31,7 +31,8 @@ const CPU: &str = "cpu=";
 pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
     let (base, words) = name.split_once(' ').unwrap_or((name, ""));
     let (cpu, append): (Vec<&str>, Vec<&str>) = words.split_whitespace().partition(|word| word.starts_with(CPU));
-    let cpu = cpu.last().map(|word| word[CPU.len()..].to_string());
+    // Commas separate environments, so that a processor's features are set apart by colons: `cpu=Haswell:-erms`.
+    let cpu = cpu.last().map(|word| word[CPU.len()..].replace(':', ","));
     let name = |file: &str, kernel| Name { file: file.to_string(), kernel, cpu: cpu.clone(), append: append.join(" ") };
     if is_file(base) {
         return Some(name(base, None));
@@ -67,7 +68,7 @@ mod tests {
         assert_eq!(read("linux:a-b/bzImage"), name("linux", Some(Kernel::File("a-b/bzImage".into())), ""));
         assert_eq!(read("uml mem=64M"), name("uml", None, "mem=64M"));
         assert_eq!(read("qemu-x86"), name("qemu-x86", None, ""));
-        let cpu = read("linux-6.1 pti=on cpu=Haswell,-avx audit=1").unwrap();
+        let cpu = read("linux-6.1 pti=on cpu=Haswell:-avx audit=1").unwrap();
         assert_eq!((cpu.cpu.as_deref(), cpu.append.as_str()), (Some("Haswell,-avx"), "pti=on audit=1"));
         for none in ["", "other", "linux-", "linux:", "other-6.1", " linux"] {
             assert_eq!(read(none), None, "{none}");
