@@ -3,6 +3,7 @@
 mod tree;
 
 use super::charts::figure;
+use super::page::Explained;
 use super::profile::{plain, section, top};
 use super::{cells, head};
 use crate::model::explained::{KernelExplanation, KernelVersus};
@@ -12,14 +13,6 @@ use crate::report::explain::{
 };
 use crate::report::format::markup::{Markup, cut};
 use std::io::{self, Write};
-
-/// What `explain` found in emulated kernels.
-pub enum Explained {
-    /// In one.
-    Kernel(KernelExplanation),
-    /// In two.
-    Versus(KernelVersus),
-}
 
 /// ID and heading of the section.
 pub const SECTION: (&str, &str) = ("kernel", "Into the kernel");
