@@ -74,6 +74,7 @@ macro_rules! bounded {
 bounded!(
     result,
     profile,
+    explained,
     lmbench,
     perf_bench,
     libmicro,

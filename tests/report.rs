@@ -469,9 +469,10 @@ fn explained(name: &str) -> Value {
 
 /// As the program writes it: what a file is stands first.
 fn save_explained(place: &Place, name: &str, explained: &Value) -> String {
-    let schema = explained["schema"].as_str().unwrap();
+    let mut explained = explained.clone();
+    let schema = explained.as_object_mut().unwrap().remove("schema").unwrap();
     let rest = explained.to_string();
-    fs::write(place.path().join(name), format!("{{\"schema\":\"{schema}\",{}", &rest[1..])).unwrap();
+    fs::write(place.path().join(name), format!("{{\"schema\":{schema},{}", &rest[1..])).unwrap();
     name.to_string()
 }
 
@@ -496,13 +497,11 @@ fn kernel_explanations_are_a_section_or_a_page() {
             "<summary>before, 6.1.0",
             "file.fstat in linux-6.1: ",
             "<div class=\"tree\">",
-            "__do_sys_newfstat",
             "<summary>after, 6.12",
-            "<div class=\"tree\">",
         ],
     );
     let of_one = page(&place, &[&getppid]);
-    after(&of_one, &["<h3>id.getppid: ", "spectre mitigations", "<details open><summary>", "__x64_sys_getppid"]);
+    after(&of_one, &["<h3>id.getppid: ", "spectre mitigations", "__x64_sys_getppid", "<details open><summary>"]);
     let svg = page(&place, &[&getppid, "--format", "svg", "--figure", "stacks"]);
     assert!(svg.starts_with("<?xml") && svg.contains("do_syscall_64"));
 }

@@ -17,8 +17,8 @@ mod operations;
 mod page;
 mod profile;
 
-pub use explained::{Explained, write_explained_page};
-pub use page::{MOST_DETAILED, Page};
+pub use explained::write_explained_page;
+pub use page::{Explained, MOST_DETAILED, Page};
 pub use profile::{ProfilePage, each_s, write_profile_page};
 
 use super::format::markup::Markup;

@@ -250,10 +250,10 @@ try {
     assert.ok((await plain.page.locator("tbody tr:visible").count()) > 0);
     assert.equal(await plain.page.locator(".controls:visible, #theme:visible").count(), 0);
     const trees = plain.page.locator(".tree details[open]:visible");
-    const open = await trees.count();
-    if (open > 0) {
+    const before = await trees.count();
+    if (before > 0) {
       await trees.first().locator("> summary").click();
-      assert.ok((await trees.count()) < open, "a call tree closes");
+      assert.ok((await trees.count()) < before, "a call tree closes");
     }
     await plain.context.close();
   });

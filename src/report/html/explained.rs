@@ -3,6 +3,7 @@
 mod tree;
 
 use super::charts::figure;
+use super::page::Explained;
 use super::profile::{plain, section, top};
 use super::{cells, head};
 use crate::model::explained::{KernelExplanation, KernelVersus};
@@ -13,16 +14,6 @@ use crate::report::explain::{
 use crate::report::format::markup::{Markup, cut};
 use std::io::{self, Write};
 
-/// What `explain` found in emulated kernels.
-pub enum Explained {
-    /// In one.
-    Kernel(KernelExplanation),
-    /// In two.
-    Versus(KernelVersus),
-}
-
-/// ID and heading of the section.
-pub const SECTION: (&str, &str) = ("kernel", "Into the kernel");
 /// Characters of a heading, and of a paragraph.
 const HEADING: usize = 200;
 const PARAGRAPH: usize = 1000;
@@ -35,7 +26,7 @@ pub fn write_explained_page(explained: &[Explained], out: &mut dyn Write) -> io:
     let mut html = Markup::new();
     let names: Vec<String> = explained.iter().map(name).collect();
     let title = format!("What the kernel executes: {}", cut(&some(&names, 4), HEADING));
-    head::frame(&mut html, &title, &kernels(explained), &[SECTION]);
+    head::frame(&mut html, &title, &kernels(explained), &[head::KERNEL]);
     html.raw("<main id=\"main\">");
     write(&mut html, explained);
     html.raw("</main>");
@@ -49,7 +40,7 @@ pub fn write(html: &mut Markup, explained: &[Explained]) {
     if explained.is_empty() {
         return;
     }
-    section(html, SECTION, |html| {
+    section(html, head::KERNEL, |html| {
         html.raw("<p class=\"rule\">One iteration each; all numbers are ").text(COUNTS).raw(".</p>");
         for (i, one) in explained.iter().enumerate() {
             match one {

@@ -6,6 +6,9 @@ use crate::report::format::markup::{Markup, cut};
 use crate::report::{figure::palette, svg};
 use sha2::{Digest, Sha256};
 
+/// ID and name of the section with kernel explanations.
+pub const KERNEL: (&str, &str) = ("kernel", "Into the kernel");
+
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -43,7 +46,7 @@ fn sections(page: &Page) -> Vec<(&'static str, &'static str)> {
         (true, ("charts", "Charts")),
         (super::latency::is_known(page), ("latency", "Single calls")),
         (super::charts::has_parameters(page), ("parameters", "Parameters")),
-        (!page.explained.is_empty(), super::explained::SECTION),
+        (!page.explained.is_empty(), KERNEL),
         (true, ("host", "Machine")),
     ];
     all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, section)| section).collect()

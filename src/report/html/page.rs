@@ -1,11 +1,19 @@
 //! What a page is made of.
 
-use super::Explained;
 use crate::compare::Comparison;
+use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::report::run::portrait::Portrait;
 
 /// Files up to this many have all their distributions on the page.
 pub const MOST_DETAILED: usize = 8;
+
+/// What `explain` found in emulated kernels.
+pub enum Explained {
+    /// In one.
+    Kernel(KernelExplanation),
+    /// In two.
+    Versus(KernelVersus),
+}
 
 /// What a page is about.
 pub struct Page<'a> {
