@@ -73,7 +73,8 @@ fn labels_choose_files_and_make_columns() {
     assert!(shown.contains("labels: pool=web"), "{shown}");
     let page = place.printed(&[&["report", "--where", "pool=web", "-o", "-"], &files[..]].concat());
     assert!(page.contains("pool=web") && !page.contains("pool=db"));
-    for wrong in [&["compare", "--by", "rack"][..], &["compare", "--where", "pool=x"], &["report", "--where", "pool=x"]] {
+    for wrong in [&["compare", "--by", "rack"][..], &["compare", "--where", "pool=x"], &["report", "--where", "pool=x"]]
+    {
         let refused = place.run(&[wrong, &files[..]].concat());
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}: {}", stderr(&refused));
     }

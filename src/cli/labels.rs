@@ -42,14 +42,14 @@ fn from_environment(variables: impl Iterator<Item = (OsString, OsString)>) -> Re
 pub struct Where {
     /// Take only files whose run has this label; of several for one key, one of them. Repeatable.
     #[arg(long = "where", value_name = "KEY=VALUE")]
-    labels: Vec<Label>,
+    wanted: Vec<Label>,
 }
 
 impl Where {
     /// Whether a run with `labels` is taken.
     pub fn takes(&self, labels: &BTreeMap<String, String>) -> bool {
         let has = |label: &Label| labels.get(&label.key) == Some(&label.value);
-        self.labels.iter().all(|one| self.labels.iter().any(|other| other.key == one.key && has(other)))
+        self.wanted.iter().all(|one| self.wanted.iter().any(|other| other.key == one.key && has(other)))
     }
 
     /// Keeps those of `files` that are taken, and those that are no result files: whoever reads them says so.
@@ -57,7 +57,7 @@ impl Where {
     /// # Errors
     /// If none is left, or one is standard input, which can be read once only.
     pub fn keep(&self, files: &mut Vec<PathBuf>) -> Result<()> {
-        if self.labels.is_empty() || files.is_empty() {
+        if self.wanted.is_empty() || files.is_empty() {
             return Ok(());
         }
         if files.iter().any(|file| result_files::is_input(file)) {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn files_are_chosen_by_all_keys_and_one_value_of_each() {
-        let filter = |texts: &[&str]| Where { labels: texts.iter().map(|text| text.parse().unwrap()).collect() };
+        let filter = |texts: &[&str]| Where { wanted: texts.iter().map(|text| text.parse().unwrap()).collect() };
         let labels = [("pool", "web"), ("zone", "a")].map(|(key, text)| (key.to_string(), text.to_string())).into();
         let takes = |texts: &[&str]| filter(texts).takes(&labels);
         assert!(takes(&[]) && takes(&["pool=web"]) && takes(&["pool=db", "pool=web", "zone=a"]));
