@@ -48,6 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "derive",
             "explain",
             "fit",
+            "fleet",
             "model",
             "prose",
             "stats",
@@ -56,7 +57,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "top",
         ],
     ),
-    ("fleet", &[]),
+    ("fleet", &["model", "prose", "summary"]),
     ("cli", &["*"]),
 ];
 

@@ -1,5 +1,6 @@
 //! `syscost fleet`: runs on many nodes, from the script that starts them to what was gathered.
 
+mod check;
 mod script;
 
 use super::exit::Exit;
@@ -19,6 +20,7 @@ pub struct FleetArgs {
 #[derive(clap::Subcommand)]
 enum FleetCommand {
     Script(script::ScriptArgs),
+    Check(check::CheckArgs),
 }
 
 /// Runs the subcommand.
@@ -28,5 +30,6 @@ enum FleetCommand {
 pub fn run(args: &FleetArgs, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
         FleetCommand::Script(args) => script::run(args, out),
+        FleetCommand::Check(args) => check::run(args, out),
     }
 }

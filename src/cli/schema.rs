@@ -31,6 +31,7 @@ pub enum SchemaKind {
     List,
     Kernels,
     KernelSteps,
+    FleetCheck,
     Languages,
     Studies,
     Environments,
@@ -63,6 +64,7 @@ mod tests {
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan};
+    use crate::fleet::FleetCheck;
     use crate::report::top::TopDocument;
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
     use crate::store;
@@ -84,6 +86,7 @@ mod tests {
             SchemaKind::List => json_schema::<OperationList>(),
             SchemaKind::Kernels => json_schema::<KernelList>(),
             SchemaKind::KernelSteps => json_schema::<KernelSteps>(),
+            SchemaKind::FleetCheck => json_schema::<FleetCheck>(),
             SchemaKind::Languages => json_schema::<LanguageList>(),
             SchemaKind::Environments => json_schema::<EnvironmentList>(),
             SchemaKind::Studies => json_schema::<StudyList>(),
