@@ -94,7 +94,8 @@ pub fn check(
     let names = Names { expected };
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
     for status in statuses {
-        known.entry(names.of(&status.node)).or_default().status = Some(status);
+        let name = names.of(&status.node);
+        known.entry(name).or_default().status = Some(status);
     }
     for run in runs {
         known.entry(names.of(&run.node)).or_default().runs.push(run);

@@ -4,6 +4,7 @@ use super::super::error::usage;
 use super::super::exit::Exit;
 use super::super::run::RunArgs;
 use crate::fleet::{Job, Launcher, NodeList, Nodes, script};
+use crate::model::Label;
 use crate::plan::Study;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::Write;
@@ -34,7 +35,7 @@ pub struct ScriptArgs {
     out_dir: PathBuf,
     /// A label of every run. Repeatable.
     #[arg(long = "label", value_name = "KEY=VALUE")]
-    labels: Vec<String>,
+    labels: Vec<Label>,
     /// Stop a node that takes longer.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u32).range(1..=86400))]
     limit: u32,
@@ -96,7 +97,9 @@ impl ScriptArgs {
         let mut words = vec!["run".to_string()];
         words.extend(self.patterns.iter().cloned());
         words.extend(self.study.iter().flat_map(|study| ["--study".to_string(), study.clone()]));
-        words.extend(self.labels.iter().flat_map(|label| ["--label".to_string(), label.clone()]));
+        words.extend(
+            self.labels.iter().flat_map(|Label { key, value }| ["--label".to_string(), format!("{key}={value}")]),
+        );
         words.extend(self.flags.iter().cloned());
         words
     }

@@ -31,7 +31,8 @@ impl NodeRun {
     /// Of `run`, read from `file`. A run without the label and without a host's name is its own node.
     pub fn new(file: String, run: &Run) -> NodeRun {
         let node = run.labels.get(NODE).or(run.host.name.as_ref()).unwrap_or(&file).clone();
-        let failed = |run: &Run| run.records.iter().filter(|record| matches!(record.outcome, Outcome::Failed(_))).count();
+        let failed =
+            |run: &Run| run.records.iter().filter(|record| matches!(record.outcome, Outcome::Failed(_))).count();
         NodeRun {
             node,
             started_unix_s: run.started_unix_s,
@@ -49,7 +50,9 @@ fn disturbances(run: &Run) -> Vec<String> {
     let summary = summarize(run);
     let of_run = summary.warnings.iter().filter_map(|warning| match warning {
         RunWarning::Recorded { text } => Some(text.clone()),
-        RunWarning::StateChanged(change) => Some(format!("the kernel was {:.0}% slower for a while", change.share * 100.0)),
+        RunWarning::StateChanged(change) => {
+            Some(format!("the kernel was {:.0}% slower for a while", change.share * 100.0))
+        }
         RunWarning::ManyDerived { .. } => None,
     });
     let lost = |warning: &Warning| {

@@ -60,8 +60,7 @@ fn another_version_or_plan_is_that_of_the_few() {
     assert_eq!(found.version.as_deref(), Some("0 (cc)"));
     assert_eq!(found.nodes.iter().map(CheckedNode::is_sound).collect::<Vec<_>>(), [true, false, false, true]);
     assert_eq!(found.nodes[1].other_version.as_deref(), Some("9 (cc)"));
-    let differences =
-        ["precision in percent: 5, others 1", "lacks file.stat (native)", "has besides io.read (native)"];
+    let differences = ["precision in percent: 5, others 1", "lacks file.stat (native)", "has besides io.read (native)"];
     assert_eq!(found.nodes[2].other_plan, differences);
     assert!(!found.is_sound());
 }
