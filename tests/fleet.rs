@@ -14,12 +14,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Instant;
 
 /// What shells, YAML, Jinja, Kubernetes and clush could each take for more than text.
 const HOSTILE: &str = "a'b\"c $(touch pwned) `touch pwned` $HOME ; & | \\ %h %% {{ lookup('pipe', 'id') }} {% raw %} @sh:x@ é\n# x\n  - y: z\nEOF\n";
 
-/// What every node runs: short, since it is gathering that is tested.
-const MEASURE: [&str; 4] = ["id.getppid", "file.stat", "--", "--time=2"];
+/// What every node runs, for so many seconds.
+const MEASURE: [&str; 3] = ["id.getppid", "file.stat", "--"];
+const SECONDS: &str = "--time=2";
 
 fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -42,10 +44,10 @@ fn confine(place: &Place) -> PathBuf {
 }
 
 /// The job for `launcher`, with a hostile label.
-fn script(place: &Place, launcher: &str, nodes: &str, out_dir: &Path, more: &[&str]) -> String {
+fn script(place: &Place, launcher: &str, nodes: &str, out_dir: &Path, (more, seconds): (&[&str], &str)) -> String {
     let (out_dir, label) = (out_dir.display().to_string(), format!("note={HOSTILE}"));
     let fixed = ["fleet", "script", launcher, "--nodes", nodes, "--out-dir", &out_dir, "--label", &label];
-    let done = place.run(&[&fixed[..], more, &MEASURE].concat());
+    let done = place.run(&[&fixed[..], more, &MEASURE, &[seconds]].concat());
     assert!(done.status.success(), "{}", stderr(&done));
     stdout(&done)
 }
@@ -91,7 +93,8 @@ fn three_slurm_nodes_are_gathered_and_the_others_named() {
         ),
     );
     let job = place.path().join("job.sh");
-    fs::write(&job, script(&place, "slurm", "n[1-3]", &cluster.shared(), &["--program", &node])).unwrap();
+    fs::write(&job, script(&place, "slurm", "n[1-3]", &cluster.shared(), (&["--program", &node], "--time=5"))).unwrap();
+    let began = Instant::now();
     let done = cluster.run("sbatch", &["--wait", "--output=job.log", job.to_str().unwrap()]);
     let log = fs::read_to_string(place.path().join("slurm/job.log")).unwrap_or_default();
     assert_eq!(done.status.code(), Some(7), "the largest status: {}{log}", stderr(&done));
@@ -99,6 +102,7 @@ fn three_slurm_nodes_are_gathered_and_the_others_named() {
     assert!(!place.path().join("slurm/pwned").exists());
 
     let (done, checked) = check(&place, &cluster.shared(), "n[1-4]\n");
+    println!("from sbatch to the last word of check: {:.1} s", began.elapsed().as_secs_f64());
     assert_eq!(states(&checked), ["n1 complete", "n2 complete", "n3 failed", "n4 missing"]);
     assert_eq!((&checked["nodes"][2]["status"], &checked["nodes"][2]["said"]), (&7.into(), &"no room here".into()));
     assert_eq!(done.status.code(), Some(1));
@@ -161,7 +165,7 @@ fn clush_runs_on_nodes_that_share_a_directory() {
     let shared = place.path().join("it's shared");
     let run = |nodes: &str, more: &[&str]| {
         let job = place.path().join("job.sh");
-        fs::write(&job, script(&place, "clush", nodes, &shared, more)).unwrap();
+        fs::write(&job, script(&place, "clush", nodes, &shared, (more, SECONDS))).unwrap();
         let mut command = Command::new("sh");
         let path = format!("{}:{}", std::env::var("PATH").unwrap(), clush.parent().unwrap().display());
         command.arg(job).env("XDG_CONFIG_HOME", place.path()).env("PATH", path).current_dir(place.path());
@@ -203,7 +207,8 @@ fn ansible_fetches_what_each_node_wrote() {
     fs::write(at("inventory"), inventory).unwrap();
     let program = except_in(&place, "b", "{ echo no room >&2; exit 9; }");
     let gathered = place.path().join("gathered");
-    fs::write(at("job.yaml"), script(&place, "ansible", "a,b", &gathered, &["--program", &program])).unwrap();
+    fs::write(at("job.yaml"), script(&place, "ansible", "a,b", &gathered, (&["--program", &program], SECONDS)))
+        .unwrap();
     let mut command = Command::new(ansible);
     command.args(["-i", &at("inventory"), &at("job.yaml")]).current_dir(place.path());
     command.env("HOME", place.path()).env("TMPDIR", place.tmp()).env("ANSIBLE_NOCOLOR", "1");
@@ -239,7 +244,7 @@ fn the_kubernetes_job_is_valid_and_its_command_is_what_was_asked() {
     for (nodes, more) in [("3", &["--claim", "costs"][..]), ("n1,n2.example", &[])] {
         let manifest = place.path().join("job.yaml");
         let more = [&["--image", "registry:5000/syscost:1"], more].concat();
-        fs::write(&manifest, script(&place, "kubernetes", nodes, out_dir, &more)).unwrap();
+        fs::write(&manifest, script(&place, "kubernetes", nodes, out_dir, (&more, SECONDS))).unwrap();
         for version in ["1.29", "1.37"] {
             let done = Command::new(&validator).args(["--strict", "-k", version]).arg(&manifest).output().unwrap();
             assert!(done.status.success(), "{}{}", stdout(&done), stderr(&done));
@@ -249,7 +254,7 @@ fn the_kubernetes_job_is_valid_and_its_command_is_what_was_asked() {
         let words = [&container["command"], &container["args"]].map(|words| words.as_array().unwrap().clone()).concat();
         let words: Vec<&str> = words.iter().map(|word| word.as_str().unwrap()).collect();
         let (label, dollars) = (format!("note={HOSTILE}").replace('$', "$$"), "/it's $$(HOME) shared");
-        let expected = ["syscost", "--quiet", "run", "id.getppid", "file.stat", "--label", &label, "--time=2"];
+        let expected = ["syscost", "--quiet", "run", "id.getppid", "file.stat", "--label", &label, SECONDS];
         assert_eq!(words, [&expected[..], &["--out-dir", dollars, "--label", "node=$(SYSCOST_NODE)"]].concat());
         assert_eq!(container["volumeMounts"][0]["mountPath"], "/it's $(HOME) shared");
     }
@@ -271,7 +276,7 @@ fn podman_plays_the_pod_of_the_kubernetes_job() {
     fs::create_dir(&shared).unwrap();
     let more = ["--image", "localhost/syscost:latest", "--program", "/syscost"];
     let manifest = place.path().join("job.yaml");
-    fs::write(&manifest, script(&place, "kubernetes", "1", &shared, &more)).unwrap();
+    fs::write(&manifest, script(&place, "kubernetes", "1", &shared, (&more, SECONDS))).unwrap();
     let template = parsed(&python, &manifest)["spec"]["template"].take();
     let mut pod = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "spec": template["spec"]});
     pod["metadata"] = serde_json::json!({"name": "syscost", "labels": template["metadata"]["labels"]});
