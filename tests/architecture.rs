@@ -49,6 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "derive",
             "explain",
             "fit",
+            "fleet",
             "model",
             "prose",
             "rows",
@@ -58,6 +59,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "top",
         ],
     ),
+    ("fleet", &["model", "prose", "summary"]),
     ("cli", &["*"]),
 ];
 

@@ -19,6 +19,7 @@ fn page(name: &str) -> String {
 fn documents() -> Vec<PathBuf> {
     let files = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
     let mut documents: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    documents.push(root().join("docs/fleet.md"));
     documents.extend(["languages", "studies", "fuzz"].map(|folder| root().join(folder).join("README.md")));
     documents
 }

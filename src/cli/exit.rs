@@ -11,6 +11,8 @@ pub enum Exit {
     SomeFailed,
     /// ^C or a signal ended the run.
     Interrupted,
+    /// Nodes of a fleet are missing, or their runs cannot stand beside the others.
+    NodesMissing,
     /// A kernel costs what a bad one does.
     Bad,
     /// A kernel cannot be counted: git bisect should skip it.
@@ -26,7 +28,7 @@ impl Exit {
     pub fn status(self) -> u8 {
         match self {
             Exit::Success => 0,
-            Exit::CostGrown | Exit::Bad => 1,
+            Exit::CostGrown | Exit::Bad | Exit::NodesMissing => 1,
             Exit::SomeFailed => 3,
             Exit::NotCounted => 125,
             Exit::NoBisection => 255,

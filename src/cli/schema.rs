@@ -34,6 +34,7 @@ pub enum SchemaKind {
     KernelSteps,
     ExplainKernel,
     ExplainKernelVersus,
+    FleetCheck,
     Languages,
     Studies,
     Environments,
@@ -66,6 +67,7 @@ mod tests {
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan};
+    use crate::fleet::FleetCheck;
     use crate::report::rows;
     use crate::report::top::TopDocument;
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
@@ -91,6 +93,7 @@ mod tests {
             SchemaKind::KernelSteps => json_schema::<KernelSteps>(),
             SchemaKind::ExplainKernel => store::explained_schema(),
             SchemaKind::ExplainKernelVersus => store::explained_versus_schema(),
+            SchemaKind::FleetCheck => json_schema::<FleetCheck>(),
             SchemaKind::Languages => json_schema::<LanguageList>(),
             SchemaKind::Environments => json_schema::<EnvironmentList>(),
             SchemaKind::Studies => json_schema::<StudyList>(),

@@ -10,6 +10,7 @@ mod explain;
 mod export;
 pub mod figure;
 mod fit;
+mod fleet;
 mod format;
 pub mod html;
 mod kernels;
@@ -31,6 +32,7 @@ pub use explain::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
 pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
 pub use fit::{pages, parameter_table, plot};
+pub use fleet::fleet_table;
 pub use format::json::{
     AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
     write_json_line,

@@ -37,6 +37,11 @@ impl StoreError {
         StoreError { problem, ..self }
     }
 
+    /// What is wrong with the file and what to do, without its name.
+    pub fn reason(&self) -> String {
+        self.problem.words(self.kind)
+    }
+
     /// What is wrong.
     pub fn problem(&self) -> &Problem {
         &self.problem

@@ -32,13 +32,26 @@ const ALL: &[&str] = &[
     "import",
     "kernel",
     "bisect-kernels",
+    "fleet",
     "probe",
     "completions",
     "man",
 ];
 /// Those that write tables for people.
-const TABLES: &[&str] =
-    &["run", "list", "show", "compare", "explain", "attribute", "doctor", "trace", "top", "kernel", "bisect-kernels"];
+const TABLES: &[&str] = &[
+    "run",
+    "list",
+    "show",
+    "compare",
+    "explain",
+    "attribute",
+    "doctor",
+    "trace",
+    "top",
+    "kernel",
+    "bisect-kernels",
+    "fleet",
+];
 /// Those that start the probe.
 const PROBE: &[&str] = &["run", "list", "explain", "doctor", "bisect-kernels"];
 
@@ -58,6 +71,11 @@ pub const FILES: &[Fact] = &[
         name: "~/.local/state/syscost/kernels",
         what: "Kernel images that were fetched, a directory each; 'syscost kernel remove' removes them.",
         commands: &["run", "kernel", "bisect-kernels"],
+    },
+    Fact {
+        name: "DIR/nodes/NAME.status, DIR/nodes/NAME.stderr",
+        what: "When the job that 'fleet script' prints began on node NAME, its exit status, and what it wrote on standard error.",
+        commands: &["fleet"],
     },
     Fact { name: "report.html", what: "The page, unless --output names another file.", commands: &["report"] },
     Fact {
@@ -139,6 +157,7 @@ const OWN_STATUS: &[&str] = &[
     "import",
     "kernel",
     "bisect-kernels",
+    "fleet",
     "probe",
     "completions",
     "man",
@@ -160,6 +179,12 @@ pub const EXIT_STATUS: &[Fact] = &[
     },
     Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: &["run"] },
     Fact { name: "130", what: "Interrupted. Kernels that were fetched before stay.", commands: &["kernel"] },
+    Fact {
+        name: "Of fleet check",
+        what: "0 if every expected node has a complete run, all of one version and plan; 1 if not; 3 if files were skipped, \
+               whatever the nodes are. A disturbed run does not change it.",
+        commands: &["fleet"],
+    },
     Fact {
         name: "Of bisect-kernels --image",
         what: "0 if the kernel is good, 1 if it is bad, 125 if it cannot be counted, 130 if interrupted, 255 for any error: git \

@@ -5,6 +5,7 @@ use crate::attribute::Attribution;
 use crate::compare::history::Machine;
 use crate::compare::{Comparison, MetricComparison, Plan};
 use crate::fit::{Family, families};
+use crate::fleet::FleetCheck;
 use crate::model::{By, CallCount, ObjectCount, ProcessGroup, Profile, Run, SlowCall, StackCount};
 use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
@@ -99,6 +100,10 @@ pub struct HistoryDocument<'a> {
 
 impl Document for Plan {
     const SCHEMA: &'static str = "syscost.comparison-plan/1";
+}
+
+impl Document for FleetCheck {
+    const SCHEMA: &'static str = "syscost.fleet-check/1";
 }
 
 impl Document for HistoryDocument<'_> {

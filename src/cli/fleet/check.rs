@@ -1,0 +1,154 @@
+//! `syscost fleet check`: which nodes are missing in a directory of gathered files, and whose runs cannot stand beside the
+//! others.
+
+use super::super::error::usage;
+use super::super::exit::Exit;
+use super::super::{messages, result_files, terminal};
+use super::script::node_file;
+use crate::clean;
+use crate::fleet::{FleetCheck, NodeRun, NodeStatus, Skipped, check};
+use crate::report::{Format, fleet_table, write_json, write_table};
+use anyhow::{Context, Result};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Say which nodes are missing or incomplete, whose run was disturbed, and who has another version or another plan.
+///
+/// Reads the result files of a directory and what 'syscost fleet script' makes each node leave beside them. The newest run of
+/// each node counts, unless the node began again after it.
+#[derive(clap::Args)]
+#[command(after_help = STATUS)]
+pub struct CheckArgs {
+    /// The directory of result files.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The nodes that must be there: a list a line, with ranges as n[1-3,7] [default: all that were heard of].
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
+    /// Leave out what began before this: YYYY-MM-DD, YYYY-MM-DDTHH:MM:SSZ, or seconds since 1970.
+    #[arg(long, value_name = "TIME", value_parser = unix_s)]
+    since: Option<u64>,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+/// The most bytes that are read of what a node wrote on standard error.
+const LONGEST: u64 = 4096;
+
+const STATUS: &str = "\
+Exit status:
+  0  every expected node has a complete run, all of the same version and plan
+  1  nodes are missing, failed or incomplete, or have another version or plan
+  2  usage error: the directory or the list of nodes cannot be read
+  3  files were skipped: unreadable, half-written, or no result files; whatever the nodes are
+A run that was disturbed is named and does not change the status.";
+
+/// Checks the directory.
+///
+/// # Errors
+/// A usage error if the directory or the list of nodes cannot be read.
+pub fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
+    let expected = usage(args.expect.as_deref().map(node_file).transpose().context("--expect"))?;
+    let mut gathered = Gathered::read(&args.directory)?;
+    let since = args.since.unwrap_or(0);
+    gathered.runs.retain(|run| run.started_unix_s >= since);
+    gathered.statuses.retain(|status| status.began_unix_s >= since);
+    let found = check(expected.as_ref(), gathered.runs, gathered.statuses, gathered.skipped);
+    for Skipped { file, reason } in &found.skipped {
+        messages::tell(&format_args!("skipped: {file}: {reason}"));
+    }
+    match args.format {
+        Format::Json => write_json(&found, out)?,
+        format => write_table(&fleet_table(&found), format, terminal::screen(), out)?,
+    }
+    Ok(exit(&found))
+}
+
+fn exit(found: &FleetCheck) -> Exit {
+    match (found.skipped.is_empty(), found.is_sound()) {
+        (false, _) => Exit::SomeFailed,
+        (true, false) => Exit::NodesMissing,
+        (true, true) => Exit::Success,
+    }
+}
+
+fn unix_s(text: &str) -> Result<u64, String> {
+    let date = || format!("{text}T00:00:00Z").parse::<jiff::Timestamp>();
+    let second = || text.parse::<jiff::Timestamp>().or_else(|_| date()).ok()?.as_second().try_into().ok();
+    text.parse().ok().or_else(second).ok_or_else(|| format!("'{text}' is not a time such as 2026-03-01"))
+}
+
+/// What a directory holds.
+#[derive(Default)]
+struct Gathered {
+    runs: Vec<NodeRun>,
+    statuses: Vec<NodeStatus>,
+    skipped: Vec<Skipped>,
+}
+
+impl Gathered {
+    fn read(directory: &Path) -> Result<Gathered> {
+        let mut gathered = Gathered::default();
+        let files = usage(listed(directory, "json").with_context(|| clean::line(&directory.to_string_lossy())))?;
+        let files = gathered.regular(files);
+        let read = result_files::read_all(&files, |index, run| NodeRun::new(name(&files[index]), &run));
+        for (file, found) in files.iter().zip(read) {
+            match found {
+                Ok(run) => gathered.runs.push(run),
+                Err(error) => gathered.skip(file, &error.reason()),
+            }
+        }
+        // There are none where a launcher was not one of ours.
+        let statuses = listed(&directory.join("nodes"), "status").unwrap_or_default();
+        for file in gathered.regular(statuses) {
+            match status(&file) {
+                Some(status) => gathered.statuses.push(status),
+                None => gathered.skip(&file, "is not the status of a node"),
+            }
+        }
+        Ok(gathered)
+    }
+
+    /// Those that are files: a pipe could be waited for, a directory is none.
+    fn regular(&mut self, files: Vec<PathBuf>) -> Vec<PathBuf> {
+        let (files, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.is_file());
+        others.iter().for_each(|other| self.skip(other, "is not a file"));
+        files
+    }
+
+    fn skip(&mut self, file: &Path, reason: &str) {
+        self.skipped.push(Skipped { file: name(file), reason: reason.to_string() });
+    }
+}
+
+/// The files of `directory` with this extension, by name, without hidden ones.
+fn listed(directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let is_one = |path: &PathBuf| path.extension().is_some_and(|own| own == extension) && !hidden(path);
+    let mut files: Vec<PathBuf> = entries.into_iter().filter(is_one).collect();
+    files.sort();
+    Ok(files)
+}
+
+fn name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn status(file: &Path) -> Option<NodeStatus> {
+    let text = end_of(file).ok()?;
+    let stderr = end_of(&file.with_extension("stderr")).unwrap_or_default();
+    NodeStatus::parse(&file.file_stem()?.to_string_lossy(), &text, &stderr)
+}
+
+/// The last few KiB of a file, which may be long.
+fn end_of(file: &Path) -> io::Result<String> {
+    let mut file = File::open(file)?;
+    let from = file.metadata()?.len().saturating_sub(LONGEST);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
