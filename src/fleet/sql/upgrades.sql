@@ -1,13 +1,13 @@
--- Kernel upgrades after which a case costs something else, by processor.
+-- Kernel upgrades after which a case costs something else on hosts with the same {group}.
 --
--- Each host is compared with itself: the median of its runs on the new kernel, divided by that on the kernel before. ratio is
--- the median of its hosts; deviations is how many standard errors of that median it is away from 1, by the hosts' MAD.
--- A host that ran one kernel only does not count. since_unix_s: the first run on the new kernel.
--- Shown: 5 % or more, and 6 standard errors or more with many hosts; more with few, whose MAD is uncertain.
+-- Each host is compared with itself: the median of its runs on the new kernel divided by that on the kernel before. ratio: the
+-- median of the hosts; deviations: how many standard errors of that median lie between it and 1, by the hosts' MAD, at least
+-- {least_scale} of the cost. A host that ran one kernel only does not count. since_unix_s: the first run on the new kernel.
+-- Shown from {fewest_upgraded} hosts, a change of {least_change}, and {deviations} + {small_groups} / hosts standard errors.
 WITH runs AS (
   SELECT {case_of_rows}, {group_of_rows}, host, kernel, started_unix_s, median_ns AS ns
   FROM {rows}
-  WHERE status = 'ok' AND median_ns > 0 AND kernel IS NOT NULL
+  WHERE status = 'ok' AND median_ns > 0 AND host IS NOT NULL AND kernel IS NOT NULL
 ),
 ranked_runs AS (
   SELECT *,
@@ -52,12 +52,13 @@ deviating AS (
 ),
 upgrades AS (
   SELECT {case}, {group}, kernel_from, kernel_to, ratio, hosts, min(first_s) AS since_unix_s,
-    greatest(1.4826e0 * avg(CASE WHEN 2 * distance BETWEEN hosts AND hosts + 2 THEN deviation END), 5e-3)
+    greatest(1.4826e0 * avg(CASE WHEN 2 * distance BETWEEN hosts AND hosts + 2 THEN deviation END), {least_scale})
       * 1.2533e0 / sqrt(hosts) AS error
   FROM deviating
   GROUP BY {case}, {group}, kernel_from, kernel_to, ratio, hosts
 )
 SELECT {case}, {group}, kernel_from, kernel_to, ratio, (ratio - 1) / error AS deviations, hosts, since_unix_s
 FROM upgrades
-WHERE hosts >= 5 AND abs(ratio - 1) >= 5e-2 AND abs(ratio - 1) >= error * (6e0 + 6e1 / hosts)
+WHERE hosts >= {fewest_upgraded} AND abs(ratio - 1) >= {least_change}
+  AND abs(ratio - 1) >= error * ({deviations} + {small_groups} / hosts)
 ORDER BY abs(ratio - 1) DESC, {case}, {group}, kernel_from, kernel_to

@@ -1,12 +1,13 @@
--- Hosts whose cost of a case is far from that of the other hosts of their group ({group}).
+-- Hosts whose cost of a case is far from that of the other hosts with the same {group}.
 --
--- A host's cost is the median of its runs, the group's the median of its hosts. deviations is how many standard deviations
--- lie between them: 1.4826 times the median of the absolute deviations of all hosts (MAD), at least 0.5 %.
--- Shown: 5 % or more, and 6 deviations or more in a large group; more in a small one, whose MAD is uncertain.
+-- A host's cost is the median of its runs, a group's the median of its hosts. deviations: how many standard deviations lie
+-- between them, each 1.4826 times the median of the hosts' absolute deviations (MAD), at least {least_scale} of the cost.
+-- Shown if the group has {fewest_hosts} hosts, the cost differs by {least_change} of the group's, and by
+-- {deviations} + {small_groups} / hosts deviations: a small group's MAD is uncertain.
 WITH runs AS (
   SELECT {case_of_rows}, {group_of_rows}, host, median_ns AS ns
   FROM {rows}
-  WHERE status = 'ok' AND median_ns > 0
+  WHERE status = 'ok' AND median_ns > 0 AND host IS NOT NULL
 ),
 ranked_runs AS (
   SELECT *,
@@ -38,13 +39,14 @@ deviating AS (
 scaled AS (
   SELECT *,
     greatest(1.4826e0 * avg(CASE WHEN 2 * distance BETWEEN hosts AND hosts + 2 THEN abs(deviation) END)
-      OVER (PARTITION BY {case}, {group}), 5e-3) AS scale
+      OVER (PARTITION BY {case}, {group}), {least_scale}) AS scale
   FROM deviating
 ),
 flagged AS (
   SELECT *, count(*) OVER (PARTITION BY host) AS flagged_cases
   FROM scaled
-  WHERE hosts >= 8 AND abs(deviation) >= 5e-2 AND abs(deviation) >= scale * (6e0 + 6e1 / hosts)
+  WHERE hosts >= {fewest_hosts} AND abs(deviation) >= {least_change}
+    AND abs(deviation) >= scale * ({deviations} + {small_groups} / hosts)
 )
 SELECT {case}, {group}, host, host_ns, group_ns, host_ns / group_ns AS ratio, deviation / scale AS deviations, hosts, runs, flagged_cases
 FROM flagged

@@ -1,14 +1,14 @@
--- Since when a case costs something else, by processor.
+-- Since when a case costs something else on hosts with the same {group}.
 --
 -- Each run is divided by the median of its host, so that hosts may come and go; a day (UTC) is the median of its runs. The
--- cumulative sum of the days' distances from their mean is farthest from zero on the last day before the change. ratio is
--- the median of the days after it to that of the days before; deviations is how many standard errors away from 1 that is.
--- The largest change of each case is found, not several.
--- Shown: 5 % or more, and 6 standard errors or more with many days; more with few.
+-- sum of the days' distances from their mean is farthest from 0 on the last day before the change. ratio: the median of the
+-- days after it divided by that of the days before; deviations: how many standard errors lie between it and 1, by the
+-- days' MAD, at least {least_scale} of the cost. Only the largest change of a case is found.
+-- Shown from {fewest_days} days, a change of {least_change}, and {deviations} + {small_groups} / days standard errors.
 WITH runs AS (
   SELECT {case_of_rows}, {group_of_rows}, host, floor(started_unix_s / 8.64e4) AS day, median_ns AS ns
   FROM {rows}
-  WHERE status = 'ok' AND median_ns > 0 AND started_unix_s IS NOT NULL
+  WHERE status = 'ok' AND median_ns > 0 AND host IS NOT NULL AND started_unix_s IS NOT NULL
 ),
 ranked_runs AS (
   SELECT *,
@@ -76,13 +76,13 @@ changes AS (
     max(CASE WHEN side = 1 THEN side_level END) / max(CASE WHEN side = 0 THEN side_level END) AS ratio,
     min(CASE WHEN side = 1 THEN day END) * 8.64e4 AS since_unix_s,
     days,
-    greatest(1.4826e0 * avg(CASE WHEN 2 * distance BETWEEN days AND days + 2 THEN deviation END), 5e-3) * 1.2533e0
+    greatest(1.4826e0 * avg(CASE WHEN 2 * distance BETWEEN days AND days + 2 THEN deviation END), {least_scale}) * 1.2533e0
       * sqrt(1e0 / sum(side) + 1e0 / (days - sum(side))) AS error
   FROM deviating
-  WHERE days >= 8
+  WHERE days >= {fewest_days}
   GROUP BY {case}, {group}, days
 )
 SELECT {case}, {group}, since_unix_s, ratio, (ratio - 1) / error AS deviations, days
 FROM changes
-WHERE abs(ratio - 1) >= 5e-2 AND abs(ratio - 1) >= error * (6e0 + 6e1 / days)
+WHERE abs(ratio - 1) >= {least_change} AND abs(ratio - 1) >= error * ({deviations} + {small_groups} / days)
 ORDER BY abs(ratio - 1) DESC, {case}, {group}

@@ -1,0 +1,6 @@
+//! Runs on many nodes: what their rows say.
+//!
+//! Pure.
+
+pub mod questions;
+pub mod sql;
