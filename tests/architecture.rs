@@ -56,6 +56,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "top",
         ],
     ),
+    ("fleet", &["clean", "stats"]),
     ("cli", &["*"]),
 ];
 

@@ -82,6 +82,16 @@ fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
         "kernel remove" => vec![vec![files::SHORT]],
         "probe build" => vec![vec!["--target", files::SHORT, "-o", "probe"]],
         "probe list-targets" => vec![vec![]],
+        "fleet script" => vec![
+            vec![files::SHORT, "--nodes", "a", "--out-dir", "/shared"],
+            vec!["id", "--nodes", files::SHORT, "--out-dir", "/shared"],
+            vec!["id", "--nodes", "2", "--out-dir", "/shared", "--image", files::SHORT, "--name", files::SHORT],
+        ],
+        "fleet sql" => vec![
+            vec!["--from", files::SHORT],
+            vec!["--from", files::PROGRAM],
+            vec!["--group-by", files::SHORT],
+        ],
         "bisect-kernels" => vec![
             vec!["--from", "counted.json"],
             vec!["--from", "run.json", "--from", "counted.json", "--threshold", "0.001"],
@@ -254,6 +264,7 @@ fn working(command: &str) -> Vec<&'static str> {
         "kernel" => vec!["list"],
         "probe" => vec!["list-targets"],
         "bisect-kernels" => vec!["--from", "counted.json"],
+        "fleet" => vec!["script", "clush", "id", "--nodes", "a,b", "--out-dir", "/shared"],
         "completions" => vec!["bash"],
         "schema" => vec!["summary"],
         "top" => vec!["--all", "--count", "1", "--interval", "0.1", "--quiet"],

@@ -10,6 +10,7 @@ mod doctor;
 mod error;
 mod exit;
 pub mod explain;
+mod fleet;
 mod import;
 mod kernel;
 mod list;
@@ -82,6 +83,7 @@ enum Command {
     Import(import::ImportArgs),
     Kernel(kernel::KernelArgs),
     BisectKernels(bisect_kernels::BisectArgs),
+    Fleet(fleet::FleetArgs),
     Probe(probe::ProbeArgs),
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
@@ -175,6 +177,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
         Some(Command::BisectKernels(args)) => bisect_kernels::run(&args, notes, out),
+        Some(Command::Fleet(args)) => fleet::run(&args, out),
         Some(Command::Probe(args)) => probe::run(&args, notes, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),

@@ -29,10 +29,13 @@ const CASE: [&str; 4] = ["operation", "params", "environment", "language"];
 const MACHINE: [&str; 7] = ["cpu", "kernel", "hypervisor", "container", "libc", "mitigations", "tool"];
 
 /// Who runs the statement; only the name of the rows differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Engine {
+    #[value(name = "duckdb")]
     DuckDb,
+    #[value(name = "clickhouse")]
     ClickHouse,
+    #[value(name = "datafusion")]
     DataFusion,
     Spark,
 }

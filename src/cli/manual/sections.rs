@@ -31,13 +31,26 @@ const ALL: &[&str] = &[
     "import",
     "kernel",
     "bisect-kernels",
+    "fleet",
     "probe",
     "completions",
     "man",
 ];
 /// Those that write tables for people.
-const TABLES: &[&str] =
-    &["run", "list", "show", "compare", "explain", "attribute", "doctor", "trace", "top", "kernel", "bisect-kernels"];
+const TABLES: &[&str] = &[
+    "run",
+    "list",
+    "show",
+    "compare",
+    "explain",
+    "attribute",
+    "doctor",
+    "trace",
+    "top",
+    "kernel",
+    "bisect-kernels",
+    "fleet",
+];
 /// Those that start the probe.
 const PROBE: &[&str] = &["run", "list", "explain", "doctor", "bisect-kernels"];
 
@@ -132,6 +145,7 @@ const OWN_STATUS: &[&str] = &[
     "import",
     "kernel",
     "bisect-kernels",
+    "fleet",
     "probe",
     "completions",
     "man",
