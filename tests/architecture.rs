@@ -40,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),
     ("explain", &["guest", "kernel", "model", "proof", "runner"]),
+    ("fleet", &["clean", "stats"]),
     (
         "report",
         &[
@@ -49,6 +50,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "derive",
             "explain",
             "fit",
+            "fleet",
             "model",
             "prose",
             "rows",
@@ -58,7 +60,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "top",
         ],
     ),
-    ("fleet", &["clean", "stats"]),
     ("cli", &["*"]),
 ];
 

@@ -1,6 +1,7 @@
 //! `syscost report`: result files as one page to look at, or a single figure of it.
 
 mod args;
+mod fleet;
 mod profile;
 
 pub use args::ReportArgs;
@@ -27,6 +28,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    if fleet::is_asked(args) {
+        return fleet::run(args, notes, out);
+    }
     usage(check(args))?;
     let first = match &args.files[..] {
         [only] => Some(crate::store::read_any(only)?),

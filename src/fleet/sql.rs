@@ -65,16 +65,25 @@ impl Question {
     }
 
     fn check(&self, column: &str) -> Result<()> {
-        let name = column.strip_prefix("label_").unwrap_or("");
-        let is_label = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         if column == "kernel" && self.name == "upgrades" {
             bail!("--group-by kernel: upgrades go from one kernel to another: leave it out");
         }
-        if !is_label && !MACHINE.contains(&column) {
-            bail!("--group-by: no column '{column}': choose from {}, label_KEY", MACHINE.join(", "));
-        }
-        Ok(())
+        check_column(column)
     }
+}
+
+/// Checks that hosts can be grouped by the column of rows.
+///
+/// # Errors
+/// Which can, if it does not.
+pub fn check_column(column: &str) -> Result<()> {
+    let key = column.strip_prefix("label_").unwrap_or("");
+    let is_label = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !is_label && !MACHINE.contains(&column) {
+        let known = MACHINE.join(", ");
+        bail!("--group-by: no column '{}': choose from {known}, label_KEY", crate::clean::excerpt(column, 60));
+    }
+    Ok(())
 }
 
 /// What stands for `{name}`.

@@ -9,6 +9,7 @@ mod cells;
 mod charts;
 mod compared;
 mod controls;
+mod fleet;
 mod head;
 mod host;
 mod latency;
@@ -16,6 +17,7 @@ mod operations;
 mod page;
 mod profile;
 
+pub use fleet::{FleetPage, write_fleet_page};
 pub use page::{MOST_DETAILED, Page};
 pub use profile::{ProfilePage, each_s, write_profile_page};
 

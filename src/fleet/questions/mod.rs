@@ -9,12 +9,14 @@ mod observation;
 mod outliers;
 mod since;
 mod spread;
+mod survey;
 mod upgrades;
 
 pub use observation::{CaseName, Observation, Place};
 pub use outliers::{Outlier, outliers};
 pub use since::{Day, Since, days, since};
 pub use spread::{Spread, spread};
+pub use survey::{HeatRow, HostGroup, Survey, survey};
 pub use upgrades::{Upgrade, upgrades};
 
 use level::Level;
@@ -67,6 +69,7 @@ fn host_costs(all: &[Observation], columns: &[String]) -> BTreeMap<Group, Vec<Ho
     }))
 }
 
+/// Fleets for tests.
 #[cfg(test)]
 pub mod fixtures {
     use super::*;

@@ -14,7 +14,7 @@ pub struct CaseName {
 }
 
 /// Where it was measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Place {
     pub host: String,
     /// Columns of rows that hosts are grouped by: `cpu`, `kernel`, `label_pool`. What is not known is missing.
