@@ -7,6 +7,7 @@
 use super::questions::{
     DEVIATIONS, FEWEST_DAYS, FEWEST_HOSTS, FEWEST_UPGRADED, LEAST_CHANGE, LEAST_SCALE, SMALL_GROUPS,
 };
+use crate::clean::excerpt;
 use anyhow::{Result, bail};
 
 /// A question with its statement and the columns whose values hosts of a group have in common, unless others are asked for.
@@ -81,7 +82,7 @@ pub fn check_column(column: &str) -> Result<()> {
     let is_label = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !is_label && !MACHINE.contains(&column) {
         let known = MACHINE.join(", ");
-        bail!("--group-by: no column '{}': choose from {known}, label_KEY", crate::clean::excerpt(column, 60));
+        bail!("--group-by: no column '{}': choose from {known}, label_KEY", excerpt(column, 60));
     }
     Ok(())
 }
@@ -153,7 +154,7 @@ impl Format {
             Some("json" | "jsonl" | "ndjson") => Ok(Format::JsonLines),
             _ => bail!(
                 "--from {}: a table, or files that end with .parquet, .jsonl, .ndjson or .json",
-                crate::clean::excerpt(path, 80)
+                excerpt(path, 80)
             ),
         }
     }

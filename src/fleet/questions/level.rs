@@ -1,7 +1,21 @@
-//! Median and scatter of some values. Called by each question.
+//! Median and scatter of some values, and what is far. Called by each question.
 
-use super::LEAST_SCALE;
 use crate::stats::median;
+
+/// A change that is called one differs from 1 by at least this.
+pub const LEAST_CHANGE: f64 = 0.05;
+/// No scatter is taken to be less than this share of the cost: clocks and batches do not repeat better.
+pub const LEAST_SCALE: f64 = 0.005;
+/// How many standard deviations are far, with very many hosts. With `DEVIATIONS + SMALL_GROUPS / count` about 1 group of
+/// 178 unchanged cases in 20 has one that is called far, whatever its size (bench/fleet null).
+pub const DEVIATIONS: f64 = 5.5;
+pub const SMALL_GROUPS: f64 = 80.0;
+/// Hosts that a group needs for outliers.
+pub const FEWEST_HOSTS: usize = 10;
+/// Hosts that must have taken an upgrade.
+pub const FEWEST_UPGRADED: usize = 3;
+/// Days that a change in time needs.
+pub const FEWEST_DAYS: usize = 10;
 
 /// The MAD of a normal distribution is its standard deviation divided by this.
 pub const MAD_TO_DEVIATION: f64 = 1.4826;
@@ -37,4 +51,9 @@ pub fn mad(deviations: Vec<f64>) -> f64 {
 /// The standard deviation for a MAD, at least the least that is believed.
 pub fn scale(mad: f64) -> f64 {
     (MAD_TO_DEVIATION * mad).max(LEAST_SCALE)
+}
+
+/// Whether `relative`, a difference from 1, is a change: large enough, and far beyond `error` as `count` values tell it.
+pub fn is_change(relative: f64, error: f64, count: usize) -> bool {
+    relative.abs() >= LEAST_CHANGE && relative.abs() >= error * (DEVIATIONS + SMALL_GROUPS / count as f64)
 }

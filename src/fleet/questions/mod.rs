@@ -12,6 +12,7 @@ mod spread;
 mod survey;
 mod upgrades;
 
+pub use level::{DEVIATIONS, FEWEST_DAYS, FEWEST_HOSTS, FEWEST_UPGRADED, LEAST_CHANGE, LEAST_SCALE, SMALL_GROUPS};
 pub use observation::{CaseName, Observation, Place};
 pub use outliers::{Outlier, outliers};
 pub use since::{Day, Since, days, since};
@@ -19,32 +20,12 @@ pub use spread::{Spread, spread};
 pub use survey::{HeatRow, HostGroup, Survey, survey};
 pub use upgrades::{Upgrade, upgrades};
 
-use level::Level;
+use level::{Level, is_change};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The hosts of one case that are compared with each other: the case, and what they have in common.
 pub type Group = (Arc<CaseName>, Vec<String>);
-
-/// A change that is called one differs from 1 by at least this.
-pub const LEAST_CHANGE: f64 = 0.05;
-/// No scatter is taken to be less than this share of the cost: clocks and batches do not repeat better.
-pub const LEAST_SCALE: f64 = 0.005;
-/// How many standard deviations are far, with very many hosts. With `DEVIATIONS + SMALL_GROUPS / count` about 1 group of
-/// 178 unchanged cases in 20 has one that is called far, whatever its size (bench/fleet null).
-pub const DEVIATIONS: f64 = 5.5;
-pub const SMALL_GROUPS: f64 = 80.0;
-/// Hosts that a group needs for outliers.
-pub const FEWEST_HOSTS: usize = 10;
-/// Hosts that must have taken an upgrade.
-pub const FEWEST_UPGRADED: usize = 3;
-/// Days that a change in time needs.
-pub const FEWEST_DAYS: usize = 10;
-
-/// Whether `relative`, a difference from 1, is a change: large enough, and far beyond `error` as `count` values tell it.
-fn is_change(relative: f64, error: f64, count: usize) -> bool {
-    relative.abs() >= LEAST_CHANGE && relative.abs() >= error * (DEVIATIONS + SMALL_GROUPS / count as f64)
-}
 
 /// The values of each key.
 fn by<K: Ord, T>(items: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Vec<T>> {
