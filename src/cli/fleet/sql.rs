@@ -36,7 +36,7 @@ Examples:
   syscost fleet sql upgrades --from 'rows/*.parquet' --engine clickhouse | clickhouse local
   syscost fleet sql since --from lake.syscost_rows --group-by cpu,label_pool
 
-docs/fleet.md tells how the verdicts are made, how often they are wrong, and what to change for Trino and BigQuery.";
+docs/fleet-sql.md tells how the verdicts are made, how often they are wrong, and what to change for Trino and BigQuery.";
 
 /// Writes the statement.
 ///
