@@ -27,7 +27,7 @@
 //! - [`fit`]: pure: cost as a line over a parameter, and crossovers
 //! - [`mod@compare`]: pure: several runs side by side, and one machine over time
 //! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, with an interval
-//! - [`fleet`]: pure: scripts that run on many nodes, and what is missing of what was gathered
+//! - [`fleet`]: pure: scripts that run on many nodes, what is missing of what was gathered, and what its rows say
 //! - [`doctor`]: pure: what disturbs measurements on this host, and what to do about it
 //! - [`top`]: pure: the state of the live table: counts to rates, keys to what is shown
 //! - [`report`]: tables and figures in all formats

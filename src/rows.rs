@@ -10,7 +10,7 @@ use crate::derive::DerivedRow;
 use crate::model::{Combination, EVENTS, FailureKind, Outcome, Record, Role, Run, Unit};
 use crate::stats;
 use crate::summary::{self, Panel, RowFigure, RunWarning, Summary, Warning, summarize};
-use machine::Machine;
+pub use machine::Machine;
 use std::collections::BTreeMap;
 use std::mem::take;
 
@@ -54,6 +54,13 @@ pub struct Row {
     pub reason: Option<String>,
     /// Kinds of the row's and the run's warnings, each once.
     pub warnings: String,
+}
+
+impl Row {
+    /// The cost of a case in nanoseconds: neither instructions nor the difference of two times.
+    pub fn median_ns(&self) -> Option<f64> {
+        self.figures.value.filter(|ns| ns.is_finite() && self.unit == NANOSECONDS && self.role != DERIVED)
+    }
 }
 
 /// The figures of a row, in its unit.

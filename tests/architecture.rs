@@ -40,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("trace", &["kernel", "model", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),
     ("explain", &["guest", "kernel", "model", "proof", "runner"]),
+    ("fleet", &["clean", "model", "prose", "stats", "summary"]),
     (
         "report",
         &[
@@ -59,7 +60,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "top",
         ],
     ),
-    ("fleet", &["model", "prose", "summary"]),
     ("cli", &["*"]),
 ];
 

@@ -91,6 +91,9 @@ fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
             vec!["id", "--nodes", "2", "--out-dir", "/shared", "--image", files::SHORT, "--name", files::SHORT],
         ],
         "fleet check" => vec![vec!["history"], vec![".", "--expect", "study.toml"], vec![files::SHORT]],
+        "fleet sql" => {
+            vec![vec!["--from", files::SHORT], vec!["--from", files::PROGRAM], vec!["--group-by", files::SHORT]]
+        }
         "bisect-kernels" => vec![
             vec!["--from", "counted.json"],
             vec!["--from", "run.json", "--from", "counted.json", "--threshold", "0.001"],

@@ -2,6 +2,7 @@
 
 mod check;
 mod script;
+mod sql;
 
 use super::exit::Exit;
 use anyhow::Result;
@@ -21,6 +22,7 @@ pub struct FleetArgs {
 enum FleetCommand {
     Script(script::ScriptArgs),
     Check(check::CheckArgs),
+    Sql(sql::SqlArgs),
 }
 
 /// Runs the subcommand.
@@ -31,5 +33,6 @@ pub fn run(args: &FleetArgs, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
         FleetCommand::Script(args) => script::run(args, out),
         FleetCommand::Check(args) => check::run(args, out),
+        FleetCommand::Sql(args) => sql::run(args, out),
     }
 }

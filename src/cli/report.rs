@@ -2,6 +2,7 @@
 
 mod args;
 mod explained;
+mod fleet;
 mod profile;
 
 pub use args::ReportArgs;
@@ -28,6 +29,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    if fleet::is_asked(args) {
+        return fleet::run(args, notes, out);
+    }
     let (explained, files) = explained::split(&args.files)?;
     if files.is_empty() {
         return explained::run(&explained, args, notes, out);

@@ -140,10 +140,18 @@ pub fn is_input(file: &Path) -> bool {
 /// # Errors
 /// If a directory cannot be read or has no such file, or standard input is named twice.
 pub fn expanded(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    expanded_to(inputs, &["json"])
+}
+
+/// The same with files of directories that end with one of `endings`.
+///
+/// # Errors
+/// As [`expanded`].
+pub fn expanded_to(inputs: &[PathBuf], endings: &[&str]) -> Result<Vec<PathBuf>> {
     if inputs.iter().filter(|file| is_input(file)).count() > 1 {
         bail!("standard input ('-') can be read once only: write the other runs to files");
     }
-    let files = |input: &PathBuf| if input.is_dir() { in_directory(input) } else { Ok(vec![input.clone()]) };
+    let files = |input: &PathBuf| if input.is_dir() { ending_with(input, endings) } else { Ok(vec![input.clone()]) };
     Ok(inputs.iter().map(files).collect::<Result<Vec<_>>>()?.concat())
 }
 
@@ -152,11 +160,17 @@ pub fn expanded(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// If it cannot be read or has none.
 pub fn in_directory(directory: &Path) -> Result<Vec<PathBuf>> {
+    ending_with(directory, &["json"])
+}
+
+fn ending_with(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let shown = clean::line(&directory.to_string_lossy());
     let why = || format!("{shown}: cannot be read; name a directory of result files");
     let entries = std::fs::read_dir(directory).with_context(why)?;
     let paths = entries.map(|entry| Ok(entry.with_context(why)?.path())).collect::<Result<Vec<PathBuf>>>()?;
-    let is_result = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json") && path.is_file();
+    let is_result = |path: &PathBuf| {
+        path.extension().is_some_and(|end| endings.iter().any(|ending| end == *ending)) && path.is_file()
+    };
     let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     let mut files: Vec<PathBuf> = paths.into_iter().filter(|path| is_result(path) && !hidden(path)).collect();
     files.sort();

@@ -10,6 +10,7 @@ mod charts;
 mod compared;
 mod controls;
 mod explained;
+mod fleet;
 mod head;
 mod host;
 mod latency;
@@ -18,6 +19,7 @@ mod page;
 mod profile;
 
 pub use explained::write_explained_page;
+pub use fleet::{FleetPage, write_fleet_page};
 pub use page::{Explained, MOST_DETAILED, Page};
 pub use profile::{ProfilePage, each_s, write_profile_page};
 

@@ -19,11 +19,13 @@ pub mod levels;
 mod output;
 mod parse;
 mod profile_v1;
+mod row_lines;
 mod rules;
 mod v1;
 
 pub use error::{FileKind, Left, Location, Problem, StoreError};
 pub use parse::Wire;
+pub use row_lines::{RowLine, read_rows};
 
 use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::model::{Profile, Run};

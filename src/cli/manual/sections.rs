@@ -174,8 +174,8 @@ pub const EXIT_STATUS: &[Fact] = &[
     Fact {
         name: "3",
         what: "Of run: some cases failed or did not enter the kernel as their study says; their rows are in the table. Of \
-               compare --history and rows: files that are not result files were skipped.",
-        commands: &["run", "compare", "rows"],
+               compare --history, rows and report DIR: files that are not result files were skipped.",
+        commands: &["run", "compare", "rows", "report"],
     },
     Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: &["run"] },
     Fact { name: "130", what: "Interrupted. Kernels that were fetched before stay.", commands: &["kernel"] },

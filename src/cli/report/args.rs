@@ -14,14 +14,15 @@ use std::path::{Path, PathBuf};
 /// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
 /// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
 /// value with models and crossovers; the machine and its warnings. Of a profile: where wall time went, the calls, their
-/// latency, paths and descriptors, stacks, and with --costs what unit costs explain and advice.
+/// latency, paths and descriptors, stacks, and with --costs what unit costs explain and advice. Of a directory: a heat map of
+/// operations by processor and kernel, hosts that are outliers, kernel upgrades that changed a cost, and costs over time.
 #[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`;
     /// '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1 --format json` become a section, or a page
-    /// of their own.
-    #[arg(value_name = "FILE", required = true)]
+    /// of their own. A directory of result files, or of rows in *.jsonl: the page about many hosts.
+    #[arg(value_name = "FILE|DIR", required = true)]
     pub files: Vec<PathBuf>,
     /// Output file; '-' is standard output [default: report.html, or FIGURE.svg].
     #[arg(short, long, value_name = "FILE")]
@@ -45,6 +46,20 @@ pub struct ReportArgs {
     pub only: Vec<String>,
     #[command(flatten)]
     pub of_profile: ProfileArgs,
+    #[command(flatten)]
+    pub of_fleet: FleetArgs,
+}
+
+/// Options for the runs of many hosts.
+#[derive(Clone, clap::Args)]
+pub struct FleetArgs {
+    /// Make the page about many hosts from files, as from a directory.
+    #[arg(long)]
+    pub fleet: bool,
+    /// Of many hosts: columns of the heat map, by what hosts have in common: cpu, kernel, host, label_KEY or another column of
+    /// rows; repeatable [default: cpu,kernel].
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub group_by: Vec<String>,
 }
 
 impl ReportArgs {
@@ -67,6 +82,7 @@ Examples:
   syscost run io.read_zero --param size=1..1Mx4 --out size.json && syscost report size.json
   syscost report now.json fstat-6.1.json
   syscost report profile.json --costs here.json --versus there.json -o workload.html
+  syscost report results/ --group-by kernel -o fleet.html
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
 
 /// What is made.

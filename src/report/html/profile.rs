@@ -4,7 +4,7 @@
 
 mod calls;
 mod machine;
-mod parts;
+pub mod parts;
 mod time;
 
 pub use parts::ProfilePage;

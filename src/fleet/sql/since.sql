@@ -1,0 +1,88 @@
+-- Since when a case costs something else on hosts with the same {group}.
+--
+-- Each run is divided by the median of its host, so that hosts may come and go; a day (UTC) is the median of its runs. The
+-- sum of the days' distances from their mean is farthest from 0 on the last day before the change. ratio: the median of the
+-- days after it divided by that of the days before; deviations: how many standard errors lie between it and 1, by the
+-- days' MAD, at least {least_scale} of the cost. Only the largest change of a case is found.
+-- Shown from {fewest_days} days, a change of {least_change}, and {deviations} + {small_groups} / days standard errors.
+WITH runs AS (
+  SELECT {case_of_rows}, {group_of_rows}, host, floor(started_unix_s / 8.64e4) AS day, median_ns AS ns
+  FROM {rows}
+  WHERE status = 'ok' AND median_ns > 0 AND host IS NOT NULL AND started_unix_s IS NOT NULL
+),
+ranked_runs AS (
+  SELECT *,
+    row_number() OVER (PARTITION BY {case}, {group}, host ORDER BY ns) AS place,
+    count(*) OVER (PARTITION BY {case}, {group}, host) AS runs
+  FROM runs
+),
+relative AS (
+  SELECT *, ns / avg(CASE WHEN 2 * place BETWEEN runs AND runs + 2 THEN ns END) OVER (PARTITION BY {case}, {group}, host) AS level
+  FROM ranked_runs
+),
+ranked_levels AS (
+  SELECT {case}, {group}, day, level,
+    row_number() OVER (PARTITION BY {case}, {group}, day ORDER BY level) AS place,
+    count(*) OVER (PARTITION BY {case}, {group}, day) AS runs
+  FROM relative
+),
+days AS (
+  SELECT {case}, {group}, day, avg(level) AS day_level
+  FROM ranked_levels
+  WHERE 2 * place BETWEEN runs AND runs + 2
+  GROUP BY {case}, {group}, day
+),
+averaged AS (
+  SELECT *, avg(day_level) OVER (PARTITION BY {case}, {group}) AS usual,
+    count(*) OVER (PARTITION BY {case}, {group}) AS days,
+    row_number() OVER (PARTITION BY {case}, {group} ORDER BY day) AS number
+  FROM days
+),
+summed AS (
+  SELECT *, sum(day_level - usual) OVER (PARTITION BY {case}, {group} ORDER BY day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total
+  FROM averaged
+),
+placed AS (
+  SELECT *, row_number() OVER (PARTITION BY {case}, {group}
+      ORDER BY CASE WHEN number BETWEEN 3 AND days - 3 THEN 0 ELSE 1 END, abs(total) DESC, day) AS distance
+  FROM summed
+),
+divided AS (
+  SELECT *, max(CASE WHEN distance = 1 THEN day END) OVER (PARTITION BY {case}, {group}) AS last_before
+  FROM placed
+),
+sided AS (
+  SELECT {case}, {group}, day, day_level, days, CASE WHEN day > last_before THEN 1 ELSE 0 END AS side
+  FROM divided
+),
+ranked_sides AS (
+  SELECT *,
+    row_number() OVER (PARTITION BY {case}, {group}, side ORDER BY day_level) AS place,
+    count(*) OVER (PARTITION BY {case}, {group}, side) AS side_days
+  FROM sided
+),
+centred AS (
+  SELECT *, avg(CASE WHEN 2 * place BETWEEN side_days AND side_days + 2 THEN day_level END)
+    OVER (PARTITION BY {case}, {group}, side) AS side_level
+  FROM ranked_sides
+),
+deviating AS (
+  SELECT *, abs(day_level / side_level - 1) AS deviation,
+    row_number() OVER (PARTITION BY {case}, {group} ORDER BY abs(day_level / side_level - 1)) AS distance
+  FROM centred
+),
+changes AS (
+  SELECT {case}, {group},
+    max(CASE WHEN side = 1 THEN side_level END) / max(CASE WHEN side = 0 THEN side_level END) AS ratio,
+    min(CASE WHEN side = 1 THEN day END) * 8.64e4 AS since_unix_s,
+    days,
+    greatest(1.4826e0 * avg(CASE WHEN 2 * distance BETWEEN days AND days + 2 THEN deviation END), {least_scale}) * 1.2533e0
+      * sqrt(1e0 / sum(side) + 1e0 / (days - sum(side))) AS error
+  FROM deviating
+  WHERE days >= {fewest_days}
+  GROUP BY {case}, {group}, days
+)
+SELECT {case}, {group}, since_unix_s, ratio, (ratio - 1) / error AS deviations, days
+FROM changes
+WHERE abs(ratio - 1) >= {least_change} AND abs(ratio - 1) >= error * ({deviations} + {small_groups} / days)
+ORDER BY abs(ratio - 1) DESC, {case}, {group}
