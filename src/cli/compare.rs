@@ -1,7 +1,9 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
+mod gate;
 mod history;
 mod metric;
+mod profiles;
 mod sides;
 
 use super::error::usage;
@@ -12,19 +14,21 @@ use crate::compare::{
     self, Column, Comparison, MARGIN, Metric, Options, Order, Selection, StudyCases, Verdict, compare,
 };
 use crate::plan::{Pattern, Study};
-use crate::report::{
-    Format, growth_lines, plan_table, write_comparison, write_comparison_csv, write_json, write_table,
-};
+use crate::report::{Format, findings, plan_table, write_comparison, write_comparison_csv, write_json, write_table};
 use anyhow::{Result, anyhow};
+use gate::GateArgs;
 use metric::{MetricChoice, Question};
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Compare result files: costs side by side, ratios with their intervals, and what makes the comparison unfair.
+/// Compare result files: costs side by side, ratios with their intervals, and what makes the comparison unfair. Or profiles
+/// of traced programs: calls, errors, bytes and time on the CPU.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
-    /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
+    /// Files that `syscost run --out` wrote, or figures of articles from published/; or profiles of `syscost trace -o`. '-' is
+    /// standard input.
     #[arg(value_name = "FILE", required_unless_present = "history")]
     files: Vec<PathBuf>,
     /// The other side: what was named before are several runs of one thing, these of another. Each side is one column, and
@@ -52,13 +56,11 @@ pub struct CompareArgs {
     /// [default: show all rows; differences under 1% are called unchanged].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
-    /// Exit with status 1 and name the rows if a cost has certainly grown by more than this, i.e. if the whole confidence
-    /// interval lies above it.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "history")]
-    fail_over: Option<f64>,
+    #[command(flatten)]
+    gate: GateArgs,
     /// Instead of comparing files: say how many runs like these a side would find a change of this size, by how these runs
     /// scatter. Name several runs of one thing; --threshold says what is too small to matter [default: 1%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "history", "fail_over"])]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "history", "gate"])]
     plan: Option<f64>,
     /// Compare by counts of an event instead of time, in runs made with --counters: ns, instructions:k, instructions:u,
     /// cycles:k, branch-misses, page-faults, ... as perf spells them.
@@ -81,6 +83,8 @@ Examples:
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
   syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
+  syscost compare main.json branch.json --fail-on-entries --junit verdicts.xml
+  syscost compare main.profile.json branch.profile.json --fail-over 5%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
 
@@ -91,18 +95,31 @@ earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus
 differences by their own scatter. Where kernel entries differ, there is no ratio.";
 
 /// A percentage, with or without its sign, as a share.
-fn percent(text: &str) -> Result<f64, String> {
+pub fn percent(text: &str) -> Result<f64, String> {
     match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
         Ok(value) if (0.0..=10_000.0).contains(&value) => Ok(value / 100.0),
         _ => Err(format!("'{text}' is not a percentage: give a number such as 5 or 5%")),
     }
 }
 
+/// Compares; with --bisect the exit status is for git, whatever happens.
+///
+/// # Errors
+/// A usage error where the question has no answer; else what cannot be read or written.
 pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let done = compared(args, notes, out);
+    if args.gate.bisects() { gate::for_git(done, &args.files) } else { done }
+}
+
+fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    args.gate.check()?;
     let selection = usage(selection(args))?;
     let margin = args.threshold.unwrap_or(MARGIN);
     if let Some(directory) = &args.history {
         return history::run(directory, &selection, margin, args.format, out);
+    }
+    if profiles::are_meant(&args.files) {
+        return profiles::run(args, notes, out);
     }
     if let Some(change) = args.plan {
         return plan(args, &selection, (change, margin), out);
@@ -115,8 +132,8 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
-    if let Some(limit) = args.fail_over {
-        comparison.limit_growth(limit);
+    if args.gate.is_set() {
+        comparison.gate(&args.gate.gate());
     }
     if args.threshold.is_some() {
         comparison.keep_differing();
@@ -127,9 +144,24 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
     }
     out.flush()?;
-    let grown = growth_lines(&comparison);
-    grown.iter().for_each(|line| notes.tell(line));
-    Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
+    let complete = comparison.columns.iter().all(|column| column.complete);
+    args.gate.conclude(&findings(&comparison), complete, notes)
+}
+
+impl CompareArgs {
+    /// Profiles have neither cases nor times that can be judged.
+    fn check_for_profiles(&self) -> Result<()> {
+        let given = [
+            ("--study", self.study.is_some()),
+            ("--sort", self.sort != Order::default()),
+            ("--plan", self.plan.is_some()),
+            ("--metric", matches!(self.metric, MetricChoice::Event(_))),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(anyhow!("{flag} is for result files, {} is a profile", self.files[0].display())),
+        }
+    }
 }
 
 /// All files are runs of one thing.
@@ -165,6 +197,12 @@ fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, us
     Ok((columns, baseline))
 }
 
+/// Whether these words ask for git's exit statuses, so that a mistake in them is not taken for a bad commit.
+pub fn asks_for_bisection(words: impl Iterator<Item = OsString>) -> bool {
+    let words: Vec<OsString> = words.collect();
+    words.iter().any(|word| word == "compare") && words.iter().any(|word| word == "--bisect")
+}
+
 fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection) -> Question<'a> {
     Question {
         metric,
@@ -174,7 +212,7 @@ fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection)
         selection,
         order: args.sort,
         threshold: args.threshold,
-        fail_over: args.fail_over,
+        gate: &args.gate,
     }
 }
 

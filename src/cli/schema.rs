@@ -24,6 +24,7 @@ pub enum SchemaKind {
     Comparison,
     ComparisonPlan,
     MetricComparison,
+    ProfileComparison,
     History,
     Profile,
     ProfileSummary,
@@ -62,7 +63,7 @@ mod tests {
     use crate::cli::kernel::KernelList;
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
-    use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan};
+    use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan, ProfileComparison};
     use crate::report::top::TopDocument;
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
     use crate::store;
@@ -77,6 +78,7 @@ mod tests {
             SchemaKind::Comparison => json_schema::<Comparison>(),
             SchemaKind::ComparisonPlan => json_schema::<Plan>(),
             SchemaKind::MetricComparison => json_schema::<MetricComparison>(),
+            SchemaKind::ProfileComparison => json_schema::<ProfileComparison>(),
             SchemaKind::History => json_schema::<HistoryDocument>(),
             SchemaKind::Profile => store::profile_schema(),
             SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),

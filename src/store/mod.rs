@@ -124,6 +124,12 @@ pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes)
 }
 
+/// Whether the file at `path` can be read and says that it is a profile.
+pub fn is_profile(path: &Path) -> bool {
+    let schema = input::bytes(path, MAX_BYTES).ok().and_then(|bytes| schema_of(&bytes));
+    schema.is_some_and(|schema| schema.starts_with(profile_v1::KIND.family))
+}
+
 /// What `bytes`, read from `path`, hold.
 ///
 /// # Errors
