@@ -23,6 +23,7 @@
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`mod@derive`]: pure: rows made of two others, round by round
 //! - [`summary`]: pure: a run as results with warnings
+//! - [`rows`]: pure: a run as flat rows, one per case, for engines that gather them
 //! - [`fit`]: pure: cost as a line over a parameter, and crossovers
 //! - [`mod@compare`]: pure: several runs side by side, and one machine over time
 //! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, with an interval
@@ -53,6 +54,7 @@ pub mod plan;
 pub mod proof;
 pub mod prose;
 pub mod report;
+pub mod rows;
 pub mod runner;
 pub mod session;
 pub mod singles;

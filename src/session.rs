@@ -108,6 +108,8 @@ pub struct Session {
     pub catalogue: Vec<Operation>,
     /// The study that the run is for, as far as its file keeps it.
     pub study: Option<StudyView>,
+    /// What the user says of the run.
+    pub labels: BTreeMap<String, String>,
     options: RunOptions,
     workers: Workers,
     interrupt: Interrupt,
@@ -168,7 +170,22 @@ impl Session {
         }
         let (boot, facts) = (guest::Options::default(), BTreeMap::new());
         let (study, last) = (None, true);
-        Ok(Session { catalogue, study, options, workers, interrupt, host, clocks, last, sides, boot, facts, remote })
+        let labels = BTreeMap::new();
+        Ok(Session {
+            catalogue,
+            study,
+            labels,
+            options,
+            workers,
+            interrupt,
+            host,
+            clocks,
+            last,
+            sides,
+            boot,
+            facts,
+            remote,
+        })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -398,6 +415,7 @@ impl Session {
             precision_percent: config.precision_percent,
             warnings: self.remote.warnings.iter().cloned().chain(self.workers.warnings()).chain(refused).collect(),
             study: self.study.clone(),
+            labels: self.labels.clone(),
             ..Run::default()
         }
     }

@@ -207,7 +207,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
         derived,
         study: run.study.clone(),
-        baselines: run.records.iter().filter(|r| is_baseline(&r.case) && !is_published(r)).map(baseline).collect(),
+        baselines: run.records.iter().filter(|r| is_shown_as_baseline(r)).map(baseline).collect(),
         machine,
         warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
         repeats: Vec::new(),
@@ -300,9 +300,10 @@ pub fn is_baseline(case: &Case) -> bool {
     case.is_empty_loop() || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
 }
 
-/// Published results were not measured in the same rounds, so they are no baselines.
-fn is_published(record: &Record) -> bool {
-    matches!(record.outcome, Outcome::Published(_))
+/// Whether the record is among a summary's baselines. Published results were not measured in the same rounds, so they are
+/// none.
+pub fn is_shown_as_baseline(record: &Record) -> bool {
+    is_baseline(&record.case) && !matches!(record.outcome, Outcome::Published(_))
 }
 
 fn measurement(record: &Record) -> Option<&Measurement> {

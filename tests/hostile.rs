@@ -39,6 +39,9 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["sizes.json", "-o", "-"],
             vec!["run.json", "moved.json", "environments.json", "-o", "-"],
         ],
+        "rows" => {
+            vec![vec!["run.json", "sizes.json", "environments.json", "profile.json", files::SHORT], vec!["history"]]
+        }
         "attribute" => vec![
             vec!["profile.json"],
             vec!["calls.json", "--costs", "costs.json"],
@@ -171,6 +174,7 @@ fn wrong(format: &str, arguments: &[String], output: &Output) -> Result<(), Stri
     }
     match arguments[0].as_str() {
         "import" | "schema" => check::json(&output.stdout),
+        "rows" => output.stdout.split_inclusive(|byte| *byte == b'\n').try_for_each(check::json),
         "completions" | "man" => Ok(()),
         _ => check::output(format, &output.stdout),
     }
@@ -246,6 +250,7 @@ fn working(command: &str) -> Vec<&'static str> {
         "show" => vec!["run.json"],
         "compare" => vec!["run.json", "run.json"],
         "report" => vec!["run.json", "-o", "-"],
+        "rows" => vec!["run.json"],
         "attribute" => vec!["profile.json"],
         "run" => vec!["id.getppid", "--time", "0.1", "--no-verify"],
         "explain" => vec!["call.getpid", "--time", "0.1"],

@@ -12,6 +12,7 @@ mod exit;
 pub mod explain;
 mod import;
 mod kernel;
+mod labels;
 mod list;
 mod manual;
 mod messages;
@@ -20,6 +21,7 @@ mod probe;
 mod progress;
 mod report;
 mod result_files;
+mod rows;
 mod run;
 mod schema;
 mod show;
@@ -73,6 +75,7 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Report(report::ReportArgs),
+    Rows(rows::RowsArgs),
     Compare(compare::CompareArgs),
     Explain(explain::ExplainArgs),
     Attribute(attribute::AttributeArgs),
@@ -166,6 +169,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
         Some(Command::Report(args)) => report::run(&args, notes, out),
+        Some(Command::Rows(args)) => rows::run(&args, out),
         Some(Command::Compare(args)) => compare::run(&args, notes, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Attribute(args)) => attribute::run(&args, out),

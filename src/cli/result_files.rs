@@ -1,15 +1,16 @@
-//! Result files given side by side: reading them, what they are called, and which of them is the baseline. For `compare`
-//! and `report`.
+//! Result files given side by side: reading them, what they are called, and which of them is the baseline. For `compare`,
+//! `report` and `rows`.
 
 use crate::clean;
 use crate::compare::{Column, ColumnInfo, StudyCases};
 use crate::model::Run;
 use crate::store::{self, StoreError};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 /// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
@@ -103,6 +104,66 @@ pub fn read_all<T: Send>(files: &[PathBuf], condense: impl Fn(usize, Run) -> T +
     let mut found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     found.sort_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, condensed)| condensed).collect()
+}
+
+/// What `work` makes of each of `count`, handed to `take` in their order; on as many threads as there are processors. A thread
+/// waits until its result is taken, so that there is one for each thread in memory.
+///
+/// # Errors
+/// The first of `take`, which ends it.
+pub fn in_order<T: Send>(
+    count: usize,
+    work: impl Fn(usize) -> T + Sync,
+    mut take: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count.max(1));
+    let work = &work;
+    std::thread::scope(|scope| {
+        let start = |first: usize| {
+            let (sender, receiver) = sync_channel(0);
+            scope.spawn(move || (first..count).step_by(threads).try_for_each(|index| sender.send(work(index))));
+            receiver
+        };
+        let receivers: Vec<Receiver<T>> = (0..threads).map(start).collect();
+        // A thread that panicked sends nothing: the scope passes that on.
+        (0..count).try_for_each(|index| receivers[index % threads].recv().map_or(Ok(()), &mut take))
+    })
+}
+
+/// Whether it is standard input.
+pub fn is_input(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// The files that `inputs` name, with those of directories in their place.
+///
+/// # Errors
+/// If a directory cannot be read or has no such file, or standard input is named twice.
+pub fn expanded(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    if inputs.iter().filter(|file| is_input(file)).count() > 1 {
+        bail!("standard input ('-') can be read once only: write the other runs to files");
+    }
+    let files = |input: &PathBuf| if input.is_dir() { in_directory(input) } else { Ok(vec![input.clone()]) };
+    Ok(inputs.iter().map(files).collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// The files of `directory` that may be results, by name: `*.json`, without hidden ones.
+///
+/// # Errors
+/// If it cannot be read or has none.
+pub fn in_directory(directory: &Path) -> Result<Vec<PathBuf>> {
+    let shown = clean::line(&directory.to_string_lossy());
+    let why = || format!("{shown}: cannot be read; name a directory of result files");
+    let entries = std::fs::read_dir(directory).with_context(why)?;
+    let paths = entries.map(|entry| Ok(entry.with_context(why)?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    let is_result = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json") && path.is_file();
+    let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let mut files: Vec<PathBuf> = paths.into_iter().filter(|path| is_result(path) && !hidden(path)).collect();
+    files.sort();
+    match files.is_empty() {
+        true => bail!("{shown}: there is no file called *.json in it; write runs there with 'syscost run --out'"),
+        false => Ok(files),
+    }
 }
 
 /// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,

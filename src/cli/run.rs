@@ -5,10 +5,10 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
-use super::{complete, terminal};
+use super::{complete, labels, terminal};
 use crate::attribute::needs::{Needs, needs};
 use crate::kernel::affinity::Wanted;
-use crate::model::{COLD, Outcome, Profile, Run, SHARED, THREADS};
+use crate::model::{COLD, Label, Outcome, Profile, Run, SHARED, THREADS};
 use crate::plan::{
     Choices, Code, MOST_CASES, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, chill, exact, select, subjects,
 };
@@ -64,6 +64,10 @@ pub struct RunArgs {
     /// Write the run with all its samples to a result file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Keep this with the run: a pool, a commit, an instance type. Labels are shown with it, become columns of 'syscost rows', and
+    /// choose files with --where. Repeatable; also from the environment, SYSCOST_LABEL_KEY=VALUE.
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    labels: Vec<Label>,
     /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
     #[arg(long, value_name = "N|none")]
     cpu: Option<Wanted>,
@@ -453,6 +457,7 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     usage(args.check_cold())?;
     usage(args.check_append())?;
     check_destination("--out", args.out.as_deref())?;
+    let labels = labels::of_run(&args.labels)?;
     let profile = args.profile()?;
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
@@ -464,6 +469,7 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     usage(session.check_room(&plan.fixtures))?;
     session.make_fixtures(&plan.fixtures)?;
     session.study = study.map(|study| study.view);
+    session.labels = labels;
     session.boot.append = args.append.clone().unwrap_or_default();
     let (run, stored) =
         session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, args.out.as_deref());

@@ -21,6 +21,7 @@ pub struct SchemaArgs {
 pub enum SchemaKind {
     Summary,
     Result,
+    Row,
     Comparison,
     ComparisonPlan,
     MetricComparison,
@@ -64,6 +65,7 @@ mod tests {
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan, ProfileComparison};
+    use crate::report::rows;
     use crate::report::top::TopDocument;
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
     use crate::store;
@@ -75,6 +77,7 @@ mod tests {
         match kind {
             SchemaKind::Summary => json_schema::<SummaryDocument>(),
             SchemaKind::Result => store::schema(),
+            SchemaKind::Row => rows::schema(),
             SchemaKind::Comparison => json_schema::<Comparison>(),
             SchemaKind::ComparisonPlan => json_schema::<Plan>(),
             SchemaKind::MetricComparison => json_schema::<MetricComparison>(),

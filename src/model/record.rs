@@ -3,6 +3,7 @@
 use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// All records of one run and the facts needed to interpret them. Serialized, it is the head of printed documents,
 /// which add a summary; result files have their own types in `store`.
@@ -22,6 +23,9 @@ pub struct Run {
     pub elapsed_s: f64,
     /// False if the run was interrupted.
     pub complete: bool,
+    /// What the user says of the run, by key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     #[serde(skip)]
     pub records: Vec<Record>,
     /// Warnings about the run as a whole.

@@ -1,6 +1,6 @@
 //! Output for people and programs: the only module that knows about columns and colours. No clock, no kernel.
 //!
-//! One folder per subject: `run`, `comparison`, `profile`, `attribution`, `explain`, `study`, `fit`. They share
+//! One folder per subject: `run`, `rows`, `comparison`, `profile`, `attribution`, `explain`, `study`, `fit`. They share
 //! `Table`, which `format` writes, and `Figure`, which `svg` draws. `html` makes a page, `export` writes runs for other
 //! programs.
 
@@ -16,6 +16,7 @@ pub mod html;
 mod kernels;
 pub mod numbers;
 mod profile;
+pub mod rows;
 mod run;
 mod study;
 pub mod svg;

@@ -45,6 +45,11 @@ impl<'a> Panel<'a> {
         Panel { members, speed, range: range.clone() }
     }
 
+    /// The time blocks that it is of.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
     /// Whether it was measured by the native probe.
     pub fn is_native(&self) -> bool {
         self.members.iter().all(|(case, _)| case.environment == NATIVE)

@@ -62,3 +62,66 @@ pub struct StateChange {
     /// All time blocks of the run.
     pub blocks: usize,
 }
+
+impl Warning {
+    /// Its kind, as documents spell it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Warning::Recorded { .. } => "recorded",
+            Warning::TooFewBlocks { .. } => "too_few_blocks",
+            Warning::TargetNotMet { .. } => "target_not_met",
+            Warning::Preempted { .. } => "preempted",
+            Warning::WaitedForCpu { .. } => "waited_for_cpu",
+            Warning::LostCpu { .. } => "lost_cpu",
+            Warning::BelowResolution => "below_resolution",
+            Warning::FoldedBody => "folded_body",
+            Warning::NotEntered { .. } => "not_entered",
+            Warning::DependsOnHistory => "depends_on_history",
+            Warning::Unverified { .. } => "unverified",
+            Warning::FewRuns { .. } => "few_runs",
+            Warning::FailedInRuns { .. } => "failed_in_runs",
+        }
+    }
+}
+
+impl RunWarning {
+    /// Its kind, as documents spell it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            RunWarning::Recorded { .. } => "recorded",
+            RunWarning::StateChanged(_) => "state_changed",
+            RunWarning::ManyDerived { .. } => "many_derived",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_spelled_as_in_documents() {
+        let all = [
+            Warning::Recorded { text: String::new() },
+            Warning::TooFewBlocks { blocks: 1 },
+            Warning::TargetNotMet { target_percent: 1.0, reached_percent: 2.0 },
+            Warning::Preempted { share: 0.5 },
+            Warning::WaitedForCpu { share: 0.5 },
+            Warning::LostCpu { share: 0.5 },
+            Warning::BelowResolution,
+            Warning::FoldedBody,
+            Warning::NotEntered { name: String::new() },
+            Warning::DependsOnHistory,
+            Warning::Unverified { reason: String::new() },
+            Warning::FewRuns { runs: 1 },
+            Warning::FailedInRuns { failed: 1, runs: 2 },
+        ];
+        for warning in all {
+            assert_eq!(serde_json::to_value(&warning).unwrap()["kind"], warning.kind());
+        }
+        let change = RunWarning::StateChanged(StateChange { share: 0.1, kept: 0..1, blocks: 2 });
+        for warning in [change, RunWarning::Recorded { text: String::new() }, RunWarning::ManyDerived { most: 1 }] {
+            assert_eq!(serde_json::to_value(&warning).unwrap()["kind"], warning.kind());
+        }
+    }
+}

@@ -2,13 +2,13 @@
 
 use super::super::error::usage;
 use super::super::exit::Exit;
-use super::super::result_files::{column, read_all};
+use super::super::result_files::{column, in_directory, read_all};
 use super::super::{messages, terminal};
 use crate::clean;
 use crate::compare::history::histories;
 use crate::compare::{Column, Selection};
 use crate::report::{Format, HistoryDocument, write_history, write_history_csv, write_json};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When the directory cannot be read, or holds no result file that is of use.
 pub fn run(directory: &Path, selection: &Selection, margin: f64, format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let files = usage(files(directory))?;
+    let files = usage(in_directory(directory).map_err(|error| anyhow!("--history {error:#}")))?;
     let (columns, skipped) = readable(&files, selection);
     let machines = histories(columns, selection, margin);
     if machines.iter().all(|machine| machine.series.is_empty()) {
@@ -34,24 +34,6 @@ pub fn run(directory: &Path, selection: &Selection, margin: f64, format: Format,
 
 fn shown(path: &Path) -> String {
     clean::line(&path.to_string_lossy())
-}
-
-/// The files that may be results, by name.
-fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let why = || format!("--history {}: cannot be read; name a directory of result files", shown(directory));
-    let entries = std::fs::read_dir(directory).with_context(why)?;
-    let paths = entries.map(|entry| Ok(entry.with_context(why)?.path())).collect::<Result<Vec<PathBuf>>>()?;
-    let is_result = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json") && path.is_file();
-    let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    let mut files: Vec<PathBuf> = paths.into_iter().filter(|path| is_result(path) && !hidden(path)).collect();
-    files.sort();
-    if files.is_empty() {
-        anyhow::bail!(
-            "--history {}: there is no file called *.json in it; write runs there with 'syscost run --out'",
-            shown(directory)
-        );
-    }
-    Ok(files)
 }
 
 /// The columns of the files that can be read, called by the files' names; the others are named on standard error.

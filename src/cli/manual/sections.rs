@@ -22,6 +22,7 @@ const ALL: &[&str] = &[
     "list",
     "show",
     "report",
+    "rows",
     "compare",
     "explain",
     "attribute",
@@ -112,6 +113,11 @@ pub const ENVIRONMENT: &[Fact] = &[
     Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: &["trace", "top"] },
     Fact { name: "container", what: "Set by container managers; recorded with the run.", commands: &["run", "doctor"] },
     Fact {
+        name: "SYSCOST_LABEL_KEY",
+        what: "A label of the run, as --label key=VALUE: the key in lower case. --label goes first.",
+        commands: &["run"],
+    },
+    Fact {
         name: "SYSCOST_COMPLETE",
         what: "Set by the completion script to ask for candidates.",
         commands: &["completions"],
@@ -124,6 +130,7 @@ const OWN_STATUS: &[&str] = &[
     "list",
     "show",
     "report",
+    "rows",
     "compare",
     "explain",
     "attribute",
@@ -148,8 +155,8 @@ pub const EXIT_STATUS: &[Fact] = &[
     Fact {
         name: "3",
         what: "Of run: some cases failed or did not enter the kernel as their study says; their rows are in the table. Of \
-               compare --history: files that are not result files were skipped.",
-        commands: &["run", "compare"],
+               compare --history and rows: files that are not result files were skipped.",
+        commands: &["run", "compare", "rows"],
     },
     Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: &["run"] },
     Fact { name: "130", what: "Interrupted. Kernels that were fetched before stay.", commands: &["kernel"] },

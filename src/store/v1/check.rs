@@ -2,7 +2,7 @@
 //! be read again.
 
 use super::{Counted, Counters, EntriesStatus, Figure, Record, ResultFile, Samples};
-use crate::model::Host;
+use crate::model::{Host, Label};
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
 
@@ -19,6 +19,7 @@ pub fn file(file: &ResultFile) -> Checked {
     file.study.iter().try_for_each(super::study::check)?;
     file.environments.iter().try_for_each(|facts| name("environments.name", &facts.name))?;
     host(&file.host)?;
+    file.labels.iter().try_for_each(label)?;
     positive("plan.budget_s", file.plan.budget_s)?;
     positive("plan.precision_percent", file.plan.precision_percent)?;
     positive("elapsed_s", file.elapsed_s)?;
@@ -26,6 +27,11 @@ pub fn file(file: &ResultFile) -> Checked {
         let found = record(r);
         found.map_err(|e| Invalid { place: format!("{}: {}", r.place(i), e.place), what: e.what })
     })
+}
+
+fn label((key, text): (&String, &String)) -> Checked {
+    Label::check_key(key).or_else(|what| wrong("labels", &format!("has the key {key:?}: it {what}")))?;
+    Label::check_value(text).or_else(|what| wrong(&format!("labels.{key}"), &what))
 }
 
 pub(super) fn host(host: &Host) -> Checked {

@@ -58,6 +58,9 @@ pub struct ResultFile {
     elapsed_s: f64,
     /// Whether the run came to its end; false where it was interrupted.
     complete: bool,
+    /// What the user says of the run, by key; absent if nothing is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<String, String>,
     /// What concerns the run as a whole, one line each.
     #[serde(default)]
     warnings: Vec<String>,

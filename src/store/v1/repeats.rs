@@ -100,6 +100,7 @@ impl Repeat {
             precision_percent: first.precision_percent,
             elapsed_s: self.elapsed_s,
             complete: true,
+            labels: first.labels.clone(),
             records: records.collect(),
             warnings: self.warnings,
             environments: first.environments.clone(),

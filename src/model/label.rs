@@ -1,0 +1,80 @@
+//! Labels of a run: what the user says of it, such as pool, commit or instance type. Pure.
+
+use std::str::FromStr;
+
+/// What a label's key must be: then `label_KEY` is a column's name in every engine without quotes, and no two keys differ in
+/// case only.
+const KEY: &str = "a lower-case letter, then lower-case letters, digits and '_', 48 at most";
+
+/// Most characters of a key.
+const LONGEST_KEY: usize = 48;
+
+/// Most bytes of a value.
+const LONGEST_VALUE: usize = 4096;
+
+/// A label as it is given: `pool=web`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    pub key: String,
+    /// Any text.
+    pub value: String,
+}
+
+impl Label {
+    /// The label of `key`.
+    ///
+    /// # Errors
+    /// What a key or a value must be.
+    pub fn new(key: &str, value: &str) -> Result<Label, String> {
+        Label::check_key(key).map_err(|what| format!("the key {what}, e.g. instance_type"))?;
+        Label::check_value(value)?;
+        Ok(Label { key: key.to_string(), value: value.to_string() })
+    }
+
+    /// Checks the length of a value.
+    ///
+    /// # Errors
+    /// The most that it may have.
+    pub fn check_value(value: &str) -> Result<(), String> {
+        match value.len() <= LONGEST_VALUE {
+            true => Ok(()),
+            false => Err(format!("the value has {} bytes, {LONGEST_VALUE} at most", value.len())),
+        }
+    }
+
+    /// Checks that `key` may name a label.
+    ///
+    /// # Errors
+    /// What a key must be.
+    pub fn check_key(key: &str) -> Result<(), String> {
+        let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        match key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(rest) && key.len() <= LONGEST_KEY {
+            true => Ok(()),
+            false => Err(format!("must be {KEY}")),
+        }
+    }
+}
+
+impl FromStr for Label {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Label, String> {
+        let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE, e.g. pool=web")?;
+        Label::new(key, value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_names_and_values_are_any_text() {
+        let label = |text: &str| text.parse::<Label>().map(|label| (label.key, label.value));
+        assert_eq!(label("pool=a=b\n'\""), Ok(("pool".into(), "a=b\n'\"".into())));
+        assert_eq!(label("a_1="), Ok(("a_1".into(), String::new())));
+        for wrong in ["pool", "=x", "Pool=x", "1a=x", "a-b=x", "ä=x", &format!("{}=x", "a".repeat(49))] {
+            assert!(label(wrong).is_err(), "{wrong}");
+        }
+    }
+}
