@@ -19,6 +19,7 @@ mod conditions;
 mod derived;
 mod gate;
 mod group;
+mod group_by;
 mod growth;
 pub mod history;
 mod index;
@@ -35,6 +36,7 @@ mod select;
 #[cfg(test)]
 pub mod synthetic;
 mod verdict;
+mod within;
 
 pub use areas::AreaMean;
 pub use budget::{Budget, Exceeded};
@@ -43,6 +45,7 @@ pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
+pub use group_by::GroupBy;
 pub use growth::{Grown, Growth};
 pub use kernels::{ComparedKernel, KernelStep, KernelSteps, NotCounted, is_good, kernel_steps};
 pub use machine::MachineChange;
@@ -57,6 +60,7 @@ pub use profiles::{
 pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{CountRatio, Difference, Mark, MetricMark, Ratio, Verdict};
+pub use within::{WithinRow, within};
 
 use crate::model::StudyView;
 use judge::{Standing, standing};

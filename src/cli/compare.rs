@@ -1,23 +1,27 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
+mod asked;
 mod gate;
 mod history;
 mod metric;
 mod profiles;
 mod sides;
+mod within;
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
 use crate::compare::{
-    self, Column, Comparison, MARGIN, Metric, Options, Order, Selection, StudyCases, Verdict, compare,
+    self, Column, Comparison, GroupBy, MARGIN, Metric, Options, Order, Selection, StudyCases, Verdict, compare,
 };
 use crate::plan::{Pattern, Study};
 use crate::report::{Format, findings, plan_table, write_comparison, write_comparison_csv, write_json, write_table};
 use anyhow::{Result, anyhow};
-use gate::GateArgs;
-use metric::{MetricChoice, Question};
+use asked::Asked;
+use gate::{GateArgs, percent};
+use history::{HistoryFormat, Question};
+use metric::{MetricChoice, MetricQuestion};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,7 +32,7 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; or profiles of `syscost trace -o`. '-' is
-    /// standard input.
+    /// standard input. A single file is compared within itself: the ratios that its study derives.
     #[arg(value_name = "FILE", required_unless_present = "history")]
     files: Vec<PathBuf>,
     /// The other side: what was named before are several runs of one thing, these of another. Each side is one column, and
@@ -69,9 +73,13 @@ pub struct CompareArgs {
     /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
     history: Option<PathBuf>,
+    /// With --history: take the runs that have these in common as one history, of however many hosts: host, a fact such as cpu or
+    /// kernel, keys of 'run --label' [default: host].
+    #[arg(long, value_name = "KEY[,KEY...]", value_delimiter = ',', requires = "history")]
+    group_by: Vec<String>,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: HistoryFormat,
 }
 
 const EXAMPLES: &str = "\
@@ -84,23 +92,17 @@ Examples:
   syscost compare main.json branch.json --fail-over 10%
   syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
   syscost compare main.json branch.json --fail-on-entries --junit verdicts.xml
+  syscost compare pull-request.json --fail-over 5% --fail-on-entries
   syscost compare main.profile.json branch.profile.json --fail-over 5%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
+  syscost compare --history fleet/ --group-by cpu,pool
 
 On one machine, rows are compared relative to the machine as a whole, which a panel of cheap
 operations shows in every run: what made everything faster or slower is said apart. Otherwise
 a ratio of single runs rests on how launches scatter and on what moves whole runs, learned from
 earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus) show smaller
 differences by their own scatter. Where kernel entries differ, there is no ratio.";
-
-/// A percentage, with or without its sign, as a share.
-pub fn percent(text: &str) -> Result<f64, String> {
-    match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
-        Ok(value) if (0.0..=10_000.0).contains(&value) => Ok(value / 100.0),
-        _ => Err(format!("'{text}' is not a percentage: give a number such as 5 or 5%")),
-    }
-}
 
 /// Compares; with --bisect the exit status is for git, whatever happens.
 ///
@@ -116,17 +118,25 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
     let selection = usage(selection(args))?;
     let margin = args.threshold.unwrap_or(MARGIN);
     if let Some(directory) = &args.history {
-        return history::run(directory, &selection, margin, args.format, out);
+        let by: Vec<GroupBy> = args.group_by.iter().map(|key| GroupBy::new(key)).collect();
+        return history::run(&Question { directory, by: &by, selection: &selection, margin, format: args.format }, out);
     }
+    let HistoryFormat::Ours(format) = args.format else {
+        return usage(Err(anyhow!("--format otava is for --history DIR")));
+    };
     if profiles::are_meant(&args.files) {
-        return profiles::run(args, notes, out);
+        usage(args.check_for_profiles())?;
+        return profiles::run(&args.asked(), format, notes, out);
     }
     if let Some(change) = args.plan {
-        return plan(args, &selection, (change, margin), out);
+        return plan(args, &selection, ((change, margin), format), out);
     }
     if let MetricChoice::Event(metric) = &args.metric {
         usage(result_files::check(&args.files, &args.labels))?;
-        return metric::run(&question(metric, args, selection), args.format, notes, out);
+        return metric::run(&question(metric, args, selection), format, notes, out);
+    }
+    if let ([file], []) = (&args.files[..], &args.versus[..]) {
+        return within::run(&args.asked(), file, format, notes, out);
     }
     let (columns, baseline) = columns(args, &selection)?;
     let options = Options { baseline, margin, selection, order: args.sort };
@@ -138,7 +148,7 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
     if args.threshold.is_some() {
         comparison.keep_differing();
     }
-    match args.format {
+    match format {
         Format::Json => write_json(&comparison, out)?,
         Format::Csv => write_comparison_csv(&comparison, out)?,
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
@@ -149,6 +159,18 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
 }
 
 impl CompareArgs {
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            files: &self.files,
+            versus: &self.versus,
+            labels: &self.labels,
+            baseline: self.baseline.as_deref(),
+            only: &self.only,
+            threshold: self.threshold,
+            gate: &self.gate,
+        }
+    }
+
     /// Profiles have neither cases nor times that can be judged.
     fn check_for_profiles(&self) -> Result<()> {
         let given = [
@@ -164,8 +186,16 @@ impl CompareArgs {
     }
 }
 
+/// A change and the margin below which it does not matter, as shares; and how to write the plan.
+type Planned = ((f64, f64), Format);
+
 /// All files are runs of one thing.
-fn plan(args: &CompareArgs, selection: &Selection, (change, margin): (f64, f64), out: &mut dyn Write) -> Result<Exit> {
+fn plan(
+    args: &CompareArgs,
+    selection: &Selection,
+    ((change, margin), format): Asked,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     if change <= margin {
         return usage(Err(anyhow!(
             "--plan: the change is not over the {}% that is too small to matter: name a smaller --threshold",
@@ -175,7 +205,7 @@ fn plan(args: &CompareArgs, selection: &Selection, (change, margin): (f64, f64),
     let condense = |_, run| result_files::column(selection.study.as_ref(), run);
     let column = sides::one(&args.files, condense)?;
     let plan = compare::plan(&column, selection, change, margin);
-    match args.format {
+    match format {
         Format::Json => write_json(&plan, out)?,
         format => write_table(&plan_table(&plan), format, terminal::screen(), out)?,
     }
@@ -203,8 +233,8 @@ pub fn asks_for_bisection(words: impl Iterator<Item = OsString>) -> bool {
     words.iter().any(|word| word == "compare") && words.iter().any(|word| word == "--bisect")
 }
 
-fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection) -> Question<'a> {
-    Question {
+fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection) -> MetricQuestion<'a> {
+    MetricQuestion {
         metric,
         files: &args.files,
         labels: &args.labels,

@@ -25,8 +25,9 @@ pub mod top;
 
 pub use attribution::{Top, needs_lines, write_attribution};
 pub use comparison::{
-    exceeded_line, findings, metric_findings, plan_table, profile_findings, write_comparison, write_comparison_csv,
-    write_history, write_history_csv, write_metric, write_profiles,
+    exceeded_line, findings, metric_findings, plan_table, profile_findings, within_findings, write_comparison,
+    write_comparison_csv, write_history, write_history_csv, write_metric, write_otava, write_otava_config,
+    write_profiles, write_within,
 };
 pub use explain::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
 pub use explain::{variant_table, variants_answer, write_explanation};

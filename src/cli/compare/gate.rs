@@ -1,7 +1,6 @@
 //! The gate of `syscost compare`: its flags, what they say on standard error and in JUnit's XML, and the exit status, for people
 //! and for `git bisect run`.
 
-use super::percent;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::{self, Notes};
@@ -31,6 +30,14 @@ pub struct GateArgs {
     /// if neither is certain or there is no result, 255 for other errors. The first file is the good one.
     #[arg(long, conflicts_with = "history")]
     bisect: bool,
+}
+
+/// A percentage, with or without its sign, as a share.
+pub fn percent(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
+        Ok(value) if (0.0..=10_000.0).contains(&value) => Ok(value / 100.0),
+        _ => Err(format!("'{text}' is not a percentage: give a number such as 5 or 5%")),
+    }
 }
 
 impl GateArgs {

@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Result<MetricChoice, String> {
 }
 
 /// What is compared, and what counts as a difference.
-pub struct Question<'a> {
+pub struct MetricQuestion<'a> {
     pub metric: &'a Metric,
     pub files: &'a [PathBuf],
     pub labels: &'a [String],
@@ -45,7 +45,7 @@ pub struct Question<'a> {
 ///
 /// # Errors
 /// If a file cannot be read or has no counts of it, or `out` cannot be written.
-pub fn run(question: &Question, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(question: &MetricQuestion, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let mut comparison = compared(question)?;
     if question.gate.is_set() {
         comparison.gate(&question.gate.gate());
@@ -62,7 +62,7 @@ pub fn run(question: &Question, format: Format, notes: Notes, out: &mut dyn Writ
     question.gate.conclude(&metric_findings(&comparison), complete, notes)
 }
 
-fn compared(question: &Question) -> Result<MetricComparison> {
+fn compared(question: &MetricQuestion) -> Result<MetricComparison> {
     let condense = |_, mut run: Run| {
         question.selection.study.iter().for_each(|study| study.apply(&mut run));
         MetricColumn::new(question.metric, &run)

@@ -158,8 +158,7 @@ struct Call {
     max_ns: Option<f64>,
     /// How wide the buckets are that these times come from, as a share of the time.
     resolution: Option<f64>,
-    /// The least and the most calls over the runs, if the command was run several times.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The least and the most calls over the runs; null if the command was run once.
     calls_range: Option<(u64, u64)>,
     /// The same by class, the most expensive first.
     classes: Vec<Sum>,
