@@ -5,6 +5,7 @@ mod common;
 #[path = "compare/data.rs"]
 mod data;
 
+use clap::Parser;
 use common::{Place, json, root, skip, stderr, stdout};
 use data::{measured, run, write};
 use serde_json::json;
@@ -230,6 +231,23 @@ fn a_study_of_base_and_head_is_judged_in_one_file() {
     assert_eq!(slower.status.code(), Some(0), "{}", stderr(&slower));
     let others = place.run(&["compare", "same.json", "--fail-over", "5", "--format", "csv"]);
     assert_eq!(others.status.code(), Some(2));
+}
+
+/// Each command in docs/ci.md is one that the program takes.
+#[test]
+fn commands_of_the_page_are_understood() {
+    let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let lines = page.split("```").skip(1).step_by(2).flat_map(str::lines).map(str::trim);
+    let commands: Vec<&str> = lines.filter(|line| line.starts_with("syscost ")).collect();
+    assert!(commands.len() >= 9, "{commands:?}");
+    for command in commands {
+        let alone = command.split(['>', '#', '|']).next().unwrap_or_default().trim_end();
+        let words = alone.trim_end_matches('\'').replace("$(cat ci/budget)", "total=1");
+        let words = shell_words::split(&words).unwrap_or_else(|error| panic!("{command}: {error}"));
+        if let Err(error) = syscost::cli::Arguments::try_parse_from(&words) {
+            panic!("{command}: {error}");
+        }
+    }
 }
 
 /// What a label, a name of an operation and a command hold stays text in every format of a gate.

@@ -193,7 +193,7 @@ type Planned = ((f64, f64), Format);
 fn plan(
     args: &CompareArgs,
     selection: &Selection,
-    ((change, margin), format): Asked,
+    ((change, margin), format): Planned,
     out: &mut dyn Write,
 ) -> Result<Exit> {
     if change <= margin {
