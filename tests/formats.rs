@@ -304,18 +304,8 @@ fn otava_finds_the_same_change() {
     }
     let mut command = Command::new("python3");
     let main = "from otava.main import main; main()";
-    command.args([
-        "-c",
-        main,
-        "--config-file",
-        "otava.yaml",
-        "analyze",
-        "syscost",
-        "--since",
-        "2020-01-01",
-        "--output",
-        "json",
-    ]);
+    command.args(["-c", main, "analyze", "syscost", "--since", "2020-01-01", "--output", "json"]);
+    command.env("OTAVA_CONFIG", "otava.yaml");
     let Some(output) = tool(NAME, "python3", command.current_dir(place.path())) else { return };
     if stderr(&output).contains("ModuleNotFoundError") {
         return skip(NAME, "apache-otava is not installed");
