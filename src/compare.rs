@@ -5,18 +5,21 @@
 //! Its files are layers, each of which imports only those before it: what runs are condensed to (`column`,
 //! `conditions`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
 //! `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
-//! them (`areas`, `derived`, `growth`, `cautions`, `history`). All results are values; `report` has the text for them.
+//! them (`areas`, `derived`, `growth`, `gate`, `cautions`, `history`). All results are values; `report` has the text for them.
 //!
 //! The `compare` command calls it, and the HTML report for its ratios. Not here: reading files and exit status
 //! (`cli::compare`), tables (`report`), the statistics themselves (`stats`).
 
 mod areas;
+mod budget;
 mod caution;
 mod cautions;
 mod column;
 mod conditions;
 mod derived;
+mod gate;
 mod group;
+mod group_by;
 mod growth;
 pub mod history;
 mod index;
@@ -26,18 +29,23 @@ mod machine;
 mod matching;
 mod metric;
 mod plan;
+mod profiles;
 mod row;
 mod same_work;
 mod select;
 #[cfg(test)]
 pub mod synthetic;
 mod verdict;
+mod within;
 
 pub use areas::AreaMean;
+pub use budget::{Budget, Exceeded};
 pub use caution::{Caution, Moved};
 pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
+pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
+pub use group_by::GroupBy;
 pub use growth::{Grown, Growth};
 pub use kernels::{ComparedKernel, KernelStep, KernelSteps, NotCounted, is_good, kernel_steps};
 pub use machine::MachineChange;
@@ -45,9 +53,14 @@ pub use metric::{
     Metric, MetricColumn, MetricComparison, MetricGrown, MetricOptions, MetricRow, MetricVerdict, compare_metric,
 };
 pub use plan::{Plan, PlannedRow, plan};
+pub use profiles::{
+    Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
+    Span, compare_profiles,
+};
 pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{CountRatio, Difference, Mark, MetricMark, Ratio, Verdict};
+pub use within::{WithinRow, within};
 
 use crate::model::StudyView;
 use judge::{Standing, standing};
@@ -99,6 +112,9 @@ pub struct Comparison {
     pub cautions: Vec<Caution>,
     /// What [`Comparison::limit_growth`] found; `None` if no limit was set.
     pub growth: Option<Growth>,
+    /// What [`Comparison::gate`] found; `None` if there is no gate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gated>,
     /// The study that selected the rows, with its scales; `None` without one.
     pub study: Option<StudyView>,
     /// Rows that [`Comparison::keep_differing`] left out.
@@ -118,6 +134,12 @@ impl Comparison {
     /// Finds the rows that certainly grew by more than `limit`, a share, among those not left out.
     pub fn limit_growth(&mut self, limit: f64) {
         self.growth = Some(growth::beyond(&self.rows, limit));
+    }
+
+    /// Judges the rows, among those not left out.
+    pub fn gate(&mut self, gate: &Gate) {
+        self.gate = Some(gate.judge(&self.rows, self.baseline));
+        gate.limit.into_iter().for_each(|limit| self.limit_growth(limit));
     }
 
     /// Leaves out the rows that do not certainly differ by more than the margin in any column. Rows without a ratio and
@@ -161,6 +183,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         machine: sides.iter().enumerate().map(|(i, sides)| sides.change.filter(|_| i != baseline)).collect(),
         cautions,
         growth: None,
+        gate: None,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),
         left_out: LeftOut::default(),
     }

@@ -1,8 +1,12 @@
 //! `syscost compare`: result files side by side, or one directory of them over time.
 
+mod asked;
+mod gate;
 mod history;
 mod metric;
+mod profiles;
 mod sides;
+mod within;
 
 use super::error::usage;
 use super::exit::Exit;
@@ -10,22 +14,26 @@ use super::labels::Where;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
 use crate::compare::{
-    self, Column, Comparison, MARGIN, Metric, Options, Order, Selection, StudyCases, Verdict, compare,
+    self, Column, Comparison, GroupBy, MARGIN, Metric, Options, Order, Selection, StudyCases, Verdict, compare,
 };
 use crate::plan::{Pattern, Study};
-use crate::report::{
-    Format, growth_lines, plan_table, write_comparison, write_comparison_csv, write_json, write_table,
-};
+use crate::report::{Format, findings, plan_table, write_comparison, write_comparison_csv, write_json, write_table};
 use anyhow::{Result, anyhow};
-use metric::{MetricChoice, Question};
+use asked::Asked;
+use gate::{GateArgs, percent};
+use history::{HistoryFormat, Question};
+use metric::{MetricChoice, MetricQuestion};
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Compare result files: costs side by side, ratios with their intervals, and what makes the comparison unfair.
+/// Compare result files: costs side by side, ratios with their intervals, and what makes the comparison unfair. Or profiles
+/// of traced programs: calls, errors, bytes and time on the CPU.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
-    /// Files that `syscost run --out` wrote, or figures of articles from published/; '-' is standard input.
+    /// Files that `syscost run --out` wrote, or figures of articles from published/; or profiles of `syscost trace -o`. '-' is
+    /// standard input. A single file is compared within itself: the ratios that its study derives.
     #[arg(value_name = "FILE", required_unless_present = "history")]
     files: Vec<PathBuf>,
     /// The other side: what was named before are several runs of one thing, these of another. Each side is one column, and
@@ -53,13 +61,11 @@ pub struct CompareArgs {
     /// [default: show all rows; differences under 1% are called unchanged].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
-    /// Exit with status 1 and name the rows if a cost has certainly grown by more than this, i.e. if the whole confidence
-    /// interval lies above it.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "history")]
-    fail_over: Option<f64>,
+    #[command(flatten)]
+    gate: GateArgs,
     /// Instead of comparing files: say how many runs like these a side would find a change of this size, by how these runs
     /// scatter. Name several runs of one thing; --threshold says what is too small to matter [default: 1%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "history", "fail_over"])]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "history", "gate"])]
     plan: Option<f64>,
     /// Compare by counts of an event instead of time, in runs made with --counters: ns, instructions:k, instructions:u,
     /// cycles:k, branch-misses, page-faults, ... as perf spells them.
@@ -73,9 +79,13 @@ pub struct CompareArgs {
     /// One column for each value of this label, over all files that have it: pools, commits, instance types.
     #[arg(long, value_name = "KEY", conflicts_with_all = ["versus", "history", "plan", "labels", "metric"])]
     by: Option<String>,
+    /// With --history: take the runs that have these in common as one history, of however many hosts: host, a fact such as cpu or
+    /// kernel, keys of 'run --label' [default: host].
+    #[arg(long, value_name = "KEY[,KEY...]", value_delimiter = ',', requires = "history")]
+    group_by: Vec<String>,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: HistoryFormat,
 }
 
 impl CompareArgs {
@@ -100,8 +110,12 @@ Examples:
   syscost compare main.json branch.json --fail-over 10%
   syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
   syscost compare results/*.json --by commit --where pool=web
+  syscost compare main.json branch.json --fail-on-entries --junit verdicts.xml
+  syscost compare pull-request.json --fail-over 5% --fail-on-entries
+  syscost compare main.profile.json branch.profile.json --fail-over 5%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
+  syscost compare --history fleet/ --group-by cpu,pool
 
 On one machine, rows are compared relative to the machine as a whole, which a panel of cheap
 operations shows in every run: what made everything faster or slower is said apart. Otherwise
@@ -109,50 +123,98 @@ a ratio of single runs rests on how launches scatter and on what moves whole run
 earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus) show smaller
 differences by their own scatter. Where kernel entries differ, there is no ratio.";
 
-/// A percentage, with or without its sign, as a share.
-fn percent(text: &str) -> Result<f64, String> {
-    match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
-        Ok(value) if (0.0..=10_000.0).contains(&value) => Ok(value / 100.0),
-        _ => Err(format!("'{text}' is not a percentage: give a number such as 5 or 5%")),
-    }
+/// Compares; with --bisect the exit status is for git, whatever happens.
+///
+/// # Errors
+/// A usage error where the question has no answer; else what cannot be read or written.
+pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let done = compared(args, notes, out);
+    if args.gate.bisects() { gate::for_git(done, &args.files) } else { done }
 }
 
-pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    args.gate.check()?;
     let selection = usage(selection(args))?;
     let margin = args.threshold.unwrap_or(MARGIN);
     if let Some(directory) = &args.history {
-        return history::run(directory, &selection, margin, args.format, out);
+        let by: Vec<GroupBy> = args.group_by.iter().map(|key| GroupBy::new(key)).collect();
+        return history::run(&Question { directory, by: &by, selection: &selection, margin, format: args.format }, out);
+    }
+    let HistoryFormat::Ours(format) = args.format else {
+        return usage(Err(anyhow!("--format otava is for --history DIR")));
+    };
+    if profiles::are_meant(&args.files) {
+        usage(args.check_for_profiles())?;
+        return profiles::run(&args.asked(), format, notes, out);
     }
     if let Some(change) = args.plan {
-        return plan(args, &selection, (change, margin), out);
+        return plan(args, &selection, ((change, margin), format), out);
     }
     if let MetricChoice::Event(metric) = &args.metric {
         usage(result_files::check(&args.files, &args.labels))?;
-        return metric::run(&question(metric, args, selection), args.format, notes, out);
+        return metric::run(&question(metric, args, selection), format, notes, out);
+    }
+    if let ([file], []) = (&args.files[..], &args.versus[..]) {
+        return within::run(&args.asked(), file, format, notes, out);
     }
     let (columns, baseline) = columns(args, &selection)?;
     let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
-    if let Some(limit) = args.fail_over {
-        comparison.limit_growth(limit);
+    if args.gate.is_set() {
+        comparison.gate(&args.gate.gate());
     }
     if args.threshold.is_some() {
         comparison.keep_differing();
     }
-    match args.format {
+    match format {
         Format::Json => write_json(&comparison, out)?,
         Format::Csv => write_comparison_csv(&comparison, out)?,
         format => write_comparison(&comparison, format, terminal::screen(), out)?,
     }
     out.flush()?;
-    let grown = growth_lines(&comparison);
-    grown.iter().for_each(|line| notes.tell(line));
-    Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
+    let complete = comparison.columns.iter().all(|column| column.complete);
+    args.gate.conclude(&findings(&comparison), complete, notes)
 }
 
+impl CompareArgs {
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            files: &self.files,
+            versus: &self.versus,
+            labels: &self.labels,
+            baseline: self.baseline.as_deref(),
+            only: &self.only,
+            threshold: self.threshold,
+            gate: &self.gate,
+        }
+    }
+
+    /// Profiles have neither cases nor times that can be judged.
+    fn check_for_profiles(&self) -> Result<()> {
+        let given = [
+            ("--study", self.study.is_some()),
+            ("--sort", self.sort != Order::default()),
+            ("--plan", self.plan.is_some()),
+            ("--metric", matches!(self.metric, MetricChoice::Event(_))),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(anyhow!("{flag} is for result files, {} is a profile", self.files[0].display())),
+        }
+    }
+}
+
+/// A change and the margin below which it does not matter, as shares; and how to write the plan.
+type Planned = ((f64, f64), Format);
+
 /// All files are runs of one thing.
-fn plan(args: &CompareArgs, selection: &Selection, (change, margin): (f64, f64), out: &mut dyn Write) -> Result<Exit> {
+fn plan(
+    args: &CompareArgs,
+    selection: &Selection,
+    ((change, margin), format): Planned,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     if change <= margin {
         return usage(Err(anyhow!(
             "--plan: the change is not over the {}% that is too small to matter: name a smaller --threshold",
@@ -162,7 +224,7 @@ fn plan(args: &CompareArgs, selection: &Selection, (change, margin): (f64, f64),
     let condense = |_, run| result_files::column(selection.study.as_ref(), run);
     let column = sides::one(&args.files, condense)?;
     let plan = compare::plan(&column, selection, change, margin);
-    match args.format {
+    match format {
         Format::Json => write_json(&plan, out)?,
         format => write_table(&plan_table(&plan), format, terminal::screen(), out)?,
     }
@@ -187,8 +249,14 @@ fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, us
     Ok((columns, baseline))
 }
 
-fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection) -> Question<'a> {
-    Question {
+/// Whether these words ask for git's exit statuses, so that a mistake in them is not taken for a bad commit.
+pub fn asks_for_bisection(words: impl Iterator<Item = OsString>) -> bool {
+    let words: Vec<OsString> = words.collect();
+    words.iter().any(|word| word == "compare") && words.iter().any(|word| word == "--bisect")
+}
+
+fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection) -> MetricQuestion<'a> {
+    MetricQuestion {
         metric,
         files: &args.files,
         labels: &args.labels,
@@ -196,7 +264,7 @@ fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection)
         selection,
         order: args.sort,
         threshold: args.threshold,
-        fail_over: args.fail_over,
+        gate: &args.gate,
     }
 }
 

@@ -24,6 +24,11 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// A failure, where the command itself had none.
+    pub fn or_failed(self) -> Exit {
+        if self.status() == 0 { Exit::CostGrown } else { self }
+    }
+
     /// The exit status of the process.
     pub fn status(self) -> u8 {
         match self {

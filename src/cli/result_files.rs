@@ -182,7 +182,7 @@ fn ending_with(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
 
 /// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,
 /// the files' names, and a number where these are the same too.
-fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
+pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     let stem = |file: &PathBuf| match file == Path::new("-") {
         true => "stdin".to_string(),
         false => file.file_stem().map_or("?".into(), |stem| stem.to_string_lossy().into_owned()),

@@ -25,6 +25,7 @@ pub enum SchemaKind {
     Comparison,
     ComparisonPlan,
     MetricComparison,
+    ProfileComparison,
     History,
     Profile,
     ProfileSummary,
@@ -66,7 +67,7 @@ mod tests {
     use crate::cli::kernel::KernelList;
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
-    use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan};
+    use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan, ProfileComparison};
     use crate::fleet::FleetCheck;
     use crate::report::rows;
     use crate::report::top::TopDocument;
@@ -84,6 +85,7 @@ mod tests {
             SchemaKind::Comparison => json_schema::<Comparison>(),
             SchemaKind::ComparisonPlan => json_schema::<Plan>(),
             SchemaKind::MetricComparison => json_schema::<MetricComparison>(),
+            SchemaKind::ProfileComparison => json_schema::<ProfileComparison>(),
             SchemaKind::History => json_schema::<HistoryDocument>(),
             SchemaKind::Profile => store::profile_schema(),
             SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),

@@ -3,6 +3,8 @@
 //! Standard output is left to the command: this prints to standard error, as time(1) and strace(1) do, or to the file
 //! of --report. The exit status is the command's.
 
+mod budget;
+
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
@@ -10,6 +12,7 @@ use super::output::Output;
 use super::run::check_destination;
 use super::target::TargetArgs;
 use super::{messages, terminal};
+use crate::compare::Budget;
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, Screen, write_profile};
 use crate::trace::{Detail, Grouping, More, TraceOptions, TracerKind};
@@ -60,6 +63,13 @@ pub struct TraceArgs {
     /// Keep no names: of the host, users, programs, processes, control groups and paths.
     #[arg(long)]
     anonymous: bool,
+    /// Run the command N times and keep the counts of each, for programs whose counts vary by themselves.
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]
+    runs: u32,
+    /// Exit with status 1 if the command succeeds and makes more calls than this: of a system call, total of all, errors of all
+    /// that fail. With --runs, more in every run.
+    #[arg(long, value_name = "CALL=N[,...]", value_delimiter = ',')]
+    budget: Vec<Budget>,
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "call")]
     by: By,
@@ -78,10 +88,12 @@ Examples:
   syscost trace -p 1234,1250 --for 10
   sudo syscost trace --all --for 10 --by process
   sudo syscost trace --container web --for 10
+  syscost trace --budget openat=200,total=5000 -- ./build
+  syscost trace --runs 10 -o base.profile.json -- python3 app.py
 
 Standard output is the command's. The table goes to standard error, or to the file of --report.
 Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
-1 if tracing failed or lost data, 2 usage; 130 if a SIGINT to syscost alone ended the tracing: the command goes on.";
+1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a SIGINT to syscost alone ended the tracing: the command goes on.";
 
 /// Traces and reports.
 ///
@@ -95,14 +107,16 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     // One document on standard error is nothing but that.
     let alone = report.is_none() && matches!(args.format, Format::Json | Format::Csv);
     let notes = Notes { quiet: notes.quiet || alone };
-    let profile = crate::trace::run(&options, &mut |line| notes.tell(&line))?;
-    let ended = exit(&profile);
+    let (profile, ended) = args.traced(&options, notes)?;
+    let exceeded = budget::exceeded(&args.budget, &profile);
+    let ended = if exceeded.is_empty() { ended } else { ended.or_failed() };
     let profile = args.private(profile);
     // Stored first, as printing may fail; and the table is printed even if the disk is full.
     let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::write(&profile, path));
     let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
     closing(&profile, told).iter().for_each(|line| notes.tell(line));
     lost(&profile).iter().filter(|_| !alone).for_each(|line| messages::tell(line));
+    exceeded.iter().for_each(|line| messages::tell(line));
     match &mut report {
         Some(report) => report.write(&profile, args.by, args.format)?,
         None => {
@@ -143,6 +157,23 @@ impl Report<'_> {
 }
 
 impl TraceArgs {
+    /// Runs the command as often as it should, until it fails; the counts of later runs are those of the profile's `repeats`.
+    fn traced(&self, options: &TraceOptions, notes: Notes) -> Result<(Profile, Exit)> {
+        let mut profile = crate::trace::run(options, &mut |line| notes.tell(&line))?;
+        let mut ended = exit(&profile);
+        for _ in 1..self.runs {
+            if ended != Exit::Command(0) {
+                break;
+            }
+            let next = crate::trace::run(options, &mut |_| {})?;
+            ended = exit(&next);
+            profile.repeats.push(next.as_run());
+            profile.complete &= next.complete;
+            profile.tracer.lost += next.tracer.lost;
+        }
+        Ok((profile, ended))
+    }
+
     /// The profile without what is not to be told.
     fn private(&self, profile: Profile) -> Profile {
         let profile = if self.no_arguments || self.anonymous { profile.without_arguments() } else { profile };
@@ -163,6 +194,7 @@ impl TraceArgs {
         if perf == self.calls.is_empty() {
             return usage(Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls")));
         }
+        usage(budget::check(&self.budget, &self.calls))?;
         let detail = if self.counts || perf { Detail::Counts } else { Detail::Times };
         Ok(TraceOptions {
             target: self.target.resolve()?,

@@ -2,6 +2,7 @@
 //! scatter of launches and an assumed scatter of whole runs, which is small for counts that the work alone determines.
 
 use super::column::{Column, ColumnInfo};
+use super::gate::{Gate, Gated, GatedRow, NotJudged, Range};
 use super::matching;
 use super::row::{Cell, ComparedRow, Key};
 use super::same_work::{Work, work};
@@ -140,6 +141,9 @@ pub struct MetricComparison {
     pub rows: Vec<MetricRow>,
     /// Rows that certainly grew by more than the limit; `None` if no limit was set.
     pub growth: Option<MetricGrowth>,
+    /// What [`MetricComparison::gate`] found; `None` if there is no gate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gated>,
     /// Rows that were left out because they do not certainly differ.
     pub left_out: usize,
 }
@@ -236,6 +240,7 @@ pub fn compare_metric(metric: &Metric, columns: &[MetricColumn], options: &Metri
         assumed_between_runs: metric.between_runs(),
         rows,
         growth: None,
+        gate: None,
         left_out: 0,
     }
 }
@@ -341,6 +346,16 @@ impl MetricVerdict {
             _ => None,
         }
     }
+
+    /// What a gate judges by. Entries that are unknown pass here, since the event is what is asked about.
+    fn for_gate(&self) -> (Option<Work>, Range) {
+        match self {
+            MetricVerdict::Ratio(ratio) => (Some(Work::Same), Ok((ratio.ratio, ratio.low, ratio.high))),
+            MetricVerdict::DifferentWork(how) => (Some(Work::Different(how.clone())), Err(NotJudged::OtherWork)),
+            MetricVerdict::TooFew => (Some(Work::Same), Err(NotJudged::NoInterval)),
+            MetricVerdict::Baseline | MetricVerdict::Missing => (None, Err(NotJudged::Missing)),
+        }
+    }
 }
 
 impl MetricRow {
@@ -359,6 +374,21 @@ impl MetricComparison {
             grown.map(|(column, ratio)| MetricGrown { key: row.key.clone(), column, ratio }).collect::<Vec<_>>()
         };
         self.growth = Some(MetricGrowth { limit, grown: self.rows.iter().flat_map(of_row).collect() });
+    }
+
+    /// Judges the rows, among those not left out.
+    pub fn gate(&mut self, gate: &Gate) {
+        let columns = |row: &MetricRow| (0..row.verdicts.len()).filter(|column| *column != self.baseline).collect();
+        let of_row = |row: &MetricRow| -> Vec<GatedRow> {
+            let columns: Vec<usize> = columns(row);
+            let found = |column: usize| {
+                let (work, range) = row.verdicts[column].for_gate();
+                GatedRow { key: row.key.clone(), column, found: gate.found(work, range) }
+            };
+            columns.into_iter().map(found).collect()
+        };
+        self.gate = Some(gate.gated(self.rows.iter().flat_map(of_row).collect()));
+        gate.limit.into_iter().for_each(|limit| self.limit_growth(limit));
     }
 
     /// Leaves out the rows that do not certainly differ by more than the margin in any column. Rows without a ratio stay.

@@ -25,7 +25,12 @@ pub enum Work {
 
 /// Compares the work of `cell` with that of `base`, the baseline's cell.
 pub fn work(cell: &Cell, base: &Cell) -> Work {
-    let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else { return Work::Unknown };
+    work_of(cell.entries.as_ref(), base.entries.as_ref())
+}
+
+/// The same of entries, `None` for those that are not known.
+pub fn work_of(own: Option<&Entries>, base: Option<&Entries>) -> Work {
+    let (Some(own), Some(theirs)) = (own, base) else { return Work::Unknown };
     if !equal_counts(own, theirs) {
         return Work::Different(difference(own, theirs));
     }

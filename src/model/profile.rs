@@ -43,7 +43,18 @@ pub struct Profile {
     /// The slowest calls by elapsed time, if the tracer was asked for them, slowest first.
     #[serde(skip)]
     pub slowest: Vec<SlowCall>,
+    /// Further runs of the same command, if it was run several times: everything else is of the first.
+    #[serde(skip)]
+    pub repeats: Vec<ProfileRun>,
     pub warnings: Vec<String>,
+}
+
+/// What one more run of a command called.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProfileRun {
+    /// By call and class, over all processes.
+    pub calls: Vec<CallCount>,
+    pub usage: Usage,
 }
 
 /// Which tracer made the profile, and what it added.

@@ -2,8 +2,9 @@
 //!
 //! The store rejects profiles whose counts add up to 2^64 or more; for a tracer's own profile, sums saturate.
 
-use super::{CallCount, Class, ObjectKind, ProcessGroup, Profile};
+use super::{CallCount, Class, ObjectKind, ProcessGroup, Profile, ProfileRun};
 use indexmap::IndexMap;
+use std::collections::BTreeMap;
 
 /// What the rows of a profile are grouped by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -121,12 +122,49 @@ impl Profile {
         objects.for_each(|object| add(&object.name, &object.count));
     }
 
+    /// The sums of each run by call and class, the first run first.
+    pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
+        let first: Vec<&CallCount> = self.groups.iter().flat_map(|group| &group.calls).collect();
+        let runs = std::iter::once(first).chain(self.repeats.iter().map(|run| run.calls.iter().collect()));
+        runs.map(by_class).collect()
+    }
+
+    /// The least and the most calls over the runs, by call, where there are several runs.
+    pub fn ranges(&self) -> BTreeMap<String, (u64, u64)> {
+        let mut each: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let runs = self.runs_by_class();
+        for (index, run) in runs.iter().enumerate() {
+            for ((call, _), count) in run {
+                let counts = each.entry(call.clone()).or_insert_with(|| vec![0; runs.len()]);
+                counts[index] = counts[index].saturating_add(count.calls);
+            }
+        }
+        let ends = |counts: &Vec<u64>| counts.iter().min().copied().zip(counts.iter().max().copied());
+        let several = each.iter().filter(|_| runs.len() > 1);
+        several.filter_map(|(call, counts)| Some((call.clone(), ends(counts)?))).collect()
+    }
+
+    /// What this profile called, as one of several runs.
+    pub fn as_run(&self) -> ProfileRun {
+        let first = self.groups.iter().flat_map(|group| &group.calls).collect();
+        let name = |((call, class), count)| CallCount { call, class, ..count };
+        ProfileRun { calls: by_class(first).into_iter().map(name).collect(), usage: self.usage.clone() }
+    }
+
     /// The sum over all calls; its name is empty.
     pub fn all_calls(&self) -> CallCount {
         let mut all = CallCount::default();
         self.groups.iter().flat_map(|group| &group.calls).for_each(|count| all.add(count));
         all
     }
+}
+
+fn by_class(counts: Vec<&CallCount>) -> BTreeMap<(String, Class), CallCount> {
+    let mut sums: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
+    for count in counts {
+        sums.entry((count.call.clone(), count.class.clone())).or_default().add(count);
+    }
+    sums
 }
 
 /// The failures of `count`, one error at a time.

@@ -5,6 +5,7 @@
 
 mod bencher;
 mod exported;
+mod github_action_benchmark;
 mod go_benchmark;
 mod google_benchmark;
 mod openmetrics;
@@ -27,6 +28,7 @@ pub const EXPORTS: &[ExportFormat] = &[
     bencher::FORMAT,
     google_benchmark::FORMAT,
     go_benchmark::FORMAT,
+    github_action_benchmark::FORMAT,
 ];
 
 /// How a run is written: in a format of our own or in another program's.
@@ -59,7 +61,10 @@ impl ValueEnum for RunFormat {
 /// If the format holds no profiles, or `out` cannot be written.
 pub fn write_profile_export(profile: &Profile, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
     let Some(write) = format.write_profile else {
-        bail!("--format {} holds no profile: choose text, markdown, csv, json or openmetrics", format.name);
+        bail!(
+            "--format {} holds no profile: choose text, markdown, csv, json, openmetrics or github-action-benchmark",
+            format.name
+        );
     };
     write(profile, out)
 }

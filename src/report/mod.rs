@@ -12,6 +12,7 @@ pub mod figure;
 mod fit;
 mod fleet;
 mod format;
+mod gate;
 pub mod html;
 mod kernels;
 pub mod numbers;
@@ -25,8 +26,9 @@ pub mod top;
 
 pub use attribution::{Top, needs_lines, write_attribution};
 pub use comparison::{
-    growth_lines, metric_growth_lines, plan_table, write_comparison, write_comparison_csv, write_history,
-    write_history_csv, write_metric,
+    exceeded_line, findings, metric_findings, plan_table, profile_findings, within_findings, write_comparison,
+    write_comparison_csv, write_history, write_history_csv, write_metric, write_otava, write_otava_config,
+    write_profiles, write_within,
 };
 pub use explain::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
 pub use explain::{variant_table, variants_answer, write_explanation};
@@ -38,6 +40,7 @@ pub use format::json::{
     write_json_line,
 };
 pub use format::{Format, Screen, write_lines, write_notes, write_table};
+pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
 pub use kernels::write_kernel_steps;
 pub use profile::{
     Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table, slowest_table,

@@ -1,5 +1,6 @@
 //! Statistics: pure functions that state their assumptions. Called by the engine, to know when to stop, and by analysis.
 
+mod across_hosts;
 mod between;
 mod change_points;
 mod counted;
@@ -16,6 +17,7 @@ mod speed;
 mod student;
 mod two_modes;
 
+pub use across_hosts::{HostRun, HostScatter, change_across, change_points_across, host_scatter};
 pub use between::{
     BETWEEN_RUNS, BetweenRuns, Launches, NEXT_RUN, between_machines, between_runs, launches, next_run,
     relative_to_machine, run_scatter, run_shifts,

@@ -185,6 +185,12 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     serde_json::from_slice::<Head>(bytes).ok().map(|head| head.labels)
 }
 
+/// Whether the file at `path` can be read and says that it is a profile.
+pub fn is_profile(path: &Path) -> bool {
+    let schema = input::bytes(path, MAX_BYTES).ok().and_then(|bytes| schema_of(&bytes));
+    schema.is_some_and(|schema| schema.starts_with(profile_v1::KIND.family))
+}
+
 /// What `bytes`, read from `path`, hold.
 ///
 /// # Errors

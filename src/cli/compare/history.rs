@@ -6,28 +6,81 @@ use super::super::result_files::{column, in_directory, read_all};
 use super::super::{messages, terminal};
 use crate::clean;
 use crate::compare::history::histories;
-use crate::compare::{Column, Selection};
-use crate::report::{Format, HistoryDocument, write_history, write_history_csv, write_json};
+use crate::compare::{Column, GroupBy, Selection};
+use crate::report::{
+    Format, HistoryDocument, write_history, write_history_csv, write_json, write_otava, write_otava_config,
+};
 use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// How a history is written: in a format of our own, or for Apache Otava.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryFormat {
+    Ours(Format),
+    Otava,
+    OtavaConfig,
+}
+
+impl ValueEnum for HistoryFormat {
+    fn value_variants<'a>() -> &'a [HistoryFormat] {
+        static ALL: LazyLock<Vec<HistoryFormat>> = LazyLock::new(|| {
+            let ours = Format::value_variants().iter().map(|format| HistoryFormat::Ours(*format));
+            ours.chain([HistoryFormat::Otava, HistoryFormat::OtavaConfig]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            HistoryFormat::Ours(format) => format.to_possible_value(),
+            HistoryFormat::Otava => Some(PossibleValue::new("otava").help("A history as CSV for Apache Otava")),
+            HistoryFormat::OtavaConfig => {
+                Some(PossibleValue::new("otava-config").help("The configuration that goes with it"))
+            }
+        }
+    }
+}
+
+/// What is asked.
+pub struct Question<'a> {
+    pub directory: &'a Path,
+    /// What runs are grouped by; nothing for the host.
+    pub by: &'a [GroupBy],
+    pub selection: &'a Selection,
+    /// Smaller changes are left out, as a share.
+    pub margin: f64,
+    pub format: HistoryFormat,
+}
 
 /// Writes the history of `directory`. Exit status 3 where a file had to be skipped.
 ///
 /// # Errors
 /// When the directory cannot be read, or holds no result file that is of use.
-pub fn run(directory: &Path, selection: &Selection, margin: f64, format: Format, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(question: &Question, out: &mut dyn Write) -> Result<Exit> {
+    let Question { directory, by, selection, margin, format } = *question;
     let files = usage(in_directory(directory).map_err(|error| anyhow!("--history {error:#}")))?;
     let (columns, skipped) = readable(&files, selection);
-    let machines = histories(columns, selection, margin);
+    if let Some(unknown) = by.iter().find(|by| !columns.iter().any(|column| by.is_known(&column.info))) {
+        let key = clean::line(&unknown.key);
+        return usage(Err(anyhow!(
+            "--group-by {key}: no run has such a fact or label: name host, cpu, kernel, or a key of --label"
+        )));
+    }
+    let machines = histories(columns, by, selection, margin);
     if machines.iter().all(|machine| machine.series.is_empty()) {
         let none = format!("{}: no result file here has a row to show", shown(directory));
         return usage(Err(anyhow!("{none}: write runs into it with 'syscost run --out', or mend --only and --study")));
     }
     match format {
-        Format::Json => write_json(&HistoryDocument { margin, machines: &machines }, out)?,
-        Format::Csv => write_history_csv(&machines, out)?,
-        format => write_history(&machines, margin, format, terminal::screen(), out)?,
+        HistoryFormat::Otava => usage(write_otava(&machines, out))?,
+        HistoryFormat::OtavaConfig => usage(write_otava_config(&machines, out))?,
+        HistoryFormat::Ours(Format::Json) => write_json(&HistoryDocument { margin, machines: &machines }, out)?,
+        HistoryFormat::Ours(Format::Csv) => write_history_csv(&machines, out)?,
+        HistoryFormat::Ours(format) => write_history(&machines, margin, format, terminal::screen(), out)?,
     }
     Ok(if skipped { Exit::SomeFailed } else { Exit::Success })
 }

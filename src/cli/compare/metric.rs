@@ -1,5 +1,6 @@
 //! `syscost compare --metric`: files side by side by an event that was counted.
 
+use super::gate::GateArgs;
 use crate::clean;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
@@ -7,7 +8,7 @@ use crate::cli::messages::Notes;
 use crate::cli::{result_files, terminal};
 use crate::compare::{Metric, MetricColumn, MetricComparison, MetricOptions, Order, Selection, compare_metric};
 use crate::model::Run;
-use crate::report::{Format, metric_growth_lines, write_json, write_metric};
+use crate::report::{Format, metric_findings, write_json, write_metric};
 use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ pub fn parse(text: &str) -> Result<MetricChoice, String> {
 }
 
 /// What is compared, and what counts as a difference.
-pub struct Question<'a> {
+pub struct MetricQuestion<'a> {
     pub metric: &'a Metric,
     pub files: &'a [PathBuf],
     pub labels: &'a [String],
@@ -37,18 +38,17 @@ pub struct Question<'a> {
     pub order: Order,
     /// A margin, as a share; smaller differences are not shown.
     pub threshold: Option<f64>,
-    /// The growth that fails, as a share.
-    pub fail_over: Option<f64>,
+    pub gate: &'a GateArgs,
 }
 
 /// Compares by a metric.
 ///
 /// # Errors
 /// If a file cannot be read or has no counts of it, or `out` cannot be written.
-pub fn run(question: &Question, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(question: &MetricQuestion, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let mut comparison = compared(question)?;
-    if let Some(limit) = question.fail_over {
-        comparison.limit_growth(limit);
+    if question.gate.is_set() {
+        comparison.gate(&question.gate.gate());
     }
     if question.threshold.is_some() {
         comparison.keep_differing();
@@ -58,12 +58,11 @@ pub fn run(question: &Question, format: Format, notes: Notes, out: &mut dyn Writ
         format => write_metric(&comparison, format, terminal::screen(), out)?,
     }
     out.flush()?;
-    let grown = metric_growth_lines(&comparison);
-    grown.iter().for_each(|line| notes.tell(line));
-    Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
+    let complete = comparison.columns.iter().all(|column| column.complete);
+    question.gate.conclude(&metric_findings(&comparison), complete, notes)
 }
 
-fn compared(question: &Question) -> Result<MetricComparison> {
+fn compared(question: &MetricQuestion) -> Result<MetricComparison> {
     let condense = |_, mut run: Run| {
         question.selection.study.iter().for_each(|study| study.apply(&mut run));
         MetricColumn::new(question.metric, &run)

@@ -75,7 +75,7 @@ pub fn one(files: &[PathBuf], condense: impl Fn(usize, Run) -> Column + Sync) ->
 }
 
 /// What was asked for; else the directory of each side, the beginning that its files have in common, or `old` and `new`.
-fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
+pub fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
     let different = |labels: [Option<String>; 2]| match labels {
         [Some(a), Some(b)] if a != b => Some([a, b]),
         _ => None,

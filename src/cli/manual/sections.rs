@@ -167,10 +167,14 @@ pub const EXIT_STATUS: &[Fact] = &[
     Fact { name: "0", what: "Success.", commands: OWN_STATUS },
     Fact {
         name: "1",
-        what: "syscost failed; also where a cost grew by more than compare --fail-over allows.",
+        what: "syscost failed; also where compare --fail-over or --fail-on-entries fails.",
         commands: OWN_STATUS,
     },
-    Fact { name: "2", what: "Usage error: nothing was done.", commands: OWN_STATUS },
+    Fact {
+        name: "2",
+        what: "Usage error: nothing was done. Of compare also: no row could be judged.",
+        commands: OWN_STATUS,
+    },
     Fact {
         name: "3",
         what: "Of run: some cases failed or did not enter the kernel as their study says; their rows are in the table. Of \
@@ -192,9 +196,15 @@ pub const EXIT_STATUS: &[Fact] = &[
         commands: &["bisect-kernels"],
     },
     Fact {
+        name: "Of compare --bisect",
+        what: "0 if all rows are certainly within the limits, 1 if one is certainly over, 125 if neither is certain or the file \
+               of this commit is missing, 255 for any other error.",
+        commands: &["compare"],
+    },
+    Fact {
         name: "Of trace",
         what: "The traced command's own status; 128+N if signal N ended it; 126 if it cannot be run, 127 if it is not found; \
-               1 if tracing failed or lost events; 2 for a usage error; 130 if a SIGINT to syscost alone ended the tracing, \
+               1 if tracing failed or lost events, or a budget was exceeded; 2 for a usage error; 130 if a SIGINT to syscost alone ended the tracing, \
                while the command goes on.",
         commands: &["trace"],
     },

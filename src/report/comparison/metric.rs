@@ -2,6 +2,7 @@
 
 use crate::compare::{MetricComparison, MetricMark, MetricRow, MetricVerdict};
 use crate::prose::some;
+use crate::report::comparison::gate;
 use crate::report::comparison::row::share;
 use crate::report::numbers::{count, three_figures};
 use crate::report::table::spec::{Records, params};
@@ -106,14 +107,7 @@ fn word(verdict: &MetricVerdict) -> &'static str {
 
 fn notes(comparison: &MetricComparison) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(growth) = &comparison.growth {
-        let rows = match growth.grown.len() {
-            0 => "passed: no row".to_string(),
-            1 => "failed: 1 row".to_string(),
-            count => format!("failed: {count} rows"),
-        };
-        notes.push(format!("{rows} certainly grew by more than {} (--fail-over)", share(growth.limit)));
-    }
+    notes.extend(gate::headlines(comparison.gate.as_ref()));
     notes.push(format!(
         "intervals are over launches, and {} is assumed for what differs between runs; unchanged is within {}",
         share(comparison.assumed_between_runs),
@@ -139,24 +133,6 @@ fn failures(comparison: &MetricComparison) -> Vec<String> {
         format!("no count in {label}: {}: {failure}", some(&names, MOST_NAMES))
     };
     by_text.into_iter().map(line).collect()
-}
-
-/// One line per row that certainly grew by more than the limit.
-pub fn metric_growth_lines(comparison: &MetricComparison) -> Vec<String> {
-    let Some(growth) = &comparison.growth else { return Vec::new() };
-    let line = |grown: &crate::compare::MetricGrown| {
-        format!(
-            "{} has x{:.4} {} ({:.4} .. {:.4}) in {}, over --fail-over {}",
-            grown.key,
-            grown.ratio.ratio,
-            comparison.metric,
-            grown.ratio.low,
-            grown.ratio.high,
-            comparison.columns[grown.column].label,
-            share(growth.limit)
-        )
-    };
-    growth.grown.iter().map(line).collect()
 }
 
 /// One record for each row and file.
@@ -196,9 +172,11 @@ fn records(comparison: &MetricComparison) -> Records {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Gate;
     use crate::compare::{Metric, MetricColumn, MetricOptions, compare_metric};
     use crate::model::fixtures::{counted, record, run};
     use crate::model::{Counters, Record};
+    use crate::report::failed_lines;
 
     fn with(record: Record, event: &str, count: f64) -> Record {
         let launches = (0..5).map(|i| vec![count + 0.01 * f64::from(i)]).collect();
@@ -227,8 +205,8 @@ mod tests {
     #[test]
     fn half_a_percent_of_instructions_is_more() {
         let mut found = comparison("instructions:k", 274.6, 276.0);
-        found.limit_growth(0.003);
-        let lines = metric_growth_lines(&found);
+        found.gate(&Gate { limit: Some(0.003), entries: None });
+        let lines = failed_lines(&gate::metric_findings(&found));
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].starts_with("id.getppid has x1.0051 instructions:k (1.00"), "{}", lines[0]);
         let text = text(&found, Format::Text);
@@ -247,8 +225,8 @@ mod tests {
     #[test]
     fn half_a_percent_of_cycles_is_nothing_certain() {
         let mut found = comparison("cycles:k", 274.6, 276.0);
-        found.limit_growth(0.0);
-        assert_eq!(metric_growth_lines(&found), Vec::<String>::new());
+        found.gate(&Gate { limit: Some(0.0), entries: None });
+        assert_eq!(failed_lines(&gate::metric_findings(&found)), Vec::<String>::new());
     }
 
     #[test]

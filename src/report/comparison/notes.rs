@@ -1,6 +1,6 @@
 //! The lines below the tables of a comparison: what the terms mean, what was left out, why there are no ratios.
 
-use crate::compare::{ColumnInfo, Comparison, Grown, LeftOut, Verdict};
+use crate::compare::{ColumnInfo, Comparison, LeftOut, Verdict};
 use crate::prose::some;
 use crate::report::comparison::conditions;
 use crate::report::comparison::row::{Names, different_work, share};
@@ -120,40 +120,6 @@ fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
         }
     }
     by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names, MOST_NAMES))).collect()
-}
-
-/// One line per row that certainly grew by more than the limit.
-pub fn growth_lines(comparison: &Comparison) -> Vec<String> {
-    let Some(growth) = &comparison.growth else { return Vec::new() };
-    let line = |grown: &Grown| {
-        format!(
-            "{} costs x{:.3}{} in {}, over --fail-over {}",
-            grown.key,
-            grown.ratio,
-            if exact(grown) { String::new() } else { format!(" ({:.3} .. {:.3})", grown.low, grown.high) },
-            comparison.columns[grown.column].label,
-            share(growth.limit)
-        )
-    };
-    growth.grown.iter().map(line).collect()
-}
-
-/// Whether it is of numbers of instructions whose repeats agree.
-fn exact(grown: &Grown) -> bool {
-    grown.low == grown.high
-}
-
-/// Whether the comparison passes the limit, for output that is kept without the exit status.
-pub fn growth(comparison: &Comparison) -> Vec<String> {
-    let Some(growth) = &comparison.growth else { return Vec::new() };
-    let rows = match growth.grown.len() {
-        0 => "passed: no row".to_string(),
-        1 => "failed: 1 row".to_string(),
-        count => format!("failed: {count} rows"),
-    };
-    let verdict = format!("{rows} certainly grew by more than {} (--fail-over)", share(growth.limit));
-    let end = String::new();
-    std::iter::once(verdict).chain(growth_lines(comparison)).chain([end]).collect()
 }
 
 /// `file.stat: no result in a, b: EINVAL: ...`

@@ -4,7 +4,8 @@
 use crate::compare::{AreaMean, ComparedRow, Comparison, CountRatio, Mark, Verdict};
 use crate::model::{Combination, Scale, Unit};
 use crate::report::comparison::cautions;
-use crate::report::comparison::notes::{growth, notes};
+use crate::report::comparison::gate;
+use crate::report::comparison::notes::notes;
 use crate::report::comparison::row::{self as words, Names};
 use crate::report::numbers::thousands;
 use crate::report::{Cell, Format, Screen, Spec, Style, Table, pages, write_notes, write_table};
@@ -20,7 +21,7 @@ use std::io::Write;
 pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
     // On a terminal the verdict is a message, which a Markdown page would lack.
     if format == Format::Markdown {
-        write_notes(&growth(comparison), format, screen, out)?;
+        write_notes(&gate::verdict(comparison), format, screen, out)?;
     }
     write_notes(&cautions(comparison), format, screen, out)?;
     let width = screen.width.filter(|_| format == Format::Text);

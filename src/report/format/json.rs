@@ -129,6 +129,8 @@ pub struct ProfileDocument<'a> {
     slowest: &'a [SlowCall],
     /// Calls by user stack, if the tracer was asked for them.
     stacks: &'a [StackCount],
+    /// How often the command was run: everything but `calls_range` is of the first run.
+    runs: usize,
     /// Counts that contradict each other.
     doubts: Vec<String>,
 }
@@ -161,6 +163,8 @@ struct Call {
     max_ns: Option<f64>,
     /// How wide the buckets are that these times come from, as a share of the time.
     resolution: Option<f64>,
+    /// The least and the most calls over the runs; null if the command was run once.
+    calls_range: Option<(u64, u64)>,
     /// The same by class, the most expensive first.
     classes: Vec<Sum>,
 }
@@ -183,6 +187,7 @@ impl<'a> ProfileDocument<'a> {
         let sums = |by| profile.totals(by).into_iter().map(|total| Sum::new(profile, total.count));
         let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
         sums(By::Class).for_each(|sum| classes.entry(sum.count.call.clone()).or_default().push(sum));
+        let ranges = profile.ranges();
         let mut call = |sum: Sum| {
             let latency = Latency::of(profile, &sum.count.call);
             let of = |which: fn(&Latency) -> Option<f64>| latency.as_ref().and_then(which);
@@ -193,6 +198,7 @@ impl<'a> ProfileDocument<'a> {
                 p99_9_ns: of(|latency| latency.p99_9_ns),
                 max_ns: of(|latency| latency.max_ns),
                 resolution: of(|latency| Some(latency.resolution)),
+                calls_range: ranges.get(&sum.count.call).copied(),
                 classes: classes.remove(&sum.count.call).unwrap_or_default(),
                 sum,
             }
@@ -206,6 +212,7 @@ impl<'a> ProfileDocument<'a> {
             objects_dropped: profile.objects_dropped,
             slowest: &profile.slowest,
             stacks: &profile.stacks,
+            runs: 1 + profile.repeats.len(),
             doubts: notes::doubts(profile),
         }
     }

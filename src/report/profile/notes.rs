@@ -1,6 +1,7 @@
 //! Title and notes of the table of a profile: the command, the kernel's accounting, the tracer, doubts.
 
 use crate::model::{By, CallCount, Ending, Profile};
+use crate::prose::some;
 use crate::report::numbers::{size, thousands, three_figures};
 
 /// The command, or what else was followed, or the origin of the profile.
@@ -47,9 +48,24 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
 /// Lines below: accounting, tracer, warnings, as far as they are known.
 pub fn notes(profile: &Profile) -> Vec<String> {
     let mut notes = accounting(profile);
+    notes.extend(ranges(profile));
     let warnings = profile.warnings.iter().chain(&doubts(profile)).map(|text| format!("Warning: {text}")).collect();
     notes.extend([incomplete(profile).into_iter().collect::<Vec<_>>(), warnings].concat());
     notes
+}
+
+/// `The first of 10 runs; calls that vary: futex 10 .. 14, read 88 .. 90; the same in every run: 21 calls.`
+fn ranges(profile: &Profile) -> Option<String> {
+    let ranges = profile.ranges();
+    let (same, vary): (Vec<_>, Vec<_>) = ranges.iter().partition(|(_, (least, most))| least == most);
+    let names: Vec<String> = vary.iter().map(|(call, (least, most))| format!("{call} {least} .. {most}")).collect();
+    let vary = if names.is_empty() { "none".to_string() } else { some(&names, 12) };
+    let runs = 1 + profile.repeats.len();
+    let text = format!(
+        "The first of {runs} runs; calls whose number varies: {vary}; the same in every run: {} calls.",
+        same.len()
+    );
+    (runs > 1).then_some(text)
 }
 
 /// What is doubtful, for a page.

@@ -20,13 +20,20 @@ pub fn file(file: &ProfileFile) -> Checked {
     // Negative if the tracer measures less than the whole call.
     file.tracer.offset_per_call_ns.map_or(Ok(()), |ns| positive("tracer.offset_per_call_ns", ns.abs()))?;
     processes(file)?;
-    file.calls.iter().enumerate().try_for_each(|(i, c)| {
-        call(c).map_err(|e| Invalid { place: format!("calls[{i}] ({}): {}", c.name, e.place), what: e.what })
-    })?;
-    sums(&file.calls)?;
+    calls(&file.calls)?;
+    for (i, repeat) in file.repeats.iter().enumerate() {
+        calls(&repeat.calls).map_err(|e| Invalid { place: format!("repeats[{i}].{}", e.place), what: e.what })?;
+    }
     latencies("latencies", &file.latencies, Histogram::COARSE)?;
     latencies("durations", &file.durations, Histogram::FINE)?;
     details(file)
+}
+
+fn calls(calls: &[Call]) -> Checked {
+    calls.iter().enumerate().try_for_each(|(i, c)| {
+        call(c).map_err(|e| Invalid { place: format!("calls[{i}] ({}): {}", c.name, e.place), what: e.what })
+    })?;
+    sums(calls)
 }
 
 /// What is only there if it was asked for: names that can be shown, and sums that fit.

@@ -3,7 +3,7 @@
 
 use super::class::{Class, Descriptor};
 use super::detail::{Concurrency, Object, ObjectKind, SlowCall, Stack};
-use super::{Bucket, Call, Ending, KIND, Process, ProfileFile, SCHEMA, Source, Tool, Tracer, Usage, check};
+use super::{Bucket, Call, Ending, KIND, Process, ProfileFile, Repeat, SCHEMA, Source, Tool, Tracer, Usage, check};
 use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile};
 use crate::store::error::{FileKind, Invalid};
 use crate::store::parse::Wire;
@@ -60,6 +60,7 @@ impl Wire<Profile> for ProfileFile {
             objects_dropped: profile.objects_dropped,
             stacks: profile.stacks.into_iter().map(Into::into).collect(),
             slowest: profile.slowest.into_iter().map(Into::into).collect(),
+            repeats: profile.repeats.into_iter().map(Into::into).collect(),
             warnings: profile.warnings,
         }
     }
@@ -83,6 +84,7 @@ impl Wire<Profile> for ProfileFile {
             objects_dropped: self.objects_dropped,
             stacks: self.stacks.into_iter().map(Into::into).collect(),
             slowest: self.slowest.into_iter().map(Into::into).collect(),
+            repeats: self.repeats.into_iter().map(Into::into).collect(),
             warnings: self.warnings,
         })
     }
@@ -107,6 +109,19 @@ impl From<Process> for ProcessGroup {
     fn from(process: Process) -> ProcessGroup {
         let Process { name, pid, cgroup, user_ns, system_ns } = process;
         ProcessGroup { name, pid, cgroup, user_ns, system_ns, calls: vec![] }
+    }
+}
+
+impl From<model::ProfileRun> for Repeat {
+    fn from(run: model::ProfileRun) -> Repeat {
+        let group = ProcessGroup { calls: run.calls, ..ProcessGroup::default() };
+        Repeat { calls: calls(group).collect(), usage: run.usage.into() }
+    }
+}
+
+impl From<Repeat> for model::ProfileRun {
+    fn from(file: Repeat) -> model::ProfileRun {
+        model::ProfileRun { calls: file.calls.into_iter().map(Into::into).collect(), usage: file.usage.into() }
     }
 }
 

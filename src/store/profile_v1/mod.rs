@@ -90,9 +90,21 @@ pub struct ProfileFile {
     /// The slowest calls, slowest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     slowest: Vec<SlowCall>,
+    /// Further runs of the same command; everything else is of the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    repeats: Vec<Repeat>,
     /// What concerns the profile as a whole, one line each.
     #[serde(default)]
     warnings: Vec<String>,
+}
+
+/// One more run of the same command.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Repeat {
+    /// One entry for each system call and class, over all processes.
+    calls: Vec<Call>,
+    #[serde(default)]
+    usage: Usage,
 }
 
 fn yes() -> bool {

@@ -1,0 +1,74 @@
+//! `syscost compare` of profiles: what traced programs call, side by side.
+
+use super::super::error::usage;
+use super::super::exit::Exit;
+use super::super::messages::Notes;
+use super::super::{result_files, terminal};
+use super::asked::Asked;
+use super::sides;
+use crate::compare::{ProfileColumn, ProfileComparison, compare_profiles};
+use crate::plan::Pattern;
+use crate::report::{Document, Format, profile_findings, write_json, write_profiles};
+use crate::store;
+use anyhow::{Context, Result, anyhow};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+impl Document for ProfileComparison {
+    const SCHEMA: &'static str = "syscost.profile-comparison/1";
+}
+
+/// Whether the first file is a profile: then all must be.
+pub fn are_meant(files: &[PathBuf]) -> bool {
+    files.first().is_some_and(|file| file != Path::new("-") && store::is_profile(file))
+}
+
+/// Compares profiles.
+///
+/// # Errors
+/// A usage error for flags that are for runs; what cannot be read or written.
+pub fn run(args: &Asked, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let patterns = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>())?;
+    let takes = |call: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_id(call));
+    let (columns, baseline) = columns(args)?;
+    let mut comparison = compare_profiles(&columns, baseline, takes);
+    let none = || anyhow!("--only: no call matches {}; leave it out to see all", args.only.join(", "));
+    usage((!comparison.rows.is_empty() || args.only.is_empty()).then_some(()).ok_or_else(none))?;
+    if args.gate.is_set() {
+        comparison.gate(&args.gate.gate());
+    }
+    if let Some(margin) = args.threshold {
+        comparison.keep_differing(margin);
+    }
+    match format {
+        Format::Json => write_json(&comparison, out)?,
+        format => write_profiles(&comparison, format, terminal::screen(), out)?,
+    }
+    out.flush()?;
+    let complete = comparison.columns.iter().all(|column| column.complete);
+    args.gate.conclude(&profile_findings(&comparison), complete, notes)
+}
+
+/// A column for each file, or for each side, and which of them is the baseline.
+fn columns(args: &Asked) -> Result<(Vec<ProfileColumn>, usize)> {
+    let read = |file: &PathBuf| Ok(ProfileColumn::new("", &store::read_profile(file)?));
+    let baseline = args.baseline;
+    if args.versus.is_empty() {
+        usage(result_files::check(args.files, args.labels))?;
+        let mut columns = args.files.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let hosts: Vec<Option<String>> = columns.iter().map(|column| column.info.host.clone()).collect();
+        let labels = result_files::labels(args.files, args.labels, &hosts);
+        columns.iter_mut().zip(labels).for_each(|(column, label)| column.info.label = label);
+        let labels = columns.iter().map(|column| column.info.label.as_str());
+        let baseline = usage(result_files::baseline(baseline, args.files, labels))?;
+        return Ok((columns, baseline));
+    }
+    let labels = sides::labels([args.files, args.versus], args.labels);
+    let mut columns = Vec::new();
+    for (files, label) in [args.files, args.versus].into_iter().zip(&labels) {
+        let side = files.iter().map(read).collect::<Result<Vec<_>>>()?;
+        columns.push(ProfileColumn::group(label, side).context("no file on one side")?);
+    }
+    let baseline = usage(result_files::baseline(baseline, &[], labels.iter().map(String::as_str)))?;
+    Ok((columns, baseline))
+}

@@ -1,0 +1,31 @@
+//! `syscost trace --budget`: a command that makes more calls than it may, fails.
+
+use crate::compare::{Budget, ProfileColumn};
+use crate::model::Profile;
+use crate::report::exceeded_line;
+use anyhow::{Result, anyhow};
+
+/// Refuses names that no call has: a budget of a misspelt call would never be exceeded.
+///
+/// # Errors
+/// The first such name; or one that the tracer does not count.
+pub fn check(budgets: &[Budget], named_calls: &[String]) -> Result<()> {
+    for budget in budgets.iter() {
+        let name = budget.call.split('(').next().unwrap_or_default();
+        if budget.is_of_one_call() && !crate::syscall_names::is_known(name) {
+            return Err(anyhow!(
+                "--budget {budget}: there is no system call {name}; beside those there are total and errors"
+            ));
+        }
+        if !named_calls.is_empty() && !named_calls.contains(&budget.call) {
+            return Err(anyhow!("--budget {budget}: --tracer perf counts only --calls {}", named_calls.join(",")));
+        }
+    }
+    Ok(())
+}
+
+/// One line for each budget that was exceeded in every run.
+pub fn exceeded(budgets: &[Budget], profile: &Profile) -> Vec<String> {
+    let column = ProfileColumn::new("", profile);
+    budgets.iter().filter_map(|budget| budget.exceeded(&column)).map(|found| exceeded_line(&found)).collect()
+}

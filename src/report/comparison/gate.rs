@@ -1,0 +1,112 @@
+//! What a gate found in a comparison, in words.
+
+use crate::compare::{
+    ColumnInfo, Comparison, Difference, EntriesRule, Found, Gated, GatedRow, MetricComparison, NotJudged,
+};
+use crate::report::comparison::row::share;
+use crate::report::gate::{Finding, Outcome, failed_lines, not_judged_lines};
+use crate::report::numbers;
+
+/// The findings of costs, one for each row and file.
+pub fn findings(comparison: &Comparison) -> Vec<Finding> {
+    let Some(gate) = &comparison.gate else { return Vec::new() };
+    let facts = Facts { gate, columns: &comparison.columns, baseline: comparison.baseline, metric: None };
+    gate.rows.iter().map(|row| facts.finding(row)).collect()
+}
+
+/// The findings of an event's counts.
+pub fn metric_findings(comparison: &MetricComparison) -> Vec<Finding> {
+    let Some(gate) = &comparison.gate else { return Vec::new() };
+    let metric = Some(comparison.metric.as_str());
+    let facts = Facts { gate, columns: &comparison.columns, baseline: comparison.baseline, metric };
+    gate.rows.iter().map(|row| facts.finding(row)).collect()
+}
+
+struct Facts<'a> {
+    gate: &'a Gated,
+    columns: &'a [ColumnInfo],
+    baseline: usize,
+    /// `None` for a time.
+    metric: Option<&'a str>,
+}
+
+impl Facts<'_> {
+    fn finding(&self, row: &GatedRow) -> Finding {
+        let (outcome, text) = match &row.found {
+            Found::Passed => (Outcome::Passed, String::new()),
+            Found::Unclear { ratio, low, high } => {
+                (Outcome::Unclear, self.grown(row, (*ratio, *low, *high), "not certainly"))
+            }
+            Found::Grown { ratio, low, high } => (Outcome::Failed, self.grown(row, (*ratio, *low, *high), "over")),
+            Found::Entries(difference) => (Outcome::Failed, self.entries(row, difference)),
+            Found::NotJudged { reason } => (Outcome::NotJudged, reason_text(*reason).to_string()),
+        };
+        Finding { name: row.key.to_string(), column: self.label(row.column).to_string(), outcome, text }
+    }
+
+    fn label(&self, column: usize) -> &str {
+        &self.columns[column].label
+    }
+
+    fn grown(&self, row: &GatedRow, (ratio, low, high): (f64, f64, f64), over: &str) -> String {
+        let digits = if self.metric.is_some() { 4 } else { 3 };
+        let interval = if low == high { String::new() } else { format!(" ({low:.digits$} .. {high:.digits$})") };
+        let what = match self.metric {
+            None => format!("costs x{ratio:.digits$}{interval}"),
+            Some(metric) => format!("has x{ratio:.digits$} {metric}{interval}"),
+        };
+        let over = if over == "over" { "over".to_string() } else { format!("{over} over") };
+        let limit = share(self.gate.limit.unwrap_or_default());
+        format!("{} {what} in {}, {over} --fail-over {limit}", row.key, self.label(row.column))
+    }
+
+    /// `file.stat enters the kernel otherwise: stat x2 in new, stat in old`
+    fn entries(&self, row: &GatedRow, difference: &Difference) -> String {
+        let more = difference.own.total() > difference.base.total();
+        let (own, base) = (numbers::entries(&difference.own), numbers::entries(&difference.base));
+        let how = if more { "makes more kernel entries" } else { "makes other kernel entries" };
+        format!("{} {how}: {own} in {}, {base} in {}", row.key, self.label(row.column), self.label(self.baseline))
+    }
+}
+
+fn reason_text(reason: NotJudged) -> &'static str {
+    match reason {
+        NotJudged::Missing => "no result in one of the files",
+        NotJudged::EntriesUnknown => "kernel entries were not counted in one of the files",
+        NotJudged::OtherWork => "other kernel entries, not more: there is no ratio of costs",
+        NotJudged::NoInterval => "a single value has no interval",
+        NotJudged::DependsOnHistory => "the cost depends on earlier file system activity",
+        NotJudged::OtherUnit => "a time in one file, instructions in the other",
+    }
+}
+
+/// Whether the gate is passed, in one line for each of its rules.
+pub fn headlines(gate: Option<&Gated>) -> Vec<String> {
+    let Some(gate) = gate else { return Vec::new() };
+    let count = |is_it: fn(&Found) -> bool| gate.rows.iter().filter(|row| is_it(&row.found)).count();
+    let grown = count(|found| matches!(found, Found::Grown { .. }));
+    let entries = count(|found| matches!(found, Found::Entries(_)));
+    let grew = |limit: f64| format!("{} certainly grew by more than {} (--fail-over)", rows(grown), share(limit));
+    let what = match gate.entries {
+        Some(EntriesRule::Any) => Some("with other kernel entries (--fail-on-entries=any)"),
+        Some(EntriesRule::More) => Some("with more kernel entries (--fail-on-entries)"),
+        None => (entries > 0).then_some("with more kernel entries (--fail-over)"),
+    };
+    let entries = what.map(|what| format!("{} {what}", rows(entries)));
+    gate.limit.map(grew).into_iter().chain(entries).collect()
+}
+
+/// The same for output that is kept without the exit status: with what failed, and what was not judged.
+pub fn verdict(comparison: &Comparison) -> Vec<String> {
+    let (lines, findings) = (headlines(comparison.gate.as_ref()), findings(comparison));
+    let end = (!lines.is_empty()).then(String::new);
+    lines.into_iter().chain(failed_lines(&findings)).chain(not_judged_lines(&findings)).chain(end).collect()
+}
+
+fn rows(count: usize) -> String {
+    match count {
+        0 => "passed: no row".to_string(),
+        1 => "failed: 1 row".to_string(),
+        count => format!("failed: {count} rows"),
+    }
+}

@@ -1,0 +1,242 @@
+//! Profiles side by side, as a table with notes, and what their gate found.
+
+use crate::compare::{
+    Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileRow, Quantity, Span,
+};
+use crate::prose::some;
+use crate::report::comparison::row::{number, share};
+use crate::report::gate::{Finding, Outcome, failed_lines, not_judged_lines};
+use crate::report::numbers::thousands;
+use crate::report::profile::class;
+use crate::report::{Cell, Format, Records, Screen, Spec, Style, Table, pages, write_notes, write_table};
+use anyhow::Result;
+use std::io::Write;
+
+/// Writes the comparison for people, or as CSV with a line for each call and file.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_profiles(
+    comparison: &ProfileComparison,
+    format: Format,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let table = table(comparison).noted(notes(comparison)).with_records(records(comparison));
+    if format == Format::Markdown {
+        write_notes(&verdict(comparison), format, screen, out)?;
+    }
+    let fits = comparison.columns.len() == 2 || matches!(format, Format::Csv);
+    let tables = if fits { vec![table] } else { pages(&table, screen.width.filter(|_| format == Format::Text)) };
+    for (i, table) in tables.iter().enumerate() {
+        (i > 0).then(|| writeln!(out)).transpose()?;
+        write_table(table, format, screen, out)?;
+    }
+    Ok(())
+}
+
+type Quantities = fn(&Counts) -> Option<Span>;
+
+fn table(comparison: &ProfileComparison) -> Table {
+    let rows: Vec<&ProfileRow> = comparison.rows.iter().chain(&comparison.total).collect();
+    let mut specs = vec![Spec::left("call", |row: &&ProfileRow| row.call.as_str().into())];
+    let has =
+        |of: Quantities| rows.iter().any(|row| row.counts.iter().flatten().any(|c| of(c).is_some_and(|s| s.most > 0)));
+    for (index, column) in comparison.columns.iter().enumerate() {
+        let title = format!("calls {}", column.label);
+        specs.push(Spec::right(&title, move |row: &&ProfileRow| span(row, index, |counts| Some(counts.calls))));
+    }
+    for column in (0..comparison.columns.len()).filter(|column| *column != comparison.baseline) {
+        let title = if comparison.columns.len() == 2 {
+            "change".into()
+        } else {
+            format!("change {}", comparison.columns[column].label)
+        };
+        specs.push(Spec::right(&title, move |row: &&ProfileRow| change(row, column, comparison.baseline)));
+    }
+    for (name, of, order) in [("errors", (|c| Some(c.errors)) as Quantities, 2), ("bytes", |c| c.bytes, 3)] {
+        for (index, column) in comparison.columns.iter().enumerate().filter(|_| has(of)) {
+            let title = format!("{name} {}", column.label);
+            specs.push(Spec::right(&title, move |row: &&ProfileRow| span(row, index, of)).expendable(order));
+        }
+    }
+    for (index, column) in comparison.columns.iter().enumerate().filter(|_| has(|c| c.on_cpu_ns)) {
+        let title = format!("CPU ms {}", column.label);
+        specs.push(Spec::right(&title, move |row: &&ProfileRow| on_cpu(row, index)).expendable(4));
+    }
+    specs.push(Spec::left("what grew", |row: &&ProfileRow| grew(row).into()).wrapping());
+    let last = comparison.rows.len();
+    Table::of(&specs, &rows).with_headings(|row| row == last).without_empty()
+}
+
+/// `1,204`, or over several runs that differ `1,198 .. 1,207`; `?` where it was not counted.
+fn span(row: &ProfileRow, column: usize, of: impl Fn(&Counts) -> Option<Span>) -> Cell {
+    let Some(counts) = &row.counts[column] else { return Cell::styled("?", Style::Faint) };
+    of(counts)
+        .filter(|span| span.most > 0)
+        .map_or(Cell::default(), |span| Cell::number(spelled(span), span.median as f64))
+}
+
+fn spelled(span: Span) -> String {
+    let (least, most) = (thousands(span.least as f64), thousands(span.most as f64));
+    if least == most { least } else { format!("{least} .. {most}") }
+}
+
+/// Milliseconds, the median over the runs.
+fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
+    let ns = row.counts[column].as_ref().and_then(|counts| counts.on_cpu_ns);
+    ns.map_or(Cell::default(), |ns| Cell::number(format!("{:.3}", ns.median as f64 / 1e6), ns.median as f64 / 1e6))
+}
+
+/// `+231 (x2.16)` of the medians; empty where the ranges overlap.
+fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
+    let (Some(own), Some(base)) = (&row.counts[column], &row.counts[baseline]) else { return Cell::default() };
+    let (own, base) = (own.calls, base.calls);
+    if own.least <= base.most && base.least <= own.most {
+        return if own == base { Cell::default() } else { Cell::styled("ranges overlap", Style::Faint) };
+    }
+    let more = own.median > base.median;
+    let sign = if more { "+" } else { "-" };
+    let by = format!("{sign}{}", thousands(own.median.abs_diff(base.median) as f64));
+    let ratio = if base.median > 0 {
+        format!(" (x{})", number(own.median as f64 / base.median as f64))
+    } else {
+        " (new)".into()
+    };
+    Cell::styled(by + &ratio, if more { Style::Bad } else { Style::Good })
+}
+
+/// `+180 depth 3, +118 ENOENT`; in the row of all, with the calls.
+fn grew(row: &ProfileRow) -> String {
+    let parts = row.grew.iter().flatten().map(|part| grown(part, part.call != row.call));
+    parts.take(2).collect::<Vec<_>>().join(", ")
+}
+
+fn grown(part: &Part, with_call: bool) -> String {
+    format!("+{} {}", thousands((part.calls - part.baseline_calls) as f64), named(part, with_call))
+}
+
+/// `depth 3`, `ENOENT`; with the call, and where there is nothing else: `openat depth 3`.
+fn named(part: &Part, with_call: bool) -> String {
+    let class = part.error.clone().unwrap_or_else(|| class::class(&part.class));
+    let call = if with_call || class.is_empty() { part.call.as_str() } else { "" };
+    [call, &class].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn notes(comparison: &ProfileComparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    for column in &comparison.columns {
+        let runs = if column.runs == 1 { "1 run".to_string() } else { format!("{} runs", column.runs) };
+        let command = if column.command.is_empty() { "no command".to_string() } else { column.command.join(" ") };
+        let incomplete = if column.complete { "" } else { "; incomplete: its counts are lower bounds" };
+        notes.push(format!("{}: {runs} of {command}, traced by {}{incomplete}", column.label, column.tracer));
+    }
+    if comparison.left_out > 0 {
+        notes.push(format!("left out, as they do not differ: {} calls", comparison.left_out));
+    }
+    let tracers: std::collections::BTreeSet<&str> = comparison.columns.iter().map(|c| c.tracer.as_str()).collect();
+    if tracers.len() > 1 {
+        notes.push("different tracers: they do not split classes and errors alike".to_string());
+    }
+    if comparison.columns.iter().any(|column| column.runs > 1) {
+        notes.push("a .. b: the least and the most over the runs; changes are of the medians".to_string());
+    }
+    notes.push("times are not judged: one run's say little of the next".to_string());
+    notes
+}
+
+/// The findings of the gate, one for each call and file.
+pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
+    let Some(gate) = &comparison.gate else { return Vec::new() };
+    gate.rows.iter().map(|row| finding(comparison, row, gate.limit)).collect()
+}
+
+fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) -> Finding {
+    let label = |column: usize| comparison.columns[column].label.clone();
+    let text = |of: Quantity, own: Span, base: Span| {
+        let (what, own, base) = (quantity(of), spelled(own), spelled(base));
+        let (head, old) = (label(row.column), label(comparison.baseline));
+        let parts = grew_of(comparison, row);
+        format!("{}: {own} {what} in {head}, {base} in {old}, over {}{parts}", row.call, share(limit))
+    };
+    let (outcome, text) = match &row.found {
+        ProfileFound::Passed => (Outcome::Passed, String::new()),
+        ProfileFound::Unclear { of, own, base } => (Outcome::Unclear, text(*of, *own, *base) + ", in some runs"),
+        ProfileFound::Grown { of, own, base } => (Outcome::Failed, text(*of, *own, *base)),
+        ProfileFound::NotCounted => (Outcome::NotJudged, "not counted in one of the files".to_string()),
+    };
+    Finding { name: row.call.clone(), column: label(row.column), outcome, text }
+}
+
+/// `: +180 depth 3, +118 ENOENT`
+fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
+    let Some(grew) = comparison.row(&row.call).and_then(|found| found.grew.get(row.column)) else {
+        return String::new();
+    };
+    let parts: Vec<String> = grew.iter().map(|part| grown(part, part.call != row.call)).collect();
+    if parts.is_empty() { String::new() } else { format!(": {}", some(&parts, 3)) }
+}
+
+/// `budget openat=200 exceeded: 431 calls, of which 380 depth 3, 120 ENOENT`
+pub fn exceeded_line(found: &Exceeded) -> String {
+    let parts: Vec<String> = found.parts.iter().map(|part| share_of(part, part.call != found.budget.call)).collect();
+    let which = if parts.is_empty() { String::new() } else { format!(", most of them {}", some(&parts, 3)) };
+    format!("--budget {} exceeded: {} calls{which}", found.budget, spelled(found.calls))
+}
+
+/// `380 depth 3`
+fn share_of(part: &Part, with_call: bool) -> String {
+    format!("{} {}", thousands(part.calls as f64), named(part, with_call))
+}
+
+fn quantity(of: Quantity) -> &'static str {
+    match of {
+        Quantity::Calls => "calls",
+        Quantity::Errors => "errors",
+        Quantity::Bytes => "bytes",
+    }
+}
+
+/// Whether the gate is passed, for output that is kept without the exit status.
+fn verdict(comparison: &ProfileComparison) -> Vec<String> {
+    let Some(gate) = &comparison.gate else { return Vec::new() };
+    let findings = profile_findings(comparison);
+    let failed = failed_lines(&findings);
+    let rows = match failed.len() {
+        0 => "passed: no call".to_string(),
+        1 => "failed: 1 row".to_string(),
+        count => format!("failed: {count} rows"),
+    };
+    let line = format!("{rows} grew by more than {}", share(gate.limit));
+    let end = String::new();
+    [line].into_iter().chain(failed).chain(not_judged_lines(&findings)).chain([end]).collect()
+}
+
+/// One record for each call and file.
+fn records(comparison: &ProfileComparison) -> Records {
+    type Line<'a> = (&'a ProfileRow, usize);
+    let rows = comparison.rows.iter().chain(&comparison.total);
+    let lines: Vec<Line> = rows.flat_map(|row| (0..row.counts.len()).map(move |column| (row, column))).collect();
+    let of = |of: Quantities, which: fn(&Span) -> u64| {
+        move |(row, column): &Line| Some(which(&of(row.counts[*column].as_ref()?)?))
+    };
+    let (calls, errors): (Quantities, Quantities) = (|c| Some(c.calls), |c| Some(c.errors));
+    let specs = [
+        Spec::hidden()
+            .text("call", |(row, _): &Line| row.call.clone())
+            .text("file", |(_, column)| comparison.columns[*column].label.clone())
+            .count("calls", of(calls, |s| s.median))
+            .count("calls_least", of(calls, |s| s.least))
+            .count("calls_most", of(calls, |s| s.most))
+            .count("errors", of(errors, |s| s.median))
+            .count("errors_least", of(errors, |s| s.least))
+            .count("errors_most", of(errors, |s| s.most)),
+        Spec::hidden()
+            .count("bytes", of(|c| c.bytes, |s| s.median))
+            .count("on_cpu_ns", of(|c| c.on_cpu_ns, |s| s.median))
+            .text("grew", |(row, column): &Line| {
+                row.grew[*column].iter().map(|part| grown(part, part.call != row.call)).collect::<Vec<_>>().join("; ")
+            }),
+    ];
+    Records::of(&specs, &lines)
+}

@@ -1,0 +1,52 @@
+//! What a gate found, in words: one finding for each row and column, for messages, pages and JUnit's XML. Comparisons of runs
+//! and of profiles make them.
+
+mod junit;
+
+pub use junit::write_junit;
+
+/// One row in one column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was judged: an operation with its parameters, a system call.
+    pub name: String,
+    /// The label of the file.
+    pub column: String,
+    pub outcome: Outcome,
+    /// Why; empty if it passed.
+    pub text: String,
+}
+
+/// What a gate says of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Passed,
+    /// Passed, because growth is not certain.
+    Unclear,
+    Failed,
+    /// Neither passed nor failed.
+    NotJudged,
+}
+
+impl Finding {
+    /// One that passed.
+    pub fn passed(name: String, column: String) -> Finding {
+        Finding { name, column, outcome: Outcome::Passed, text: String::new() }
+    }
+}
+
+/// One line for each finding that failed.
+pub fn failed_lines(findings: &[Finding]) -> Vec<String> {
+    let failed = findings.iter().filter(|finding| finding.outcome == Outcome::Failed);
+    failed.map(|finding| finding.text.clone()).collect()
+}
+
+/// One line for each reason not to judge rows, with their names.
+pub fn not_judged_lines(findings: &[Finding]) -> Vec<String> {
+    let mut by_text: indexmap::IndexMap<&str, Vec<&str>> = indexmap::IndexMap::new();
+    for finding in findings.iter().filter(|finding| finding.outcome == Outcome::NotJudged) {
+        by_text.entry(&finding.text).or_default().push(&finding.name);
+    }
+    let line = |(text, names): (&str, Vec<&str>)| format!("not judged: {}: {text}", crate::prose::some(&names, 6));
+    by_text.into_iter().map(line).collect()
+}
