@@ -1,5 +1,6 @@
 //! Builds the probe and its companion programs with the system's C compiler, into OUT_DIR, from where
-//! `src/runner/files.rs` embeds them.
+//! `src/runner/files.rs` embeds them. A static tool (`-C target-feature=+crt-static`, or a musl target) gets static programs, and
+//! a dynamically linked probe beside them for what only such a one can measure.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,43 +12,74 @@ include!("src/probe_build.rs");
 /// target. What is built so says at its start that it cannot measure.
 const WITHOUT_PROBE: &str = "SYSCOST_WITHOUT_PROBE";
 
+/// The C compiler, with its first arguments, of the programs in a static tool that are linked dynamically: where CC is one for
+/// musl, those may be for the C library that most systems have.
+const DYNAMIC_CC: &str = "SYSCOST_DYNAMIC_CC";
+
+/// All files that are embedded, some of them empty.
+const NAMES: [&str; 8] =
+    ["probe", "probe-dynamic", "libsyscost_cross.so", "tiny-static", "bare", "tiny-dynamic", "janitor", "confine"];
+
 fn main() {
     for watched in ["probe", "languages", "environments", "schema", "studies", "src/probe_build.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
-    println!("cargo::rerun-if-env-changed={WITHOUT_PROBE}");
+    for variable in [WITHOUT_PROBE, DYNAMIC_CC] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    NAMES.iter().for_each(|name| leave_empty(&out.join(name)));
     if env::var_os(WITHOUT_PROBE).is_some_and(|value| value == "1") {
-        return leave_out(&out);
+        println!("cargo::rustc-env=SYSCOST_COMPILER=none");
+        return;
     }
     let compiler = cc::Build::new().cargo_metadata(false).cargo_warnings(false).get_compiler();
-    println!("cargo::rustc-env=SYSCOST_COMPILER={}", version(&compiler));
-    for program in programs("probe", &sources(), &out.display().to_string(), false) {
-        build(&compiler, &program, &out.join(program.name));
-    }
-    for program in [janitor(), confine()] {
-        build(&compiler, &program, &out.join(program.name));
+    let is_static = is_static();
+    println!("cargo::rustc-env=SYSCOST_COMPILER={}{}", version(&compiler), if is_static { ", static" } else { "" });
+    let dynamic = dynamic_compiler().filter(|_| is_static);
+    for program in all_programs(&out, is_static) {
+        let own = compiler_command(&compiler, is_static && !program.is_dynamic);
+        let command = if program.is_dynamic { dynamic.clone().unwrap_or(own) } else { own };
+        build(&command, &program, &out.join(program.name));
     }
 }
 
-fn leave_out(out: &Path) {
-    println!("cargo::rustc-env=SYSCOST_COMPILER=none");
-    let all = programs("", &[], "", false).into_iter().chain([janitor(), confine()]);
-    all.for_each(|program| fs::write(out.join(program.name), []).expect("OUT_DIR can be written"));
+/// A new file: what linkers write into may be shared by copies of the directory that are hard links.
+fn leave_empty(target: &Path) {
+    let _ = fs::remove_file(target);
+    fs::write(target, []).expect("OUT_DIR can be written");
+}
+
+fn is_static() -> bool {
+    env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default().split(',').any(|feature| feature == "crt-static")
+}
+
+fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
+    let out = out.display().to_string();
+    let mut all = programs("probe", &sources(), &out, is_static);
+    if is_static {
+        let probe = all.iter_mut().filter(|program| program.name == "probe");
+        probe.for_each(|probe| probe.arguments.push("-DSYSCOST_BRINGS_DYNAMIC_PROBE".into()));
+        all.extend(dynamic_probe("probe-dynamic", "probe", &sources(), &out));
+        // Not every C library can be linked both ways.
+        all.iter_mut().filter(|program| program.is_dynamic).for_each(|program| program.optional = true);
+    }
+    all.extend([janitor(), confine()]);
+    all
 }
 
 /// The janitor needs no library beside it, since it runs before there is a directory for the others. It is the same for all
 /// environments.
 fn janitor() -> Program {
-    let arguments = "-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt".split(' ').map(str::to_string).collect();
-    Program { name: "janitor", arguments, optional: false }
+    let arguments = words("-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt");
+    Program { name: "janitor", arguments, optional: false, is_dynamic: false }
 }
 
 /// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
 fn confine() -> Program {
     let sources = "probe/extra/confine.c probe/extra/filters.c probe/ground.c";
-    let arguments = format!("-std=c11 -O2 -Wall -s {sources}").split(' ').map(str::to_string).collect();
-    Program { name: "confine", arguments, optional: false }
+    let arguments = words(&format!("-std=c11 -O2 -Wall -s {sources}"));
+    Program { name: "confine", arguments, optional: false, is_dynamic: false }
 }
 
 fn sources() -> Vec<String> {
@@ -62,16 +94,26 @@ fn c_files(directory: &str) -> Vec<String> {
     paths.filter(|path| path.extension().is_some_and(|e| e == "c")).map(|path| path.display().to_string()).collect()
 }
 
+fn compiler_command(compiler: &cc::Tool, is_static: bool) -> Vec<String> {
+    let flag = is_static.then_some("-static").into_iter().map(str::to_string);
+    std::iter::once(compiler.path().display().to_string()).chain(flag).collect()
+}
+
+fn dynamic_compiler() -> Option<Vec<String>> {
+    let text = env::var(DYNAMIC_CC).ok()?;
+    Some(text.split_whitespace().map(str::to_string).collect::<Vec<_>>()).filter(|words| !words.is_empty())
+}
+
 /// Not every system has a static libc: an optional program that cannot be built becomes an empty file, and the operations
 /// that need it report that.
-fn build(compiler: &cc::Tool, program: &Program, target: &Path) {
-    let mut command = Command::new(compiler.path());
-    command.args(&program.arguments).arg("-o").arg(target);
+fn build(compiler: &[String], program: &Program, target: &Path) {
+    let mut command = Command::new(&compiler[0]);
+    command.args(&compiler[1..]).args(&program.arguments).arg("-o").arg(target);
     let done = command.output();
     let done = done.unwrap_or_else(|e| panic!("cannot start the C compiler: {e}; install one (gcc or clang)"));
     match (done.status.success(), program.optional) {
         (true, _) => {}
-        (false, true) => fs::write(target, []).expect("OUT_DIR can be written"),
+        (false, true) => leave_empty(target),
         (false, false) => panic!("{command:?} failed:\n{}", String::from_utf8_lossy(&done.stderr)),
     }
 }

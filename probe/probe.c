@@ -3,6 +3,7 @@
  *
  *   probe --list               the catalogue, one operation per line, fields separated by tabs
  *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
+ *   probe --begin LINE         the protocol, after its line `op`, which the static probe was sent (loader.c)
  *   probe --init               several of it over one console, see init.c; also as PID 1 and /init, of a guest
  *   probe                      the protocol, on standard input and output:
  *
@@ -28,7 +29,7 @@
  *
  * Replies are written after the last batch, so that the protocol's own calls are never inside one.
  *
- * Layers, each calling only those before it: ground.c (failure, parameters), alone.c, support.c (files, partners), sampler.c,
+ * Layers, each calling only those before it: ground.c (failure, parameters), loader.c, alone.c, support.c (files, partners), sampler.c,
  * single.c, crowd.c and cold.c, the operations in ops/, and the protocol here.
  */
 #include "alone.h"
@@ -37,6 +38,7 @@
 #include "crowd.h"
 #include "ground.h"
 #include "init.h"
+#include "loader.h"
 #include "sampler.h"
 #include "single.h"
 #include "support.h"
@@ -65,7 +67,7 @@
 #define USAGE_OF_PROBE RUSAGE_SELF
 #endif
 
-enum { MOST_BATCHES = 4096 };
+enum { MOST_BATCHES = 4096, MOST_OF_LINE = 4096 };
 
 static const struct operation *operation;
 static struct { uint64_t ns, cpu_ns; long switches; } batches[MOST_BATCHES];
@@ -393,8 +395,15 @@ static void choose_operation(const char *id) {
 
 static void begin(char *line) {
     if (strncmp(line, "op ", 3) != 0) fail(0, "the first line is not 'op ID [name=value ...]'");
+#ifdef SYSCOST_BRINGS_DYNAMIC_PROBE
+    char whole[MOST_OF_LINE];
+    strcpy(whole, line);
+#endif
     char *word = strtok(line + 3, " ");
     choose_operation(word ? word : "");
+#ifdef SYSCOST_BRINGS_DYNAMIC_PROBE
+    if (operation->flags & LINKED) become_dynamic(whole);
+#endif
     declare_params(operation->params);
     while ((word = strtok(NULL, " "))) set_param(word);
     if (!operation->run) fail(ENOSYS, "this system does not have it");
@@ -433,18 +442,29 @@ static void die_with_parent(void) {
 #endif
 }
 
-static int serve(void) {
-    char line[4096];
-    do {
-        if (!read_line(line, sizeof line)) return 0;
-    } while (serve_early(line));
+/* Measures the operation that `line` names until the input ends. */
+static int serve_operation(char line[MOST_OF_LINE]) {
     die_with_parent();
     begin(line);
-    while (read_line(line, sizeof line)) serve_line(line);
+    while (read_line(line, MOST_OF_LINE)) serve_line(line);
     at_failure(NULL);
     crowd_end();
     if (operation->teardown) operation->teardown();
     return 0;
+}
+
+static int serve(void) {
+    char line[MOST_OF_LINE];
+    do {
+        if (!read_line(line, sizeof line)) return 0;
+    } while (serve_early(line));
+    return serve_operation(line);
+}
+
+static int serve_first(const char *text) {
+    char line[MOST_OF_LINE];
+    if (strlen(text) >= sizeof line) fail(0, "a line of the protocol is too long");
+    return serve_operation(strcpy(line, text));
 }
 
 /*
@@ -473,6 +493,7 @@ int main(int argc, char **argv) {
         be_init(serve, launch);
     }
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
+    if (argc == 3 && strcmp(argv[1], "--begin") == 0) return serve_first(argv[2]);
     if (argc > 2 && strcmp(argv[1], "--launch") == 0) return launch(argv + 2);
     return serve();
 }

@@ -34,6 +34,8 @@ enum {
     FAULTS = 8,   /* enters the kernel by faults, which the sampler cannot tell from user mode */
     HISTORY = 16, /* the cost depends on earlier file system activity: the state of its journal, of its lists of free inodes
                      and blocks, of the dentry cache; it may change manyfold within minutes */
+    LINKED = 32,  /* means something only in a dynamically linked program: the built-in probe of a static tool lets the dynamic
+                     one that it brings measure it */
 };
 
 struct operation {

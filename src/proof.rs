@@ -84,7 +84,7 @@ fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
         child.send(&greeting)?;
         child.ready(workers.timeout)?;
     }
-    let tracer = match EntryCounter::attach(child.pid(), child.reply_pipe().unwrap_or_default()) {
+    let tracer = match EntryCounter::attach(child.pid(), child.reply_pipe()) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };

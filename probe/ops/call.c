@@ -176,7 +176,7 @@ const struct operation call_operations[] = {
     {.id = "call.indirect", .what = "call of an empty function through a volatile pointer", .enters = "",
      .systems = "posix", .run = run_indirect},
     {.id = "call.cross_library", .what = "call of an empty function in a shared library (PLT)", .enters = "",
-     .systems = "posix", .setup = setup_cross_library, .run = run_cross_library},
+     .systems = "posix", .flags = LINKED, .setup = setup_cross_library, .run = run_cross_library},
     {.id = "call.spin", .what = "320 dependent additions: user-mode work that no kernel can change", .enters = "",
      .systems = "posix", .run = run_spin},
     {.id = "call.cached_pid", .what = "function that returns a process id cached by its first call: no system call",

@@ -3,6 +3,7 @@
  * everything that the child does: libc's initialisation of a process or thread, and the start-up of an executed
  * program.
  */
+#include "../loader.h"
 #include "../probe.h"
 
 #include <pthread.h>
@@ -42,7 +43,9 @@ static volatile int exec_error;               /* set by a child that shares its 
 static void reap(pid_t pid) {
     int status;
     CHECK(waitpid(pid, &status, 0) == pid);
-    if (status != 0) fail(exec_error, "execve of the program to start");
+    if (status == 0) return;
+    if (exec_error != 0) fail(exec_error, "execve of the program to start");
+    fail(0, "the program to start cannot run here: its C library may be missing or too old");
 }
 
 static _Noreturn void execute(void) {
@@ -78,6 +81,7 @@ static void run_posix_spawn(uint64_t n) {
 static void setup_program(const char *name) {
     touch_memory();
     program = beside_probe(name);
+    need_loader(program);
     run_vfork_exec(1);
 }
 

@@ -34,6 +34,7 @@ mod trace;
 pub use error::UsageError;
 pub use exit::Exit;
 
+use crate::kernel::libraries::look_up_users_in_files;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use messages::Notes;
@@ -96,6 +97,7 @@ enum Command {
 
 /// Parses, runs, says what went wrong; gives the exit status.
 pub fn main() -> u8 {
+    look_up_users_in_files();
     match complete::answer(Arguments::command) {
         Ok(true) => return 0,
         Ok(false) => {}

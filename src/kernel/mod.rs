@@ -12,6 +12,7 @@ pub(crate) mod fake;
 pub mod follow;
 pub mod host;
 pub mod launch;
+pub mod libraries;
 pub mod limits;
 pub mod linux;
 pub mod lock;

@@ -24,18 +24,19 @@ pub struct EntryCounter {
     own_architecture: u32,
     /// Tracees inside a write to the reply pipe.
     replying: HashSet<i32>,
-    /// The reply pipe, as /proc names it.
-    reply_pipe: PathBuf,
+    /// The reply pipe, as /proc names it; `None` where there is no /proc.
+    reply_pipe: Option<PathBuf>,
     counts: Counts,
 }
 
 impl EntryCounter {
     /// Attaches to a running process whose replies go to `reply_pipe`, and to what it has started; all keep running. What is
-    /// being started meanwhile may be missed.
+    /// being started meanwhile may be missed. Without a /proc that names the pipe, replies are what the process itself
+    /// writes to its standard output.
     ///
     /// # Errors
     /// The errno with which the kernel refuses, e.g. EPERM in a sandbox.
-    pub fn attach(pid: u32, reply_pipe: PathBuf) -> Result<EntryCounter, Errno> {
+    pub fn attach(pid: u32, reply_pipe: Option<PathBuf>) -> Result<EntryCounter, Errno> {
         let leader = i32::try_from(pid).map_err(|_| Errno::ESRCH)?;
         let mut follower = Follower::until_end_of(leader);
         follower.attach(leader)?;
@@ -83,12 +84,24 @@ impl EntryCounter {
     }
 
     fn enter(&mut self, tid: i32, call: &Call) {
+        if self.own_architecture == 0 {
+            // Where /proc does not tell it, the first call does: a program starts through its own gate.
+            self.own_architecture = call.architecture;
+        }
         let name = syscall_names::name(call.architecture, call.number, self.own_architecture);
-        let file = || std::fs::read_link(format!("/proc/{tid}/fd/{}", call.arguments[0]));
-        if name.starts_with("write") && file().is_ok_and(|file| file == self.reply_pipe) {
+        if name.starts_with("write") && self.goes_to_reply(tid, call.arguments[0]) {
             self.replying.insert(tid);
         }
         *self.counts.entry(name).or_insert(0) += 1;
+    }
+
+    fn goes_to_reply(&self, tid: i32, descriptor: u64) -> bool {
+        const STANDARD_OUTPUT: u64 = 1;
+        let file = || std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}"));
+        match &self.reply_pipe {
+            Some(pipe) => file().is_ok_and(|file| file == *pipe),
+            None => tid == self.leader && descriptor == STANDARD_OUTPUT,
+        }
     }
 }
 
@@ -100,7 +113,7 @@ mod tests {
     #[test]
     fn a_leader_that_ended_is_left_to_be_reaped() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let mut counter = match EntryCounter::attach(child.id(), PathBuf::new()) {
+        let mut counter = match EntryCounter::attach(child.id(), None) {
             Ok(counter) => counter,
             Err(errno) => {
                 let _ = child.kill();

@@ -3,14 +3,15 @@
 use crate::model::{Operation, Parameter, Traits};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The operations of the probe at `path`, in the order of its areas.
 ///
 /// # Errors
 /// If the probe cannot be started or does not print a catalogue.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
-    let output = Command::new(path).arg("--list").output();
+    // A bare root has no /dev/null, which would be the input otherwise.
+    let output = Command::new(path).arg("--list").stdin(Stdio::piped()).output();
     let output = output.with_context(|| format!("cannot start the probe {}", path.display()))?;
     if !output.status.success() {
         bail!("the probe's --list ended with {}", output.status);

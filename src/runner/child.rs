@@ -7,6 +7,7 @@ use super::interrupt::Interrupt;
 use super::noise::Noise;
 use super::protocol::{add_line, expect, failure_in, parse_facts, parse_ready, parse_sampled};
 use super::single_calls::Singles;
+use crate::kernel::libraries;
 use crate::kernel::limits;
 use crate::kernel::proc_stat;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
@@ -84,9 +85,8 @@ impl Child {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let name = command.get_program().to_string_lossy().into_owned();
-        let process = command
-            .spawn()
-            .map_err(|e| cannot(&format!("cannot start {name}"), &format!("{e}{}", limits::advice(&e))))?;
+        let why = |e: std::io::Error| format!("{e}{}{}", libraries::advice(&e, Path::new(&name)), limits::advice(&e));
+        let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &why(e)))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
         Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true, hello: None })

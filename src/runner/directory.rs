@@ -3,8 +3,9 @@
 //!
 //! It is used by path, and programs are executed from it, so nobody else may be able to replace a part of the path.
 
-use super::files::{FILES, write_program};
+use super::files::{FILES, JANITOR, write_program};
 use super::janitor::Janitor;
+use crate::kernel::libraries::{lacks, missing_loader};
 use crate::kernel::lock;
 use crate::kernel::process::{is_executable, is_unknown_user};
 use anyhow::{Context, Result, bail, ensure};
@@ -35,6 +36,7 @@ impl RunDirectory {
     /// # Errors
     /// If no candidate is a directory that is safe, has room, and permits executing programs; it names all of them.
     pub fn create() -> Result<RunDirectory> {
+        check_loader()?;
         let mut reasons = Vec::new();
         for (name, parent) in candidates() {
             match Self::create_in(&parent, true) {
@@ -99,8 +101,12 @@ impl RunDirectory {
     pub fn add_program(&self, name: &str, path: &Path) -> Result<PathBuf> {
         ensure!(path.exists(), "there is no such file");
         ensure!(is_executable(path), "it is not an executable file");
+        let image = fs::read(path)?;
+        if let Some(loader) = missing_loader(&image) {
+            bail!("{}", lacks(&loader));
+        }
         let copy = self.path.join(name);
-        write_program(&copy, &fs::read(path)?)?;
+        write_program(&copy, &image)?;
         Ok(copy)
     }
 
@@ -147,6 +153,12 @@ impl Drop for RunDirectory {
             let _ = Janitor::start(parent).map(|(mut janitor, _)| janitor.finish());
         }
     }
+}
+
+/// What is built with the probe starts everywhere or nowhere, whatever the directory.
+fn check_loader() -> Result<()> {
+    let Some(loader) = missing_loader(JANITOR) else { return Ok(()) };
+    bail!("the probe cannot run: {}; a static syscost needs none (see README.md)", lacks(&loader))
 }
 
 /// Possible parent directories, each with where it comes from. TMPDIR has no alternative: times of file operations depend on

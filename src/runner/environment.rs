@@ -50,6 +50,9 @@ pub struct Environment {
     /// Whether programs are linked statically.
     #[serde(default, rename = "static")]
     pub is_static: bool,
+    /// Whether the built-in probe must be the dynamically linked one, whatever this tool is.
+    #[serde(default, rename = "dynamic")]
+    pub is_dynamic: bool,
     /// Whether it is a machine of its own, which `run` boots with the probe as its first program: `guest` has the holes.
     #[serde(default, rename = "guest")]
     pub is_guest: bool,

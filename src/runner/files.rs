@@ -9,15 +9,20 @@ use std::path::Path;
 /// The compiler that built the probe, as it names itself.
 pub const COMPILER: &str = env!("SYSCOST_COMPILER");
 
-/// Name and contents of the files in a run's directory. An empty one could not be built when syscost was.
+/// Name and contents of the files in a run's directory. An empty one could not be built when syscost was, or is
+/// not needed.
 pub const FILES: &[(&str, &[u8])] = &[
     ("probe", include_bytes!(concat!(env!("OUT_DIR"), "/probe"))),
+    (DYNAMIC_PROBE, include_bytes!(concat!(env!("OUT_DIR"), "/probe-dynamic"))),
     ("libsyscost_cross.so", include_bytes!(concat!(env!("OUT_DIR"), "/libsyscost_cross.so"))),
     ("tiny-static", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-static"))),
     ("bare", include_bytes!(concat!(env!("OUT_DIR"), "/bare"))),
     ("tiny-dynamic", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-dynamic"))),
     (CONFINE, include_bytes!(concat!(env!("OUT_DIR"), "/confine"))),
 ];
+
+/// The dynamically linked probe that a static tool brings (probe/loader.c).
+pub const DYNAMIC_PROBE: &str = "probe-dynamic";
 
 /// The launcher of environments in that directory (probe/extra/confine.c).
 pub const CONFINE: &str = "confine";

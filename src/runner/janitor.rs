@@ -7,7 +7,7 @@
 use super::files::JANITOR;
 use crate::kernel::linux::{MFdFlags, memfd_create};
 use anyhow::{Context, Result, bail};
-use std::fs::{File, Permissions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
@@ -72,9 +72,14 @@ fn from_file(parent: &Path) -> Result<Child> {
     spawn(&file.into_temp_path(), parent)
 }
 
+/// A bare root has no /dev/null.
+fn silence() -> Stdio {
+    OpenOptions::new().write(true).open("/dev/null").map_or_else(|_| Stdio::inherit(), Stdio::from)
+}
+
 fn spawn(program: &Path, parent: &Path) -> Result<Child> {
     let mut command = Command::new(program);
     command.arg0("syscost-janitor").arg(parent).current_dir("/").process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(silence());
     Ok(command.spawn()?)
 }

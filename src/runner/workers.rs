@@ -3,6 +3,7 @@
 use super::builds::{Builds, Built};
 use super::child::Child;
 use super::directory::RUN_VARIABLE;
+use super::files::DYNAMIC_PROBE;
 use super::interrupt::Interrupt;
 use super::variant::Variant;
 use super::{Environment, Meeting, NATIVE, RunDirectory};
@@ -265,6 +266,12 @@ impl Workers {
         found.map_err(|error| Failure::new(FailureKind::Unsupported, format!("{error:#}")))
     }
 
+    /// The dynamically linked probe, for an environment that asks for it and where it is not the embedded one.
+    fn dynamic_probe(&self, environment: &Environment) -> Option<PathBuf> {
+        let own = environment.is_dynamic.then(|| self.directory().join(DYNAMIC_PROBE));
+        own.filter(|path| path.exists())
+    }
+
     /// What was built for a case; `None` for the embedded probe.
     fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
         if let Some(variant) = self.variants.get(&case.environment) {
@@ -281,8 +288,9 @@ impl Workers {
                 Meeting::Known => Ok(None),
             };
         }
-        if case.language.is_none() && self.environment(&case.environment)?.is_built_natively() {
-            return Ok(None);
+        let environment = self.environment(&case.environment)?;
+        if case.language.is_none() && environment.is_built_natively() {
+            return Ok(self.dynamic_probe(&environment).map(Built::Probe));
         }
         self.builds.borrow_mut().get(case).map(Some)
     }

@@ -1,0 +1,93 @@
+//! What a program needs before its first instruction: a dynamic loader, which a bare root file system does not have. The kernel
+//! then says ENOENT, as if the program itself was missing. Called by `runner`, for the reason; and by `cli`, at the start of a
+//! static tool.
+
+use object::Endianness;
+use object::elf::{FileHeader32, FileHeader64};
+use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The dynamic loader that the ELF program in `image` asks for (PT_INTERP of elf(5)), if there is no such file here.
+pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
+    let wide = ElfFile::<FileHeader64<Endianness>>::parse(image).map(|elf| loader(&elf));
+    let narrow = || ElfFile::<FileHeader32<Endianness>>::parse(image).map(|elf| loader(&elf));
+    wide.or_else(|_| narrow()).ok().flatten().filter(|path| !path.exists())
+}
+
+/// Why starting the program at `path` gave `error`, if that is the missing loader; to append to the error.
+pub fn advice(error: &io::Error, path: &Path) -> String {
+    if error.kind() != io::ErrorKind::NotFound {
+        return String::new();
+    }
+    let missing = fs::read(path).ok().and_then(|image| missing_loader(&image));
+    missing.map_or_else(String::new, |loader| format!(": {}", lacks(&loader)))
+}
+
+/// What is wrong without `loader`.
+pub fn lacks(loader: &Path) -> String {
+    format!("it is linked dynamically, and its loader {} is not on this system", loader.display())
+}
+
+fn loader<H: FileHeader<Endian = Endianness>>(elf: &ElfFile<'_, H>) -> Option<PathBuf> {
+    let mut headers = elf.elf_program_headers().iter();
+    let text = headers.find_map(|header| header.interpreter(elf.endian(), elf.data()).ok().flatten())?;
+    Some(PathBuf::from(OsStr::from_bytes(text)))
+}
+
+/// Lets a static program look up users in /etc/passwd and /etc/group alone. What nsswitch.conf(5) asks for beyond these are shared
+/// libraries, which glibc would load even into a static program, and which must then be of its own version.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_feature = "crt-static"))]
+#[allow(unsafe_code)]
+pub fn look_up_users_in_files() {
+    unsafe extern "C" {
+        // glibc, <nss.h>.
+        fn __nss_configure_lookup(database: *const libc::c_char, services: *const libc::c_char) -> libc::c_int;
+    }
+    for database in [c"passwd", c"group", c"initgroups"] {
+        // SAFETY: both are strings that end with a zero byte, and no other thread has been started yet.
+        unsafe { __nss_configure_lookup(database.as_ptr(), c"files".as_ptr()) };
+    }
+}
+
+/// Others look users up as the system is configured.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_feature = "crt-static")))]
+pub fn look_up_users_in_files() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The header of a 64-bit little-endian program with one segment, its interpreter `path`.
+    fn program(path: &str) -> Vec<u8> {
+        let mut image = vec![0; 120];
+        image[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
+        image[20] = 1;
+        let header = 64_u64.to_le_bytes();
+        image[32..40].copy_from_slice(&header);
+        image[52..58].copy_from_slice(&[64, 0, 56, 0, 1, 0]);
+        image[64] = 3;
+        image[72..80].copy_from_slice(&120_u64.to_le_bytes());
+        image[96..104].copy_from_slice(&(path.len() as u64 + 1).to_le_bytes());
+        image.extend([path.as_bytes(), b"\0"].concat());
+        image
+    }
+
+    #[test]
+    fn a_loader_that_is_not_there_is_named() {
+        assert_eq!(missing_loader(&program("/no/such-loader.so")), Some("/no/such-loader.so".into()));
+        assert_eq!(missing_loader(&program("/dev/null")), None);
+        assert_eq!(missing_loader(b"#!/bin/sh\n"), None);
+        let said = |kind: io::ErrorKind| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            fs::write(file.path(), program("/no/such-loader.so")).unwrap();
+            advice(&kind.into(), file.path())
+        };
+        let lacks = ": it is linked dynamically, and its loader /no/such-loader.so is not on this system";
+        assert_eq!(said(io::ErrorKind::NotFound), lacks);
+        assert_eq!(said(io::ErrorKind::PermissionDenied), "");
+    }
+}
