@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// The explanation that a file was found to hold.
 pub fn of(stored: Stored) -> Result<Explained, Stored> {
     match stored {
-        Stored::Kernel(kernel) => Ok(Explained::Kernel(*kernel)),
-        Stored::Versus(versus) => Ok(Explained::Versus(*versus)),
+        Stored::Kernel(kernel) => Ok(Explained::Kernel(kernel)),
+        Stored::Versus(versus) => Ok(Explained::Versus(versus)),
         other => Err(other),
     }
 }

@@ -63,7 +63,7 @@ fn kernels(explained: &[Explained]) -> String {
     let mut all: Vec<String> = Vec::new();
     for one in explained {
         let sides = match one {
-            Explained::Kernel(kernel) => vec![kernel],
+            Explained::Kernel(kernel) => vec![kernel.as_ref()],
             Explained::Versus(versus) => vec![&versus.before, &versus.after],
         };
         all.extend(sides.iter().map(|side| place(side)));

@@ -10,9 +10,9 @@ pub const MOST_DETAILED: usize = 8;
 /// What `explain` found in emulated kernels.
 pub enum Explained {
     /// In one.
-    Kernel(KernelExplanation),
+    Kernel(Box<KernelExplanation>),
     /// In two.
-    Versus(KernelVersus),
+    Versus(Box<KernelVersus>),
 }
 
 /// What a page is about.
