@@ -285,7 +285,7 @@ fn user_mode_linux_is_measured_in_the_same_rounds() {
     let output =
         place.run(&["run", "id.getppid", "--env", "native", "--env", &name, "--time", "4", "--format", "json"]);
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-    let document = json(&output);
+    let document = common::json(&output);
     let records = document["records"].as_array().unwrap();
     let median = |environment: &str| {
         let own =
