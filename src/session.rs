@@ -5,6 +5,7 @@ mod company;
 mod counting;
 mod environments;
 mod guests;
+mod keep;
 mod launch;
 mod learn;
 mod readiness;
@@ -28,11 +29,12 @@ use crate::proof::{Proof, prove};
 use crate::runner::{self, Fixture, Interrupt, Workers, read_catalogue};
 use crate::singles::{Singles, time_singles};
 use crate::split::split;
-use crate::store::{self, StoreError};
+use crate::store::StoreError;
 use crate::summary;
 use anyhow::Result;
 use company::Company;
 use guests::Places;
+pub use keep::Keep;
 pub use readiness::{Readiness, readiness};
 use remote::Remote;
 pub use sides::Sides;
@@ -241,15 +243,10 @@ impl Session {
     }
 
     /// Counts the kernel entries of `planned` and samples their modes, then measures the cases that work. Intermediate
-    /// results are written to `out` after each look, so that an interrupted or killed run keeps what it has.
+    /// results are kept in `out` after each look, so that an interrupted or killed run keeps what it has.
     ///
     /// Returns the run even if `out` could not be written at the end (the second value says why): it can still be shown.
-    pub fn measure(
-        mut self,
-        planned: Vec<Planned>,
-        watch: &dyn Watch,
-        out: Option<&Path>,
-    ) -> (Run, Result<(), StoreError>) {
+    pub fn measure(mut self, planned: Vec<Planned>, watch: &dyn Watch, out: &Keep) -> (Run, Result<(), StoreError>) {
         let company = Company::begin(&self.workers);
         let planned = self.with_company(planned);
         let (mut passes, refused) = self.pass_all(&planned, watch);
@@ -271,7 +268,7 @@ impl Session {
         passes: &[Result<Passes, Failure>],
         (company, refused): (Company, Option<String>),
         watch: &dyn Watch,
-        out: Option<&Path>,
+        out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
         let is_timed = |passes: &Result<Passes, Failure>| passes.as_ref().is_ok_and(|passes| passes.counted.is_none());
         let sound: Vec<Planned> =
@@ -522,7 +519,7 @@ struct Recorder<'a> {
     passes: &'a [Result<Passes, Failure>],
     /// The run without records.
     run: Run,
-    out: Option<&'a Path>,
+    out: &'a Keep,
     watch: &'a dyn Watch,
     interrupt: &'a Interrupt,
     clocks: Clocks,
@@ -536,8 +533,7 @@ struct Recorder<'a> {
 
 impl Recorder<'_> {
     fn write(&self, run: &Run) -> Result<(), StoreError> {
-        let written = self.out.map_or(Ok(()), |path| store::write(run, path));
-        written.map_err(|error| if self.looked { error.after_a_look() } else { error })
+        self.out.write(run).map_err(|error| if self.looked { error.after_a_look() } else { error })
     }
 
     /// The run so far; `measured` has one element for each case whose passes did not fail.

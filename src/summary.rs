@@ -51,6 +51,9 @@ pub struct Summary {
     /// What is known of the environments of its rows; documents have it from the run.
     #[serde(skip)]
     pub environments: Vec<EnvironmentFacts>,
+    /// What the user says of the run; documents have it from the run.
+    #[serde(skip)]
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Summary {
@@ -212,6 +215,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
         repeats: Vec::new(),
         environments: run.environments.clone(),
+        labels: run.labels.clone(),
     }
 }
 

@@ -6,6 +6,7 @@ mod sides;
 
 use super::error::usage;
 use super::exit::Exit;
+use super::labels::Where;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
 use crate::compare::{
@@ -67,9 +68,26 @@ pub struct CompareArgs {
     /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
     history: Option<PathBuf>,
+    #[command(flatten)]
+    filter: Where,
+    /// One column for each value of this label, over all files that have it: pools, commits, instance types.
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["versus", "history", "plan", "labels", "metric"])]
+    by: Option<String>,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+impl CompareArgs {
+    /// The same with only those files whose runs have the labels that are asked for.
+    ///
+    /// # Errors
+    /// If none is left.
+    pub fn chosen(mut self) -> Result<CompareArgs> {
+        self.filter.keep(&mut self.files)?;
+        self.filter.keep(&mut self.versus)?;
+        Ok(self)
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -81,6 +99,7 @@ Examples:
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
   syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
+  syscost compare results/*.json --by commit --where pool=web
   syscost compare --study os-calls published/macosx-10.7.json mine.json
   syscost compare --history results/
 
@@ -159,6 +178,9 @@ fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, us
         return sides::read([&args.files, &args.versus], &args.labels, baseline, condense);
     }
     usage(result_files::check(&args.files, &args.labels))?;
+    if let Some(key) = &args.by {
+        return sides::by_label(&args.files, key, baseline, condense);
+    }
     let columns = result_files::read(&args.files, &args.labels, condense, |column| &mut column.info)?;
     let labels = columns.iter().map(|column| column.info.label.as_str());
     let baseline = usage(result_files::baseline(baseline, &args.files, labels))?;

@@ -17,7 +17,7 @@ use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Setting, Subject};
 use crate::report::{self, Document, Format, KernelView, Screen, write_json};
 use crate::runner::Environment;
-use crate::session::{RunOptions, Session};
+use crate::session::{Keep, RunOptions, Session};
 use crate::summary::{EventCounts, Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -287,7 +287,7 @@ fn cost(row: Row) -> Result<Cost, String> {
 }
 
 fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {
-    let (run, _) = session.measure(planned, &Progress::new(true), None);
+    let (run, _) = session.measure(planned, &Progress::new(true), &Keep::default());
     if !run.complete {
         bail!("interrupted");
     }

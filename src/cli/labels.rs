@@ -1,10 +1,13 @@
 //! Labels of a run: from `--label` and the environment into its file, and which files a command takes by them.
 
 use super::error::usage;
+use super::result_files;
 use crate::model::Label;
+use crate::store;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Environment variables that begin so are labels; the rest of the name, in lower case, is the key.
 const VARIABLE: &str = "SYSCOST_LABEL_";
@@ -34,6 +37,43 @@ fn from_environment(variables: impl Iterator<Item = (OsString, OsString)>) -> Re
     Ok(labels)
 }
 
+/// Which files are taken, by the labels of their runs.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Where {
+    /// Take only files whose run has this label; of several for one key, one of them. Repeatable.
+    #[arg(long = "where", value_name = "KEY=VALUE")]
+    wanted: Vec<Label>,
+}
+
+impl Where {
+    /// Whether a run with `labels` is taken.
+    pub fn takes(&self, labels: &BTreeMap<String, String>) -> bool {
+        let has = |label: &Label| labels.get(&label.key) == Some(&label.value);
+        self.wanted.iter().all(|one| self.wanted.iter().any(|other| other.key == one.key && has(other)))
+    }
+
+    /// Keeps those of `files` that are taken, and those that are no result files: whoever reads them says so.
+    ///
+    /// # Errors
+    /// If none is left, or one is standard input, which can be read once only.
+    pub fn keep(&self, files: &mut Vec<PathBuf>) -> Result<()> {
+        if self.wanted.is_empty() || files.is_empty() {
+            return Ok(());
+        }
+        if files.iter().any(|file| result_files::is_input(file)) {
+            return usage(Err(anyhow!(
+                "--where reads files twice, which standard input ('-') cannot be: write it to a file"
+            )));
+        }
+        let labels = |file: &PathBuf| store::bytes(file).ok().and_then(|bytes| store::labels(&bytes));
+        files.retain(|file| labels(file).is_none_or(|labels| self.takes(&labels)));
+        match files.is_empty() {
+            true => usage(Err(anyhow!("--where: no file has these labels; 'syscost show FILE' shows a file's"))),
+            false => Ok(()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +91,14 @@ mod tests {
         assert!(of(&[("SYSCOST_LABEL_1", "x")]).is_err());
         let twice = of(&[("SYSCOST_LABEL_A", "x"), ("SYSCOST_LABEL_a", "y")]).unwrap_err().to_string();
         assert!(twice.contains("SYSCOST_LABEL_a") && twice.contains("case only"), "{twice}");
+    }
+
+    #[test]
+    fn files_are_chosen_by_all_keys_and_one_value_of_each() {
+        let filter = |texts: &[&str]| Where { wanted: texts.iter().map(|text| text.parse().unwrap()).collect() };
+        let labels = [("pool", "web"), ("zone", "a")].map(|(key, text)| (key.to_string(), text.to_string())).into();
+        let takes = |texts: &[&str]| filter(texts).takes(&labels);
+        assert!(takes(&[]) && takes(&["pool=web"]) && takes(&["pool=db", "pool=web", "zone=a"]));
+        assert!(!takes(&["pool=db"]) && !takes(&["pool=web", "zone=b"]) && !takes(&["rack=1"]));
     }
 }

@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
-use super::{complete, labels, terminal};
+use super::{complete, labels, messages, terminal};
 use crate::attribute::needs::{Needs, needs};
 use crate::kernel::affinity::Wanted;
 use crate::model::{COLD, Label, Outcome, Profile, Run, SHARED, THREADS};
@@ -14,7 +14,7 @@ use crate::plan::{
 };
 use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
-use crate::session::{RunOptions, Session, Sides};
+use crate::session::{Keep, RunOptions, Session, Sides};
 use crate::singles::{self, MOST_CALLS, Singles};
 use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
@@ -61,9 +61,16 @@ pub struct RunArgs {
     /// Target half-width of the 95% confidence interval.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
     precision: f64,
-    /// Write the run with all its samples to a result file.
+    /// Write the run with all its samples to a result file. - for standard output: it is written there at the end, and the table
+    /// goes to standard error, or nowhere with --quiet.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share.
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    out_dir: Option<PathBuf>,
+    /// Leave out of the run what names its owner: host, user, command lines and paths. Labels, notes and snippets stay.
+    #[arg(long)]
+    anonymous: bool,
     /// Keep this with the run: a pool, a commit, an instance type. Labels are shown with it, become columns of 'syscost rows', and
     /// choose files with --where. Repeatable; also from the environment, SYSCOST_LABEL_KEY=VALUE.
     #[arg(long = "label", value_name = "KEY=VALUE")]
@@ -355,6 +362,20 @@ impl RunArgs {
         Ok(own)
     }
 
+    /// Whether the result file goes to standard output.
+    fn is_to_output(&self) -> bool {
+        self.out.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Where the run is kept while it is made. Standard output gets it at the end.
+    fn keep(&self) -> Result<Keep> {
+        let file = self.out.as_deref().filter(|_| !self.is_to_output());
+        check_destination("--out", file)?;
+        let folder = self.out_dir.as_deref();
+        folder.map_or(Ok(()), |folder| check_folder("--out-dir", folder))?;
+        Ok(folder.map_or_else(|| Keep::in_file(file), Keep::in_folder).anonymous(self.anonymous))
+    }
+
     /// What is measured side by side.
     fn sides(&self) -> Result<Sides> {
         let own = self.own_environments()?;
@@ -434,11 +455,28 @@ impl RunArgs {
 pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     args.view.check_for_run()?;
     let Measured { run, plan, stored } = measure(args, notes)?;
+    if args.is_to_output() {
+        store::write_to(&run, out)?;
+        out.flush()?;
+        table_beside(&run, &args.view, notes)?;
+        return Ok(exit(&run, &plan));
+    }
     write_run(&run, &args.view, terminal::screen(), out)?;
     // Only now: a full disk is no reason to lose the table as well.
     out.flush()?;
     stored?;
     Ok(exit(&run, &plan))
+}
+
+/// The table on standard error, since standard output has the result file.
+fn table_beside(run: &Run, view: &View, notes: Notes) -> Result<()> {
+    if notes.quiet {
+        return Ok(());
+    }
+    let mut table = Vec::new();
+    write_run(run, view, terminal::error_screen(), &mut table)?;
+    messages::show(&table);
+    Ok(())
 }
 
 /// A run, what was planned, and whether it was written to a file.
@@ -456,7 +494,7 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;
     usage(args.check_append())?;
-    check_destination("--out", args.out.as_deref())?;
+    let keep = args.keep()?;
     let labels = labels::of_run(&args.labels)?;
     let profile = args.profile()?;
     let study = usage(args.study())?;
@@ -471,10 +509,10 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     session.study = study.map(|study| study.view);
     session.labels = labels;
     session.boot.append = args.append.clone().unwrap_or_default();
-    let (run, stored) =
-        session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, args.out.as_deref());
+    let (run, stored) = session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, &keep);
     progress.done();
-    Ok(Measured { run, plan, stored })
+    keep.chosen().iter().for_each(|path| notes.tell(&format_args!("the run is in {}", path.display())));
+    Ok(Measured { run: keep.told(run), plan, stored })
 }
 
 /// A case that enters the kernel otherwise than its study says has failed as a test.
@@ -484,6 +522,15 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     }
     let failed = run.runs().flat_map(|run| &run.records).any(|record| matches!(record.outcome, Outcome::Failed(_)));
     if failed || plan.unmet(run).next().is_some() { Exit::SomeFailed } else { Exit::Success }
+}
+
+/// The same of a directory for new files.
+fn check_folder(flag: &str, folder: &Path) -> Result<()> {
+    let wrong = |what: String| usage(Err(anyhow!("{flag} {}: {what}", folder.display())));
+    if !folder.is_dir() {
+        return wrong("not an existing directory: make it first".to_string());
+    }
+    tempfile::tempfile_in(folder).map(drop).or_else(|e| wrong(format!("no file can be made there ({})", e.kind())))
 }
 
 /// A long run must not end with a file that cannot be written.

@@ -53,6 +53,9 @@ pub struct ColumnInfo {
     /// What is known of the environments; absent from documents if nothing is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environments: Vec<EnvironmentFacts>,
+    /// What the user says of the run, by key; of a column of several files what all of them have.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// The start and the seed of each run.
     #[serde(skip)]
     pub(super) starts: Vec<(u64, u64)>,
@@ -136,6 +139,7 @@ impl ColumnInfo {
             runs: run.runs().count(),
             mixed: Vec::new(),
             environments: run.environments.clone(),
+            labels: run.labels.clone(),
             starts: run.runs().map(|one| (one.started_unix_s, one.seed)).collect(),
         }
     }

@@ -45,7 +45,10 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
             warnings.push(warning.clone());
         }
     }
+    let labels = first.labels.clone().into_iter();
+    let is_common = |(key, text): &(String, String)| columns.iter().all(|c| c.info.labels.get(key) == Some(text));
     Some(ColumnInfo {
+        labels: labels.filter(is_common).collect(),
         label: label.to_string(),
         complete: columns.iter().all(|column| column.info.complete),
         runs: columns.iter().map(|column| column.info.runs).sum(),

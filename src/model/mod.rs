@@ -1,5 +1,6 @@
 //! Plain data shared by all other modules: no I/O, no clock, no formatting for people. Calls no other module.
 
+mod anonymous;
 mod case;
 mod class;
 mod counters;

@@ -6,9 +6,13 @@
 
 mod columns;
 mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 pub use columns::{Column, Kind, Value, columns};
 pub use json::{schema, write_row};
+#[cfg(feature = "parquet")]
+pub use parquet::ParquetRows;
 
 /// Name and version of the rows.
 pub const SCHEMA: &str = "syscost.row/1";

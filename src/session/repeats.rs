@@ -1,14 +1,13 @@
 //! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries and
 //! instructions are counted and modes sampled in the first run only, since they do not scatter from run to run as times do.
 
-use super::{Clocks, Company, Remote, Session, Stage, Watch};
+use super::{Clocks, Company, Keep, Remote, Session, Stage, Watch};
 use crate::kernel::Sources;
 use crate::kernel::host;
 use crate::model::{Host, Planned, Run};
 use crate::runner::{Fixture, Workers};
-use crate::store::{self, StoreError};
+use crate::store::StoreError;
 use anyhow::Result;
-use std::path::Path;
 
 impl Session {
     /// As [`Session::measure`], `runs` times; the seed of each run is that of the one before it plus 1. An interrupt ends it,
@@ -19,7 +18,7 @@ impl Session {
         (planned, fixtures): (Vec<Planned>, &[Fixture]),
         runs: u32,
         watch: &dyn Watch,
-        out: Option<&Path>,
+        out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
         let part = |run: u32| Part { watch, run, runs };
         self.last = runs <= 1;
@@ -35,17 +34,17 @@ impl Session {
             }
             if let Err(error) = self.renew(run.seed.wrapping_add(index.into()), fixtures) {
                 run.warnings.push(format!("run {} of {runs} could not be prepared: {error:#}", index + 1));
-                stored = write(&run, out);
+                stored = out.write(&run).map_err(StoreError::after_a_look);
                 break;
             }
             let company = Company::begin(&self.workers);
-            let (again, _) = self.time(&planned, &passes, (company, None), &part(index), None);
+            let (again, _) = self.time(&planned, &passes, (company, None), &part(index), &Keep::default());
             if self.interrupt.is_set() {
                 break;
             }
             run.repeats.push(Run { complete: true, study: None, ..again });
             run.complete = index + 1 == runs;
-            stored = write(&run, out);
+            stored = out.write(&run).map_err(StoreError::after_a_look);
         }
         (run, stored)
     }
@@ -70,10 +69,6 @@ impl Session {
         self.options.seed = Some(seed);
         self.make_fixtures(fixtures)
     }
-}
-
-fn write(run: &Run, out: Option<&Path>) -> Result<(), StoreError> {
-    out.map_or(Ok(()), |path| store::write(run, path)).map_err(StoreError::after_a_look)
 }
 
 /// Progress of one run among several: the bar is that of all of them.

@@ -28,8 +28,9 @@ use crate::model::{Profile, Run};
 use error::from_file;
 use input::MAX_BYTES;
 use parse::{parse, schema_of};
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a file can hold.
 pub trait Document: Sized {
@@ -64,6 +65,25 @@ fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
 /// If the document has numbers that no file may have, or the file cannot be written; an old file is then unchanged.
 pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
     let done = encode(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(path, D::Wire::KIND, problem))
+}
+
+/// Writes `document` to a new file of `folder`, which many hosts may share: `STEM.json` or, where that is taken,
+/// `STEM-2.json` and so on. It has its name only when it is whole. Returns its path.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_new<D: Document>(document: &D, folder: &Path, stem: &str) -> Result<PathBuf, StoreError> {
+    let done = encode(document).and_then(|file| output::create(folder, stem, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(folder, D::Wire::KIND, problem))
+}
+
+/// Writes `document` in place of `path`, which [`write_new`] made: as [`write`], but leaves the folder's other files alone.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
+    let done = encode(document).and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
     done.map_err(|problem| StoreError::new(path, D::Wire::KIND, problem))
 }
 
@@ -139,14 +159,14 @@ pub fn run_from_bytes(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
     decode(bytes).map_err(|problem| from_file(path, &v1::KIND, problem))
 }
 
-/// The keys of the labels in `bytes`, in a fraction of the time that reading the run takes; none if it is no result file.
-pub fn label_keys(bytes: &[u8]) -> Vec<String> {
+/// The labels of the result file `bytes`, in a fraction of the time that reading the run takes; `None` if it is none.
+pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     #[derive(serde::Deserialize)]
     struct Head {
         #[serde(default)]
-        labels: std::collections::BTreeMap<String, String>,
+        labels: BTreeMap<String, String>,
     }
-    serde_json::from_slice::<Head>(bytes).map(|head| head.labels.into_keys().collect()).unwrap_or_default()
+    serde_json::from_slice::<Head>(bytes).ok().map(|head| head.labels)
 }
 
 /// What `bytes`, read from `path`, hold.

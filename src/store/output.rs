@@ -10,7 +10,7 @@ use super::input::MAX_BYTES;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use temporary::Temporary;
 
 /// Permissions of a new file before the umask: results are not private.
@@ -26,9 +26,53 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
         Ok(facts) if facts.is_dir() => Err(Problem::Directory),
         // Renaming would replace /dev/null, or a pipe that another program reads.
         Ok(facts) if !facts.is_file() => straight(path, fill).map_err(|error| Problem::Write(error, Left::Part)),
-        Ok(facts) => renamed(&path.canonicalize().map_err(earlier)?, Some(&facts), fill),
-        Err(_) => renamed(path, None, fill),
+        Ok(facts) => {
+            let path = path.canonicalize().map_err(earlier)?;
+            temporary::sweep(folder(&path));
+            renamed(&path, Some(&facts), fill)
+        }
+        Err(_) => {
+            temporary::sweep(folder(path));
+            renamed(path, None, fill)
+        }
     }
+}
+
+/// The same for a file in a folder that many hosts write into. What killed programs left there is not removed: over a network,
+/// a lock does not tell whether another host is still writing.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_among_others(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Problem> {
+    let old = fs::metadata(path).ok();
+    renamed(path, old.as_ref(), fill)
+}
+
+/// Most files of one stem.
+const MOST_NUMBERS: u32 = 10_000;
+
+/// Lets `fill` write a new file of `folder`: `STEM.json` or, where there is one, `STEM-2.json` and so on. Two hosts that do so
+/// at once get two files. Returns its path.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn create(
+    folder: &Path,
+    stem: &str,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<PathBuf, Problem> {
+    let earlier = |error| Problem::Write(error, Left::Earlier);
+    let mut temporary = whole(folder, NEW, fill)?;
+    let numbered = (2..MOST_NUMBERS).map(|number| format!("{stem}-{number}.json"));
+    for name in std::iter::once(format!("{stem}.json")).chain(numbered) {
+        let path = folder.join(name);
+        match temporary.become_new(&path) {
+            Ok(()) => return Ok(path),
+            Err((error, again)) if error.kind() == ErrorKind::AlreadyExists => temporary = again,
+            Err((error, _)) => return Err(earlier(error)),
+        }
+    }
+    Err(earlier(ErrorKind::AlreadyExists.into()))
 }
 
 fn straight(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -46,15 +90,21 @@ fn renamed(
     if path.file_name().is_none() {
         return Err(earlier(io::Error::new(ErrorKind::InvalidInput, "it is not the name of a file")));
     }
-    temporary::sweep(folder(path));
     let mode = old.map_or(NEW, |old| old.mode() & 0o777);
-    let temporary = Temporary::beside(folder(path), mode).map_err(plain).map_err(earlier)?;
-    let written = filled(temporary.file(), fill).and_then(|()| old.map_or(Ok(()), |old| keep(temporary.file(), old)));
-    written.map_err(earlier)?;
-    if temporary.file().metadata().map_err(earlier)?.len() > MAX_BYTES {
-        return Err(Problem::TooLarge(MAX_BYTES));
-    }
+    let temporary = whole(folder(path), mode, fill)?;
+    old.map_or(Ok(()), |old| keep(temporary.file(), old)).map_err(earlier)?;
     temporary.become_file(path, old.is_none()).map_err(earlier)
+}
+
+/// A temporary file in `folder` with all that `fill` writes.
+fn whole(folder: &Path, mode: u32, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Temporary, Problem> {
+    let earlier = |error| Problem::Write(error, Left::Earlier);
+    let temporary = Temporary::beside(folder, mode).map_err(plain).map_err(earlier)?;
+    filled(temporary.file(), fill).map_err(earlier)?;
+    match temporary.file().metadata().map_err(earlier)?.len() {
+        0..=MAX_BYTES => Ok(temporary),
+        _ => Err(Problem::TooLarge(MAX_BYTES)),
+    }
 }
 
 fn filled(file: &File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -7,6 +7,7 @@ use super::{
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Nanos, Run};
 use crate::stats::{self, Interval, OverRuns, Ranged};
+use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 /// Summarizes a run, or several together if it has repeats.
@@ -44,8 +45,8 @@ impl Summary {
     fn empty() -> Summary {
         let (rows, baselines, derived) = (Vec::new(), Vec::new(), Vec::new());
         let (machine, study, repeats) = (None, None, Vec::new());
-        let (warnings, environments) = (Vec::new(), Vec::new());
-        Summary { rows, baselines, derived, study, machine, warnings, repeats, environments }
+        let (warnings, environments, labels) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Summary { rows, baselines, derived, study, machine, warnings, repeats, environments, labels }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The options of `syscost report`, and where its document goes.
 
 use crate::cli::complete;
+use crate::cli::labels::Where;
 use crate::cli::messages::Notes;
 use crate::cli::show::Secrets;
 use crate::report::write_lines;
@@ -30,6 +31,8 @@ pub struct ReportArgs {
     /// Which figure [default: bars].
     #[arg(long, value_enum)]
     pub figure: Option<FigureKind>,
+    #[command(flatten)]
+    pub filter: Where,
     /// Label for each file, in order [default: its host name, else its file name].
     #[arg(long = "label", value_name = "TEXT")]
     pub labels: Vec<String>,
@@ -41,6 +44,17 @@ pub struct ReportArgs {
     pub only: Vec<String>,
     #[command(flatten)]
     pub of_profile: ProfileArgs,
+}
+
+impl ReportArgs {
+    /// The same with only those files whose runs have the labels that are asked for.
+    ///
+    /// # Errors
+    /// If none is left.
+    pub fn chosen(mut self) -> Result<ReportArgs> {
+        self.filter.keep(&mut self.files)?;
+        Ok(self)
+    }
 }
 
 const EXAMPLES: &str = "\

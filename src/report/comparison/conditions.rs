@@ -3,6 +3,7 @@
 use crate::compare::Known;
 use crate::compare::history::{HostChange, SetChange};
 use crate::model::Tax;
+use std::collections::BTreeMap;
 
 /// A fact as text; `unknown` for `None`, `none` for an empty one.
 pub fn known(value: Option<&Known>) -> String {
@@ -16,6 +17,12 @@ pub fn known(value: Option<&Known>) -> String {
         Some(Known::Percent(percent)) => format!("{percent}%"),
         Some(Known::Published) => "others, as they published it".to_string(),
     }
+}
+
+/// `pool=web, zone=a`; `None` without labels.
+pub fn labels(labels: &BTreeMap<String, String>) -> Option<String> {
+    let each: Vec<String> = labels.iter().map(|(key, text)| format!("{key}={}", shortened(text))).collect();
+    (!each.is_empty()).then(|| each.join(", "))
 }
 
 /// `tax on every system call: seccomp: 1 filter runs at every system call`

@@ -2,6 +2,7 @@
 
 use crate::compare::{ColumnInfo, Comparison, Grown, LeftOut, Verdict};
 use crate::prose::some;
+use crate::report::comparison::conditions;
 use crate::report::comparison::row::{Names, different_work, share};
 use crate::report::run::instructions::NOT_TIME;
 use crate::report::run::warnings;
@@ -23,6 +24,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
             "left out, not certainly over {margin} apart: {unchanged} unchanged, {inconclusive} inconclusive"
         ));
     }
+    notes.extend(labels(comparison));
     notes.extend(machines(comparison));
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
@@ -54,6 +56,12 @@ fn counts(comparison: &Comparison) -> Vec<String> {
     let means = comparison.rows.iter().any(|row| !row.is_counted()) && !comparison.areas.is_empty();
     let means = means.then(|| "means are of times alone".to_string());
     [NOT_TIME.to_string(), verdicts].into_iter().chain(means).collect()
+}
+
+/// The labels of each column.
+fn labels(comparison: &Comparison) -> Vec<String> {
+    let line = |column: &ColumnInfo| Some(format!("{}: {}", column.label, conditions::labels(&column.labels)?));
+    comparison.columns.iter().filter_map(line).take(MOST_NAMES).collect()
 }
 
 /// How much faster or slower each machine was as a whole, and what that means for the rows.

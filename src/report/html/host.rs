@@ -103,7 +103,8 @@ pub fn warnings(html: &mut Markup, files: &[Portrait]) {
 type Fact = (&'static str, fn(&Portrait) -> Option<String>);
 
 /// What is told, in this order.
-const FACTS: [Fact; 32] = [
+const FACTS: [Fact; 33] = [
+    ("labels", |p| conditions::labels(&p.column.info.labels)),
     ("measured by", |p| Some(measured_by(&p.column.info))),
     ("at", |p| Some(p.column.info.started_unix_s).filter(|s| *s > 0).map(|s| format!("{} UTC", date(s)))),
     ("took", |p| {

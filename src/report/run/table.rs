@@ -144,7 +144,8 @@ fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
 }
 
 fn notes(summary: &Summary, environments: usize) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> =
+        conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}")).into_iter().collect();
     let mut by_text: IndexMap<Cow<str>, Vec<String>> = IndexMap::new();
     for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
         let detail = warnings::detail(warning);

@@ -65,6 +65,20 @@ impl Temporary {
         name.persist(path).map_err(|error| error.error)
     }
 
+    /// Moves it to `path`, where no file may be: one that another process makes at the same time is not replaced either.
+    ///
+    /// # Errors
+    /// If it cannot be linked or renamed, with the file itself to try again.
+    pub fn become_new(mut self, path: &Path) -> Result<(), (io::Error, Temporary)> {
+        let Some(name) = self.name.take() else {
+            return self.link(path).map_err(|error| (error, self));
+        };
+        name.persist_noclobber(path).map_err(|error| {
+            self.name = Some(error.path);
+            (error.error, self)
+        })
+    }
+
     fn link(&self, path: &Path) -> io::Result<()> {
         let this = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         Ok(linkat(AT_FDCWD, this.as_str(), AT_FDCWD, path, AtFlags::AT_SYMLINK_FOLLOW)?)
