@@ -8,8 +8,8 @@ use syscost::store::{self, Stored};
 
 pub fn explained(bytes: &[u8]) {
     match store::from_bytes(Path::new("fuzzed.json"), bytes) {
-        Ok(Stored::Kernel(kernel)) => shown(Explained::Kernel(*kernel)),
-        Ok(Stored::Versus(versus)) => shown(Explained::Versus(*versus)),
+        Ok(Stored::Kernel(kernel)) => shown(Explained::Kernel(kernel)),
+        Ok(Stored::Versus(versus)) => shown(Explained::Versus(versus)),
         Ok(_) => {}
         Err(error) => one_line(&error.to_string()),
     }
@@ -23,11 +23,11 @@ pub fn shown(explained: Explained) {
         Explained::Kernel(kernel) => {
             let views = [KernelView::Tree, KernelView::Functions, KernelView::Stacks, KernelView::Flame];
             views.into_iter().for_each(|view| _ = report::write_kernel(kernel, (view, true), how, out));
-            store::write_to(kernel, &mut file).expect("what was read can be written");
+            store::write_to(kernel.as_ref(), &mut file).expect("what was read can be written");
         }
         Explained::Versus(versus) => {
             let _ = report::write_kernel_versus(versus, false, how, out);
-            store::write_to(versus, &mut file).expect("what was read can be written");
+            store::write_to(versus.as_ref(), &mut file).expect("what was read can be written");
         }
     }
     assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");

@@ -21,8 +21,8 @@ pub fn result(bytes: &[u8]) {
             compared(&run);
         }
         Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
-        Ok(Stored::Kernel(explained)) => super::explained::shown(html::Explained::Kernel(*explained)),
-        Ok(Stored::Versus(versus)) => super::explained::shown(html::Explained::Versus(*versus)),
+        Ok(Stored::Kernel(explained)) => super::explained::shown(html::Explained::Kernel(explained)),
+        Ok(Stored::Versus(versus)) => super::explained::shown(html::Explained::Versus(versus)),
         Err(error) => one_line(&error.to_string()),
     }
 }
@@ -83,7 +83,7 @@ fn compared(run: &Run) {
     let _ = report::write_comparison(&comparison, Format::Text, Screen { width: Some(100), colour: false }, out);
     let _ = report::write_comparison_csv(&comparison, out);
     let _ = report::write_json(&comparison, out);
-    let machines = histories(columns, &Selection::default(), 0.01);
+    let machines = histories(columns, &[], &Selection::default(), 0.01);
     let _ = report::write_history(&machines, 0.01, Format::Text, Screen::PLAIN, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
     let _ =
