@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn hosts_that_have_something_in_common_are_one_history() {
         let one = |day: u64| {
-            let (old_kind, new) = (day % 2 == 0, day >= 40);
+            let (old_kind, new) = (day.is_multiple_of(2), day >= 40);
             let cost = 100_000 + 977 * (day * 7 % 11) + if old_kind && new { 10_000 } else { 0 };
             let host = Host {
                 name: Some(format!("h{day}")),
