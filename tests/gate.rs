@@ -2,6 +2,8 @@
 //! print for CI.
 
 mod common;
+// It makes articles too, for the tests of `compare`.
+#[allow(dead_code)]
 #[path = "compare/data.rs"]
 mod data;
 
