@@ -31,7 +31,7 @@ pub struct Machine {
 /// How two sets of unit costs differ by the machine's speed alone, on the log scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shift {
-    /// By how much the second is dearer; 0 where it is not known.
+    /// By how much the second is slower; 0 where it is not known.
     pub ln: f64,
     /// The standard deviation of what is left of it.
     pub sd: f64,
@@ -51,7 +51,7 @@ impl Machine {
         }
     }
 
-    /// How much dearer everything is in the run `there` because of the machine's speed then.
+    /// How much slower everything is in the run `there` because of the machine's speed then.
     pub fn shift(&self, there: &Machine) -> Shift {
         match self.measured_shift(there) {
             Some(ln) => Shift { ln, sd: std::f64::consts::SQRT_2 * BEYOND_USER_MODE },

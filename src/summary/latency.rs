@@ -5,7 +5,7 @@ use crate::stats::{beyond, longest, median_call, percentile, without};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How many times dearer than its timing a call must be: below that, the clock is a large part of what was timed.
+/// How many times slower than its timing a call must be: below that, the clock is a large part of what was timed.
 pub const DEARER: f64 = 5.0;
 
 /// Percentiles of single calls, or why there are none.
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_hardly_dearer_than_the_clock_have_no_percentiles() {
+    fn calls_that_are_hardly_slower_than_the_clock_have_no_percentiles() {
         let short = RowLatency::of(&Ok(calls(119))).result.unwrap_err();
         assert_eq!(short, NoLatency::TooShort { median_ns: Nanos(99.0), timer_ns: Nanos(20.0) });
         assert!(RowLatency::of(&Ok(calls(120))).result.is_ok());

@@ -73,8 +73,8 @@ pub const FILES: &[Fact] = &[
         commands: &["run", "kernel", "bisect-kernels"],
     },
     Fact {
-        name: "DIR/nodes/NAME.status, DIR/nodes/NAME.stderr",
-        what: "When the job that 'fleet script' prints began on node NAME, its exit status, and what it wrote on standard error.",
+        name: "DIR/nodes",
+        what: "Of each node of a job that 'fleet script' printed: when it began and its exit status (NAME.status), and what it wrote on standard error (NAME.stderr).",
         commands: &["fleet"],
     },
     Fact { name: "report.html", what: "The page, unless --output names another file.", commands: &["report"] },

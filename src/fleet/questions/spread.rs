@@ -15,7 +15,7 @@ pub struct Spread {
     /// Standard deviations relative to the median, by MAD: of the hosts' medians, and of a host's runs around its own.
     pub between_hosts: f64,
     pub within_hosts: f64,
-    /// The cheapest and the dearest host to the median.
+    /// The fastest and the slowest host to the median.
     pub least_ratio: f64,
     pub largest_ratio: f64,
     pub hosts: usize,

@@ -1,8 +1,8 @@
 -- How far costs scatter between the hosts with the same {group}, and between the runs of one host.
 --
 -- between_hosts: the MAD of the hosts' medians as a standard deviation (times 1.4826), relative to the group's median.
--- within_hosts: the same of the runs around the median of their host. least_ratio and largest_ratio: the cheapest and the
--- dearest host, relative to the group's median.
+-- within_hosts: the same of the runs around the median of their host. least_ratio and largest_ratio: the fastest and the
+-- slowest host, relative to the group's median.
 WITH runs AS (
   SELECT {case_of_rows}, {group_of_rows}, host, median_ns AS ns
   FROM {rows}

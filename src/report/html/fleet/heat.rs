@@ -20,7 +20,7 @@ pub fn write(html: &mut Markup, survey: &Survey, names: &Names) {
     let groups = &survey.groups[..survey.groups.len().min(MOST_GROUPS)];
     html.raw("<div class=\"sortable\">");
     let areas: IndexSet<&str> = rows.iter().map(|row| area(&row.case)).collect();
-    let kinds = [("dearer", "dearer in a group"), ("cheaper", "cheaper in a group")];
+    let kinds = [("slower", "slower in a group"), ("faster", "faster in a group")];
     controls::labelled(html, ("operation", "Area"), areas.into_iter(), &kinds);
     let by = cut(&survey.columns.join(" and "), NAME);
     cells::open(
@@ -54,7 +54,7 @@ fn line(html: &mut Markup, row: &HeatRow, groups: usize, names: &Names) {
     let ratios = &row.ratios[..row.ratios.len().min(groups)];
     let has = |far: fn(f64) -> bool| ratios.iter().flatten().any(|ratio| far(*ratio));
     let kinds =
-        [(has(|ratio| ratio >= 1.0 + LEAST_CHANGE), "dearer"), (has(|ratio| ratio <= 1.0 - LEAST_CHANGE), "cheaper")];
+        [(has(|ratio| ratio >= 1.0 + LEAST_CHANGE), "slower"), (has(|ratio| ratio <= 1.0 - LEAST_CHANGE), "faster")];
     let kinds: Vec<&str> = kinds.into_iter().filter(|(is, _)| *is).map(|(_, kind)| kind).collect();
     html.raw("<tr").attribute("data-k", &kinds.join(" ")).attribute("data-a", &cut(area(&row.case), 40)).raw(">");
     cells::name(html, &names.case(&row.case));
@@ -71,7 +71,7 @@ fn line(html: &mut Markup, row: &HeatRow, groups: usize, names: &Names) {
     html.raw("</tr>");
 }
 
-/// The class of a ratio: five steps dearer and five cheaper.
+/// The class of a ratio: five steps slower and five faster.
 fn shade(ratio: f64) -> &'static str {
     const DEARER: [&str; 6] = ["r", "r d1", "r d2", "r d3", "r d4", "r d5"];
     const CHEAPER: [&str; 6] = ["r", "r c1", "r c2", "r c3", "r c4", "r c5"];
