@@ -84,16 +84,16 @@ pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
 /// `STEM-2.json` and so on. It has its name only when it is whole. Returns its path.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_new<D: Document>(document: &D, folder: &Path, stem: &str) -> Result<PathBuf, StoreError> {
     let done = encode(document).and_then(|file| output::create(folder, stem, |out| layout::write(&file, out)));
     done.map_err(|problem| StoreError::new(folder, D::Wire::KIND, problem))
 }
 
-/// Writes `document` in place of `path`, which [`write_new`] made: as [`write`], but leaves the folder's other files alone.
+/// Writes `document` in place of `path`, which [`write_new`] made: as [`write()`], but leaves the folder's other files alone.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
     let done = encode(document).and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
     done.map_err(|problem| StoreError::new(path, D::Wire::KIND, problem))
