@@ -85,10 +85,10 @@ fn git_bisect_run_finds_the_commit() {
     if Command::new("git").arg("--version").output().is_err() {
         return skip(NAME, "git is not installed");
     }
-    let trace = "\"$SYSCOST\" -q trace --tracer ptrace --report /dev/null -o";
+    let trace = "\"$SYSCOST\" -q trace --runs 3 --tracer ptrace --report /dev/null -o";
     let judge = format!(
         "{trace} ../tmp/new.json -- ./program || exit 125\n\
-         \"$SYSCOST\" -q compare --bisect --fail-over 5% ../tmp/good.json ../tmp/new.json > /dev/null\n"
+         \"$SYSCOST\" -q compare --bisect --fail-over 5% ../tmp/good.json ../tmp/new.json >&2\n"
     );
     fs::write(place.tmp().join("judge"), judge).unwrap();
     let script = format!(
