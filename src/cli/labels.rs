@@ -40,7 +40,7 @@ fn from_environment(variables: impl Iterator<Item = (OsString, OsString)>) -> Re
 /// Which files are taken, by the labels of their runs.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Where {
-    /// Take only files whose run has this label; of several for one key, one of them. Repeatable.
+    /// Take only files whose run has this label. Repeatable; several values of one key are alternatives.
     #[arg(long = "where", value_name = "KEY=VALUE")]
     wanted: Vec<Label>,
 }

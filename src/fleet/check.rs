@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct FleetCheck {
     /// How many nodes are expected; null if no names were given.
     pub expected: Option<usize>,
-    /// How many of them, or of all that were heard of, have a complete run.
+    /// How many of them, or of all that were found, have a complete run.
     pub complete: usize,
     /// The version that most runs are of; null if there is no run.
     pub version: Option<String>,
@@ -74,7 +74,7 @@ impl CheckedNode {
 pub enum NodeState {
     /// Its run is complete.
     Complete,
-    /// Its run was interrupted, or goes on.
+    /// Its run was interrupted, or is still running.
     Incomplete,
     /// It ended with an error and has no run.
     Failed,

@@ -43,7 +43,7 @@ impl NodeList {
             names.extend(list);
             ensure!(names.len() <= MOST, "more than {MOST} names");
         }
-        ensure!(!names.is_empty(), "no name of a node");
+        ensure!(!names.is_empty(), "no node names");
         Ok(NodeList(without_repeats(names)))
     }
 }

@@ -82,12 +82,12 @@ fn ending(node: &CheckedNode) -> Option<String> {
     let said = node.said.as_ref().map_or(String::new(), |said| format!(": {said}"));
     match (node.state, node.status) {
         (NodeState::Complete, _) => None,
-        (NodeState::Missing, None) => Some("nothing was heard of it".to_string()),
-        (NodeState::Missing, Some(_)) => Some("it ended well, and its result file is not here".to_string()),
-        (NodeState::Unfinished, _) => Some(format!("it began and has not ended{said}")),
+        (NodeState::Missing, None) => Some("no result file and no status".to_string()),
+        (NodeState::Missing, Some(_)) => Some("exit status 0, but its result file is not here".to_string()),
+        (NodeState::Unfinished, _) => Some(format!("started, not finished{said}")),
         (_, Some(124)) => Some(format!("stopped at its time limit{said}")),
-        (_, Some(137)) => Some(format!("killed: after its time limit, or for want of memory{said}")),
+        (_, Some(137)) => Some(format!("killed: time limit or out of memory{said}")),
         (_, Some(status)) => Some(format!("exit status {status}{said}")),
-        (_, None) => Some(format!("it was interrupted, or goes on{said}")),
+        (_, None) => Some(format!("interrupted or still running{said}")),
     }
 }

@@ -23,7 +23,7 @@ pub struct CheckArgs {
     /// The directory of result files.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// The nodes that must be there: a list a line, with ranges as n[1-3,7] [default: all that were heard of].
+    /// The nodes that must be there: a list a line, with ranges as n[1-3,7] [default: all nodes found in DIR].
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
     /// Leave out what began before this: YYYY-MM-DD, YYYY-MM-DDTHH:MM:SSZ, or seconds since 1970.
@@ -42,7 +42,7 @@ Exit status:
   0  every expected node has a complete run, all of the same version and plan
   1  nodes are missing, failed or incomplete, or have another version or plan
   2  usage error: the directory or the list of nodes cannot be read
-  3  files were skipped: unreadable, half-written, or no result files; whatever the nodes are
+  3  files were skipped: unreadable, half-written, or no result files; regardless of the nodes
 A run that was disturbed is named and does not change the status.";
 
 /// Checks the directory.

@@ -111,7 +111,7 @@ fn nodes(text: &str) -> Result<Nodes> {
         return Ok(Nodes::Named(node_file(Path::new(file))?));
     }
     match text.parse() {
-        Ok(0) => Err(anyhow!("0 nodes run nothing")),
+        Ok(0) => Err(anyhow!("0 nodes: give at least one")),
         Ok(count) => Ok(Nodes::Any(count)),
         Err(_) => Ok(Nodes::Named(text.parse()?)),
     }

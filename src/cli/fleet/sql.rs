@@ -9,9 +9,9 @@ use std::io::Write;
 
 /// Print a question about the rows of many hosts as SQL, for the engine that keeps them.
 ///
-/// outliers: hosts whose cost of a case is far from that of others with the same processor and kernel. upgrades: kernels after
-/// which a case costs something else, with ratio, hosts and first day. since: the day since which it does. spread: scatter
-/// between hosts, and between the runs of one. DuckDB, ClickHouse, DataFusion and Spark run the statements as they are, with
+/// outliers: hosts whose cost of a case is far from that of others with the same processor and kernel. upgrades: kernel
+/// upgrades that changed the cost of a case, with ratio, hosts and first day. since: the day on which a cost changed. spread:
+/// scatter between hosts, and between the runs of one. DuckDB, ClickHouse, DataFusion and Spark run the statements as they are, with
 /// the same answers.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -22,10 +22,10 @@ pub struct SqlArgs {
     /// Where the rows are: a table, or files of 'syscost rows' by a path with wildcards, which end with .parquet or .jsonl.
     #[arg(long, value_name = "TABLE|PATH", default_value = "rows")]
     from: String,
-    /// Who reads the files: each engine names them in another way. A table's name is the same for all.
+    /// The engine that reads the files: each has its own syntax for them. A table's name works in all.
     #[arg(long, value_enum, default_value = "duckdb")]
     engine: Engine,
-    /// What hosts that are compared have in common; repeatable [default: cpu and kernel, of upgrades and since: cpu].
+    /// Columns that compared hosts share; repeatable [default: cpu and kernel, of upgrades and since: cpu].
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     group_by: Vec<String>,
 }

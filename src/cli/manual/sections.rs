@@ -186,7 +186,7 @@ pub const EXIT_STATUS: &[Fact] = &[
     Fact {
         name: "Of fleet check",
         what: "0 if every expected node has a complete run, all of one version and plan; 1 if not; 3 if files were skipped, \
-               whatever the nodes are. A disturbed run does not change it.",
+               regardless of the nodes. A disturbed run does not change it.",
         commands: &["fleet"],
     },
     Fact {

@@ -5,7 +5,7 @@ use super::{CaseName, FEWEST_HOSTS, Group, HostCost, Observation, host_costs, is
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A case that costs something else on one host than on those of its group.
+/// A case whose cost on one host is far from that on its group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlier {
     pub case: Arc<CaseName>,

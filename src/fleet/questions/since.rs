@@ -1,4 +1,4 @@
-//! Since when a case costs something else: `fleet/sql/since.sql`. Days are UTC.
+//! When the cost of a case changed: `fleet/sql/since.sql`. Days are UTC.
 
 use super::level::{Level, MEDIAN_ERROR, mad, scale};
 use super::{CaseName, FEWEST_DAYS, Group, Observation, by, is_change};

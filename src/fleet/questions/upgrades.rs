@@ -1,11 +1,11 @@
-//! Kernel upgrades after which a case costs something else: `fleet/sql/upgrades.sql`.
+//! Kernel upgrades that changed the cost of a case: `fleet/sql/upgrades.sql`.
 
 use super::level::{MEDIAN_ERROR, mad, scale};
 use super::{CaseName, FEWEST_UPGRADED, Group, Observation, by, is_change};
 use crate::stats::median;
 use std::sync::Arc;
 
-/// A case that costs something else on the next kernel of the same hosts.
+/// A case whose cost changed with the next kernel of the same hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Upgrade {
     pub case: Arc<CaseName>,

@@ -1,4 +1,4 @@
--- Since when a case costs something else on hosts with the same {group}.
+-- When the cost of a case changed on hosts with the same {group}.
 --
 -- Each run is divided by the median of its host, so that hosts may come and go; a day (UTC) is the median of its runs. The
 -- sum of the days' distances from their mean is farthest from 0 on the last day before the change. ratio: the median of the

@@ -1,4 +1,4 @@
--- Kernel upgrades after which a case costs something else on hosts with the same {group}.
+-- Kernel upgrades that changed the cost of a case on hosts with the same {group}.
 --
 -- Each host is compared with itself: the median of its runs on the new kernel divided by that on the kernel before. ratio: the
 -- median of the hosts; deviations: how many standard errors of that median lie between it and 1, by the hosts' MAD, at least

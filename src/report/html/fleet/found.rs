@@ -54,7 +54,7 @@ pub fn upgrade_section(html: &mut Markup, survey: &Survey, names: &Names) {
         Spec::left("since", |one: &Upgrade| day(one.since_unix_s).into()),
     ];
     let rows = &survey.upgrades[..survey.upgrades.len().min(MOST)];
-    shown(html, &specs, rows, survey.upgrades.len(), "Kernel upgrades after which an operation costs something else");
+    shown(html, &specs, rows, survey.upgrades.len(), "Kernel upgrades that changed the cost of an operation");
     html.raw("<p class=\"rule\">").text(&format!(
         "Each host is compared with itself before the upgrade, and the median of {FEWEST_UPGRADED} hosts or more is given. What else \
          changed on them with the kernel is part of it."
