@@ -47,10 +47,24 @@ static size_t tracees = 1, stops;
 static pid_t replying;     /* inside a write to the standard output, or 0 */
 static struct stat output; /* that pipe */
 
+static void put(const char *line, size_t length) {
+    if (write(STDOUT_FILENO, line, length) < 0) _exit(126); /* init is gone */
+}
+
+static _Noreturn void refuse(const char *what) {
+    char line[128];
+    int used = snprintf(line, sizeof line, "error %s %s: %s\n", errno_name(errno), what, strerror(errno));
+    put(line, (size_t)used < sizeof line ? (size_t)used : sizeof line - 1);
+    _exit(126);
+}
+
 static void count(const struct stop *stop) {
     size_t i = 0;
     while (i < calls_used && (calls[i].architecture != stop->architecture || calls[i].number != stop->number)) i++;
-    if (i == MOST_CALLS) return; /* far more than any operation makes */
+    if (i == MOST_CALLS) {
+        errno = EOVERFLOW;
+        refuse("more than 128 kinds of system calls");
+    }
     if (i == calls_used) {
         calls[i].architecture = stop->architecture;
         calls[i].number = stop->number;
@@ -58,10 +72,6 @@ static void count(const struct stop *stop) {
         calls_used++;
     }
     calls[i].times++;
-}
-
-static void put(const char *line, size_t length) {
-    if (write(STDOUT_FILENO, line, length) < 0) _exit(126); /* init is gone */
 }
 
 static void say_counts(void) {
@@ -73,13 +83,6 @@ static void say_counts(void) {
     line[used++] = '\n';
     put(line, used);
     calls_used = 0;
-}
-
-static _Noreturn void refuse(const char *what) {
-    char line[128];
-    int used = snprintf(line, sizeof line, "error %s %s: %s\n", errno_name(errno), what, strerror(errno));
-    put(line, (size_t)used < sizeof line ? (size_t)used : sizeof line - 1);
-    _exit(126);
 }
 
 static int is_output(pid_t tracee, uint64_t descriptor) {
