@@ -266,11 +266,11 @@ impl<'a> Line<'a> {
         self.row.is_some_and(|row| row.case.cold().is_some())
     }
 
-    /// The smallest and the largest repeat; empty if all agree.
+    /// The smallest and the largest repeat; empty if all agree in the digits that are shown.
     pub fn count_range(&self) -> Cell {
-        let counted = self.row.and_then(Row::instructions).filter(|count| !count.is_exact());
-        let text = counted.map(|count| format!("{} .. {}", instructions(count.low), instructions(count.high)));
-        Cell::from(text.unwrap_or_default())
+        let ends = self.row.and_then(Row::instructions).map(|count| [count.low, count.high].map(instructions));
+        let differ = ends.filter(|[low, high]| low != high);
+        Cell::from(differ.map(|[low, high]| format!("{low} .. {high}")).unwrap_or_default())
     }
 
     /// Whether the kernel entries are proven; those of derived rows are as far as they are known.
