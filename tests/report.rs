@@ -2,6 +2,10 @@
 //! tests/golden/run.json, a real run.
 
 mod common;
+#[path = "report/explanations.rs"]
+mod explanations;
+#[path = "report/fleet.rs"]
+mod fleet;
 
 use common::{Place, skip, stderr, stdout};
 use serde_json::{Value, json};
@@ -457,94 +461,6 @@ fn parameters_in_a_browser() {
     browse("sizes", &[sizes_run()]);
 }
 
-/// What `explain` recorded of fstat in Debian's 6.1 and 6.12.
-fn fstat() -> Value {
-    explained("fstat-versus")
-}
-
-/// The same of getppid in 6.1 alone.
-fn getppid() -> Value {
-    explained("getppid")
-}
-
-fn explained(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/report/{name}.json"));
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// As the program writes it: what a file is stands first.
-fn save_explained(place: &Place, name: &str, explained: &Value) -> String {
-    let mut explained = explained.clone();
-    let schema = explained.as_object_mut().unwrap().remove("schema").unwrap();
-    let rest = explained.to_string();
-    fs::write(place.path().join(name), format!("{{\"schema\":{schema},{}", &rest[1..])).unwrap();
-    name.to_string()
-}
-
-#[test]
-fn kernel_explanations_are_a_section_or_a_page() {
-    let place = Place::new();
-    let run = save(&place, "run.json", &golden());
-    let (fstat, getppid) =
-        (save_explained(&place, "fstat.json", &fstat()), save_explained(&place, "getppid.json", &getppid()));
-    let sections = |html: &str| html.matches("<section id=").count();
-    let both = page(&place, &[&run, &fstat, &getppid]);
-    after(&both, &["id=\"charts\"", "Into the kernel</h2>", "<h3>file.fstat", "<h3>id.getppid", "id=\"host\""]);
-    let alone = page(&place, &[&fstat]);
-    assert_eq!(sections(&alone), 1);
-    after(
-        &alone,
-        &[
-            "What the kernel executes: file.fstat",
-            "not time",
-            "What the instructions are spent on, before and after",
-            "Functions whose own instructions changed",
-            "<summary>before, 6.1.0",
-            "file.fstat in linux-6.1: ",
-            "<div class=\"tree\">",
-            "<summary>after, 6.12",
-        ],
-    );
-    let of_one = page(&place, &[&getppid]);
-    after(&of_one, &["<h3>id.getppid: ", "spectre mitigations", "__x64_sys_getppid", "<details open><summary>"]);
-    let svg = page(&place, &[&getppid, "--format", "svg", "--figure", "stacks"]);
-    assert!(svg.starts_with("<?xml") && svg.contains("do_syscall_64"));
-}
-
-#[test]
-fn what_is_wrong_with_an_explanation_is_said_in_one_line() {
-    let place = Place::new();
-    let (fstat, profile) = (save_explained(&place, "fstat.json", &fstat()), save(&place, "profile.json", &profile()));
-    let mut torn = getppid();
-    torn["tree"]["total"] = json!(7);
-    let torn = save_explained(&place, "torn.json", &torn);
-    let mut newer = getppid();
-    newer["schema"] = json!("syscost.explain-kernel/9");
-    let newer = save_explained(&place, "newer.json", &newer);
-    refused(&place, &[&torn], 1, "is not the sum of 'own'");
-    refused(&place, &[&newer], 1, "written by a newer syscost (explain-kernel/9)");
-    refused(&place, &[&profile, &fstat], 2, "a profile has a page of its own");
-    refused(&place, &[&fstat, "--format", "svg", "--figure", "stacks"], 2, "one drawing is of one kernel");
-    refused(&place, &[&fstat, "--format", "svg"], 2, "add --figure stacks");
-    refused(&place, &[&fstat, "--label", "a"], 2, "are for result files");
-    refused(&place, &[&fstat, "-o", "fstat.json"], 2, "would replace a kernel explanation");
-}
-
-#[test]
-fn kernel_explanations_in_a_browser() {
-    let place = Place::new();
-    let name = "</title><script>globalThis.hacked=1</script><img src=x onerror=hacked=1>";
-    let mut hostile = getppid();
-    for place in ["/operation", "/environment", "/kernel", "/what", "/functions/0/name", "/tree/children/0/name"] {
-        *hostile.pointer_mut(place).unwrap() = json!(name);
-    }
-    hostile["notes"] = json!([name]);
-    let files = [("getppid.json", getppid()), ("fstat.json", fstat()), ("hostile.json", hostile)];
-    let paths = files.map(|(name, value)| place.path().join(save_explained(&place, name, &value)));
-    let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
-    browse_with("kernel", &[large(golden())], &paths);
-}
-
 /// A profile with everything that a tracer may collect; the figures are made up.
 fn profile() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile/detailed.json");
@@ -631,94 +547,4 @@ fn a_profile_with_unit_costs_in_a_browser() {
 fn hostile_names_in_a_browser() {
     browse("hostile", &[hostile_run()]);
     browse("hostile-two", &[hostile_run(), golden()]);
-}
-
-/// Rows of 40 hosts over 14 days, on two processors. On the third host everything costs 1.35 times as much; on one of the
-/// processors `file.stat` costs 1.2 times as much from the upgrade on the eighth day.
-fn fleet_rows(names: impl Fn(usize) -> String) -> String {
-    let (cases, cpus) = (["file.stat", "file.open", "time.now", "io.read", "id.getppid"], ["Xeon 8481C", "EPYC 9B14"]);
-    let mut lines = String::new();
-    for (host, day, case) in
-        (0..40usize).flat_map(|h| (0..14usize).flat_map(move |d| (0..5usize).map(move |c| (h, d, c))))
-    {
-        let (is_new, noise) = (day >= 7, ((host * 7919 + day * 104_729 + case * 31) % 31) as f64 / 1500.0);
-        let slow = if host == 2 { 1.35 } else { 1.0 };
-        let changed = if case == 0 && host % 2 == 0 && is_new { 1.2 } else { 1.0 };
-        let row = json!({
-            "schema": "syscost.row/1", "run_id": format!("{host}-{day}"), "host": names(host), "cpu": cpus[host % 2],
-            "started_unix_s": 1_780_000_000 + day * 86_400, "kernel": if is_new { "6.12.30" } else { "6.1.90" },
-            "label_pool": names(host % 3), "operation": cases[case], "params": "", "environment": "native", "language": "",
-            "status": "ok", "median_ns": 100.0 * (case + 1) as f64 * (1.0 + noise) * slow * changed, "block_ns": [1.0],
-        });
-        lines += &format!("{row}\n");
-    }
-    lines
-}
-
-/// The page of a directory with these files.
-fn fleet_page(place: &Place, files: &[(&str, &str)], further: &[&str]) -> std::process::Output {
-    fs::create_dir(place.path().join("fleet")).unwrap();
-    files.iter().for_each(|(name, text)| fs::write(place.path().join("fleet").join(name), text).unwrap());
-    place.run(&[&["report", "fleet", "-o", "-"], further].concat())
-}
-
-#[test]
-fn a_directory_has_the_page_of_its_hosts() {
-    let place = Place::new();
-    let output = fleet_page(&place, &[("rows.jsonl", &fleet_rows(|host| format!("node-{host:02}")))], &[]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let html = stdout(&output);
-    after(
-        &html,
-        &["40 hosts", "560 runs of 5 cases", "node-02: 10 cases", "file.stat", "6.1.90 to 6.12.30", "since 2026-06-04"],
-    );
-    browse_page("fleet", &place, &html);
-}
-
-#[test]
-fn hostile_hosts_and_labels_stay_text() {
-    let place = Place::new();
-    let rows = fleet_rows(|host| format!("{}{host}", HOSTILE[host % HOSTILE.len()]));
-    let output = fleet_page(&place, &[("rows.jsonl", &rows)], &["--group-by", "label_pool"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let html = stdout(&output);
-    assert!(html.contains("&lt;/script&gt;") && !html.contains("<img") && !html.contains("<iframe"));
-    browse_page("hostile-fleet", &place, &html);
-}
-
-#[test]
-fn files_of_a_directory_that_cannot_be_read_are_named_and_skipped() {
-    let place = Place::new();
-    let (rows, run) = (fleet_rows(|host| format!("n{host}")), golden().to_string());
-    let half = &run[..run.len() / 2];
-    let files = [
-        ("a.jsonl", rows.as_str()),
-        ("b.json", half),
-        ("c.json", "{}"),
-        ("d.jsonl", "not rows"),
-        ("e.json", &run),
-        ("f.txt", ""),
-    ];
-    let output = fleet_page(&place, &files, &[]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    for name in ["b.json", "c.json", "d.jsonl line 1"] {
-        assert!(
-            stderr(&output).contains(&format!("skipped: fleet/{name}")) && stdout(&output).contains(name),
-            "{}",
-            stderr(&output)
-        );
-    }
-    let html = stdout(&output);
-    assert!(html.contains("41 hosts") && html.contains("2 files read, 3 skipped"));
-    let output = place.run(&["report", "fleet", "--group-by", "median_ns"]);
-    assert_eq!(
-        (output.status.code(), stderr(&output).contains("no column 'median_ns'")),
-        (Some(2), true),
-        "{}",
-        stderr(&output)
-    );
-    fs::create_dir(place.path().join("empty")).unwrap();
-    fs::write(place.path().join("empty/x.json"), "{").unwrap();
-    let output = place.run(&["report", "empty"]);
-    assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(1), 2), "{}", stderr(&output));
 }
