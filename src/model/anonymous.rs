@@ -111,7 +111,7 @@ impl Hidden {
 
 fn hide_host(host: &mut Host) {
     (host.name, host.user, host.kernel_version, host.command_line) = (None, None, None, None);
-    host.taxes.iter_mut().for_each(|tax| tax.detail = "not told".to_string());
+    host.taxes.iter_mut().for_each(|tax| tax.detail = "hidden".to_string());
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ impl Profile {
         self.host.taxes.clear();
         self.command.clear();
         self.started_unix_s = 0;
-        self.scope = self.scope.map(|_| "not told".to_string());
+        self.scope = self.scope.map(|_| "hidden".to_string());
         self.source.iter_mut().for_each(|source| (source.title, source.note) = Default::default());
         self.warnings =
             vec!["the warnings of this profile were left out with its names".to_string(); self.warnings.len().min(1)];

@@ -5,7 +5,7 @@ use super::Run;
 /// Most characters of a host's name that are kept.
 const LONGEST: usize = 64;
 
-/// Stands for a host that is not told.
+/// Stands for a host that is not named.
 const UNKNOWN: &str = "anonymous";
 
 impl Run {
