@@ -9,7 +9,8 @@ mod leave;
 use super::clock::process_cpu_ns;
 use super::linux;
 use super::linux::ptrace::{self, Options};
-use super::tracee::{self, Call, Report, Resume, SyscallStop, Whose};
+use super::syscall_stop::{Call, SyscallStop, syscall_stop};
+use super::tracee::{self, Report, Resume, Whose};
 use crate::model::Ending;
 use nix::errno::Errno;
 use nix::unistd::Pid;
@@ -251,7 +252,7 @@ impl Follower {
     }
 
     fn at_call(&mut self, tid: i32) -> Result<Option<Event>, Errno> {
-        match tracee::syscall_stop(tid)? {
+        match syscall_stop(tid)? {
             SyscallStop::Entry(call) => Ok(self.stop_at(tid, Event::Entered(call))),
             SyscallStop::Exit { result, failed } => Ok(self.stop_at(tid, Event::Left { result, failed })),
             SyscallStop::Filter(_) | SyscallStop::None => self.go_on(tid, 0).map(|()| None),
@@ -295,7 +296,7 @@ impl Follower {
                 }
                 Ok(self.stop_at(tid, Event::Executed { former }))
             }
-            linux::PTRACE_EVENT_SECCOMP => match tracee::syscall_stop(tid)? {
+            linux::PTRACE_EVENT_SECCOMP => match syscall_stop(tid)? {
                 SyscallStop::Filter(call) => Ok(self.stop_at(tid, Event::Filtered(call))),
                 _ => self.go_on(tid, 0).map(|()| None),
             },

@@ -27,6 +27,7 @@ pub mod seccomp;
 pub mod sources;
 pub mod standard_output;
 pub mod step;
+pub mod syscall_stop;
 pub mod taxes;
 pub mod tracee;
 pub mod tree;

@@ -6,7 +6,8 @@
 
 use super::follow::{Event, Follower, Notice};
 use super::process;
-use super::tracee::{Call, executable_architecture};
+use super::syscall_stop::Call;
+use super::tracee::executable_architecture;
 use crate::syscall_names;
 use indexmap::IndexMap;
 use nix::errno::Errno;

@@ -31,29 +31,6 @@ pub enum Report {
     Ended(Ending),
 }
 
-/// A system call as it is entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
-    /// AUDIT_ARCH_* of the gate that it came through.
-    pub architecture: u32,
-    pub number: u64,
-    pub arguments: [u64; 6],
-}
-
-/// Where in a system call a tracee is stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyscallStop {
-    Entry(Call),
-    /// Stopped by a seccomp filter, before the call.
-    Filter(Call),
-    /// What it returned: a negative errno if it failed.
-    Exit {
-        result: i64,
-        failed: bool,
-    },
-    None,
-}
-
 /// Seizes `tid` and everything that it will start, such that system call stops differ from signals, and interrupts it
 /// once.
 ///
@@ -145,34 +122,6 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
         Errno::result(linux::wait4(pid, &raw mut status, linux::__WALL | linux::__WNOTHREAD, &raw mut usage))?;
         Ok(usage)
     }
-}
-
-/// Where `pid` is stopped (PTRACE_GET_SYSCALL_INFO, Linux 5.3).
-///
-/// # Errors
-/// `ESRCH` if it was killed.
-#[cfg(target_os = "linux")]
-#[allow(unsafe_code)]
-pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
-    let info = ptrace::syscall_info(Pid::from_raw(pid))?;
-    let call = |number, arguments| Call { architecture: info.arch, number, arguments };
-    // SAFETY: `op` says which member of the union the kernel filled (ptrace(2), PTRACE_GET_SYSCALL_INFO).
-    Ok(unsafe {
-        match info.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => SyscallStop::Entry(call(info.u.entry.nr, info.u.entry.args)),
-            libc::PTRACE_SYSCALL_INFO_SECCOMP => SyscallStop::Filter(call(info.u.seccomp.nr, info.u.seccomp.args)),
-            libc::PTRACE_SYSCALL_INFO_EXIT => {
-                SyscallStop::Exit { result: info.u.exit.sval, failed: info.u.exit.is_error != 0 }
-            }
-            _ => SyscallStop::None,
-        }
-    })
-}
-
-/// Only Linux tells that.
-#[cfg(not(target_os = "linux"))]
-pub fn syscall_stop(_: i32) -> Result<SyscallStop, Errno> {
-    Err(Errno::ENOSYS)
 }
 
 /// How a tracee is resumed.

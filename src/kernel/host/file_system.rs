@@ -34,17 +34,17 @@ const KINDS: &[(u32, &str)] = &[
 /// The kind of file system of `path`, e.g. `ext4`; its magic number in hexadecimal if it is not in the table. `None` if
 /// the path cannot be queried.
 pub fn file_system(path: &Path) -> Option<String> {
-    Some(name(magic(path)? as u32))
+    magic(path).map(name)
 }
 
 #[cfg(target_os = "linux")]
-fn magic(path: &Path) -> Option<i64> {
-    Some(nix::sys::statfs::statfs(path).ok()?.filesystem_type().0)
+fn magic(path: &Path) -> Option<u32> {
+    Some(nix::sys::statfs::statfs(path).ok()?.filesystem_type().0 as u32)
 }
 
 /// Numbers of file systems are Linux's.
 #[cfg(not(target_os = "linux"))]
-fn magic(_: &Path) -> Option<i64> {
+fn magic(_: &Path) -> Option<u32> {
     None
 }
 

@@ -3,7 +3,8 @@
 
 use super::descriptors::Descriptors;
 use crate::kernel::linux;
-use crate::kernel::tracee::{Call, read_page};
+use crate::kernel::syscall_stop::Call;
+use crate::kernel::tracee::read_page;
 use crate::model::{DescriptorKind, Drives, depth};
 
 /// The relevant flags of clone(2).

@@ -5,7 +5,7 @@ use super::tally::Outcome;
 use super::tree::{Inside, Tree};
 use crate::kernel::clock::ThreadTime;
 use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
-use crate::kernel::tracee::Call;
+use crate::kernel::syscall_stop::Call;
 use crate::kernel::wake::Waker;
 use crate::model::{Ending, TracerFacts};
 use crate::trace::{Collected, Root, Tracer, Until};
