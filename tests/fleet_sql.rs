@@ -118,8 +118,10 @@ fn engines_and_our_own_statistics_give_the_same_answers() {
     let own = own_answers(&observations(&folder));
     check_planted(&own);
     let spark = std::env::var_os("SYSCOST_SPARK").map(|_| "spark");
-    for engine in ["duckdb", "clickhouse", "datafusion"].into_iter().chain(spark) {
-        let asked = bench(&["ask", engine, &folder]);
+    let parquet = ["duckdb", "clickhouse", "datafusion"].into_iter().chain(spark).map(|engine| (engine, None));
+    let lines = ["duckdb", "clickhouse"].into_iter().chain(spark).map(|engine| (engine, Some("--lines")));
+    for (engine, lines) in parquet.chain(lines) {
+        let asked = bench(&["ask", engine, &folder].into_iter().chain(lines).collect::<Vec<_>>());
         if stderr(&asked).starts_with("no Python module") {
             skip(&format!("the SQL of fleets on {engine}"), stderr(&asked).trim());
             continue;
@@ -128,7 +130,7 @@ fn engines_and_our_own_statistics_give_the_same_answers() {
         let answers: Value = serde_json::from_slice(&asked.stdout).unwrap();
         for question in ["outliers", "upgrades", "since", "spread"] {
             let (theirs, ours) = (&answers[question], &own[question]);
-            assert!(agree(theirs, ours), "{engine} {question}:\n{theirs}\nours:\n{ours}");
+            assert!(agree(theirs, ours), "{engine} {lines:?} {question}:\n{theirs}\nours:\n{ours}");
         }
     }
 }
@@ -139,6 +141,7 @@ fn what_cannot_be_named_in_sql_is_refused_in_one_line() {
     for (arguments, words) in [
         (["--from", "a\n.parquet"], "--from"),
         (["--from", "rows; DROP TABLE rows"], "--from"),
+        (["--from=a.jsonl", "--engine=datafusion"], ".json: rename"),
         (["--group-by", "cpu\"; --"], "--group-by"),
         (["--group-by", "host"], "choose from cpu, kernel"),
     ] {

@@ -7,13 +7,13 @@ pub const LEAST_CHANGE: f64 = 0.05;
 /// No scatter is taken to be less than this share of the cost: clocks and batches do not repeat better.
 pub const LEAST_SCALE: f64 = 0.005;
 /// How many standard deviations are far, with very many hosts. With `DEVIATIONS + SMALL_GROUPS / count` about 1 group of
-/// 178 unchanged cases in 20 has one that is called far, whatever its size (bench/fleet null).
+/// 178 unchanged cases in 20 has one that is called far, whatever its size (bench/fleet verdicts).
 pub const DEVIATIONS: f64 = 5.5;
 pub const SMALL_GROUPS: f64 = 80.0;
 /// Hosts that a group needs for outliers.
 pub const FEWEST_HOSTS: usize = 10;
-/// Hosts that must have taken an upgrade.
-pub const FEWEST_UPGRADED: usize = 3;
+/// Hosts that must have taken an upgrade: the MAD of fewer is too often small by chance.
+pub const FEWEST_UPGRADED: usize = 10;
 /// Days that a change in time needs.
 pub const FEWEST_DAYS: usize = 10;
 

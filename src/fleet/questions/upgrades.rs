@@ -108,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn two_hosts_are_too_few() {
+    fn fewer_than_ten_hosts_are_too_few() {
         let ns = |host, day| if kernel(host, day) == "6.12" { 300.0 } else { 100.0 };
-        assert_eq!(upgrades(&fleet(2, 30, ns, kernel), &columns(&["cpu"])), []);
-        assert_eq!(upgrades(&fleet(3, 30, ns, kernel), &columns(&["cpu"])).len(), 1);
+        assert_eq!(upgrades(&fleet(9, 30, ns, kernel), &columns(&["cpu"])), []);
+        assert_eq!(upgrades(&fleet(10, 30, ns, kernel), &columns(&["cpu"])).len(), 1);
     }
 }
