@@ -15,11 +15,11 @@ fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// The documents at the root, and the READMEs of what users add to.
+/// The documents at the root and in docs/, and the READMEs of what users add to.
 fn documents() -> Vec<PathBuf> {
-    let files = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
+    let folders = [root().to_path_buf(), root().join("docs")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     let mut documents: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
-    documents.push(root().join("docs/fleet.md"));
     documents.extend(["languages", "studies", "fuzz"].map(|folder| root().join(folder).join("README.md")));
     documents
 }
