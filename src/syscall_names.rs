@@ -15,7 +15,7 @@ struct Architecture {
 const ARCHITECTURES: &[Architecture] = &[
     Architecture { audit: 0xC000_003E, label: "x86_64", name_of: |n| x86_64::Sysno::new(n).map(|s| s.name()) },
     Architecture { audit: 0x4000_0003, label: "i386", name_of: |n| x86::Sysno::new(n).map(|s| s.name()) },
-    Architecture { audit: 0xC000_00B7, label: "aarch64", name_of: |n| aarch64::Sysno::new(n).map(|s| s.name()) },
+    Architecture { audit: 0xC000_00B7, label: "aarch64", name_of: aarch64_name },
     Architecture { audit: 0x4000_0028, label: "arm", name_of: |n| arm::Sysno::new(n).map(|s| s.name()) },
     Architecture { audit: 0xC000_00F3, label: "riscv64", name_of: |n| riscv64::Sysno::new(n).map(|s| s.name()) },
 ];
@@ -23,6 +23,12 @@ const ARCHITECTURES: &[Architecture] = &[
 const X86_64: u32 = 0xC000_003E;
 /// Marks the numbers of x32, which uses the gate of x86_64 (asm/unistd.h, __X32_SYSCALL_BIT).
 const X32: u64 = 0x4000_0000;
+
+/// The kernel's own headers and strace call number 79 newfstatat there too (asm-generic/unistd.h); the crate has the C library's name.
+fn aarch64_name(number: usize) -> Option<&'static str> {
+    let name = aarch64::Sysno::new(number)?.name();
+    Some(if name == "fstatat" { "newfstatat" } else { name })
+}
 
 /// The name of call `number` made through the gate of `audit`; if that is not the process's `own` architecture, followed by
 /// the name of the gate: `getpid(i386)`. A number without a name is `syscall(number)`.
@@ -61,6 +67,7 @@ mod tests {
     fn names_carry_a_foreign_gate() {
         assert_eq!(name(X86_64, 39, X86_64), "getpid");
         assert_eq!(name(X86_64, 262, X86_64), "newfstatat");
+        assert_eq!(name(0xC000_00B7, 79, 0xC000_00B7), "newfstatat");
         assert_eq!(name(I386, 20, X86_64), "getpid(i386)");
         assert_eq!(name(I386, 20, I386), "getpid");
         assert_eq!(name(X86_64, X32 | 39, X86_64), "getpid(x32)");

@@ -123,6 +123,15 @@ static void run_getrandom_raw(uint64_t n) {
 
 #define GETRANDOM_PARAMS "size=16:random bytes asked for"
 
+/* The vDSO of arm64 has no getcpu. */
+#ifdef __aarch64__
+#define GETCPU_IS ""
+#define GETCPU_ENTERS "getcpu x1"
+#else
+#define GETCPU_IS ": the vDSO, in user mode"
+#define GETCPU_ENTERS ""
+#endif
+
 const struct operation id_operations[] = {
     {.id = "id.getppid", .what = "getppid(): the parent's process id", .enters = "getppid x1", .systems = "posix",
      .run = run_getppid},
@@ -156,7 +165,7 @@ const struct operation id_operations[] = {
      .enters = "sched_yield x1", .systems = "posix", .run = run_sched_yield},
     {.id = "id.sysinfo", .what = "sysinfo(): memory, load and uptime of the machine", .enters = "sysinfo x1",
      .systems = "linux", .run = LINUX_ONLY(run_sysinfo)},
-    {.id = "id.getcpu", .what = "getcpu() of the C library: the vDSO, in user mode", .enters = "", .systems = "linux",
+    {.id = "id.getcpu", .what = "getcpu() of the C library" GETCPU_IS, .enters = GETCPU_ENTERS, .systems = "linux",
      .family = "getcpu", .run = LINUX_ONLY(run_getcpu)},
     {.id = "id.getcpu_raw", .what = "syscall(SYS_getcpu)", .enters = "getcpu x1", .systems = "linux",
      .family = "getcpu", .run = LINUX_ONLY(run_getcpu_raw)},
