@@ -42,7 +42,7 @@ void need_loader(const char *program) { (void)program; }
 void become_dynamic(const char *line) {
     char program[PATH_MAX + 64];
     snprintf(program, sizeof program, "%s", beside_probe("probe-dynamic"));
-    if (access(program, X_OK) != 0) fail(errno, "no dynamic probe came with this program");
+    if (access(program, X_OK) != 0) fail(errno, "this build has no dynamic probe");
     need_loader(program);
     execl(program, program, "--begin", line, (char *)NULL);
     fail(errno, "execve of probe-dynamic");

@@ -24,7 +24,7 @@ const X86_64: u32 = 0xC000_003E;
 /// Marks the numbers of x32, which uses the gate of x86_64 (asm/unistd.h, __X32_SYSCALL_BIT).
 const X32: u64 = 0x4000_0000;
 
-/// The kernel's own headers and strace call number 79 newfstatat there too (asm-generic/unistd.h); the crate has the C library's name.
+/// Number 79 is newfstatat, as in the kernel's headers (asm-generic/unistd.h) and strace; the crate has the C library's name for it.
 fn aarch64_name(number: usize) -> Option<&'static str> {
     let name = aarch64::Sysno::new(number)?.name();
     Some(if name == "fstatat" { "newfstatat" } else { name })

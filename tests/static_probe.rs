@@ -59,7 +59,7 @@ fn a_static_probe_lets_a_dynamic_one_measure_what_only_that_can() {
     }
     assert!(answers(place.path(), "op id.getppid").starts_with("ready pid="));
     let without = answers(place.path(), "op call.cross_library");
-    assert_eq!(without, "error ENOENT no dynamic probe came with this program: No such file or directory\n");
+    assert_eq!(without, "error ENOENT this build has no dynamic probe: No such file or directory\n");
 
     assert!(build_without_loader(place.path(), "probe-dynamic"));
     let reason = format!("error ENOENT no dynamic loader {NOWHERE}: No such file or directory\n");

@@ -127,7 +127,10 @@ pub fn source(from: &str, engine: Engine) -> Result<String> {
         (Engine::ClickHouse, Format::Parquet) => format!("file('{path}', 'Parquet')"),
         (Engine::ClickHouse, Format::JsonLines) => format!("file('{path}', 'JSONEachRow')"),
         (Engine::DataFusion, Format::JsonLines) if !from.ends_with(".json") => {
-            bail!("--from {}: DataFusion knows JSON by files that end with .json: rename them", excerpt(from, 80))
+            bail!(
+                "--from {}: DataFusion reads JSON lines only from files that end with .json: rename them",
+                excerpt(from, 80)
+            )
         }
         (Engine::DataFusion, _) => format!("'{path}'"),
         (Engine::Spark, Format::Parquet) => format!("parquet.`{from}`"),

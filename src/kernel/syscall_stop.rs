@@ -86,7 +86,7 @@ pub fn syscall_stop(_: i32) -> Result<SyscallStop, Errno> {
     Err(Errno::ENOSYS)
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

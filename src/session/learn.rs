@@ -36,6 +36,7 @@ fn level(run: &Run) -> Option<Level> {
         host: run.host.name.clone()?,
         cpu: run.host.cpu.clone().unwrap_or_default(),
         kernel: run.host.kernel.clone().unwrap_or_default(),
+        build: format!("{}, {}", run.host.architecture.as_deref().unwrap_or_default(), run.tool.compiler),
         started_unix_s: run.started_unix_s,
         panel_ns: panel.mean_ns()?,
         members: panel.members.len(),
@@ -46,7 +47,8 @@ fn level(run: &Run) -> Option<Level> {
 /// The logarithms of the latest levels that can be compared with `own`, and its own.
 fn comparable(earlier: &[Level], own: &Level) -> Vec<f64> {
     let same = |level: &&Level| {
-        (&level.host, &level.cpu, &level.kernel, level.members) == (&own.host, &own.cpu, &own.kernel, own.members)
+        (&level.host, &level.cpu, &level.kernel, &level.build) == (&own.host, &own.cpu, &own.kernel, &own.build)
+            && level.members == own.members
             && (level.busy_cpus >= LOADED) == (own.busy_cpus >= LOADED)
     };
     let latest = earlier.iter().rev().filter(same).take(LATEST - 1);
@@ -59,8 +61,8 @@ mod tests {
 
     fn at(panel_ns: f64, busy_cpus: f64) -> Level {
         let text = |text: &str| text.to_string();
-        let (host, cpu, kernel) = (text("here"), text("cpu"), text("6.18"));
-        Level { host, cpu, kernel, started_unix_s: 1, panel_ns, members: 12, busy_cpus }
+        let (host, cpu, kernel, build) = (text("here"), text("cpu"), text("6.18"), text("x86_64, cc"));
+        Level { host, cpu, kernel, build, started_unix_s: 1, panel_ns, members: 12, busy_cpus }
     }
 
     #[test]
@@ -68,7 +70,8 @@ mod tests {
         let own = at(10.0, 0.1);
         let elsewhere = Level { host: "there".to_string(), ..at(30.0, 0.1) };
         let fewer = Level { members: 11, ..at(30.0, 0.1) };
-        let earlier = [at(9.0, 0.0), elsewhere, at(40.0, 1.9), fewer, at(11.0, 0.2)];
+        let translated = Level { build: "aarch64, clang".to_string(), ..at(30.0, 0.1) };
+        let earlier = [at(9.0, 0.0), elsewhere, at(40.0, 1.9), fewer, translated, at(11.0, 0.2)];
         assert_eq!(comparable(&earlier, &own), [11f64.ln(), 9f64.ln(), 10f64.ln()]);
         assert_eq!(comparable(&vec![at(9.0, 0.0); 90], &own).len(), LATEST);
     }

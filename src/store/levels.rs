@@ -19,6 +19,8 @@ pub struct Level {
     pub host: String,
     pub cpu: String,
     pub kernel: String,
+    /// Architecture and compiler of the probe: another build has another level, above all one that an emulator translates.
+    pub build: String,
     pub started_unix_s: u64,
     /// Geometric mean of what the members of the panel cost, in nanoseconds.
     pub panel_ns: f64,
@@ -67,8 +69,8 @@ mod tests {
 
     fn level(started_unix_s: u64) -> Level {
         let text = |text: &str| text.to_string();
-        let (host, cpu, kernel) = (text("here"), text("cpu"), text("6.18"));
-        Level { host, cpu, kernel, started_unix_s, panel_ns: 42.5, members: 12, busy_cpus: 0.25 }
+        let (host, cpu, kernel, build) = (text("here"), text("cpu"), text("6.18"), text("x86_64, cc"));
+        Level { host, cpu, kernel, build, started_unix_s, panel_ns: 42.5, members: 12, busy_cpus: 0.25 }
     }
 
     #[test]
