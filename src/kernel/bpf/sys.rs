@@ -113,10 +113,13 @@ pub struct Target {
     pub id: u32,
 }
 
+/// A signal to the process, even one that only stops it, makes the verifier give up with EAGAIN.
+const LOAD_TRIES: u32 = 100;
+
 /// Loads a tracing program; the verifier writes to `log`.
 ///
 /// # Errors
-/// EACCES or EINVAL if the verifier rejects it, EPERM without privilege.
+/// EACCES or EINVAL if the verifier rejects it, EPERM without privilege, EAGAIN if signals keep interrupting it.
 pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) -> Result<OwnedFd, Errno> {
     let mut request = ProgLoad {
         prog_type: PROG_TYPE_TRACING,
@@ -131,8 +134,14 @@ pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) ->
         attach_btf_id: target.id,
         ..ProgLoad::default()
     };
-    // SAFETY: code, license and log outlive the call, and their lengths are passed with them.
-    unsafe { call_for_fd(PROG_LOAD, &mut request) }
+    for _ in 1..LOAD_TRIES {
+        // SAFETY: code, license and log outlive the call, and their lengths are passed with them.
+        match unsafe { call_for_fd(PROG_LOAD, &mut request) } {
+            Err(Errno::EAGAIN) => {}
+            done => return done,
+        }
+    }
+    Err(Errno::EAGAIN)
 }
 
 /// Attaches a loaded program to its tracepoint, until the file descriptor is closed.
