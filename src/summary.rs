@@ -212,7 +212,11 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         study: run.study.clone(),
         baselines: run.records.iter().filter(|r| is_shown_as_baseline(r)).map(baseline).collect(),
         machine,
-        warnings: recorded.chain(change.map(RunWarning::StateChanged)).chain(more_derived).collect(),
+        warnings: recorded
+            .chain(change.map(RunWarning::StateChanged))
+            .chain(RunWarning::of_host(&run.host))
+            .chain(more_derived)
+            .collect(),
         repeats: Vec::new(),
         environments: run.environments.clone(),
         labels: run.labels.clone(),

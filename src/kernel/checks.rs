@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-mod quota;
+pub mod quota;
 
 /// Results of the checks. Reasons are texts to show.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,8 @@
-//! Whether a run had its CPU to itself, and the CPU stayed available. Checked at each look of the engine.
+//! Whether a run had its CPU to itself, the CPU stayed available, and no quota stopped the run. Checked at each look of the engine.
 
 use crate::kernel::Sources;
 use crate::kernel::affinity;
+use crate::kernel::checks::quota;
 use crate::kernel::neighbour::Claim;
 use crate::runner::Workers;
 use std::cell::Cell;
@@ -14,23 +15,42 @@ pub struct Company {
     gone: Option<&'static str>,
     /// Whether workers were found on other CPUs.
     strayed: Rc<Cell<bool>>,
+    /// For how long the control group's quota had stopped its processes when the run began, and at the last look; in nanoseconds.
+    throttled_ns: Option<(u64, u64)>,
 }
 
 impl Company {
     /// Claims the CPU that `workers` run on.
     pub fn begin(workers: &Workers) -> Company {
         let cpu = workers.placement.measuring;
-        Company { cpu, claim: Claim::to(cpu), gone: None, strayed: workers.strayed() }
+        let throttled_ns = quota::throttled_ns(&Sources::default()).map(|ns| (ns, ns));
+        Company { cpu, claim: Claim::to(cpu), gone: None, strayed: workers.strayed(), throttled_ns }
     }
 
     /// Looks again; a problem once seen stays.
     pub fn look(&mut self, sources: &Sources) {
         self.claim.look();
         self.gone = self.gone.or_else(|| affinity::gone(sources, self.cpu?));
+        if let (Some((_, last)), Some(now)) = (&mut self.throttled_ns, quota::throttled_ns(sources)) {
+            *last = now;
+        }
     }
 
-    /// Warnings about other runs on the CPU, or about a CPU that was lost.
+    /// Warnings about a quota that stopped the run, about other runs on the CPU, or about a CPU that was lost.
     pub fn warnings(&self) -> Vec<String> {
+        self.throttled().into_iter().chain(self.of_cpu()).collect()
+    }
+
+    fn throttled(&self) -> Option<String> {
+        let (before, now) = self.throttled_ns.filter(|(before, now)| now > before)?;
+        let seconds = (now - before) as f64 / 1e9;
+        Some(format!(
+            "the CPU quota of its control group stopped the run for {seconds:.2} s in all: costs may be off by \
+             several percent; lift the quota and measure again"
+        ))
+    }
+
+    fn of_cpu(&self) -> Vec<String> {
         let Some(cpu) = self.cpu else { return Vec::new() };
         let met =
             "another syscost run measured on it at the same time: run them one after the other, or use different --cpu";
@@ -52,7 +72,8 @@ mod tests {
     #[test]
     fn a_cpu_that_went_offline_is_reported_even_if_it_returns() {
         let cpu = Some(7);
-        let mut company = Company { cpu, claim: Claim::to(None), gone: None, strayed: Rc::default() };
+        let mut company =
+            Company { cpu, claim: Claim::to(None), gone: None, strayed: Rc::default(), throttled_ns: None };
         let online = |list| tree(&[("sys/devices/system/cpu/online", list)]);
         company.look(&online("0-7").1);
         assert_eq!(company.warnings(), [""; 0]);
@@ -62,9 +83,34 @@ mod tests {
     }
 
     #[test]
+    fn a_quota_that_stopped_the_run_is_reported() {
+        let (cpu, throttled_ns) = (None, Some((1_000_000, 1_000_000)));
+        let mut company = Company { cpu, claim: Claim::to(None), gone: None, strayed: Rc::default(), throttled_ns };
+        let quota = |ns: u64| {
+            let stat = format!("throttled_time {ns}\n");
+            tree(&[
+                ("proc/self/cgroup", "4:cpu:/x\n"),
+                ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
+                ("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"),
+                ("sys/fs/cgroup/cpu/x/cpu.stat", &stat),
+            ])
+        };
+        company.look(&quota(1_000_000).1);
+        assert_eq!(company.warnings(), [""; 0]);
+        company.look(&quota(2_501_000_000).1);
+        assert!(company.warnings()[0].contains("stopped the run for 2.50 s"), "{:?}", company.warnings());
+    }
+
+    #[test]
     fn a_moved_worker_is_reported() {
         let strayed = Rc::new(Cell::new(true));
-        let company = Company { cpu: Some(3), claim: Claim::to(None), gone: None, strayed: Rc::clone(&strayed) };
+        let company = Company {
+            cpu: Some(3),
+            claim: Claim::to(None),
+            gone: None,
+            strayed: Rc::clone(&strayed),
+            throttled_ns: None,
+        };
         let expected = "CPU 3 was not available all the time: workers ran on other CPUs meanwhile: measure again";
         assert_eq!(company.warnings(), [expected]);
         assert_eq!(Company { cpu: None, ..company }.warnings(), [""; 0], "not pinned, as asked");

@@ -1,5 +1,6 @@
 //! What is doubtful about a run or a row, as values. The words are in `report::run::warnings`.
 
+use crate::model::Host;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::Range;
@@ -45,6 +46,15 @@ pub enum RunWarning {
         text: String,
     },
     StateChanged(StateChange),
+    /// The share of CPU time that the hypervisor took, in percent.
+    Stolen {
+        percent: f64,
+    },
+    /// How many CPUs other programs kept busy on average, of how many.
+    Busy {
+        busy: f64,
+        cpus: u32,
+    },
     /// The study's derived rows reached this limit: there may be more.
     ManyDerived {
         most: usize,
@@ -84,12 +94,27 @@ impl Warning {
     }
 }
 
+/// CPU time that the hypervisor took, in percent, from which results are spoiled; as `doctor` has it.
+const STOLEN_PERCENT: f64 = 5.0;
+/// The share of the CPUs that other programs kept busy from which the machine was not idle.
+const BUSY_SHARE: f64 = 0.25;
+
 impl RunWarning {
+    /// What else was busy on the machine during a run, or took it away.
+    pub fn of_host(host: &Host) -> impl Iterator<Item = RunWarning> {
+        let stolen = host.steal_percent.filter(|percent| *percent >= STOLEN_PERCENT);
+        let busy = host.busy_cpus.zip(host.cpus).filter(|(busy, cpus)| *busy >= BUSY_SHARE * f64::from(*cpus));
+        let stolen = stolen.map(|percent| RunWarning::Stolen { percent });
+        stolen.into_iter().chain(busy.map(|(busy, cpus)| RunWarning::Busy { busy, cpus }))
+    }
+
     /// Its kind, as documents spell it.
     pub fn kind(&self) -> &'static str {
         match self {
             RunWarning::Recorded { .. } => "recorded",
             RunWarning::StateChanged(_) => "state_changed",
+            RunWarning::Stolen { .. } => "stolen",
+            RunWarning::Busy { .. } => "busy",
             RunWarning::ManyDerived { .. } => "many_derived",
         }
     }
@@ -120,7 +145,9 @@ mod tests {
             assert_eq!(serde_json::to_value(&warning).unwrap()["kind"], warning.kind());
         }
         let change = RunWarning::StateChanged(StateChange { share: 0.1, kept: 0..1, blocks: 2 });
-        for warning in [change, RunWarning::Recorded { text: String::new() }, RunWarning::ManyDerived { most: 1 }] {
+        let (stolen, busy) = (RunWarning::Stolen { percent: 9.0 }, RunWarning::Busy { busy: 1.0, cpus: 2 });
+        let recorded = RunWarning::Recorded { text: String::new() };
+        for warning in [change, stolen, busy, recorded, RunWarning::ManyDerived { most: 1 }] {
             assert_eq!(serde_json::to_value(&warning).unwrap()["kind"], warning.kind());
         }
     }

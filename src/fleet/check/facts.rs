@@ -1,15 +1,11 @@
 //! What a result file and a status file say of their node.
 
 use super::plan::Plan;
-use crate::model::{Host, Outcome, Run};
+use crate::model::{Outcome, Run};
 use crate::summary::{RunWarning, Warning, summarize};
 
 /// The label that scripts give each run: the name by which the launcher knows the node.
 const NODE: &str = "node";
-/// CPU time that the hypervisor took, in percent, from which results are spoiled; as `doctor` has it.
-const STOLEN_PERCENT: f64 = 5.0;
-/// The share of the CPUs that other programs kept busy from which the node was not idle.
-const BUSY_SHARE: f64 = 0.25;
 /// The share of the cases that lost CPU time from which the whole run counts as disturbed.
 const LOST_SHARE: f64 = 0.25;
 
@@ -53,6 +49,8 @@ fn disturbances(run: &Run) -> Vec<String> {
         RunWarning::StateChanged(change) => {
             Some(format!("the kernel was {:.0}% slower for a while", change.share * 100.0))
         }
+        RunWarning::Stolen { percent } => Some(format!("the hypervisor took {percent:.0}% of CPU time")),
+        RunWarning::Busy { busy, cpus } => Some(format!("other programs kept {busy:.1} of {cpus} CPUs busy")),
         RunWarning::ManyDerived { .. } => None,
     });
     let lost = |warning: &Warning| {
@@ -61,17 +59,7 @@ fn disturbances(run: &Run) -> Vec<String> {
     let disturbed = summary.rows.iter().filter(|row| row.warnings.iter().any(lost)).count();
     let is_much = disturbed > 0 && disturbed as f64 >= LOST_SHARE * summary.rows.len() as f64;
     let of_rows = is_much.then(|| format!("{disturbed} of {} cases lost CPU time", summary.rows.len()));
-    of_run.chain(of_rows).chain(run.runs().filter_map(|run| stolen(&run.host)).next()).chain(busy(&run.host)).collect()
-}
-
-fn stolen(host: &Host) -> Option<String> {
-    let percent = host.steal_percent.filter(|percent| *percent >= STOLEN_PERCENT)?;
-    Some(format!("the hypervisor took {percent:.0}% of CPU time"))
-}
-
-fn busy(host: &Host) -> Option<String> {
-    let (busy, cpus) = (host.busy_cpus?, host.cpus?);
-    (busy >= BUSY_SHARE * f64::from(cpus)).then(|| format!("other programs kept {busy:.1} of {cpus} CPUs busy"))
+    of_run.chain(of_rows).collect()
 }
 
 /// How the last launch on a node ended, as the script wrote it.

@@ -24,6 +24,18 @@ fn limit_1(sources: &Sources, group: &str) -> Option<f64> {
     share(number("quota")?, number("period")?)
 }
 
+/// For how long, in nanoseconds, the limits of this process's control groups have stopped its processes since they were made; `None`
+/// without a visible limit. Of several groups, the one that was stopped for longest.
+pub fn throttled_ns(sources: &Sources) -> Option<u64> {
+    cpus(sources)?;
+    let stopped = |group: &String| {
+        let text = sources.text(&format!("{group}/cpu.stat"))?;
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        field("throttled_usec ").map(|us| us * 1000).or_else(|| field("throttled_time "))
+    };
+    cgroup::directories(sources, "cpu").iter().filter_map(stopped).max()
+}
+
 fn share(quota: f64, period: f64) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
@@ -52,6 +64,25 @@ mod tests {
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
         ]);
         assert_eq!(cpus(&sources), Some(0.5));
+    }
+
+    #[test]
+    fn the_time_that_limits_took_is_read_from_either_version() {
+        let (_keep, sources) = tree(&[
+            ("proc/self/cgroup", "0::/a\n"),
+            ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
+            ("sys/fs/cgroup/a/cpu.stat", "usage_usec 9\nnr_throttled 2\nthrottled_usec 70\n"),
+            ("sys/fs/cgroup/cpu.stat", "usage_usec 9\n"),
+        ]);
+        assert_eq!(throttled_ns(&sources), Some(70_000));
+        let (_keep, old) = tree(&[
+            ("proc/self/cgroup", "4:cpu:/x\n"),
+            ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods 3\nnr_throttled 2\nthrottled_time 800\n"),
+        ]);
+        assert_eq!(throttled_ns(&old), Some(800));
+        assert_eq!(throttled_ns(&tree(&[("proc/self/cgroup", "0::/a\n")]).1), None);
     }
 
     #[test]

@@ -87,6 +87,8 @@ impl fmt::Display for RunWarning {
                 change.kept.end,
                 change.blocks
             ),
+            RunWarning::Stolen { percent } => write!(f, "the hypervisor took {percent:.0}% of CPU time"),
+            RunWarning::Busy { busy, cpus } => write!(f, "other programs kept {busy:.1} of {cpus} CPUs busy"),
             RunWarning::ManyDerived { most } => {
                 write!(f, "a study makes {most} derived rows at most: there may be more")
             }
