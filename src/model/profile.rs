@@ -203,14 +203,18 @@ pub struct CallCount {
     pub errors: BTreeMap<String, u64>,
     /// Time on a CPU between entry and return, summed over all calls.
     pub on_cpu_ns: Option<u64>,
-    /// Time off the CPU because the call waited for something.
+    /// Time off the CPU because the call waited, until its thread was woken; where a tracer of switches saw no wake-ups
+    /// (`woken_ns` is `None`), until it ran again.
     pub blocked_ns: Option<u64>,
     /// The part of `blocked_ns` during which all threads of the tree were blocked, and which the end of this call's wait
     /// ended: wall time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stalled_ns: Option<u64>,
-    /// Time off the CPU because the scheduler ran something else: not the call's cost.
-    pub preempted_ns: Option<u64>,
+    /// Time that it was runnable and waited for a CPU: from a wake-up or a preemption until on a CPU. Not the call's cost.
+    pub runnable_ns: Option<u64>,
+    /// The part of `runnable_ns` after wake-ups.
+    #[serde(skip)]
+    pub woken_ns: Option<u64>,
     /// Time between entry and return, only if its split into the three above is not known: imported logs.
     #[serde(skip)]
     pub elapsed_ns: Option<u64>,
@@ -250,7 +254,10 @@ pub struct StackCount {
     pub frames: Vec<String>,
     pub calls: u64,
     pub on_cpu_ns: Option<u64>,
+    /// Until the wake-up, and from there, as in [`CallCount`].
     pub blocked_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub woken_ns: Option<u64>,
 }
 
 /// One call that took long.
@@ -264,7 +271,10 @@ pub struct SlowCall {
     /// When it was entered, since tracing began.
     pub at_ns: u64,
     pub elapsed_ns: u64,
+    /// Until the wake-up, and from there, as in [`CallCount`].
     pub blocked_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub woken_ns: Option<u64>,
     /// The user stack as in [`StackCount`]; empty if stacks were not recorded.
     pub frames: Vec<String>,
 }

@@ -14,3 +14,4 @@ pub use latency::{latency_table as profile_latency_table, write_profile_latency}
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_figure, write_stacks};
 pub use table::{percent_of_wall, profile_table, write_profile};
+pub use wall::RUNNABLE;

@@ -76,7 +76,8 @@ pub fn cautions(profile: &Profile) -> Vec<String> {
 /// The kernel's accounting, and what the tracer added.
 pub fn accounting(profile: &Profile) -> Vec<String> {
     let source = profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone());
-    let lines = [times(profile), counts(profile), ended(profile), tracer(profile), source, unsplit(profile)];
+    let lines =
+        [times(profile), counts(profile), ended(profile), tracer(profile), source, unsplit(profile), unwoken(profile)];
     lines.into_iter().flatten().collect()
 }
 
@@ -142,6 +143,12 @@ fn unsplit(profile: &Profile) -> Option<String> {
     Some(format!(
         "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us/call have them."
     ))
+}
+
+/// A note on profiles whose tracer saw no wake-ups.
+fn unwoken(profile: &Profile) -> Option<String> {
+    let note = "Blocked time goes on from the wake-up until on a CPU: an older version traced this.";
+    profile.all_calls().is_blocked_until_it_ran().then(|| note.to_string())
 }
 
 fn incomplete(profile: &Profile) -> Option<String> {

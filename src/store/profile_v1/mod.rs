@@ -244,9 +244,13 @@ struct Call {
     /// Time on a CPU between entry and return, all calls together, in nanoseconds; null where it is not known.
     #[serde(default)]
     on_cpu_ns: Option<u64>,
-    /// Time off the CPU because the call waited, in nanoseconds.
+    /// Time off the CPU because the call waited, until it ran again, in nanoseconds.
     #[serde(default)]
     blocked_ns: Option<u64>,
+    /// The part of `blocked_ns` from the wake-up until on a CPU, in nanoseconds: runnable, waiting for a CPU; left out if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    woken_ns: Option<u64>,
     /// The part of `blocked_ns` during which all threads were blocked, and which the end of this call's wait ended: wall time,
     /// in nanoseconds; left out if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,7 +258,7 @@ struct Call {
     /// Time off the CPU because something else was to run, in nanoseconds.
     #[serde(default)]
     preempted_ns: Option<u64>,
-    /// Time between entry and return, in nanoseconds, only where its split into the three above is not known.
+    /// Time between entry and return, in nanoseconds, only where its split into on_cpu_ns, blocked_ns and preempted_ns is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     elapsed_ns: Option<u64>,
     /// Bytes moved, of calls that return a byte count.
