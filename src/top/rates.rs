@@ -232,7 +232,7 @@ impl Interval<'_> {
         let quantiles = call.as_deref().filter(|_| error.is_none()).and_then(|call| self.latency(call));
         let quantile = |share: f64| {
             let measured = quantiles.as_ref()?.quantile_ns(share)?;
-            Some((measured - self.now.tracer.offset_per_call_ns.unwrap_or(0.0)).max(0.0))
+            Some((measured - self.now.tracer.within_call_ns()).max(0.0))
         };
         Row {
             p50_ns: quantile(0.5),

@@ -17,7 +17,7 @@ const PATH_BYTES: usize = 4096;
 const ENTRIES: usize = 256;
 const HISTOGRAMS: usize = 64;
 const STEP_BITS: u32 = 5;
-const BUCKETS: usize = 38 << STEP_BITS;
+pub const BUCKETS: usize = 38 << STEP_BITS;
 
 /// States of a task.
 pub mod state {

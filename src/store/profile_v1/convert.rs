@@ -137,6 +137,8 @@ impl From<model::TracerFacts> for Tracer {
             added_total_ns: facts.added_total_ns,
             adds_system_time: Some(facts.adds_system_time),
             offset_per_call_ns: facts.offset_per_call_ns,
+            added_range_ns: facts.added_range_ns,
+            offset_range_ns: facts.offset_range_ns,
             lost: facts.lost,
         }
     }
@@ -153,6 +155,8 @@ impl From<Tracer> for model::TracerFacts {
             added_per_call_ns: file.added_per_call_ns,
             added_total_ns: file.added_total_ns,
             offset_per_call_ns: file.offset_per_call_ns,
+            added_range_ns: file.added_range_ns,
+            offset_range_ns: file.offset_range_ns,
             lost: file.lost,
         }
     }

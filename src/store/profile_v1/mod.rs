@@ -144,6 +144,9 @@ struct Tracer {
     /// What it adds to each call, in nanoseconds; null if unknown.
     #[schemars(range(min = 0))]
     added_per_call_ns: Option<f64>,
+    /// The 95% interval of `added_per_call_ns`, also where that is null because it is too wide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    added_range_ns: Option<[f64; 2]>,
     /// What it adds to all calls together, in nanoseconds, each priced as its kind of call; left out if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     added_total_ns: Option<u64>,
@@ -153,6 +156,9 @@ struct Tracer {
     adds_system_time: Option<bool>,
     /// By how much a null call was overestimated: already subtracted from `on_cpu_ns`, not from the durations.
     offset_per_call_ns: Option<f64>,
+    /// The 95% interval of `offset_per_call_ns`, also where that is null and nothing was subtracted because it is too wide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offset_range_ns: Option<[f64; 2]>,
     /// Events that were seen and could not be counted.
     lost: u64,
 }

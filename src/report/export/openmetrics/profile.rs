@@ -87,7 +87,7 @@ fn durations(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     }
     writeln!(out, "# HELP {DURATIONS} Elapsed time of single system calls.")?;
     writeln!(out, "# TYPE {DURATIONS} histogram\n# UNIT {DURATIONS} seconds")?;
-    let offset_ns = profile.tracer.offset_per_call_ns.unwrap_or(0.0);
+    let offset_ns = profile.tracer.within_call_ns();
     profile.latencies.iter().try_for_each(|(call, histogram)| series(call, histogram, offset_ns, out))
 }
 
