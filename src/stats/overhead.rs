@@ -3,7 +3,7 @@
 
 use super::interval::block_interval;
 
-/// Nanoseconds a call.
+/// Nanoseconds a call, and the interval of the pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overhead {
     pub ns: f64,
@@ -11,9 +11,10 @@ pub struct Overhead {
     pub high: f64,
 }
 
-/// Two calibrations differ by more than each knows of itself: the median of as many pairs, but measured at another time.
-/// `bench/trace calibrated` counts how often the interval holds the next one.
-const AGAIN: f64 = std::f64::consts::SQRT_2;
+/// How much a calibration of another moment differs in 95 of 100 cases, as a share, however well each knows its own: the
+/// other half of a core works or rests, memory lies elsewhere. `bench/trace calibrated` counts how often the range holds
+/// the next one's value.
+const AGAIN: f64 = 0.4;
 
 /// An overhead is known if half its interval is at most this share of it.
 const WIDEST: f64 = 0.25;
@@ -22,13 +23,13 @@ const WIDEST: f64 = 0.25;
 const WIDEST_OF_CALL: f64 = 0.1;
 
 impl Overhead {
-    /// The median of the differences between the two sides of each pair, with an interval of order statistics that is
-    /// widened for another calibration; `None` of fewer pairs than an interval needs.
+    /// The median of the differences between the two sides of each pair, with an interval of order statistics; `None` of
+    /// fewer pairs than that needs.
     pub fn of(mut differences: Vec<f64>) -> Option<Overhead> {
         let interval = block_interval(&mut differences)?;
         let middle = differences.len() / 2;
         let ns = (differences[middle] + differences[differences.len() - 1 - middle]) / 2.0;
-        Some(Overhead { ns, low: ns - AGAIN * (ns - interval.low), high: ns + AGAIN * (interval.high - ns) })
+        Some(Overhead { ns, low: interval.low, high: interval.high })
     }
 
     /// The nanoseconds, if they are known to be more than none, and roughly how many. The machine was busy otherwise.
@@ -42,8 +43,10 @@ impl Overhead {
         (self.half_width() <= WIDEST_OF_CALL * call_ns).then(|| self.ns.max(0.0))
     }
 
+    /// The range that holds the value of another calibration, in nanoseconds.
     pub fn range(&self) -> [f64; 2] {
-        [self.low, self.high]
+        let again = AGAIN * self.ns;
+        [self.ns - again.hypot(self.ns - self.low), self.ns + again.hypot(self.high - self.ns)]
     }
 
     fn half_width(&self) -> f64 {
@@ -56,11 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_is_that_of_the_pairs_and_widened_for_another_calibration() {
+    fn the_interval_is_that_of_the_pairs_and_the_range_that_of_another_calibration() {
         let found = Overhead::of((1..=12).map(|i| 100.0 + f64::from(i)).collect()).unwrap();
         assert_eq!(found.ns, 106.5);
         // The third of each end: 103 and 110.
-        assert!((found.low - (106.5 - 3.5 * AGAIN)).abs() < 1e-9 && (found.high - (106.5 + 3.5 * AGAIN)).abs() < 1e-9);
+        assert_eq!((found.low, found.high), (103.0, 110.0));
+        let [low, high] = found.range();
+        assert!((low - (106.5 - 42.6f64.hypot(3.5))).abs() < 1e-9 && (high - (106.5 + 42.6f64.hypot(3.5))).abs() < 1e-9);
         assert_eq!(Overhead::of(vec![1.0; 9]), None);
     }
 
