@@ -8,7 +8,7 @@
 struct call {
 	u64 first; /* group, number, error */
 	u64 second; /* operation, gate, kind, value */
-	u64 elapsed, on_cpu, blocked, preempted, stalled;
+	u64 elapsed, on_cpu, blocked, woken, preempted, stalled;
 	u64 bytes;
 	u64 unfinished;
 	/* Whether the elapsed time is that of the whole call. */
@@ -33,6 +33,7 @@ INLINE void add_counted(struct counted *sum, struct counted *more)
 	ADD(sum->unfinished, more->unfinished);
 	ADD(sum->on_cpu, more->on_cpu);
 	ADD(sum->blocked, more->blocked);
+	ADD(sum->woken, more->woken);
 	ADD(sum->preempted, more->preempted);
 	ADD(sum->stalled, more->stalled);
 	ADD(sum->bytes, more->bytes);
@@ -116,9 +117,12 @@ INLINE void count(struct window *w, struct call *call)
 	sums->bytes += call->bytes;
 	if (!config.times) return;
 	sums->on_cpu += call->on_cpu;
-	sums->blocked += call->blocked;
-	sums->preempted += call->preempted;
-	sums->stalled += call->stalled;
+	if (UNLIKELY(call->on_cpu != call->elapsed)) {
+		sums->blocked += call->blocked;
+		sums->woken += call->woken;
+		sums->preempted += call->preempted;
+		sums->stalled += call->stalled;
+	}
 	if (call->whole) count_duration(w, (u16)(call->first >> 32), (u8)(call->second >> 32), call->elapsed);
 }
 
@@ -130,6 +134,7 @@ INLINE void add_call(struct counted *sum, struct call *call)
 	if (!config.times) return;
 	ADD(sum->on_cpu, call->on_cpu);
 	ADD(sum->blocked, call->blocked);
+	ADD(sum->woken, call->woken);
 	ADD(sum->preempted, call->preempted);
 	ADD(sum->stalled, call->stalled);
 }
@@ -195,18 +200,23 @@ INLINE void keep_slow(struct window *w, struct task_struct *current, struct call
 	slow->start = start;
 	slow->elapsed = call->elapsed;
 	slow->blocked = call->blocked;
+	slow->woken = call->woken;
 	slow->process = current->tgid;
 	slow->stack = stack;
 }
 
-/* The running task has been on a CPU since `now`: the time off it, within a call, was spent waiting or preempted. */
-INLINE void settle(struct task *task, u64 now)
+/* The task was off the CPU until `now`, within a call: it was blocked, woken or preempted. It now does `run`. Its wake-up is
+ * on the CPU that takes it in, with that queue's lock, so after it left and before it runs. A wake-up that is not seen
+ * (a signal was pending when it left, or tracing began meanwhile) makes the time until it runs blocked time. */
+INLINE void settle(struct task *task, u64 now, u32 run)
 {
 	u64 off = now - task->off_since;
 	if (!task->off_since) return;
-	if (task->waits) task->blocked += off;
+	if (task->off == OFF_BLOCKED) task->blocked += off;
+	else if (task->off == OFF_WOKEN) task->woken += off;
 	else task->preempted += off;
-	task->off_since = 0;
+	task->off = OFF_WOKEN;
+	task->off_since = run == RUN_ON_CPU ? 0 : now;
 }
 
 /* Divides the time of the call that the task was in until `now`. */
@@ -216,12 +226,13 @@ INLINE void divide(struct task *task, u64 now, struct call *call)
 		/* Its return to the CPU was missed. */
 		ADD(globals.unseen, 1);
 		ADD(globals.unseen_ns, now - task->start);
-		settle(task, now);
+		settle(task, now, RUN_ON_CPU);
 	}
 	call->elapsed = now - task->start;
 	call->whole = task->inside == INSIDE;
 	call->blocked = task->blocked;
+	call->woken = task->woken;
 	call->preempted = task->preempted;
 	call->stalled = task->stalled;
-	call->on_cpu = call->elapsed - call->blocked - call->preempted;
+	call->on_cpu = call->elapsed - call->blocked - call->woken - call->preempted;
 }

@@ -72,7 +72,9 @@ struct counted {
 	/* Entered, but not returned from when tracing ended. */
 	u64 unfinished;
 	u64 on_cpu;
+	/* Off the CPU: until woken, from there until on a CPU, and preempted. */
 	u64 blocked;
+	u64 woken;
 	u64 preempted;
 	/* The part of `blocked` during which all tasks were blocked, and which this call's wake-up ended. */
 	u64 stalled;
@@ -97,6 +99,9 @@ enum state {
 /* What a task does, as far as the scheduler is concerned. */
 enum run { RUN_BLOCKED, RUN_WAITING, RUN_ON_CPU };
 
+/* Why a task is off the CPU within a call: it was preempted, waits, or was woken and does not run yet. */
+enum off { OFF_PREEMPTED, OFF_BLOCKED, OFF_WOKEN };
+
 /* What `task.inside` says: the task is outside of calls, in one, or in one that it was in when tracing began. */
 enum inside { OUTSIDE, INSIDE, INSIDE_BEFORE };
 
@@ -108,8 +113,8 @@ struct task {
 	u8 state;
 	/* enum inside. */
 	u8 inside;
-	/* 1 if it left the CPU to wait, 0 if it was preempted. */
-	u8 waits;
+	/* enum off, if it is off the CPU. */
+	u8 off;
 	/* 1 if a call was to be restarted when it last returned: its key is in `again`. */
 	u8 restarts;
 	/* The call that it is in, and, of a call whose argument is gone when it returns, the class. */
@@ -121,10 +126,11 @@ struct task {
 	u8 unused;
 	/* When the call was entered. */
 	u64 start;
-	/* When it left the CPU within a call; 0 while it is on one. */
+	/* Since when it is off the CPU within a call, for the reason `off`; 0 while it is on one. */
 	u64 off_since;
-	/* Time within the call that it waited, that it was preempted, and see `counted`. */
+	/* Time within the call: see `counted`. */
 	u64 blocked;
+	u64 woken;
 	u64 preempted;
 	u64 stalled;
 	/* Time on CPUs before `on_since`, and when it was put on a CPU; 0 while it is off. */
@@ -227,6 +233,7 @@ struct slow {
 	/* 0 if there is none. */
 	u64 elapsed;
 	u64 blocked;
+	u64 woken;
 	u32 process;
 	/* Its user stack; negative if that was not recorded. */
 	s32 stack;
@@ -284,6 +291,7 @@ struct live {
 	/* So far. */
 	u64 elapsed;
 	u64 blocked;
+	u64 woken;
 	u64 preempted;
 	u64 stalled;
 	struct used used;

@@ -45,7 +45,7 @@ int syscost_enter(u64 *ctx)
 		}
 	}
 	if (config.times) {
-		task->blocked = task->preempted = task->stalled = task->off_since = 0;
+		task->blocked = task->woken = task->preempted = task->stalled = task->off_since = 0;
 		task->start = ktime_get_ns();
 	}
 	return 0;
@@ -149,9 +149,8 @@ int syscost_exit(u64 *ctx)
 	return 0;
 }
 
-/* One task leaves the CPU and another one gets it. A task waits if it leaves by itself and is not runnable; a preempted
- * or yielding one stays runnable. The time from a wake-up until the task runs again counts as waiting: without the wait,
- * it would not have been spent. */
+/* One task leaves the CPU and another one gets it. A task is blocked if it leaves by itself and is not runnable, until it
+ * is woken; a preempted or yielding one stays runnable. */
 SEC("tp_btf/sched_switch")
 int syscost_switch(u64 *ctx)
 {
@@ -172,13 +171,13 @@ int syscost_switch(u64 *ctx)
 		u64 state = config.switch_has_state ? (u32)ctx[3] : state_of(previous);
 		if (task->on_since) task->ran += now - task->on_since;
 		task->on_since = 0;
-		task->waits = !(ctx[0] & 1) && state != 0;
+		task->off = !(ctx[0] & 1) && state != 0 ? OFF_BLOCKED : OFF_PREEMPTED;
 		if (task->inside) task->off_since = now;
-		by = set_run(task, task->waits ? RUN_BLOCKED : RUN_WAITING);
+		by = set_run(task, task->off == OFF_BLOCKED ? RUN_BLOCKED : RUN_WAITING);
 	}
 	if (next && next->state) {
 		next->on_since = now;
-		settle(next, now);
+		settle(next, now, RUN_ON_CPU);
 		by += set_run(next, RUN_ON_CPU);
 	}
 	stalled = change_running(by, now);
@@ -188,10 +187,12 @@ int syscost_switch(u64 *ctx)
 
 INLINE int wake(struct task_struct *of)
 {
-	struct task *task = config.concurrency ? find(of) : 0;
+	struct task *task = config.concurrency || config.times ? find(of) : 0;
+	/* One that was still on its way off the CPU does not leave it. */
 	if (task && task->state && task->run == RUN_BLOCKED) {
-		u64 stalled = change_running(set_run(task, RUN_WAITING), ktime_get_ns());
+		u64 now = ktime_get_ns(), stalled = change_running(set_run(task, RUN_WAITING), now);
 		if (task->inside) task->stalled += stalled;
+		settle(task, now, RUN_WAITING);
 	}
 	return 0;
 }
@@ -335,7 +336,7 @@ INLINE void begin_there(struct task_struct *of, struct pt_regs *regs, u64 now)
 	if (!task || !is_in_call(of, regs)) return;
 	task->number = number_of(regs);
 	task->start = task->off_since = now;
-	task->waits = 1;
+	task->off = OFF_BLOCKED;
 	task->inside = INSIDE_BEFORE;
 }
 
@@ -357,8 +358,9 @@ INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt
 		*((u64 *)&live.key + 1) = call.second;
 		if (config.times) {
 			live.elapsed = now - task->start;
-			live.blocked = task->blocked + (off && task->waits ? now - off : 0);
-			live.preempted = task->preempted + (off && !task->waits ? now - off : 0);
+			live.blocked = task->blocked + (off && task->off == OFF_BLOCKED ? now - off : 0);
+			live.woken = task->woken + (off && task->off == OFF_WOKEN ? now - off : 0);
+			live.preempted = task->preempted + (off && task->off == OFF_PREEMPTED ? now - off : 0);
 			live.stalled = task->stalled;
 		}
 	}

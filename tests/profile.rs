@@ -422,7 +422,7 @@ fn a_profile_is_shown_without_what_names_its_owner() {
 fn the_summary_document_has_what_other_programs_ask_for() {
     let path = fixture("traced.json").to_string_lossy().into_owned();
     let document: Value = serde_json::from_str(&printed(&["show", &path, "--format", "json"])).unwrap();
-    assert_eq!(document["schema"], "syscost.profile-summary/2");
+    assert_eq!(document["schema"], "syscost.profile-summary/3");
     let read = document["calls"].as_array().unwrap().iter().find(|call| call["name"] == "read").unwrap();
     assert_eq!((&read["calls"], &read["errors"]["EAGAIN"]), (&Value::from(20_010), &Value::from(3)));
     assert_eq!((&read["on_cpu_ns"], &read["blocked_ns"]), (&Value::from(4_020_000), &Value::from(1_500_000_000)));

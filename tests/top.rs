@@ -67,13 +67,13 @@ fn each_interval_is_a_document_of_its_schema() {
         let arguments = ["top", "-p", &busy.pid(), "--interval", "0.2", "--count", "2", "--format", "json", "--by", by];
         documents(&place.run(&arguments))
     };
-    let schema: Value = serde_json::from_slice(&fs::read(root().join("schema/top-1.json")).unwrap()).unwrap();
+    let schema: Value = serde_json::from_slice(&fs::read(root().join("schema/top-2.json")).unwrap()).unwrap();
     for by in ["process", "call", "class", "error"] {
         let intervals = run(by);
         assert_eq!(intervals.len(), 2);
         for interval in intervals {
             assert!(jsonschema::is_valid(&schema, &interval), "{interval:#}");
-            assert_eq!((&interval["schema"], &interval["lost"]), (&"syscost.top/1".into(), &0.into()));
+            assert_eq!((&interval["schema"], &interval["lost"]), (&"syscost.top/2".into(), &0.into()));
             assert_eq!(interval["scope"], format!("process {}", busy.pid()));
             assert!(interval["total"]["calls"].as_u64().unwrap() > 0, "{interval:#}");
             assert!(interval["interval_s"].as_f64().unwrap() >= 0.15, "{interval:#}");

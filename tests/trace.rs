@@ -146,7 +146,7 @@ fn the_profile_can_be_shown_again() {
     let output = place.run(&["trace", "--tracer", "ptrace", "-o", "p.json", "sh", "-c", "exit 3"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let shown = place.run(&["show", "p.json", "--format", "json"]);
-    assert_eq!(json(&shown)["schema"], "syscost.profile-summary/2");
+    assert_eq!(json(&shown)["schema"], "syscost.profile-summary/3");
     assert_eq!(count(&json(&shown), "execve"), 1);
 }
 

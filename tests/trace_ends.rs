@@ -132,7 +132,7 @@ fn a_document_is_all_that_is_printed_and_a_report_may_follow_the_output() {
     let alone = trace(&[]);
     assert_eq!(stdout(&alone), "said\n");
     let document: serde_json::Value = serde_json::from_str(&stderr(&alone)).unwrap();
-    assert_eq!(document["schema"], "syscost.profile-summary/2");
+    assert_eq!(document["schema"], "syscost.profile-summary/3");
     let after = trace(&["--report", "-", "--quiet"]);
     let text = stdout(&after);
     let (said, document) = text.split_once('\n').unwrap();

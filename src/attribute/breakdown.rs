@@ -57,6 +57,9 @@ pub struct CallRow {
     pub calls: u64,
     pub failures: u64,
     pub on_cpu_s: Option<f64>,
+    /// Waited for a CPU, after a wake-up or a preemption.
+    pub runnable_s: Option<f64>,
+    /// Until woken.
     pub blocked_s: Option<f64>,
     /// Seconds between entry and return.
     pub elapsed_s: Option<f64>,
@@ -198,6 +201,7 @@ fn row(profile: &Profile, null: Option<UnitCost>, count: CallCount, priced: &[Se
         calls: count.calls,
         failures: count.failures(),
         on_cpu_s: count.on_cpu_ns.map(s),
+        runnable_s: count.runnable_ns.map(s),
         blocked_s: count.blocked_ns.map(s),
         elapsed_s,
         wall_share: elapsed_s.zip(wall).map(|(elapsed, wall)| elapsed / wall),

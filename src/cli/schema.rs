@@ -55,7 +55,7 @@ pub fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// `("profile-summary", "2")` of `profile-summary-2.json`.
+/// `("profile-summary", "3")` of `profile-summary-3.json`.
 fn named(file: &Path) -> Option<(&str, &str)> {
     file.file_stem()?.to_str()?.rsplit_once('-')
 }

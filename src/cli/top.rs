@@ -68,7 +68,7 @@ pub struct TopArgs {
 enum Format {
     /// A table, live in a terminal.
     Text,
-    /// One document a line, `syscost.top/1`.
+    /// One document a line, `syscost.top/2`.
     Json,
 }
 

@@ -14,7 +14,8 @@ use super::target::TargetArgs;
 use super::{messages, terminal};
 use crate::compare::Budget;
 use crate::model::{By, Ending, Profile};
-use crate::report::{Format, Screen, write_profile};
+
+use crate::report::{Format, Screen, unknown_overhead, write_profile};
 use crate::trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
 use std::fs::File;
@@ -215,10 +216,13 @@ impl TraceArgs {
 /// What to say at the end if the table does not say it: because it went elsewhere, or its format has no room for it.
 fn closing(profile: &Profile, told: bool) -> Vec<String> {
     let calls = profile.all_calls().calls;
-    let added = profile.tracer.added_per_call_ns.map(|ns| {
+    let facts = &profile.tracer;
+    let added = facts.added_per_call_ns.map(|ns| {
         let seconds = calls as f64 * ns / 1e9;
         format!("{calls} calls; tracing added about {seconds:.3} s ({:.2} us each, calibrated)", ns / 1e3)
     });
+    let unknown = |range| format!("{calls} calls; what tracing added is {}", unknown_overhead(range));
+    let added = added.or_else(|| facts.added_range_ns.map(unknown));
     let warnings = profile.warnings.iter().map(|text| format!("warning: {text}"));
     added.into_iter().chain(warnings).filter(|_| !told).collect()
 }

@@ -64,8 +64,12 @@ pub struct TracerFacts {
     pub kind: String,
     /// Its setup, in one line.
     pub detail: String,
-    /// Overhead per call in nanoseconds, calibrated on this machine just before tracing.
+    /// Overhead per call in nanoseconds, calibrated on this machine just before tracing; `None` if that was not possible,
+    /// such as on a busy machine.
     pub added_per_call_ns: Option<f64>,
+    /// The 95% interval of the overhead per call, whether it is narrow enough to tell the overhead or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added_range_ns: Option<[f64; 2]>,
     /// Overhead of all calls together in nanoseconds, each priced as its kind of call; `None` if only
     /// `added_per_call_ns` is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,11 +78,20 @@ pub struct TracerFacts {
     /// that stops the calls runs in a process of its own.
     pub adds_system_time: bool,
     /// By how many nanoseconds the traced time of a null call exceeds its untraced time. Already subtracted from each
-    /// call's time on the CPU, not from the durations in `latencies`. Negative if the tracer sees only a part of the
-    /// kernel entry.
+    /// call's time on the CPU, not from the durations in `latencies`. Old profiles have negative ones.
     pub offset_per_call_ns: Option<f64>,
+    /// Its 95% interval; where there is one but no `offset_per_call_ns`, nothing was subtracted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset_range_ns: Option<[f64; 2]>,
     /// Events that were seen but not counted. If there are any, the profile is incomplete.
     pub lost: u64,
+}
+
+impl TracerFacts {
+    /// What to subtract from an elapsed time, in nanoseconds: never less than nothing.
+    pub fn within_call_ns(&self) -> f64 {
+        self.offset_per_call_ns.unwrap_or(0.0).max(0.0)
+    }
 }
 
 impl Profile {
@@ -86,7 +99,7 @@ impl Profile {
     /// `None` if it is not known.
     pub fn duration_ns(&self, call: &str, share: f64) -> Option<f64> {
         let measured = self.latencies.get(call)?.quantile_ns(share)?;
-        Some((measured - self.tracer.offset_per_call_ns.unwrap_or(0.0)).max(0.0))
+        Some((measured - self.tracer.within_call_ns()).max(0.0))
     }
 }
 
@@ -203,14 +216,18 @@ pub struct CallCount {
     pub errors: BTreeMap<String, u64>,
     /// Time on a CPU between entry and return, summed over all calls.
     pub on_cpu_ns: Option<u64>,
-    /// Time off the CPU because the call waited for something.
+    /// Time off the CPU because the call waited, until its thread was woken; where a tracer of switches saw no wake-ups
+    /// (`woken_ns` is `None`), until it ran again.
     pub blocked_ns: Option<u64>,
     /// The part of `blocked_ns` during which all threads of the tree were blocked, and which the end of this call's wait
     /// ended: wall time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stalled_ns: Option<u64>,
-    /// Time off the CPU because the scheduler ran something else: not the call's cost.
-    pub preempted_ns: Option<u64>,
+    /// Time that it was runnable and waited for a CPU: from a wake-up or a preemption until on a CPU. Not the call's cost.
+    pub runnable_ns: Option<u64>,
+    /// The part of `runnable_ns` after wake-ups.
+    #[serde(skip)]
+    pub woken_ns: Option<u64>,
     /// Time between entry and return, only if its split into the three above is not known: imported logs.
     #[serde(skip)]
     pub elapsed_ns: Option<u64>,
@@ -250,7 +267,10 @@ pub struct StackCount {
     pub frames: Vec<String>,
     pub calls: u64,
     pub on_cpu_ns: Option<u64>,
+    /// Until the wake-up, and from there, as in [`CallCount`].
     pub blocked_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub woken_ns: Option<u64>,
 }
 
 /// One call that took long.
@@ -264,7 +284,10 @@ pub struct SlowCall {
     /// When it was entered, since tracing began.
     pub at_ns: u64,
     pub elapsed_ns: u64,
+    /// Until the wake-up, and from there, as in [`CallCount`].
     pub blocked_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub woken_ns: Option<u64>,
     /// The user stack as in [`StackCount`]; empty if stacks were not recorded.
     pub frames: Vec<String>,
 }

@@ -48,7 +48,12 @@ impl CallCount {
 
     /// Time between entry and return in nanoseconds, whether its split is known or not.
     pub fn elapsed_ns(&self) -> Option<u64> {
-        [self.on_cpu_ns, self.blocked_ns, self.preempted_ns, self.elapsed_ns].into_iter().reduce(added).flatten()
+        [self.on_cpu_ns, self.blocked_ns, self.runnable_ns, self.elapsed_ns].into_iter().reduce(added).flatten()
+    }
+
+    /// Whether the blocked time goes on from the wake-up until the thread ran: profiles of versions that saw no wake-ups.
+    pub fn is_blocked_until_it_ran(&self) -> bool {
+        self.runnable_ns.is_some() && self.woken_ns.is_none() && self.blocked_ns > Some(0)
     }
 
     /// Failed calls, over all errors.
@@ -67,7 +72,8 @@ impl CallCount {
         self.on_cpu_ns = added(self.on_cpu_ns, other.on_cpu_ns);
         self.blocked_ns = added(self.blocked_ns, other.blocked_ns);
         self.stalled_ns = added(self.stalled_ns, other.stalled_ns);
-        self.preempted_ns = added(self.preempted_ns, other.preempted_ns);
+        self.woken_ns = added(self.woken_ns, other.woken_ns);
+        self.runnable_ns = added(self.runnable_ns, other.runnable_ns);
         self.elapsed_ns = added(self.elapsed_ns, other.elapsed_ns);
         self.bytes = added(self.bytes, other.bytes);
     }

@@ -44,7 +44,7 @@ pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
 pub use kernels::write_kernel_steps;
 pub use profile::{
     Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table, slowest_table,
-    time_figure, write_profile, write_profile_latency, write_stacks,
+    time_figure, unknown_overhead, write_profile, write_profile_latency, write_stacks,
 };
 pub use run::{
     Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, summary_tables,

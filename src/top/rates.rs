@@ -91,7 +91,9 @@ pub struct Row {
     pub errors_per_s: f64,
     /// Time on CPUs in calls as a share of one CPU, 0 to the number of CPUs.
     pub on_cpu_share: Option<f64>,
-    /// Time blocked in calls per time: how many threads were blocked on average.
+    /// Time runnable in calls per time: how many threads waited for a CPU on average, after a wake-up or a preemption.
+    pub runnable_threads: Option<f64>,
+    /// Time blocked in calls until woken, per time: how many threads were blocked on average.
     pub blocked_threads: Option<f64>,
     /// Between entry and return.
     pub mean_ns: Option<f64>,
@@ -180,7 +182,8 @@ fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
         errors: errors.collect(),
         on_cpu_ns: less(now.on_cpu_ns, before.on_cpu_ns),
         blocked_ns: less(now.blocked_ns, before.blocked_ns),
-        preempted_ns: less(now.preempted_ns, before.preempted_ns),
+        woken_ns: less(now.woken_ns, before.woken_ns),
+        runnable_ns: less(now.runnable_ns, before.runnable_ns),
         elapsed_ns: less(now.elapsed_ns, before.elapsed_ns),
         bytes: less(now.bytes, before.bytes),
         ..CallCount::default()
@@ -229,7 +232,7 @@ impl Interval<'_> {
         let quantiles = call.as_deref().filter(|_| error.is_none()).and_then(|call| self.latency(call));
         let quantile = |share: f64| {
             let measured = quantiles.as_ref()?.quantile_ns(share)?;
-            Some((measured - self.now.tracer.offset_per_call_ns.unwrap_or(0.0)).max(0.0))
+            Some((measured - self.now.tracer.within_call_ns()).max(0.0))
         };
         Row {
             p50_ns: quantile(0.5),
@@ -245,6 +248,7 @@ impl Interval<'_> {
             calls_per_s: per_s(count.calls),
             errors_per_s: per_s(count.failures()),
             on_cpu_share: share(count.on_cpu_ns),
+            runnable_threads: share(count.runnable_ns),
             blocked_threads: share(count.blocked_ns),
             mean_ns: count.mean_ns(),
         }

@@ -11,6 +11,7 @@ use crate::kernel::process::adopt_orphans;
 use crate::kernel::tracee::{self, Report, Whose};
 use crate::kernel::wake::Waker;
 use crate::model::{CallCount, Ending, ProcessGroup, TracerFacts, Usage};
+use crate::stats::{FEWEST_BLOCKS, Overhead};
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ pub struct PerfTracer {
     /// Each with the position of its name.
     counters: Vec<(usize, Counter)>,
     root: Option<Root>,
-    added_ns: Option<f64>,
+    added: Option<Overhead>,
     ending: Option<Ending>,
     processes_left: bool,
 }
@@ -52,18 +53,21 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     for name in &names {
         Counter::open(name, 0, Begin::AtExec)?;
     }
-    let added_ns = added_ns();
+    let added = added();
     let (counters, root, ending) = (Vec::new(), None, None);
-    Ok(Box::new(PerfTracer { names, counters, root, added_ns, ending, processes_left: false }))
+    Ok(Box::new(PerfTracer { names, counters, root, added, ending, processes_left: false }))
 }
 
-/// The overhead of a counter per call, in nanoseconds: null calls with one, and without.
-fn added_ns() -> Option<f64> {
-    let without = null_call_ns();
-    let counter = Counter::open("getppid", 0, Begin::Now).ok()?;
-    let with = null_call_ns();
-    drop(counter);
-    Some((with - without).max(0.0))
+/// The overhead of a counter per call: null calls without one and with one, in turn.
+fn added() -> Option<Overhead> {
+    let pair = |_| {
+        let without = null_call_ns();
+        let counter = Counter::open("getppid", 0, Begin::Now).ok()?;
+        let with = null_call_ns();
+        drop(counter);
+        Some(with - without)
+    };
+    Overhead::of((0..FEWEST_BLOCKS + 2).map(pair).collect::<Option<Vec<f64>>>()?)
 }
 
 impl PerfTracer {
@@ -107,7 +111,8 @@ impl PerfTracer {
 
 impl Tracer for PerfTracer {
     fn introduction(&self) -> String {
-        let cost = self.added_ns.map_or_else(String::new, |ns| format!(", about {ns:.0} ns a call that is counted"));
+        let cost = self.added.and_then(|added| added.added());
+        let cost = cost.map_or_else(String::new, |ns| format!(", about {ns:.0} ns a call that is counted"));
         format!("perf, {} calls counted{cost}", self.names.len())
     }
 
@@ -148,7 +153,8 @@ impl Tracer for PerfTracer {
         let facts = TracerFacts {
             kind: "perf".to_string(),
             detail: format!("counters of {}", self.names.join(", ")),
-            added_per_call_ns: self.added_ns,
+            added_per_call_ns: self.added.and_then(|added| added.added()),
+            added_range_ns: self.added.map(|added| added.range()),
             adds_system_time: true,
             ..TracerFacts::default()
         };

@@ -1,27 +1,35 @@
-//! The overhead of tracing per call, by kind of call, measured with a child that makes some, first untraced and then
-//! traced.
+//! The overhead of tracing per call, by kind of call, measured with a child that makes some, untraced and traced in turn.
 //!
 //! A call that is made a million times in a row is cheaper to trace than one among others: caches and branch predictors
 //! know everything. So the child makes calls of all kinds in turn, and reads some memory before each, as programs do
-//! between their calls. Not interleaved with untraced ones, because attaching waits for all CPUs and takes milliseconds;
-//! medians of short batches make up for it. `bench/trace stated` compares the result with what workloads lose.
+//! between their calls. Each pair is a few milliseconds with the programs of calls detached and attached, in alternating
+//! order, on one CPU; within them, the lower quartile of short batches, which nothing interrupts. Pairs differ where the
+//! machine is busy with something else, and their interval tells how much is known. `bench/trace stated` compares the
+//! result with what workloads lose, `bench/trace calibrated` with other calibrations.
 
 #![allow(unsafe_code)]
 
-use super::layout::state;
+use super::layout::{BUCKETS, bucket_ns, state};
 use super::load::Programs;
-use crate::kernel::linux::{self, pipe2, system_call};
+use crate::kernel::linux::{self, CpuSet, pipe2, sched_setaffinity, system_call};
 use crate::kernel::pidfd;
+use crate::stats::Overhead;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, read, write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-const BATCHES: usize = 41;
-const TURNS_PER_BATCH: u32 = 100;
+/// Each untraced and traced. The interval of so many leaves out six at each end.
+const PAIRS: usize = 24;
+/// Pairs that a busy machine does not get done in this time are left out.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Of each side of a pair; the first is left out.
+const BATCHES: usize = 9;
+const TURNS_PER_BATCH: u32 = 25;
+const BARE_PER_BATCH: u32 = 100;
 /// Read before each call: as much as first-level caches hold.
 const MEMORY: usize = 32 << 10;
 const CACHE_LINE: usize = 64;
@@ -29,26 +37,38 @@ const CACHE_LINE: usize = 64;
 /// A child that measures and answers once per byte that it reads, until the pipe is closed.
 struct Caller {
     child: Pid,
+    /// Where it is pinned; `None` if it may not be.
+    cpu: Option<u32>,
     to: OwnedFd,
     from: OwnedFd,
 }
 
-/// Times of calls by what a tracer looks at: nothing, a descriptor, a path. In nanoseconds.
+/// By what a tracer looks at in a call: nothing, a descriptor, a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ByKind {
-    pub plain: f64,
-    pub descriptor: f64,
-    pub path: f64,
+pub struct ByKind<T> {
+    pub plain: T,
+    pub descriptor: T,
+    pub path: T,
 }
 
-/// What tracing does to calls.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What tracing does to calls; `None` where too few pairs were done in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
     /// Time that tracing adds.
-    pub added_ns: ByKind,
-    /// The mean time that the programs measure for a call without work minus the untraced time, in nanoseconds; `None` if
-    /// they only count.
-    pub offset_ns: Option<f64>,
+    pub added: Option<ByKind<Overhead>>,
+    /// The time that the programs measure for a call without work minus the untraced time; also `None` if they only count.
+    pub offset: Option<Overhead>,
+    /// The time that the programs measure for a call without work, in nanoseconds.
+    pub call_ns: f64,
+}
+
+/// The same calls untraced and traced.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    untraced: Answer,
+    traced: Answer,
+    /// What the programs measured for a call without work.
+    measured_ns: Option<f64>,
 }
 
 /// Attaches the programs and measures what they do to calls. Leaves them attached, with all counts at zero.
@@ -57,39 +77,78 @@ pub struct Calibration {
 /// What the kernel refuses.
 pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let caller = Caller::start()?;
-    let before = caller.measure()?;
     programs.attach()?;
     let child = pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?;
     programs.mark(child.as_fd(), state::LIVE)?;
     programs.begin_present()?;
-    let traced = caller.measure()?;
+    let pairs = measure(programs, &caller)?;
     drop(caller);
-    let offset_ns = measured_ns(programs)?.map(|measured| measured - before.bare);
+    programs.attach()?;
     programs.reset()?;
-    Ok(Calibration { added_ns: traced.times.minus(&before.times), offset_ns })
+    Ok(Calibration::of(&pairs))
 }
 
-/// The mean time of the calls without work that the programs saw, in nanoseconds; `None` without times.
-fn measured_ns(programs: &Programs) -> Result<Option<f64>> {
-    let (mut calls, mut ns) = (0, 0);
-    for (key, counted) in programs.read()?.calls {
-        if i64::from(key.number) == BARE {
-            calls += counted.calls;
-            ns += counted.on_cpu;
+/// The pairs that are done in time.
+fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
+    let begun = Instant::now();
+    let mut pairs = Vec::new();
+    let mut durations = vec![0; BUCKETS];
+    while pairs.len() < PAIRS && begun.elapsed() < PATIENCE {
+        let mut pair = Pair::default();
+        let traced_first = pairs.len() % 2 == 1;
+        for traced in [traced_first, !traced_first] {
+            if !traced {
+                programs.detach_calls();
+                pair.untraced = caller.measure()?;
+                continue;
+            }
+            programs.attach()?;
+            pair.traced = caller.measure()?;
+            let now = caller.cpu.map(|cpu| programs.durations_on(cpu, BARE as u16)).transpose()?.flatten();
+            pair.measured_ns = now.as_ref().and_then(|now| typical_ns(&durations, now));
+            durations = now.unwrap_or(durations);
         }
+        pairs.push(pair);
     }
-    Ok((ns > 0).then(|| ns as f64 / calls as f64))
+    Ok(pairs)
 }
 
-impl ByKind {
-    fn minus(&self, before: &ByKind) -> ByKind {
-        let less = |now: f64, before: f64| (now - before).max(0.0);
-        ByKind {
-            plain: less(self.plain, before.plain),
-            descriptor: less(self.descriptor, before.descriptor),
-            path: less(self.path, before.path),
+impl Calibration {
+    fn of(pairs: &[Pair]) -> Calibration {
+        let added = |kind: fn(&Answer) -> f64| {
+            Overhead::of(pairs.iter().map(|pair| kind(&pair.traced) - kind(&pair.untraced)).collect())
+        };
+        let offset = |pair: &Pair| Some(pair.measured_ns? - pair.untraced.bare);
+        let measured = pairs.iter().filter_map(|pair| pair.measured_ns);
+        Calibration {
+            added: added(|answer| answer.times.plain)
+                .zip(added(|answer| answer.times.descriptor))
+                .zip(added(|answer| answer.times.path))
+                .map(|((plain, descriptor), path)| ByKind { plain, descriptor, path }),
+            offset: Overhead::of(pairs.iter().filter_map(offset).collect()),
+            call_ns: measured.reduce(f64::min).unwrap_or(0.0),
         }
     }
+
+    /// The offset, if it is known. Never below zero.
+    pub fn offset_ns(&self) -> Option<f64> {
+        self.offset?.within(self.call_ns)
+    }
+}
+
+/// The mean of the middle half of the durations that came since `before`, in nanoseconds: interrupts and preemptions are
+/// above it.
+fn typical_ns(before: &[u32], now: &[u32]) -> Option<f64> {
+    let new = || (0..).zip(before.iter().zip(now).map(|(before, now)| u64::from(now.wrapping_sub(*before))));
+    let calls: u64 = new().map(|(_, count)| count).sum();
+    let (first, last) = (calls / 4, calls - calls / 4);
+    let (mut below, mut ns) = (0, 0.0);
+    for (bucket, count) in new() {
+        let within = (below + count).min(last).saturating_sub(below.max(first));
+        ns += within as f64 * (bucket_ns(bucket) + bucket_ns(bucket + 1)) as f64 / 2.0;
+        below += count;
+    }
+    (last > first).then(|| ns / (last - first) as f64)
 }
 
 impl Caller {
@@ -98,7 +157,7 @@ impl Caller {
         let (from, answer) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
         // SAFETY: the child makes only async-signal-safe calls and allocates nothing.
         match unsafe { fork() }.context("fork")? {
-            ForkResult::Parent { child } => Ok(Caller { child, to, from }),
+            ForkResult::Parent { child } => Ok(Caller { child, cpu: pin(child), to, from }),
             ForkResult::Child => {
                 drop(to);
                 serve(&go, &answer);
@@ -119,10 +178,19 @@ impl Caller {
     }
 }
 
-/// Medians of what the child measured.
+/// Keeps a process on the CPU that this one is on, and returns that.
+fn pin(child: Pid) -> Option<u32> {
+    let cpu = nix::sched::sched_getcpu().ok()?;
+    let mut set = CpuSet::new();
+    set.set(cpu).ok()?;
+    sched_setaffinity(child, &set).ok()?;
+    u32::try_from(cpu).ok()
+}
+
+/// What the child measured: the lower quartile of batches.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answer {
-    times: ByKind,
+    times: ByKind<f64>,
     /// A call without work, many in a row.
     bare: f64,
 }
@@ -146,15 +214,16 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
     while read(go, &mut byte) == Ok(1) {
         let mut times = [[0.0; BATCHES]; 4];
         for batch in 0..BATCHES {
-            let [plain, descriptor, path] = turns(zeros);
+            let [plain, descriptor, path] = turns(zeros).map(|ns| ns / f64::from(TURNS_PER_BATCH));
             for (list, time) in times.iter_mut().zip([plain, descriptor, path, bare_ns()]) {
-                list[batch] = time / f64::from(TURNS_PER_BATCH);
+                list[batch] = time;
             }
         }
         let mut bytes = [0; 32];
         for (part, list) in bytes.chunks_exact_mut(8).zip(&mut times) {
-            list.sort_unstable_by(f64::total_cmp);
-            part.copy_from_slice(&list[BATCHES / 2].to_ne_bytes());
+            let warm = &mut list[1..];
+            warm.sort_unstable_by(f64::total_cmp);
+            part.copy_from_slice(&warm[warm.len() / 4].to_ne_bytes());
         }
         if write(answer, &bytes) != Ok(bytes.len()) {
             return;
@@ -193,11 +262,58 @@ fn timed(memory: &mut [u8; MEMORY], turn: u32, call: impl FnOnce() -> i64) -> f6
     start.elapsed().as_nanos() as f64
 }
 
+/// The time of a call without work, in nanoseconds, many in a row.
 fn bare_ns() -> f64 {
     let start = Instant::now();
-    for _ in 0..TURNS_PER_BATCH {
+    for _ in 0..BARE_PER_BATCH {
         // SAFETY: getppid takes nothing and always succeeds.
         unsafe { system_call!(SYS_getppid) };
     }
-    start.elapsed().as_nanos() as f64
+    start.elapsed().as_nanos() as f64 / f64::from(BARE_PER_BATCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::FEWEST_BLOCKS;
+
+    fn durations(counts: &[(usize, u32)]) -> Vec<u32> {
+        let mut all = vec![0; BUCKETS];
+        counts.iter().for_each(|(bucket, count)| all[*bucket] = *count);
+        all
+    }
+
+    #[test]
+    fn the_typical_time_is_of_the_new_durations_without_interrupts() {
+        let before = durations(&[(10, 1000), (700, 3)]);
+        let now = durations(&[(10, 1100), (11, 100), (700, 43)]);
+        // The middle half of 100 x 10.5 ns, 100 x 11.5 ns and 40 that took long.
+        assert_eq!(typical_ns(&before, &now), Some((40.0 * 10.5 + 80.0 * 11.5) / 120.0));
+        assert_eq!(typical_ns(&now, &now), None);
+    }
+
+    #[test]
+    fn a_machine_that_gets_busy_leaves_the_overhead_unknown() {
+        let answer = |ns| Answer { times: ByKind { plain: ns, descriptor: ns, path: ns }, bare: ns };
+        let pair = |i: usize, busy: f64| Pair {
+            untraced: answer(100.0 + busy * (i % 5) as f64),
+            traced: answer(400.0),
+            measured_ns: Some(150.0),
+        };
+        let of = |pairs: usize, busy| Calibration::of(&(0..pairs).map(|i| pair(i, busy)).collect::<Vec<_>>());
+        let quiet = of(PAIRS, 0.5);
+        assert_eq!((quiet.added.unwrap().path.added(), quiet.offset_ns()), (Some(299.0), Some(49.0)));
+        let busy = of(PAIRS, 500.0);
+        assert_eq!((busy.added.unwrap().path.added(), busy.offset_ns()), (None, None));
+        assert_eq!(of(FEWEST_BLOCKS - 1, 0.0), Calibration { call_ns: 150.0, ..Calibration::default() });
+    }
+
+    #[test]
+    fn a_child_is_measured_in_pairs() {
+        let Ok(caller) = Caller::start() else { return eprintln!("SKIPPED: no process can be started") };
+        let (first, second) = (caller.measure().unwrap(), caller.measure().unwrap());
+        for answer in [first, second] {
+            assert!(answer.bare > 0.0 && answer.times.plain > 0.0 && answer.times.path > 0.0, "{answer:?}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ const PATH_BYTES: usize = 4096;
 const ENTRIES: usize = 256;
 const HISTOGRAMS: usize = 64;
 const STEP_BITS: u32 = 5;
-const BUCKETS: usize = 38 << STEP_BITS;
+pub const BUCKETS: usize = 38 << STEP_BITS;
 
 /// States of a task.
 pub mod state {
@@ -99,6 +99,7 @@ pub struct Counted {
     pub unfinished: u64,
     pub on_cpu: u64,
     pub blocked: u64,
+    pub woken: u64,
     pub preempted: u64,
     pub stalled: u64,
     pub bytes: u64,
@@ -120,7 +121,7 @@ pub struct Task {
     pub group: u32,
     pub state: u8,
     pub inside: u8,
-    pub waits: u8,
+    pub off: u8,
     pub restarts: u8,
     pub number: u32,
     pub kind: u8,
@@ -130,6 +131,7 @@ pub struct Task {
     pub start: u64,
     pub off_since: u64,
     pub blocked: u64,
+    pub woken: u64,
     pub preempted: u64,
     pub stalled: u64,
     pub ran: u64,
@@ -220,6 +222,7 @@ pub struct Slow {
     pub start: u64,
     pub elapsed: u64,
     pub blocked: u64,
+    pub woken: u64,
     pub process: u32,
     pub stack: i32,
 }
@@ -275,6 +278,7 @@ pub struct Live {
     pub key: Key,
     pub elapsed: u64,
     pub blocked: u64,
+    pub woken: u64,
     pub preempted: u64,
     pub stalled: u64,
     pub used: Used,
@@ -352,10 +356,10 @@ mod tests {
         same! {
             Row "row": what, argument, operation, unused, mask;
             Key "key": group, number, error, operation, gate, kind, value, unused;
-            Counted "counted": calls, unfinished, on_cpu, blocked, preempted, stalled, bytes;
+            Counted "counted": calls, unfinished, on_cpu, blocked, woken, preempted, stalled, bytes;
             Entry "entry": key, counted;
-            Task "task": owner, group, state, inside, waits, restarts, number, kind, value, run, unused, start,
-                off_since, blocked, preempted, stalled, ran, on_since, object, again, base;
+            Task "task": owner, group, state, inside, off, restarts, number, kind, value, run, unused, start,
+                off_since, blocked, woken, preempted, stalled, ran, on_since, object, again, base;
             Window "window": flushes, peak_pages, histogram_of, histograms_used, scratch, stranger, entries,
                 histograms, path;
             DurationKey "duration_key": number, gate, bucket;
@@ -363,12 +367,12 @@ mod tests {
             StackKey "stack_key": stack, process, key;
             Stack "stack": frames;
             Name "name": inode, device, kind, length, text;
-            Slow "slow": key, start, elapsed, blocked, process, stack;
+            Slow "slow": key, start, elapsed, blocked, woken, process, stack;
             Details "details": floor, slowest, name;
             GroupKey "group_key": name, id;
             Globals "globals": lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
                 running, changed, peak, on_cpu, waiting, blocked, objects_dropped, stacks_dropped;
-            Live "live": key, elapsed, blocked, preempted, stalled, used, pid, process, inside, unused;
+            Live "live": key, elapsed, blocked, woken, preempted, stalled, used, pid, process, inside, unused;
             Settings "config": times, enters, scope, switch_has_state, has_cast, group_by, concurrency,
                 has_registers, exec, exit, sigreturn, close, task_mask, paths, descriptors, stacks, slowest, cgroup,
                 calls;

@@ -95,6 +95,8 @@ const ORDER: [&str; 8] = [
     "syscost_exit",
     "syscost_enter",
 ];
+/// How many of them track tasks; the others see calls.
+const TASK_PROGRAMS: usize = 6;
 /// Those that are called for each task.
 const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
@@ -168,10 +170,15 @@ impl Programs {
     /// # Errors
     /// What the kernel refuses.
     pub fn attach(&mut self) -> Result<()> {
-        for program in &self.programs {
+        for program in &self.programs[self.links.len()..] {
             self.links.push(sys::attach(program.as_fd()).context("the kernel refuses to attach a BPF program")?);
         }
         Ok(())
+    }
+
+    /// Detaches the programs that see calls; `attach` attaches them again.
+    pub fn detach_calls(&mut self) {
+        self.links.truncate(TASK_PROGRAMS);
     }
 
     /// Detaches all programs; what they counted stays.
@@ -252,6 +259,17 @@ impl Programs {
         self.maps.stack_counts.clear()?;
         self.maps.stacks.clear()?;
         self.maps.names.clear()
+    }
+
+    /// The histogram of a call's durations on one CPU; `None` if it has none there.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn durations_on(&self, cpu: u32, number: u16) -> Result<Option<Vec<u32>>> {
+        let window = self.maps.windows.get(&cpu)?;
+        let window = window.with_context(|| format!("BPF map 'windows' has no CPU {cpu}"))?;
+        let histogram = usize::from(window.histogram_of[usize::from(number)]).checked_sub(1);
+        Ok(histogram.and_then(|at| window.histograms.get(at)).map(|counts| counts.to_vec()))
     }
 
     /// Everything that was counted so far. Programs may count meanwhile.

@@ -47,6 +47,7 @@ fn calls(found: &Attribution) -> Vec<CsvLine<'_>> {
     let lines = found.here.rows.iter().flat_map(|row| {
         let figures = [
             ("on_cpu", row.on_cpu_s.map(Seconds::exactly)),
+            ("runnable", row.runnable_s.map(Seconds::exactly)),
             ("blocked", row.blocked_s.map(Seconds::exactly)),
             ("crossing", row.crossing),
             ("work", row.work),

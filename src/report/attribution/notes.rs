@@ -10,6 +10,7 @@ use crate::attribute::waits::Reason;
 use crate::model::Size;
 use crate::prose::some;
 use crate::report::numbers::thousands;
+use crate::report::profile::RUNNABLE;
 
 /// Seconds with enough decimals to show tenths of milliseconds where they matter: `4.55`, `0.0312`.
 pub fn seconds(value: f64) -> String {
@@ -72,7 +73,7 @@ pub fn part(kind: &PartKind) -> (&'static str, String) {
             "unexplained system time",
             "interrupts, scheduling, entry and exit outside the tracer's hooks, faults that cost more than their unit cost",
         ),
-        PartKind::OffCpu => ("not on a CPU", "blocked, waiting for a CPU, or fewer threads than CPUs"),
+        PartKind::OffCpu => ("not on a CPU", "blocked, runnable, or fewer threads than CPUs"),
     };
     (name, note.to_string())
 }
@@ -108,8 +109,8 @@ pub fn path(kind: &PathKind) -> (String, String) {
             let calls: Vec<String> = calls.iter().map(one).collect();
             return (blocked(*reason).to_string(), some(&calls, NAMED));
         }
-        PathKind::WaitingForCpu => ("waiting for a CPU".to_string(), "a thread could run and none did"),
-        PathKind::Rest => ("rest".to_string(), "waiting for a CPU, blocked outside calls, or not seen"),
+        PathKind::WaitingForCpu => (RUNNABLE.to_string(), "at least one thread, and none on a CPU"),
+        PathKind::Rest => ("rest".to_string(), "runnable, blocked outside calls, or not seen"),
     };
     (name, note.to_string())
 }

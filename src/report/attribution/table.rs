@@ -105,6 +105,7 @@ fn call_columns(measured: bool, by: By) -> Vec<Spec<'static, CallRow>> {
             Spec::right("% wall", |row: &CallRow| row.wall_share.map_or(Cell::default(), share)),
             Spec::right("crossing s", |row: &CallRow| middle(row.crossing)),
             Spec::right("work s", |row: &CallRow| middle(row.work)),
+            Spec::right("runnable s", |row: &CallRow| plain(row.runnable_s)).expendable(1),
             Spec::right("blocked s", |row: &CallRow| plain(row.blocked_s)),
         ],
         false => vec![

@@ -178,7 +178,7 @@ struct Process<'a> {
 }
 
 impl Document for ProfileDocument<'_> {
-    const SCHEMA: &'static str = "syscost.profile-summary/2";
+    const SCHEMA: &'static str = "syscost.profile-summary/3";
 }
 
 impl<'a> ProfileDocument<'a> {
@@ -243,7 +243,7 @@ pub struct AttributionDocument<'a> {
 }
 
 impl Document for AttributionDocument<'_> {
-    const SCHEMA: &'static str = "syscost.attribution/2";
+    const SCHEMA: &'static str = "syscost.attribution/3";
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub struct Latency {
 impl Latency {
     /// The durations of `call`, without what the tracer adds; `None` if they are not known.
     pub fn of(profile: &Profile, call: &str) -> Option<Latency> {
-        let offset = profile.tracer.offset_per_call_ns.unwrap_or(0.0);
+        let offset = profile.tracer.within_call_ns();
         let histogram = profile.latencies.get(call)?;
         let times = times(histogram, offset);
         let at = |share| percentile(&times, share).map(|ns| ns as f64);
@@ -128,13 +128,28 @@ fn notes(profile: &Profile, found: &[Latency]) -> Vec<String> {
         return vec![unknown(profile)];
     }
     let few = found.iter().any(|latency| latency.p99_9_ns.is_none());
-    let offset = profile.tracer.offset_per_call_ns.filter(|ns| *ns != 0.0);
     let notes = [
         resolution(profile),
         few.then(|| format!("-: fewer than {FEWEST_BEYOND} calls took longer than that")),
-        offset.map(|ns| format!("less {} ns a call, which are the tracer's", three_figures(ns))),
+        offset(profile),
     ];
     notes.into_iter().flatten().collect()
+}
+
+/// What of the times is the tracer's.
+fn offset(profile: &Profile) -> Option<String> {
+    let facts = &profile.tracer;
+    let [low, high] = facts.offset_range_ns.unwrap_or_default().map(three_figures);
+    match (facts.offset_per_call_ns, facts.offset_range_ns) {
+        (Some(ns), range) if ns > 0.0 => {
+            let range = range.map_or_else(String::new, |_| format!(" ({low} .. {high})"));
+            Some(format!("less {} ns a call{range}, which are the tracer's", three_figures(ns)))
+        }
+        (None, Some(_)) => Some(format!(
+            "as measured: the tracer's part of a call is not known: the machine was busy ({low} .. {high} ns)"
+        )),
+        _ => None,
+    }
 }
 
 /// `elapsed times, each known within 3.1%: ...`

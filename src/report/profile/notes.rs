@@ -76,7 +76,8 @@ pub fn cautions(profile: &Profile) -> Vec<String> {
 /// The kernel's accounting, and what the tracer added.
 pub fn accounting(profile: &Profile) -> Vec<String> {
     let source = profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone());
-    let lines = [times(profile), counts(profile), ended(profile), tracer(profile), source, unsplit(profile)];
+    let lines =
+        [times(profile), counts(profile), ended(profile), tracer(profile), source, unsplit(profile), unwoken(profile)];
     lines.into_iter().flatten().collect()
 }
 
@@ -117,7 +118,8 @@ fn tracer(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
     let detail = if facts.detail.is_empty() { String::new() } else { format!(" ({})", facts.detail) };
     let name = Some(&facts.kind).filter(|kind| !kind.is_empty())?;
-    let added = added(profile).map_or_else(String::new, |added| format!("; it added {added}"));
+    let unknown = || facts.added_range_ns.map(|range| format!("; what it added is {}", unknown_overhead(range)));
+    let added = added(profile).map(|added| format!("; it added {added}")).or_else(unknown).unwrap_or_default();
     let within = match facts.kind.as_str() {
         "ptrace" | "seccomp" => " Wall and system time include its stops.",
         _ => "",
@@ -125,14 +127,21 @@ fn tracer(profile: &Profile) -> Option<String> {
     Some(format!("Tracer: {name}{detail}{added}.{within}"))
 }
 
+/// `not known: the machine was busy (-20 .. 700 ns a call)`
+pub fn unknown_overhead([low, high]: [f64; 2]) -> String {
+    format!("not known: the machine was busy ({} .. {} ns a call)", three_figures(low), three_figures(high))
+}
+
 /// `about 0.007 s: 50,138 calls x 132 ns`
 pub fn added(profile: &Profile) -> Option<String> {
     let calls = profile.all_calls().calls as f64;
+    let range = |[low, high]: [f64; 2]| format!(" ({} .. {} ns each)", three_figures(low), three_figures(high));
+    let range = profile.tracer.added_range_ns.map_or_else(String::new, range);
     if let Some(ns) = profile.tracer.added_total_ns {
-        return Some(format!("about {:.3} s to {} calls, by their kinds", ns as f64 / 1e9, thousands(calls)));
+        return Some(format!("about {:.3} s to {} calls, by their kinds{range}", ns as f64 / 1e9, thousands(calls)));
     }
     let ns = profile.tracer.added_per_call_ns?;
-    Some(format!("about {:.3} s: {} calls x {} ns", calls * ns / 1e9, thousands(calls), three_figures(ns)))
+    Some(format!("about {:.3} s: {} calls x {} ns{range}", calls * ns / 1e9, thousands(calls), three_figures(ns)))
 }
 
 /// A note on elapsed times that cannot be split, from logs that have only those.
@@ -142,6 +151,12 @@ fn unsplit(profile: &Profile) -> Option<String> {
     Some(format!(
         "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us/call have them."
     ))
+}
+
+/// A note on profiles whose tracer saw no wake-ups.
+fn unwoken(profile: &Profile) -> Option<String> {
+    let note = "Blocked time goes on from the wake-up until on a CPU: an older version traced this.";
+    profile.all_calls().is_blocked_until_it_ran().then(|| note.to_string())
 }
 
 fn incomplete(profile: &Profile) -> Option<String> {

@@ -94,6 +94,10 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
         Spec::right("on CPU s", |t: &Total| seconds(t.count.on_cpu_ns))
             .shown_if(all.on_cpu_ns.is_some())
             .number("on_cpu_s", |t| Some(t.count.on_cpu_ns? as f64 / 1e9)),
+        Spec::right("runnable s", |t: &Total| seconds(t.count.runnable_ns))
+            .shown_if(all.runnable_ns.is_some())
+            .expendable(2)
+            .number("runnable_s", |t| Some(t.count.runnable_ns? as f64 / 1e9)),
         Spec::right("blocked s", |t: &Total| seconds(t.count.blocked_ns))
             .shown_if(all.blocked_ns.is_some())
             .number("blocked_s", |t| Some(t.count.blocked_ns? as f64 / 1e9)),

@@ -17,6 +17,9 @@ pub struct Parts {
 /// CPU time by mode is made by ticks in many kernels: with less than 50 of the longest ones it says nothing.
 const LEAST_BY_TICKS_NS: u64 = 500_000_000;
 
+/// Woken or preempted, and not on a CPU yet.
+pub const RUNNABLE: &str = "runnable (waiting for a CPU)";
+
 /// Calls that have a part of blocked time of their own.
 const MOST_CALLS: usize = 5;
 
@@ -45,7 +48,7 @@ fn of_states(profile: &Profile, all: &CallCount, states: &Concurrency) -> Parts 
     // Threads that run at the same time share the wall time.
     let shrunk = if cpu > 0.0 { wall_on_cpu / cpu } else { 0.0 };
     parts.iter_mut().for_each(|(.., ns)| *ns *= shrunk);
-    parts.push((ShareKind::Waiting, "waiting for a CPU".to_string(), states.waiting_ns as f64));
+    parts.push((ShareKind::Waiting, RUNNABLE.to_string(), states.waiting_ns as f64));
     parts.extend(blocked(profile, states.blocked_ns as f64, |count| count.stalled_ns));
     let known = wall_on_cpu + states.waiting_ns as f64 + states.blocked_ns as f64;
     Parts { whole: "wall time", whole_ns: profile.usage.wall_ns.map_or(known, |wall| wall as f64), parts }
@@ -56,11 +59,11 @@ fn of_one_thread(profile: &Profile, all: &CallCount) -> Option<Parts> {
     let usage = &profile.usage;
     let alone = usage.processes == Some(1) && usage.threads == Some(0);
     let (wall, blocked_ns) = (usage.wall_ns.filter(|_| alone)? as f64, all.blocked_ns? as f64);
-    let preempted = all.preempted_ns.unwrap_or(0) as f64;
-    let on_cpu = on_cpu(profile, all, wall - blocked_ns - preempted);
+    let runnable = all.runnable_ns.unwrap_or(0) as f64;
+    let on_cpu = on_cpu(profile, all, wall - blocked_ns - runnable);
     all.on_cpu_ns?;
     let mut parts: Vec<_> = on_cpu;
-    parts.push((ShareKind::Waiting, "preempted in calls".to_string(), preempted));
+    parts.push((ShareKind::Waiting, format!("{RUNNABLE} in calls"), runnable));
     parts.extend(blocked(profile, blocked_ns, |count| count.blocked_ns));
     Some(Parts { whole: "wall time", whole_ns: wall, parts })
 }
@@ -186,7 +189,7 @@ mod tests {
             [
                 ("on a CPU outside of calls (user mode, page faults)", 450.0),
                 ("on a CPU in system calls", 150.0),
-                ("waiting for a CPU", 100.0),
+                ("runnable (waiting for a CPU)", 100.0),
                 ("blocked in read", 250.0),
                 ("blocked in other calls, or outside of calls", 50.0),
                 ("not known", 10.0),

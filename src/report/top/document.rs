@@ -50,5 +50,5 @@ impl<'a> TopDocument<'a> {
 }
 
 impl Document for TopDocument<'_> {
-    const SCHEMA: &'static str = "syscost.top/1";
+    const SCHEMA: &'static str = "syscost.top/2";
 }

@@ -71,7 +71,8 @@ Columns, over the last interval
   calls/s      calls that ended
   errors/s     those that failed
   % CPU        time on CPUs inside calls, as a share of one CPU
-  blocked      how many threads were blocked in calls, on average; a call counts when it ends
+  runnable     how many threads waited for a CPU in calls, on average: woken or preempted
+  blocked      how many threads were blocked in calls, until woken; a call counts when it ends
   mean us      elapsed time per call
   p50, p99     median and 99th percentile of a call, over all processes";
     TEXT.lines().map(str::to_string).collect()
@@ -115,7 +116,7 @@ mod tests {
             let drawn = drawn(&[], &table(2), 0, "", width, 10);
             drawn.lines[drawn.titles].clone()
         };
-        assert_eq!(titles(80), "call   calls/s  errors/s  % CPU  blocked  mean us  p50 us  p99 us");
+        assert_eq!(titles(80), "call   calls/s  errors/s  % CPU  runnable  blocked  mean us  p50 us  p99 us");
         assert_eq!(titles(24), "call   calls/s  % CPU");
     }
 }

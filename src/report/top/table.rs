@@ -21,7 +21,8 @@ pub fn rates_table(rows: &[Row], by: By) -> Table {
         Spec::right("calls/s", |r: &Row| Cell::number(rate(r.calls_per_s), r.calls_per_s)),
         Spec::right("errors/s", |r: &Row| errors(r.errors_per_s)).expendable(1),
         Spec::right("% CPU", |r: &Row| share(r.on_cpu_share)).shown_if(by != By::Error),
-        Spec::right("blocked", |r: &Row| blocked(r.blocked_threads)).expendable(2).shown_if(by != By::Error),
+        Spec::right("runnable", |r: &Row| threads(r.runnable_threads)).expendable(2).shown_if(by != By::Error),
+        Spec::right("blocked", |r: &Row| threads(r.blocked_threads)).expendable(2).shown_if(by != By::Error),
         Spec::right("mean us", |r: &Row| micros(r.mean_ns)).expendable(4).shown_if(by != By::Error),
         Spec::right("p50 us", |r: &Row| micros(r.p50_ns)).expendable(5).shown_if(by == By::Call),
         Spec::right("p99 us", |r: &Row| micros(r.p99_ns)).expendable(3).shown_if(by == By::Call),
@@ -77,7 +78,7 @@ fn share(share: Option<f64>) -> Cell {
     share.map_or(Cell::default(), |share| Cell::number(percent(100.0 * share), share))
 }
 
-fn blocked(threads: Option<f64>) -> Cell {
+fn threads(threads: Option<f64>) -> Cell {
     threads.map_or(Cell::default(), |threads| Cell::number(format!("{threads:.2}"), threads))
 }
 

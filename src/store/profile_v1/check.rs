@@ -65,6 +65,9 @@ fn call(call: &Call) -> Checked {
         return wrong("process", &format!("has {} bytes, a name may have {MAX_NAME}", call.process.len()));
     }
     call.class.operation.iter().try_for_each(|text| name("class.operation", text))?;
+    if call.woken_ns > call.blocked_ns {
+        return wrong("woken_ns", "is more than blocked_ns, which it is a part of");
+    }
     call.errors.keys().try_for_each(|text| name("errors", text))
 }
 

@@ -16,8 +16,6 @@ same_fields!(model::Source, Source: title, note);
 same_fields!(model::Usage, Usage: wall_ns, user_ns, system_ns, peak_rss_kib, minor_faults, major_faults,
     voluntary_switches, involuntary_switches, processes, threads, peak_concurrency, cpus; maybe concurrency);
 same_fields!(model::Concurrency, Concurrency: on_cpu_ns, waiting_ns, blocked_ns);
-same_fields!(model::StackCount, Stack: process, call, frames, calls, on_cpu_ns, blocked_ns);
-same_fields!(model::SlowCall, SlowCall: process, pid, call, class, at_ns, elapsed_ns, blocked_ns, frames);
 same_variants!(model::ObjectKind, ObjectKind: Path, Descriptor);
 same_variants!(model::Ending, Ending: Exited(status), Signalled(signal));
 same_fields!(model::Class, Class: size, depth, operation, set; maybe descriptor);
@@ -139,6 +137,8 @@ impl From<model::TracerFacts> for Tracer {
             added_total_ns: facts.added_total_ns,
             adds_system_time: Some(facts.adds_system_time),
             offset_per_call_ns: facts.offset_per_call_ns,
+            added_range_ns: facts.added_range_ns,
+            offset_range_ns: facts.offset_range_ns,
             lost: facts.lost,
         }
     }
@@ -155,6 +155,8 @@ impl From<Tracer> for model::TracerFacts {
             added_per_call_ns: file.added_per_call_ns,
             added_total_ns: file.added_total_ns,
             offset_per_call_ns: file.offset_per_call_ns,
+            added_range_ns: file.added_range_ns,
+            offset_range_ns: file.offset_range_ns,
             lost: file.lost,
         }
     }
@@ -194,9 +196,10 @@ fn calls(group: ProcessGroup) -> impl Iterator<Item = Call> {
         unfinished: count.unfinished,
         errors: count.errors,
         on_cpu_ns: count.on_cpu_ns,
-        blocked_ns: count.blocked_ns,
+        blocked_ns: in_file(count.blocked_ns, count.woken_ns),
+        woken_ns: count.woken_ns,
         stalled_ns: count.stalled_ns,
-        preempted_ns: count.preempted_ns,
+        preempted_ns: count.runnable_ns.map(|ns| ns.saturating_sub(count.woken_ns.unwrap_or(0))),
         elapsed_ns: count.elapsed_ns,
         bytes: count.bytes,
     })
@@ -211,12 +214,45 @@ impl From<Call> for CallCount {
             unfinished: call.unfinished,
             errors: call.errors,
             on_cpu_ns: call.on_cpu_ns,
-            blocked_ns: call.blocked_ns,
+            blocked_ns: until_woken(call.blocked_ns, call.woken_ns),
+            woken_ns: call.woken_ns,
             stalled_ns: call.stalled_ns,
-            preempted_ns: call.preempted_ns,
+            runnable_ns: call.preempted_ns.map(|ns| ns.saturating_add(call.woken_ns.unwrap_or(0))),
             elapsed_ns: call.elapsed_ns,
             bytes: call.bytes,
         }
+    }
+}
+
+impl From<model::StackCount> for Stack {
+    fn from(stack: model::StackCount) -> Stack {
+        let blocked_ns = in_file(stack.blocked_ns, stack.woken_ns);
+        let model::StackCount { process, call, frames, calls, on_cpu_ns, woken_ns, .. } = stack;
+        Stack { process, call, frames, calls, on_cpu_ns, blocked_ns, woken_ns }
+    }
+}
+
+impl From<Stack> for model::StackCount {
+    fn from(file: Stack) -> model::StackCount {
+        let blocked_ns = until_woken(file.blocked_ns, file.woken_ns);
+        let Stack { process, call, frames, calls, on_cpu_ns, woken_ns, .. } = file;
+        model::StackCount { process, call, frames, calls, on_cpu_ns, blocked_ns, woken_ns }
+    }
+}
+
+impl From<model::SlowCall> for SlowCall {
+    fn from(slow: model::SlowCall) -> SlowCall {
+        let blocked_ns = in_file(slow.blocked_ns, slow.woken_ns);
+        let model::SlowCall { process, pid, call, class, at_ns, elapsed_ns, woken_ns, frames, .. } = slow;
+        SlowCall { process, pid, call, class: class.into(), at_ns, elapsed_ns, blocked_ns, woken_ns, frames }
+    }
+}
+
+impl From<SlowCall> for model::SlowCall {
+    fn from(file: SlowCall) -> model::SlowCall {
+        let blocked_ns = until_woken(file.blocked_ns, file.woken_ns);
+        let SlowCall { process, pid, call, class, at_ns, elapsed_ns, woken_ns, frames, .. } = file;
+        model::SlowCall { process, pid, call, class: class.into(), at_ns, elapsed_ns, blocked_ns, woken_ns, frames }
     }
 }
 
@@ -231,7 +267,8 @@ impl From<model::ObjectCount> for Object {
             calls: count.calls,
             errors: count.errors,
             on_cpu_ns: count.on_cpu_ns,
-            blocked_ns: count.blocked_ns,
+            blocked_ns: in_file(count.blocked_ns, count.woken_ns),
+            woken_ns: count.woken_ns,
             bytes: count.bytes,
         }
     }
@@ -245,10 +282,21 @@ impl From<Object> for model::ObjectCount {
             calls: file.calls,
             errors: file.errors,
             on_cpu_ns: file.on_cpu_ns,
-            blocked_ns: file.blocked_ns,
+            blocked_ns: until_woken(file.blocked_ns, file.woken_ns),
+            woken_ns: file.woken_ns,
             bytes: file.bytes,
             ..CallCount::default()
         };
         model::ObjectCount { kind, name, process, count }
     }
+}
+
+/// What `blocked_ns` means in files: until the thread ran again, so the time from the wake-up is a part of it.
+fn in_file(blocked_ns: Option<u64>, woken_ns: Option<u64>) -> Option<u64> {
+    blocked_ns.map(|ns| ns.saturating_add(woken_ns.unwrap_or(0)))
+}
+
+/// The blocked time without the time from the wake-up on, as far as that is known.
+fn until_woken(blocked_ns: Option<u64>, woken_ns: Option<u64>) -> Option<u64> {
+    blocked_ns.map(|ns| ns.saturating_sub(woken_ns.unwrap_or(0)))
 }

@@ -48,6 +48,10 @@ pub struct Object {
     /// Time off the CPU because the call waited, in nanoseconds.
     #[serde(default)]
     pub blocked_ns: Option<u64>,
+    /// The part of `blocked_ns` from the wake-up until on a CPU, in nanoseconds: runnable, waiting for a CPU; left out if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woken_ns: Option<u64>,
     /// Bytes moved, of calls that return a byte count.
     #[serde(default)]
     pub bytes: Option<u64>,
@@ -71,6 +75,10 @@ pub struct Stack {
     /// Time off the CPU because the call waited, in nanoseconds.
     #[serde(default)]
     pub blocked_ns: Option<u64>,
+    /// The part of `blocked_ns` from the wake-up until on a CPU, in nanoseconds: runnable, waiting for a CPU; left out if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woken_ns: Option<u64>,
 }
 
 /// One call that took long.
@@ -95,6 +103,10 @@ pub struct SlowCall {
     /// Time off the CPU because the call waited, in nanoseconds.
     #[serde(default)]
     pub blocked_ns: Option<u64>,
+    /// The part of `blocked_ns` from the wake-up until on a CPU, in nanoseconds: runnable, waiting for a CPU; left out if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woken_ns: Option<u64>,
     /// The user stack, the outermost function first; left out if not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<String>,

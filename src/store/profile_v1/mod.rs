@@ -144,6 +144,9 @@ struct Tracer {
     /// What it adds to each call, in nanoseconds; null if unknown.
     #[schemars(range(min = 0))]
     added_per_call_ns: Option<f64>,
+    /// The 95% interval of `added_per_call_ns`, also where that is null because it is too wide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    added_range_ns: Option<[f64; 2]>,
     /// What it adds to all calls together, in nanoseconds, each priced as its kind of call; left out if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     added_total_ns: Option<u64>,
@@ -153,6 +156,9 @@ struct Tracer {
     adds_system_time: Option<bool>,
     /// By how much a null call was overestimated: already subtracted from `on_cpu_ns`, not from the durations.
     offset_per_call_ns: Option<f64>,
+    /// The 95% interval of `offset_per_call_ns`, also where that is null and nothing was subtracted because it is too wide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offset_range_ns: Option<[f64; 2]>,
     /// Events that were seen and could not be counted.
     lost: u64,
 }
@@ -244,9 +250,13 @@ struct Call {
     /// Time on a CPU between entry and return, all calls together, in nanoseconds; null where it is not known.
     #[serde(default)]
     on_cpu_ns: Option<u64>,
-    /// Time off the CPU because the call waited, in nanoseconds.
+    /// Time off the CPU because the call waited, until it ran again, in nanoseconds.
     #[serde(default)]
     blocked_ns: Option<u64>,
+    /// The part of `blocked_ns` from the wake-up until on a CPU, in nanoseconds: runnable, waiting for a CPU; left out if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    woken_ns: Option<u64>,
     /// The part of `blocked_ns` during which all threads were blocked, and which the end of this call's wait ended: wall time,
     /// in nanoseconds; left out if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,7 +264,7 @@ struct Call {
     /// Time off the CPU because something else was to run, in nanoseconds.
     #[serde(default)]
     preempted_ns: Option<u64>,
-    /// Time between entry and return, in nanoseconds, only where its split into the three above is not known.
+    /// Time between entry and return, in nanoseconds, only where its split into on_cpu_ns, blocked_ns and preempted_ns is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     elapsed_ns: Option<u64>,
     /// Bytes moved, of calls that return a byte count.

@@ -45,9 +45,9 @@ fn known(raw: &Raw, number: u32) -> u32 {
 /// The calls that tasks are in.
 fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
     raw.live.iter().filter(|task| task.inside != 0).map(|task| {
-        let Live { elapsed, blocked, preempted, stalled, .. } = *task;
-        let on_cpu = elapsed.saturating_sub(blocked + preempted);
-        (task.key, Counted { calls: 1, unfinished: 1, on_cpu, blocked, preempted, stalled, bytes: 0 })
+        let Live { elapsed, blocked, woken, preempted, stalled, .. } = *task;
+        let on_cpu = elapsed.saturating_sub(blocked + woken + preempted);
+        (task.key, Counted { calls: 1, unfinished: 1, on_cpu, blocked, woken, preempted, stalled, bytes: 0 })
     })
 }
 
@@ -111,14 +111,14 @@ fn descriptor(code: u8) -> Option<DescriptorKind> {
 pub(super) fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
     let timed = (detail == Detail::Times).then_some(0);
     let moves = matches!(names::drives_of(key.number, key.gate), Some(Drives::Bytes { .. }));
-    let (on_cpu_ns, blocked_ns, preempted_ns, stalled_ns) = (timed, timed, timed, timed);
     CallCount {
         call,
         class,
-        on_cpu_ns,
-        blocked_ns,
-        preempted_ns,
-        stalled_ns,
+        on_cpu_ns: timed,
+        blocked_ns: timed,
+        woken_ns: timed,
+        runnable_ns: timed,
+        stalled_ns: timed,
         bytes: moves.then_some(0),
         ..CallCount::default()
     }
@@ -133,7 +133,8 @@ pub(super) fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
     let add = |sum: &mut Option<u64>, more: u64| *sum = sum.map(|sum| sum + more);
     add(&mut count.on_cpu_ns, counted.on_cpu);
     add(&mut count.blocked_ns, counted.blocked);
-    add(&mut count.preempted_ns, counted.preempted);
+    add(&mut count.woken_ns, counted.woken);
+    add(&mut count.runnable_ns, counted.woken + counted.preempted);
     add(&mut count.stalled_ns, counted.stalled);
     add(&mut count.bytes, counted.bytes);
 }

@@ -49,6 +49,7 @@ fn stacks(raw: &Raw, detail: Detail, symbols: &Symbols, into: &mut Collected) {
         sum.calls += counted.calls;
         sum.on_cpu += counted.on_cpu;
         sum.blocked += counted.blocked;
+        sum.woken += counted.woken;
     }
     let row = |((process, call, frames), sum): (_, Counted)| StackCount {
         process,
@@ -57,6 +58,7 @@ fn stacks(raw: &Raw, detail: Detail, symbols: &Symbols, into: &mut Collected) {
         calls: sum.calls,
         on_cpu_ns: timed(sum.on_cpu),
         blocked_ns: timed(sum.blocked),
+        woken_ns: timed(sum.woken),
     };
     into.stacks = rows.into_iter().map(row).collect();
     into.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.calls));
@@ -96,6 +98,7 @@ fn slowest(raw: &Raw, most: usize, symbols: &Symbols, begun_ns: u64) -> Vec<Slow
         at_ns: slow.start.saturating_sub(begun_ns),
         elapsed_ns: slow.elapsed,
         blocked_ns: Some(slow.blocked),
+        woken_ns: Some(slow.woken),
         frames: frames(raw, symbols, slow.stack, slow.process, slow.key.group),
     };
     kept.iter().take(most).map(call).collect()
@@ -210,12 +213,12 @@ mod tests {
     #[test]
     fn the_slowest_of_all_processors_come_first() {
         let key = Key { number: libc::SYS_read as u16, value: 13, ..Key::default() };
-        let slow = |elapsed| Slow { key, start: 1_000, elapsed, blocked: 4, process: 9, stack: -1 };
+        let slow = |elapsed| Slow { key, start: 1_000, elapsed, blocked: 4, woken: 2, process: 9, stack: -1 };
         let raw = Raw { slowest: vec![slow(10), slow(30), slow(20)], ..Raw::default() };
         let found = slowest(&raw, 2, &Symbols::default(), 900);
         assert_eq!(found.iter().map(|call| call.elapsed_ns).collect::<Vec<_>>(), [30, 20]);
         let first = &found[0];
-        assert_eq!((first.call.as_str(), first.pid, first.at_ns, first.blocked_ns), ("read", Some(9), 100, Some(4)));
+        assert_eq!((first.call.as_str(), first.pid, first.at_ns, first.blocked_ns, first.woken_ns), ("read", Some(9), 100, Some(4), Some(2)));
         assert_eq!(first.class.size, Some(4096));
         assert!(slowest(&raw, 0, &Symbols::default(), 900).is_empty());
     }

@@ -15,6 +15,7 @@ use crate::kernel::pidfd;
 use crate::kernel::tracee;
 use crate::kernel::tree;
 use crate::model::{Drives, Ending, TracerFacts};
+use crate::stats::Overhead;
 use crate::trace::cgroup::{self, Hierarchies};
 use crate::trace::symbols::Symbols;
 use anyhow::{Context, Result, anyhow};
@@ -111,8 +112,10 @@ struct Followed {
 impl Tracer for Bpf {
     fn introduction(&self) -> String {
         let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
-        let ByKind { plain, descriptor, path } = self.calibration.added_ns;
-        format!("eBPF{counts}, about {:.2} us a call", (plain + descriptor + path) / 3e3)
+        let mean = |ByKind { plain, descriptor, path }| mean(&[(1, plain), (1, descriptor), (1, path)]);
+        let known = self.calibration.added.and_then(mean).and_then(|each| each.added());
+        let cost = known.map_or("overhead unknown: the machine is busy".to_string(), |ns| format!("about {:.2} us a call", ns / 1e3));
+        format!("eBPF{counts}, {cost}")
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
@@ -211,7 +214,7 @@ impl Bpf {
         };
         decode::decode(&raw, self.detail, self.more.grouping, &paths, &mut collected);
         details::fill(&raw, self.detail, self.more, (&self.symbols, followed.begun_ns), &mut collected);
-        decode::subtract(self.calibration.offset_ns.unwrap_or(0.0), &mut collected);
+        decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
         totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
         collected.groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
         Ok(collected)
@@ -240,7 +243,13 @@ impl Bpf {
     }
 
     fn facts(&self, raw: &Raw) -> TracerFacts {
-        let (calls, added_ns) = added(raw, &self.calibration.added_ns);
+        let calls = by_kind(raw);
+        let each = self.calibration.added.and_then(|by| {
+            let ByKind { plain, descriptor, path } = calls;
+            mean(&[(plain, by.plain), (descriptor, by.descriptor), (path, by.path)]).or(Some(by.plain))
+        });
+        let added_ns = each.and_then(|each| each.added());
+        let all = calls.plain + calls.descriptor + calls.path;
         let how = match self.detail {
             Detail::Times => "calls counted and timed by programs at the kernel's tracepoints",
             Detail::Counts => "calls counted by programs at the kernel's tracepoints",
@@ -248,10 +257,12 @@ impl Bpf {
         TracerFacts {
             kind: "bpf".to_string(),
             detail: how.to_string(),
-            added_per_call_ns: Some(if calls > 0 { added_ns / calls as f64 } else { self.calibration.added_ns.plain }),
-            added_total_ns: Some(added_ns.round() as u64),
+            added_per_call_ns: added_ns,
+            added_range_ns: each.map(|each| each.range()),
+            added_total_ns: added_ns.map(|ns| (ns * all as f64).round() as u64),
             adds_system_time: true,
-            offset_per_call_ns: self.calibration.offset_ns,
+            offset_per_call_ns: self.calibration.offset_ns(),
+            offset_range_ns: self.calibration.offset.map(|offset| offset.range()),
             lost: raw.globals.lost,
         }
     }
@@ -279,17 +290,27 @@ fn peak_rss_kib(root: &Root) -> u64 {
     pids.iter().map(|pid| tree::peak_rss_kib(*pid)).max().unwrap_or(0)
 }
 
-/// All calls, and what tracing added to them, in nanoseconds.
-fn added(raw: &Raw, by_kind: &ByKind) -> (u64, f64) {
-    raw.calls.iter().fold((0, 0.0), |(calls, ns), (key, counted)| {
-        let each = match names::drives_of(key.number, key.gate) {
-            None => by_kind.plain,
-            Some(Drives::Path { .. }) => by_kind.path,
-            Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => by_kind.descriptor,
-            Some(Drives::Length { .. } | Drives::Set { .. }) => by_kind.plain,
+/// How many calls there were, by what the programs look at.
+fn by_kind(raw: &Raw) -> ByKind<u64> {
+    let mut calls = ByKind::default();
+    for (key, counted) in &raw.calls {
+        let of_kind = match names::drives_of(key.number, key.gate) {
+            None | Some(Drives::Length { .. } | Drives::Set { .. }) => &mut calls.plain,
+            Some(Drives::Path { .. }) => &mut calls.path,
+            Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => &mut calls.descriptor,
         };
-        (calls + counted.calls, ns + counted.calls as f64 * each)
-    })
+        *of_kind += counted.calls;
+    }
+    calls
+}
+
+/// What tracing adds to one of these calls; `None` of no calls. The kinds were measured together, so their errors are alike.
+fn mean(kinds: &[(u64, Overhead)]) -> Option<Overhead> {
+    let calls: u64 = kinds.iter().map(|(calls, _)| calls).sum();
+    let of = |which: fn(&Overhead) -> f64| {
+        kinds.iter().map(|(calls, each)| *calls as f64 * which(each)).sum::<f64>() / calls as f64
+    };
+    (calls > 0).then(|| Overhead { ns: of(|each| each.ns), low: of(|each| each.low), high: of(|each| each.high) })
 }
 
 /// Marks a running process; false if it is marked already, or has ended since it was listed.

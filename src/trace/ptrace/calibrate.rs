@@ -5,10 +5,13 @@ use super::stops::{Calibration, NullCall, PtraceTracer};
 use crate::kernel::clock::null_call_ns;
 use crate::kernel::follow::Stops;
 use crate::kernel::launch::hold_null_calls;
+use crate::stats::Overhead;
 use crate::trace::{Root, Tracer, Until};
 use anyhow::{Context, Result, bail};
 
-const CALLS: u32 = 400;
+const CALLS: u32 = 410;
+/// Time blocks of the others, each with a median of its own.
+const BLOCKS: usize = 12;
 /// The child's first calls, before it is warm.
 const COLD: usize = 50;
 /// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that
@@ -37,11 +40,13 @@ pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
 
 fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let warm = raw.get(COLD..).unwrap_or_default();
-    let between = warm.windows(2).map(|pair| pair[1].at.duration_since(pair[0].at).as_nanos() as u64);
+    let between = |pair: &[NullCall]| pair[1].at.duration_since(pair[0].at).as_nanos() as u64;
+    let added = |block: &[NullCall]| quantile(block.windows(2).map(between), 0.5) as f64 - untraced_ns;
+    let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
     let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
     Calibration {
         off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
-        added_ns: (quantile(between, 0.5) as f64 - untraced_ns).max(0.0),
+        added: Overhead::of(blocks.map(added).collect()),
     }
 }
 
@@ -60,14 +65,14 @@ mod tests {
     fn calls(off_cpu_ns: impl Fn(u64) -> u64) -> Vec<NullCall> {
         let begun = Instant::now();
         let call = |n| NullCall { at: begun + Duration::from_micros(5 * n), off_cpu_ns: off_cpu_ns(n) };
-        (0..400).map(call).collect()
+        (0..410).map(call).collect()
     }
 
     #[test]
     fn what_a_null_call_takes_longer_is_the_tracers() {
         let found = summary(&calls(|n| n), 100.0);
-        assert_eq!(found.off_cpu_ns, 365);
-        assert!((found.added_ns - 4900.0).abs() < 1e-6);
+        assert_eq!(found.off_cpu_ns, 374);
+        assert_eq!(found.added, Some(Overhead { ns: 4900.0, low: 4900.0, high: 4900.0 }));
     }
 
     #[test]

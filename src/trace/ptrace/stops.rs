@@ -8,6 +8,7 @@ use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::wake::Waker;
 use crate::model::{Ending, TracerFacts};
+use crate::stats::Overhead;
 use crate::trace::{Collected, Root, Tracer, Until};
 use anyhow::{Result, bail};
 use nix::errno::Errno;
@@ -22,8 +23,8 @@ const DRAINING: Duration = Duration::from_millis(500);
 pub struct Calibration {
     /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
     pub off_cpu_ns: u64,
-    /// Wall time that tracing adds to a call.
-    pub added_ns: f64,
+    /// Wall time that tracing adds to a call, in nanoseconds.
+    pub added: Option<Overhead>,
 }
 
 /// One null call under the tracer.
@@ -210,7 +211,9 @@ impl Tracer for PtraceTracer {
     fn introduction(&self) -> String {
         let how = if self.stops == Stops::Filter { "ptrace with a seccomp filter, counts only" } else { "ptrace" };
         let fate = if self.stops == Stops::Filter { "; the command ends if syscost is killed" } else { "" };
-        format!("{how}, about {:.1} us a call{fate}", self.calibration.added_ns / 1e3)
+        let known = self.calibration.added.and_then(|added| added.added());
+        let cost = known.map_or_else(String::new, |ns| format!(", about {:.1} us a call", ns / 1e3));
+        format!("{how}{cost}{fate}")
     }
 
     fn wants_filter(&self) -> bool {
@@ -244,7 +247,8 @@ impl Tracer for PtraceTracer {
         let facts = TracerFacts {
             kind: kind.to_string(),
             detail: self.detail(),
-            added_per_call_ns: Some(self.calibration.added_ns),
+            added_per_call_ns: self.calibration.added.and_then(|added| added.added()),
+            added_range_ns: self.calibration.added.map(|added| added.range()),
             adds_system_time: false,
             lost: self.tree.lost,
             ..TracerFacts::default()

@@ -8,7 +8,7 @@ use std::io::Write;
 
 type Value = fn(&CallCount) -> Option<f64>;
 
-const COUNTS: [(Family, Value); 3] = [
+const COUNTS: [(Family, Value); 4] = [
     (Family { name: "profile_calls", unit: "", help: "System calls that were entered." }, |count| {
         Some(count.calls as f64)
     }),
@@ -17,9 +17,17 @@ const COUNTS: [(Family, Value); 3] = [
     }),
     (
         Family {
+            name: "profile_runnable_seconds",
+            unit: "seconds",
+            help: "Time runnable (waiting for a CPU) in system calls, of all threads.",
+        },
+        |count| Some(count.runnable_ns? as f64 / 1e9),
+    ),
+    (
+        Family {
             name: "profile_blocked_seconds",
             unit: "seconds",
-            help: "Time blocked in system calls, of all threads.",
+            help: "Time blocked in system calls until woken, of all threads.",
         },
         |count| Some(count.blocked_ns? as f64 / 1e9),
     ),
@@ -79,7 +87,7 @@ fn durations(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     }
     writeln!(out, "# HELP {DURATIONS} Elapsed time of single system calls.")?;
     writeln!(out, "# TYPE {DURATIONS} histogram\n# UNIT {DURATIONS} seconds")?;
-    let offset_ns = profile.tracer.offset_per_call_ns.unwrap_or(0.0);
+    let offset_ns = profile.tracer.within_call_ns();
     profile.latencies.iter().try_for_each(|(call, histogram)| series(call, histogram, offset_ns, out))
 }
 

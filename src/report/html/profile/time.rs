@@ -8,7 +8,7 @@ use crate::report::html::cells;
 use crate::report::html::charts::figure;
 use crate::report::numbers::thousands;
 use crate::report::profile::figures::time_figure;
-use crate::report::profile::notes;
+use crate::report::profile::{RUNNABLE, notes};
 
 /// What must be known before the numbers are read.
 pub fn warnings(html: &mut Markup, profile: &Profile) {
@@ -41,13 +41,14 @@ pub fn write(html: &mut Markup, page: &ProfilePage) {
     });
 }
 
-/// `50,138 system calls in 4.000 s: 0.169 s on a CPU, 1.540 s blocked in all threads together; 10,004 failed.`
+/// `50,138 system calls in 4.000 s: 0.169 s on a CPU, 0.010 s runnable (waiting for a CPU), 1.540 s blocked, of all threads together; 10,004 failed.`
 fn in_short(profile: &Profile) -> String {
     let all = profile.all_calls();
     let s = |ns: u64| format!("{:.3} s", ns as f64 / 1e9);
     let wall = profile.usage.wall_ns.map_or_else(String::new, |ns| format!(" in {}", s(ns)));
     let parts = [
         all.on_cpu_ns.map(|ns| format!("{} on a CPU", s(ns))),
+        all.runnable_ns.map(|ns| format!("{} {RUNNABLE}", s(ns))),
         all.blocked_ns.map(|ns| format!("{} blocked, of all threads together", s(ns))),
         (all.failures() > 0).then(|| format!("{} failed", thousands(all.failures() as f64))),
     ];
