@@ -182,6 +182,22 @@ fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
     );
 }
 
+/// Only the archive's signature tells that its lists, and so the packages, are the archive's.
+#[test]
+fn an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows() {
+    let Some(place) = place("an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows") else { return };
+    configure(&place, &format!("deb file:{} bookworm main\n", place.path().join("mirror").display()));
+    let configuration = place.path().join("apt.conf");
+    let allowed = ["AllowInsecureRepositories", "AllowWeakRepositories", "AllowDowngradeToInsecureRepositories"];
+    let lines: String = allowed.iter().map(|name| format!("Acquire::{name} \"true\";\n")).collect();
+    let allowing = fs::read_to_string(&configuration).unwrap() + &lines + "APT::Get::AllowUnauthenticated \"true\";\n";
+    fs::write(&configuration, allowing).unwrap();
+    let output = fetch(&place, "9.9");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is not signed"), "{}", stderr(&output));
+    assert!(kept(&place).is_empty(), "{:?}", kept(&place));
+}
+
 /// No directory of root's is needed.
 #[test]
 fn an_ordinary_user_fetches() {

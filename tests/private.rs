@@ -331,3 +331,161 @@ fn a_tmpdir_that_is_not_utf_8_serves() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(fs::read_dir(&strange).unwrap().count(), 0);
 }
+
+/// A compiler that tells where it works, and stays there until it is killed if asked to.
+const COMPILER: &str = r#"#!/bin/sh
+case " $* " in *" --version "*) echo "cc 1.0"; exit 0;; esac
+echo "$TMPDIR" > "$PLACE/cc-tmp"; pwd > "$PLACE/cc-cwd"
+stat -c '%a' . "$TMPDIR" probe.c > "$PLACE/cc-modes"
+: > "$TMPDIR/ccabcdef.s"
+[ -z "$STAY" ] || { echo $$ > "$PLACE/cc-pid"; sleep 600; }
+while [ $# -gt 0 ]; do if [ "$1" = -o ]; then printf '#!/bin/sh\n' > "$2"; fi; shift; done
+"#;
+
+fn compiler(place: &Place) -> PathBuf {
+    let path = place.path().join("cc");
+    fs::write(&path, COMPILER).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn building(place: &Place) -> Command {
+    let mut command = place.command(&["probe", "build", "-o", "made"]);
+    command.env("CC", compiler(place)).env("PLACE", place.path());
+    command
+}
+
+#[test]
+fn a_probe_is_built_where_nobody_else_can_change_it() {
+    let place = Place::new();
+    let output = with_umask("000", &building(&place)).current_dir(place.path()).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let told = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
+    let run = place.tmp().join("syscost-run-");
+    for name in ["cc-tmp", "cc-cwd"] {
+        assert!(told(name).starts_with(run.to_str().unwrap()), "{name}: {}", told(name));
+    }
+    assert_eq!(told("cc-modes"), "700\n700\n700\n");
+    assert_eq!(place.path().join("made").metadata().unwrap().mode() & 0o7777, 0o755);
+    expect_nothing_left(&place, &[]);
+    fs::set_permissions(place.tmp(), Permissions::from_mode(0o777)).unwrap();
+    let refused = building(&place).output().unwrap();
+    assert!(
+        stderr(&refused).contains("anybody (mode 777, not sticky) could replace files in "),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn a_killed_build_leaves_nothing() {
+    let place = Place::new();
+    let mut child = building(&place).env("STAY", "1").stderr(Stdio::null()).spawn().unwrap();
+    let pid = wait_for(BEGINNING, || {
+        fs::read_to_string(place.path().join("cc-pid")).ok().filter(|text| text.ends_with('\n'))
+    });
+    assert!(pid.is_some(), "the compiler was not started");
+    assert_ne!(place.left_behind().len(), 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    expect_nothing_left(&place, &[]);
+    let ended = wait_for(VANISHING, || (!Path::new("/proc").join(pid.as_ref().unwrap().trim()).exists()).then_some(()));
+    assert!(ended.is_some(), "the compiler still runs");
+}
+
+#[test]
+fn a_pipe_in_place_of_state_does_not_stop_a_run() {
+    let place = Place::new();
+    let state = place.path().join("state/syscost");
+    fs::create_dir_all(&state).unwrap();
+    for directory in [place.path().join("state"), state.clone()] {
+        fs::set_permissions(directory, Permissions::from_mode(0o700)).unwrap();
+    }
+    nix::unistd::mkfifo(&state.join("levels.jsonl"), nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+    let job = Job::of(
+        place.command(&["run", "call", "id", "--no-verify", "--time", "0.2"]).stdout(Stdio::null()).spawn().unwrap(),
+    );
+    let pid = job.pid();
+    let ended = wait_for(BEGINNING, || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.contains(") Z ").then_some(())
+    });
+    assert!(ended.is_some(), "it waits for the pipe");
+    drop(job.output());
+}
+
+/// What is executed if a program is looked for in the user's directory, and what compilers and interpreters look for there.
+const TRAPS: [&str; 22] = [
+    "cc",
+    "gcc",
+    "clang",
+    "cat",
+    "sh",
+    "git",
+    "perl",
+    "python3",
+    "bash",
+    "awk",
+    "uname",
+    "podman",
+    "bwrap",
+    "strace",
+    "qemu-system-x86_64",
+    "apt-get",
+    "apt-cache",
+    "apt-config",
+    "tar",
+    "dpkg-deb",
+    "rustc",
+    "go",
+];
+
+#[test]
+fn nothing_in_the_users_directory_is_executed() {
+    let place = Place::new();
+    let hostile = place.path().join("hostile");
+    fs::create_dir_all(hostile.join(".git")).unwrap();
+    fs::create_dir_all(hostile.join("studies")).unwrap();
+    let marker = place.path().join("executed");
+    let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\n", marker.display());
+    for name in TRAPS {
+        fs::write(hostile.join(name), &script).unwrap();
+        fs::set_permissions(hostile.join(name), Permissions::from_mode(0o755)).unwrap();
+    }
+    let python = format!("open({:?}, 'a').write('python')\n", marker.display());
+    for name in ["ziglang.py", "sitecustomize.py", "os.py"] {
+        fs::write(hostile.join(name), &python).unwrap();
+    }
+    fs::write(hostile.join("rust-toolchain.toml"), format!("[toolchain]\npath = {hostile:?}\n")).unwrap();
+    fs::write(hostile.join(".git/config"), format!("[core]\n\tfsmonitor = {}\n", hostile.join("git").display()))
+        .unwrap();
+    fs::write(
+        hostile.join("studies/who-am-i.toml"),
+        "title = 'x'\nquestion = 'x'\npatterns = ['perl:system(\"./sh\")']\n",
+    )
+    .unwrap();
+    fs::write(
+        place.path().join("apt.conf"),
+        "Dir::Etc::sourcelist \"/dev/null\"; Dir::Etc::sourceparts \"/dev/null\";",
+    )
+    .unwrap();
+    let path = format!(".::hostile:{}", std::env::var("PATH").unwrap());
+    for arguments in [
+        &["doctor"][..],
+        &["list", "--envs"],
+        &["list", "--languages"],
+        &["list", "--studies"],
+        &["kernel", "list", "--available"],
+        &["probe", "build", "--target", "no-such-system", "-o", "made"],
+        &["probe", "build", "-o", "made"],
+        &["run", "id.getppid", "c:getppid()", "perl:getppid()", "python:os.getppid()", "--time", "0.1"],
+        &["run", "id.getppid", "--env", "strace", "--env", "bwrap", "--time", "0.1"],
+    ] {
+        let mut command = place.command(arguments);
+        command.env("APT_CONFIG", place.path().join("apt.conf"));
+        let output = command.env("PATH", &path).current_dir(&hostile).output().unwrap();
+        let executed = fs::read_to_string(&marker).unwrap_or_default();
+        assert_eq!(executed, "", "{arguments:?}: {}", stderr(&output));
+    }
+}

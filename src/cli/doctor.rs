@@ -8,6 +8,7 @@ use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
 use crate::report::{Cell, Document, Format, Screen, Spec, Style, Table, write_json, write_table};
+use crate::runner::RunDirectory;
 use crate::session::{RunOptions, Session, add_facts};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -42,7 +43,8 @@ pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()>
     let sources = Sources::default();
     let mut host = Host { file_system: file_system(&std::env::temp_dir()), ..facts(&sources, None) };
     add_probe_facts(&mut host);
-    let findings = findings(&host, &checks(&sources));
+    let directory = RunDirectory::create().ok();
+    let findings = findings(&host, &checks(&sources, directory.as_ref().map(RunDirectory::path)));
     write(args.format, &host, &findings, screen, out)
 }
 

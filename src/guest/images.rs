@@ -2,7 +2,8 @@
 //!
 //! An image is a directory of the user's state directory, `kernels/<release>`, with the file `vmlinuz` and the facts about it. It
 //! is made under another name and renamed when it is complete. One that lacks a part or whose length is not the one noted does not
-//! count as an image: it is named as damaged, and fetching it again replaces it.
+//! count as an image: it is named as damaged, and fetching it again replaces it. One whose digest is another than when it was
+//! fetched is not booted.
 //!
 //! Called by the session of `--env linux-VERSION`, `explain` and `cli::kernel`.
 
@@ -12,8 +13,8 @@ mod packages;
 mod release;
 mod sources;
 
-use crate::kernel::lock;
-use crate::runner::state_directory;
+use crate::kernel::{lock, open, private};
+use crate::runner::{digest, state_directory};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -28,6 +29,8 @@ pub use release::{is_meant, newest_first};
 /// The name of the kernel in an image's directory.
 const KERNEL: &str = "vmlinuz";
 const FACTS: &str = "image.json";
+/// Bytes of that.
+const MOST_FACTS: u64 = 1 << 16;
 /// Prefix of directories that are being filled; who fills one holds a lock on it.
 const UNFINISHED: &str = ".fetching-";
 
@@ -54,6 +57,9 @@ pub struct Facts {
     pub suite: String,
     /// Length of the kernel in bytes.
     pub bytes: u64,
+    /// Of the kernel as it was unpacked from the package, whose own digest the archive's signed lists hold; checked again before
+    /// the kernel is booted.
+    pub sha256: String,
 }
 
 /// A directory of images.
@@ -83,7 +89,7 @@ impl Images {
 
     /// Those in `root`, which is created if it does not exist.
     fn at(root: PathBuf) -> Result<Images> {
-        fs::create_dir_all(&root).with_context(|| format!("cannot create {}", root.display()))?;
+        private::make(&root)?;
         Ok(Images { root })
     }
 
@@ -107,11 +113,18 @@ impl Images {
 
     fn image(&self, release: &str) -> Option<(Image, Facts)> {
         let directory = self.root.join(release);
-        let facts: Facts = serde_json::from_slice(&fs::read(directory.join(FACTS)).ok()?).ok()?;
+        let facts: Facts = serde_json::from_slice(&open::bytes(&directory.join(FACTS), MOST_FACTS).ok()?).ok()?;
         let path = directory.join(KERNEL);
-        let whole = facts.release == release && fs::metadata(&path).ok()?.len() == facts.bytes;
+        let whole = facts.release == release
+            && fs::symlink_metadata(&path).is_ok_and(|found| found.is_file() && found.len() == facts.bytes);
         let image = Image { path, release: release.to_string(), architecture: facts.architecture.clone() };
         whole.then_some((image, facts))
+    }
+
+    /// The image of `release`, if it is complete and what was fetched.
+    fn unchanged(&self, release: &str) -> Option<Image> {
+        let (image, facts) = self.image(release)?;
+        digest(&image.path).is_ok_and(|digest| digest == facts.sha256).then_some(image)
     }
 
     /// As [`find`].
@@ -123,7 +136,13 @@ impl Images {
         let meant: Vec<Image> =
             images.filter(|image| image.architecture == architecture && is_meant(wanted, &image.release)).collect();
         let exact = meant.iter().position(|image| image.release == wanted);
-        meant.into_iter().nth(exact.unwrap_or_default()).with_context(|| self.not_fetched(wanted, architecture))
+        let meant = meant.into_iter().nth(exact.unwrap_or_default());
+        let meant = meant.with_context(|| self.not_fetched(wanted, architecture))?;
+        let changed = || {
+            let (path, release) = (meant.path.display(), &meant.release);
+            format!("{path} was changed after it was fetched: get it again with 'syscost kernel fetch {release}'")
+        };
+        self.unchanged(&meant.release).with_context(changed)
     }
 
     fn not_fetched(&self, wanted: &str, architecture: &str) -> String {
@@ -152,15 +171,17 @@ impl Images {
         let (fresh, _lock) = self.begin()?;
         let bytes = fs::copy(file, fresh.path().join(KERNEL)).context("cannot copy the kernel")?;
         File::open(fresh.path().join(KERNEL))?.sync_all()?;
-        fs::write(fresh.path().join(FACTS), serde_json::to_vec_pretty(&Facts { bytes, ..facts.clone() })?)?;
+        let sha256 = digest(&fresh.path().join(KERNEL))?;
+        let facts = Facts { bytes, sha256, ..facts };
+        fs::write(fresh.path().join(FACTS), serde_json::to_vec_pretty(&facts)?)?;
         let target = self.root.join(&facts.release);
-        if self.image(&facts.release).is_none() {
+        if self.unchanged(&facts.release).is_none() {
             let _ = fs::remove_dir_all(&target);
         }
         // Another fetch of the same release may have been faster.
         let renamed = fs::rename(fresh.path(), &target);
-        match self.image(&facts.release) {
-            Some((image, _)) => Ok(image),
+        match self.unchanged(&facts.release) {
+            Some(image) => Ok(image),
             None => renamed.map_err(Into::into).and_then(|()| bail!("it was changed")),
         }
         .with_context(|| format!("cannot keep {}", target.display()))
@@ -189,19 +210,18 @@ impl Images {
     /// If it cannot be created.
     pub fn begin(&self) -> Result<(TempDir, Option<lock::Locked>)> {
         self.sweep();
-        let _gate = File::open(&self.root).ok().and_then(lock::shared);
-        let fresh = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.root);
-        let fresh = fresh.with_context(|| format!("cannot write in {}", self.root.display()))?;
-        let lock = File::open(fresh.path()).ok().and_then(lock::alone);
+        let _gate = open::directory(&self.root).ok().and_then(lock::shared);
+        let fresh = private::temporary(&self.root, UNFINISHED)?;
+        let lock = open::directory(fresh.path()).ok().and_then(lock::alone);
         Ok((fresh, lock))
     }
 
     fn sweep(&self) {
-        let Some(_gate) = File::open(&self.root).ok().and_then(lock::alone) else { return };
+        let Some(_gate) = open::directory(&self.root).ok().and_then(lock::alone) else { return };
         let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
         let unfinished = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED));
         for path in unfinished.map(|entry| entry.path()) {
-            if let Some(_lock) = File::open(&path).ok().and_then(lock::alone) {
+            if let Some(_lock) = open::directory(&path).ok().and_then(lock::alone) {
                 let _ = fs::remove_dir_all(&path);
             }
         }
@@ -226,6 +246,7 @@ mod tests {
             version: "1".into(),
             suite: "stable".into(),
             bytes: 0,
+            sha256: String::new(),
         }
     }
 
@@ -264,11 +285,13 @@ mod tests {
 
     #[test]
     fn what_is_damaged_is_no_image_and_is_replaced() {
-        let damages: [fn(&Path); 4] = [
+        let damages: [fn(&Path); 6] = [
             |image| fs::write(image.join(KERNEL), "short").unwrap(),
             |image| fs::remove_file(image.join(KERNEL)).unwrap(),
             |image| fs::write(image.join(FACTS), "{\"release\":").unwrap(),
             |image| fs::remove_file(image.join(FACTS)).unwrap(),
+            |image| pipe_at(&image.join(KERNEL)),
+            |image| pipe_at(&image.join(FACTS)),
         ];
         for damage in damages {
             let (_keep, images) = images();
@@ -279,6 +302,26 @@ mod tests {
             assert_eq!(keep(&images, "6.1-amd64", "x86_64").unwrap(), image);
             assert_eq!((images.all().len(), images.damaged().len()), (1, 0));
         }
+    }
+
+    fn pipe_at(path: &Path) {
+        fs::remove_file(path).unwrap();
+        nix::unistd::mkfifo(path, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+    }
+
+    #[test]
+    fn a_kernel_that_was_changed_is_not_booted_and_is_fetched_again() {
+        let (_keep, images) = images();
+        let image = keep(&images, "6.1-amd64", "x86_64").unwrap();
+        let mut changed = fs::read(&image.path).unwrap();
+        *changed.last_mut().unwrap() ^= 1;
+        fs::write(&image.path, changed).unwrap();
+        let error = images.find("6.1", "x86_64").unwrap_err().to_string();
+        let said =
+            "/6.1-amd64/vmlinuz was changed after it was fetched: get it again with 'syscost kernel fetch 6.1-amd64'";
+        assert!(error.ends_with(said), "{error}");
+        assert_eq!(keep(&images, "6.1-amd64", "x86_64").unwrap(), image);
+        assert_eq!(images.find("6.1", "x86_64").unwrap(), image);
     }
 
     #[test]

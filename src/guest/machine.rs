@@ -5,6 +5,8 @@ use super::console::{Console, INIT};
 use super::images;
 use super::initramfs::Initramfs;
 use super::traced::Traced;
+use crate::kernel::owner::{Trust, doubt, doubt_place};
+use crate::kernel::{open, private};
 use crate::model::{Failure, FailureKind};
 use crate::runner::{Environment, Kernel, Workers, replaced};
 use anyhow::{Context, Result, bail, ensure};
@@ -12,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -95,7 +97,7 @@ impl Guest {
 
     /// The program that emulates it, as it names itself with its version; `None` if it does not tell.
     pub fn emulator(&self) -> Option<String> {
-        let output = Command::new(&self.command[0]).arg("--version").stdin(Stdio::null()).output().ok()?;
+        let output = private::asking(&self.command[0]).arg("--version").output().ok()?;
         let said = String::from_utf8_lossy(&output.stdout);
         let version = said.lines().next()?.trim();
         // User-mode Linux tells its version alone.
@@ -206,6 +208,7 @@ fn kernel(environment: &Environment) -> Result<PathBuf> {
         (Some(Kernel::Version(wanted)), _) => Ok(images::find(wanted, machine(environment))?.path),
         (Some(Kernel::File(path)), own) => {
             let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;
+            check_owner(&path)?;
             if own.is_none() {
                 check(&path, machine(environment))?;
             }
@@ -215,6 +218,17 @@ fn kernel(environment: &Environment) -> Result<PathBuf> {
         (None, None) => {
             bail!("it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE", environment.name)
         }
+    }
+}
+
+/// Checks that nobody else can have put another kernel there, as for studies.
+fn check_owner(path: &Path) -> Result<()> {
+    let facts = open::regular(path).and_then(|file| file.metadata());
+    let facts = facts.with_context(|| format!("cannot read {}", path.display()))?;
+    let folder = || path.parent().and_then(|folder| doubt_place(folder, Trust::Group));
+    match doubt(&facts).or_else(folder) {
+        Some(why) => bail!("{}: {why}, and that kernel would run as you: make a copy of your own", path.display()),
+        None => Ok(()),
     }
 }
 

@@ -7,11 +7,11 @@ use super::Sources;
 use super::counters::Offer;
 use super::host::StealClock;
 use super::linux::ptrace;
+use super::private;
 use super::sources::capability::{PERFMON, SYS_ADMIN};
 use super::taxes::tracing_directory;
 use nix::unistd::Pid;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -32,7 +32,7 @@ pub struct Checks {
     pub tracing_visible: bool,
     /// The first line of the C compiler's version.
     pub cc: Option<String>,
-    /// Whether it builds 32-bit programs; `None` if this architecture has none.
+    /// Whether it builds 32-bit programs; `None` if this architecture has none, or there is no directory to try it in.
     pub m32: Option<bool>,
     /// CPU time that the control group may use, in CPUs; `None` for no limit.
     pub cpu_quota: Option<f64>,
@@ -60,8 +60,8 @@ const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 /// The initial user namespace: capabilities in another one do not apply to the machine.
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
 
-/// Makes all checks; takes as long as the compiler does.
-pub fn checks(sources: &Sources) -> Checks {
+/// Makes all checks; takes as long as the compiler does, which works in the directory of a run.
+pub fn checks(sources: &Sources, run: Option<&Path>) -> Checks {
     let compiler = COMPILERS.iter().find_map(|name| Some((*name, version(name)?)));
     Checks {
         ptrace_allowed: try_ptrace(),
@@ -69,7 +69,10 @@ pub fn checks(sources: &Sources) -> Checks {
         perf_allowed: perf(sources),
         counters: Offer::here(sources, None),
         tracing_visible: tracing_directory(sources).is_some(),
-        m32: compiler.as_ref().filter(|_| cfg!(target_arch = "x86_64")).map(|(name, _)| builds_32_bit(name)),
+        m32: compiler
+            .as_ref()
+            .zip(run.filter(|_| cfg!(target_arch = "x86_64")))
+            .map(|((name, _), run)| builds_32_bit(name, run)),
         cc: compiler.map(|(_, version)| version),
         cpu_quota: quota::cpus(sources),
         steal_since_boot_percent: StealClock::since_boot().percent_since(sources),
@@ -89,7 +92,7 @@ fn try_ptrace() -> Result<(), String> {
 
 /// A process that waits for input that never comes.
 fn idle_child() -> std::io::Result<Child> {
-    Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    private::asking("cat").stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 fn seize(child: &Child) -> Result<(), String> {
@@ -115,24 +118,20 @@ fn capable(sources: &Sources, bit: u32) -> bool {
 }
 
 fn version(compiler: &str) -> Option<String> {
-    let output = quiet(Command::new(compiler).arg("--version"))?;
+    let output = quiet(private::asking(compiler).arg("--version"))?;
     String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string).filter(|_| output.status.success())
 }
 
 /// Compiles and links: it is usually the 32-bit C library that is missing.
-fn builds_32_bit(compiler: &str) -> bool {
-    let build = |directory: &Path| {
-        fs::write(directory.join("empty.c"), "#include <unistd.h>\nint main(void) { return getppid() == 0; }\n")
-            .ok()?;
-        quiet(Command::new(compiler).args(["-m32", "-o", "empty", "empty.c"]).current_dir(directory))
-    };
-    let private = fs::Permissions::from_mode(0o700);
-    let Ok(directory) = tempfile::Builder::new().permissions(private).tempdir() else { return false };
-    build(directory.path()).is_some_and(|output| output.status.success())
+fn builds_32_bit(compiler: &str, run: &Path) -> bool {
+    let program = "#include <unistd.h>\nint main(void) { return getppid() == 0; }\n";
+    let written = fs::write(run.join("empty.c"), program);
+    let build = || quiet(private::helper(compiler, run).args(["-m32", "-o", "empty", "empty.c"]));
+    written.is_ok() && build().is_some_and(|output| output.status.success())
 }
 
 fn quiet(command: &mut Command) -> Option<Output> {
-    command.env("LC_ALL", "C").stdin(Stdio::null()).output().ok()
+    command.env("LC_ALL", "C").output().ok()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! Called before reading text that becomes a program, and by the cache of built programs.
 
+use super::process::is_unknown_user;
 use nix::unistd::{Uid, User, geteuid};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -37,17 +38,34 @@ pub fn doubt(file: &Metadata) -> Option<String> {
     foreign(file).or_else(|| writable.then(|| format!("others may write it (mode {:04o})", file.mode() & 0o7777)))
 }
 
-/// Why another user may replace a directory; `None` if nobody can. `path` must be absolute and without links.
-pub fn doubt_place(path: &Path) -> Option<String> {
-    path.ancestors().find_map(|directory| {
-        let facts = match fs::symlink_metadata(directory) {
-            Ok(facts) => facts,
-            Err(error) => return Some(format!("{}: {error}", directory.display())),
-        };
-        let open = facts.mode() & OTHERS_WRITE != 0 && facts.mode() & STICKY == 0;
-        let why = foreign(&facts).or_else(|| open.then(|| "others may write in it".to_string()));
-        why.map(|why| format!("{}: {why}", directory.display()))
+/// Who else may rename what lies on the way to files that we execute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Only root: for what later runs execute.
+    Root,
+    /// Also a group, whose right to write the owner gave it, and users that a user namespace does not know, of whom root outside
+    /// is one: for what ends with the run.
+    Group,
+}
+
+/// Why somebody else may replace a directory or what is in it; `None` if nobody can. `path` must be absolute and without links.
+pub fn doubt_place(path: &Path, trust: Trust) -> Option<String> {
+    path.ancestors().find_map(|directory| match fs::symlink_metadata(directory) {
+        Ok(facts) => exchange(&facts, trust).map(|who| format!("{who} could replace files in {}", directory.display())),
+        Err(error) => Some(format!("cannot look at {}: {error}", directory.display())),
     })
+}
+
+/// Who else can rename entries in a directory. Its owner can, whether it is sticky or not.
+fn exchange(about: &Metadata, trust: Trust) -> Option<String> {
+    let (owner, mode) = (about.uid(), about.mode() & 0o7777);
+    let writers = if trust == Trust::Root { OTHERS_WRITE } else { OTHERS_WRITE & 0o007 };
+    if mode & writers != 0 && mode & STICKY == 0 {
+        let who = if mode & writers & 0o007 != 0 { "anybody" } else { "its group" };
+        return Some(format!("{who} (mode {mode:o}, not sticky)"));
+    }
+    let trusted = owner == 0 || owner == effective_user() || trust == Trust::Group && is_unknown_user(owner);
+    (!trusted).then(|| format!("its owner, user {owner},"))
 }
 
 /// Says so if the file belongs to another user than root, who can do anything anyway.
@@ -101,11 +119,25 @@ mod tests {
         fs::create_dir_all(&below).unwrap();
         set(&top.join("a"), 0o755);
         set(&below, 0o755);
-        assert_eq!(doubt_place(&below), None);
+        let both = |said: &str| {
+            for trust in [Trust::Root, Trust::Group] {
+                let doubt = doubt_place(&below, trust).unwrap_or_default();
+                assert!(doubt.starts_with(said) && doubt.is_empty() == said.is_empty(), "{trust:?}: {doubt}");
+            }
+        };
+        both("");
         set(&top.join("a"), 0o777);
-        assert!(doubt_place(&below).unwrap().ends_with("/a: others may write in it"));
+        both("anybody (mode 777, not sticky) could replace files in ");
         set(&top.join("a"), 0o1777);
-        assert_eq!(doubt_place(&below), None, "nobody else renames what is ours there");
-        assert!(doubt_place(&top.join("missing")).is_some());
+        both("");
+        set(&top.join("a"), 0o775);
+        assert!(doubt_place(&below, Trust::Root).unwrap().starts_with("its group (mode 775, not sticky) "));
+        assert_eq!(doubt_place(&below, Trust::Group), None);
+        if geteuid().is_root() {
+            set(&top.join("a"), 0o1777);
+            chown(top.join("a"), Some(65533), None).unwrap();
+            both("its owner, user 65533, could replace files in ");
+        }
+        assert!(doubt_place(&top.join("missing"), Trust::Root).is_some());
     }
 }

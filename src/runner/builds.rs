@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::rc::Rc;
 
 /// Something that can be started.
@@ -186,7 +186,7 @@ fn build_snippet(
         let path = path.as_bytes();
         let text = snippet.filled.text.as_bytes();
         let parts = [b"snippet", language.name.as_bytes(), path, version.as_bytes(), flags.as_bytes(), text];
-        let built = cache.get(&parts, |directory| build(&snippet, &environment, directory));
+        let built = cache.get(&parts, |directory| build(cache, &snippet, &environment, directory));
         match built {
             Ok(directory) => return Ok(Rc::new(Snippet { directory, ..snippet })),
             Err(error) => {
@@ -198,21 +198,17 @@ fn build_snippet(
 }
 
 /// Builds in `directory`. What the compiler reports is a [`Failure`].
-fn build(snippet: &Snippet, environment: &Environment, directory: &Path) -> anyhow::Result<()> {
+fn build(cache: &Cache, snippet: &Snippet, environment: &Environment, directory: &Path) -> anyhow::Result<()> {
     fs::write(directory.join(&snippet.language.source), &snippet.filled.text)?;
     for command in &snippet.language.build {
         let words = snippet.words(command, directory, &environment.flags);
-        let output = run(&words, directory)
-            .map_err(|e| anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e)))?;
+        let output = cache.compiler(&words[0], directory).args(&words[1..]).output();
+        let output = output.map_err(|e| anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e)))?;
         if !output.status.success() {
             return Err(complaint(snippet, environment, &output).into());
         }
     }
     Ok(())
-}
-
-fn run(words: &[OsString], directory: &Path) -> std::io::Result<Output> {
-    Command::new(&words[0]).args(&words[1..]).current_dir(directory).stdin(Stdio::null()).output()
 }
 
 /// The compiler's message with the user's line numbers; or what to install if it cannot build for the environment at all.

@@ -7,12 +7,17 @@ mod manifest;
 mod place;
 
 use crate::kernel::lock::{self, Locked};
+use crate::kernel::{open, private};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
+
+pub use manifest::digest;
 
 /// The user's own directory for what earlier runs leave for later ones; `None` if no place for it is safe.
 pub fn state_directory() -> Option<PathBuf> {
@@ -22,6 +27,8 @@ pub fn state_directory() -> Option<PathBuf> {
 /// A directory of builds. If no place for it is safe, each run builds anew.
 pub struct Cache {
     root: PathBuf,
+    /// The run's directory, for what compilers need while they work.
+    run: PathBuf,
     warnings: RefCell<Vec<String>>,
 }
 
@@ -31,13 +38,20 @@ const UNFINISHED: &str = ".building-";
 impl Cache {
     /// The user's own cache; else a directory in `run`, which is removed with the run.
     pub fn open(run: &Path) -> Cache {
-        let cache = Cache::at(place::find(place::CACHE).unwrap_or_else(|| run.join("cache")));
+        let cache = Cache::at(place::find(place::CACHE).unwrap_or_else(|| run.join("cache")), run);
         cache.sweep();
         cache
     }
 
-    fn at(root: PathBuf) -> Cache {
-        Cache { root, warnings: RefCell::default() }
+    fn at(root: PathBuf, run: &Path) -> Cache {
+        Cache { root, run: run.to_path_buf(), warnings: RefCell::default() }
+    }
+
+    /// A compiler that works in `directory`, that of a build.
+    pub fn compiler(&self, program: impl AsRef<OsStr>, directory: &Path) -> Command {
+        let mut command = private::helper(program, &self.run);
+        command.current_dir(directory);
+        command
     }
 
     /// The directory of the build that `parts` identify. If it is missing or damaged, `build` makes it in a new directory.
@@ -50,7 +64,7 @@ impl Cache {
         if self.has(&target)? {
             return Ok(target);
         }
-        place::make_private(&self.root)?;
+        private::make(&self.root)?;
         let (fresh, _lock) = self.begin()?;
         build(fresh.path())?;
         manifest::write(fresh.path())?;
@@ -90,20 +104,19 @@ impl Cache {
     /// A directory to build in, and the lock that marks it as in use. Until that is held, the lock of the whole cache keeps
     /// sweepers out.
     fn begin(&self) -> Result<(TempDir, Option<Locked>)> {
-        let _gate = File::open(&self.root).ok().and_then(lock::shared);
-        let fresh = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.root).context("cache")?;
-        place::make_private(fresh.path())?;
-        let lock = File::open(fresh.path()).ok().and_then(lock::alone);
+        let _gate = open::directory(&self.root).ok().and_then(lock::shared);
+        let fresh = private::temporary(&self.root, UNFINISHED)?;
+        let lock = open::directory(fresh.path()).ok().and_then(lock::alone);
         Ok((fresh, lock))
     }
 
     /// Removes the unfinished builds of killed runs.
     fn sweep(&self) {
-        let Some(_gate) = File::open(&self.root).ok().and_then(lock::alone) else { return };
+        let Some(_gate) = open::directory(&self.root).ok().and_then(lock::alone) else { return };
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         let unfinished = entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(UNFINISHED));
         for path in unfinished.map(|entry| entry.path()) {
-            if let Some(_lock) = File::open(&path).ok().and_then(lock::alone) {
+            if let Some(_lock) = open::directory(&path).ok().and_then(lock::alone) {
                 let _ = fs::remove_dir_all(&path);
             }
         }
@@ -132,7 +145,7 @@ mod tests {
 
     fn cache() -> (TempDir, Cache) {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path().join("cache"));
+        let cache = Cache::at(directory.path().join("cache"), directory.path());
         (directory, cache)
     }
 

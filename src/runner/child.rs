@@ -1,7 +1,6 @@
 //! One worker process: writes lines to its input, reads lines from its output within a timeout, and ends it.
 
 use super::RunDirectory;
-use super::directory::RUN_VARIABLE;
 use super::files::create_private;
 use super::interrupt::Interrupt;
 use super::noise::Noise;
@@ -9,6 +8,7 @@ use super::protocol::{add_line, expect, failure_in, parse_facts, parse_ready, pa
 use super::single_calls::Singles;
 use crate::kernel::libraries;
 use crate::kernel::limits;
+use crate::kernel::private::RUN_VARIABLE;
 use crate::kernel::proc_stat;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
 use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply, SingleCalls};

@@ -6,18 +6,14 @@
 use super::files::{FILES, JANITOR, write_program};
 use super::janitor::Janitor;
 use crate::kernel::libraries::{lacks, missing_loader};
-use crate::kernel::lock;
-use crate::kernel::process::{is_executable, is_unknown_user};
+use crate::kernel::owner::{self, Trust};
+use crate::kernel::process::is_executable;
+use crate::kernel::{lock, open, private};
 use anyhow::{Context, Result, bail, ensure};
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::unistd::geteuid;
+use nix::fcntl::{FcntlArg, fcntl};
 use std::env;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-
-/// Environment variable of workers: the run's number, which names the kernel objects that they create (probe/objects.h).
-pub const RUN_VARIABLE: &str = "SYSCOST_RUN";
 
 /// A directory below the temporary directory. Dropping it ends everything that runs in it, and removes it.
 pub struct RunDirectory {
@@ -58,7 +54,8 @@ impl RunDirectory {
 
     fn create_in(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
         let parent = parent.canonicalize()?;
-        parent.ancestors().try_for_each(check_names_are_safe)?;
+        // Whoever can rename entries there could make us execute their program.
+        ensure_safe(&parent)?;
         let (janitor, name) = Janitor::start(&parent)?;
         let path = parent.join(&name);
         let number = name.rsplit('-').next().unwrap_or_default().to_string();
@@ -117,7 +114,7 @@ impl RunDirectory {
     pub fn worker_directory(&mut self) -> Result<PathBuf> {
         self.workers += 1;
         let path = self.path.join(format!("worker-{}", self.workers));
-        make_private(&path)?;
+        private::make(&path)?;
         Ok(path)
     }
 
@@ -127,9 +124,7 @@ impl RunDirectory {
     /// If it cannot be created.
     pub fn fixture_directory(&self) -> Result<PathBuf> {
         let path = self.path.join(super::fixtures::DIRECTORY);
-        if !path.is_dir() {
-            make_private(&path)?;
-        }
+        private::make(&path)?;
         Ok(path)
     }
 
@@ -171,44 +166,15 @@ fn candidates() -> Vec<(&'static str, PathBuf)> {
     }
 }
 
-/// Whoever can rename entries in a parent directory could make us execute their program.
-fn check_names_are_safe(directory: &Path) -> Result<()> {
-    let about = directory.metadata().with_context(|| format!("cannot look at {}", directory.display()))?;
-    match exchange(&about) {
-        None => Ok(()),
-        Some(who) => bail!("{who} could replace files in {}", directory.display()),
-    }
-}
-
-/// Who else can rename entries in a directory. Its group is trusted: its owner gave it the right to write.
-fn exchange(about: &Metadata) -> Option<String> {
-    const STICKY: u32 = 0o1000;
-    const ALL_WRITE: u32 = 0o002;
-    let sticky = about.mode() & STICKY != 0;
-    if about.mode() & ALL_WRITE != 0 && !sticky {
-        return Some(format!("anybody (mode {:o}, not sticky)", about.mode() & 0o7777));
-    }
-    let owner = about.uid();
-    let trusted = owner == 0 || owner == geteuid().as_raw() || is_unknown_user(owner) || sticky;
-    (!trusted).then(|| format!("its owner, user {owner},"))
+fn ensure_safe(parent: &Path) -> Result<()> {
+    owner::doubt_place(parent, Trust::Group).map_or(Ok(()), |doubt| bail!(doubt))
 }
 
 /// Locks the directory while the file is open and this process lives; children do not inherit the lock. A file system
 /// without locks is not an error: there, no run is ever taken for dead.
 fn hold(directory: &Path) -> Result<Option<File>> {
-    let about = directory.symlink_metadata()?;
-    let private = about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o077 == 0;
-    ensure!(private, "{} is not private", directory.display());
-    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(directory.join("lock"))?;
+    private::make(directory)?;
+    let file = open::own(&directory.join("lock"))?;
     let _ = fcntl(&file, FcntlArg::F_SETLK(&lock::whole_file()));
     Ok(Some(file))
-}
-
-/// Creates a directory for this user alone, whatever the umask.
-fn make_private(path: &Path) -> Result<()> {
-    let make = || {
-        DirBuilder::new().mode(0o700).create(path)?;
-        fs::set_permissions(path, Permissions::from_mode(0o700))
-    };
-    make().with_context(|| format!("cannot make {}", path.display()))
 }

@@ -269,11 +269,11 @@ impl Environment {
         let compiler_name = compiler_name.as_bytes();
         let mut parts = vec![b"probe", version, flags.as_bytes(), compiler_name, super::COMPILER.as_bytes()];
         parts.extend(sources.iter().map(|(_, text)| text.as_bytes()));
-        let built = cache.get(&parts, |directory| self.build(&compiler, &sources, directory))?;
+        let built = cache.get(&parts, |directory| self.build(cache, &compiler, &sources, directory))?;
         Ok(built.join("probe"))
     }
 
-    fn build(&self, compiler: &[OsString], sources: &[(String, &str)], directory: &Path) -> Result<()> {
+    fn build(&self, cache: &Cache, compiler: &[OsString], sources: &[(String, &str)], directory: &Path) -> Result<()> {
         for (path, text) in sources {
             let path = directory.join(path);
             std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
@@ -282,11 +282,11 @@ impl Environment {
         let c_files = sources.iter().map(|(path, _)| path.clone());
         let c_files: Vec<String> = c_files.filter(|p| p.ends_with(".c") && !p.starts_with("extra/")).collect();
         for program in programs(".", &c_files, ".", self.is_static) {
-            let mut command = Command::new(&compiler[0]);
+            let mut command = cache.compiler(&compiler[0], directory);
             command.args(&compiler[1..]);
             // A static probe still starts a dynamically linked program.
             let own = if self.is_static && program.name == "tiny-dynamic" { &[][..] } else { &self.flags };
-            command.args(own).args(&program.arguments).args(["-o", program.name]).current_dir(directory);
+            command.args(own).args(&program.arguments).args(["-o", program.name]);
             self.check(&mut command, program.optional)?;
         }
         Ok(())

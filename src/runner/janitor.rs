@@ -6,6 +6,7 @@
 
 use super::files::JANITOR;
 use crate::kernel::linux::{MFdFlags, memfd_create};
+use crate::kernel::private::RUN_PREFIX;
 use anyhow::{Context, Result, bail};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Write};
@@ -34,7 +35,7 @@ impl Janitor {
         }
         let mut janitor = Janitor { input: process.stdin.take(), process };
         let line = line.trim_end();
-        if let Some(name) = Some(line).filter(|line| line.starts_with("syscost-run-")) {
+        if let Some(name) = Some(line).filter(|line| line.starts_with(RUN_PREFIX)) {
             return Ok((janitor, name.to_string()));
         }
         janitor.finish();

@@ -23,7 +23,7 @@ pub mod standalone;
 mod variant;
 mod workers;
 
-pub use cache::state_directory;
+pub use cache::{digest, state_directory};
 pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::Child;
 pub use directory::RunDirectory;

@@ -33,9 +33,17 @@ impl Noise {
         if !last_error.is_empty() && !message.contains(last_error) {
             message = format!("{message}: {last_error}");
         }
+        if ALREADY.iter().any(|already| message.contains(already)) {
+            message = format!("{message}; {ONCE_PER_CASE}");
+        }
         Failure { message, ..failure }
     }
 }
+
+/// How programs say that something is there already.
+const ALREADY: [&str; 3] = ["File exists", "already exists", "already in use"];
+const ONCE_PER_CASE: &str = "the command is started once per case and must work each time: let it replace what it made before \
+                             (mkdir -p, ln -sf), or copy files and start containers beforehand";
 
 #[cfg(test)]
 mod tests {
@@ -47,6 +55,11 @@ mod tests {
         let mut noise = Noise::default();
         let failure = Failure::new(FailureKind::Timeout, "no answer");
         assert_eq!(noise.added_to(failure.clone(), "").message, "no answer");
+        let again = noise.added_to(failure.clone(), "mkdir: 'd': File exists").message;
+        assert!(
+            again.starts_with("no answer: mkdir: 'd': File exists; the command is started once per case"),
+            "{again}"
+        );
         assert_eq!((noise.add("Wel\x1b\u{fffd}come  "), noise.add("")), (14, 15));
         let message = noise.added_to(failure, "x: not found").message;
         assert_eq!(message, "no answer; the command printed 'Welcome', but no probe answered: x: not found");

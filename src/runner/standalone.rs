@@ -1,9 +1,12 @@
 //! Probes that stand alone: one program for another machine or system, linked statically where that is possible. It has the
 //! operations, but none of the programs that some of them start. Called by `syscost probe` and by tests.
 
+use super::directory::RunDirectory;
 use super::environment::{c_compiler, probe_sources};
 use super::files::write_program;
 use super::language::on_path;
+use crate::kernel::private;
+use crate::kernel::temporary;
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,18 +51,19 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
         None => (vec![c_compiler()?.display().to_string()], cfg!(target_os = "linux")),
         Some(target) => (cross_compiler(target)?, target.contains("linux")),
     };
-    let directory = tempfile::tempdir().context("no directory to build in")?;
+    let run = RunDirectory::create()?;
+    let directory = private::temporary(run.path(), "build-")?;
     let mut sources = Vec::new();
     for (path, text) in probe_sources() {
         let at = directory.path().join(&path);
         fs::create_dir_all(at.parent().unwrap_or(directory.path()))?;
-        fs::write(&at, text)?;
+        write_program(&at, text.as_bytes())?;
         if path.ends_with(".c") && (!path.starts_with("extra/") || path == "extra/cross.c") {
             sources.push(path);
         }
     }
     let made = directory.path().join("probe");
-    let mut command = Command::new(&compiler[0]);
+    let mut command = private::helper(&compiler[0], run.path());
     command.args(&compiler[1..]).args(["-std=c11", "-O2"]).args(is_static.then_some("-static"));
     command.args(["-pthread", "-s", "-o"]).arg(&made).args(&sources).current_dir(directory.path());
     compile(&mut command, &compiler, target)?;
@@ -85,14 +89,7 @@ fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> 
 /// Replaces `file` only by a whole program.
 fn place(made: &Path, file: &Path) -> Result<()> {
     let contents = fs::read(made).context("the compiler wrote no program")?;
-    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let beside =
-        tempfile::tempdir_in(parent).with_context(|| format!("-o {}: no file can be made there", file.display()))?;
-    let whole = beside.path().join("probe");
-    write_program(&whole, &contents)?;
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&whole, mode)?;
-    fs::rename(&whole, file).with_context(|| format!("-o {}: cannot be written", file.display()))
+    temporary::put(file, 0o755, &contents).with_context(|| format!("-o {}: cannot be written", file.display()))
 }
 
 /// The first of zig, zig from PyPI and a distribution's cross compiler.
@@ -117,6 +114,6 @@ fn cross_compiler(target: &str) -> Result<Vec<String>> {
 /// A Python that has the package `ziglang`.
 fn python_with_zig() -> Option<PathBuf> {
     let python = on_path("python3")?;
-    let version = Command::new(&python).args(["-m", "ziglang", "version"]).output().ok()?;
+    let version = private::asking(&python).args(["-m", "ziglang", "version"]).output().ok()?;
     version.status.success().then_some(python)
 }

@@ -2,13 +2,13 @@
 
 use super::builds::{Builds, Built};
 use super::child::Child;
-use super::directory::RUN_VARIABLE;
 use super::files::DYNAMIC_PROBE;
 use super::interrupt::Interrupt;
 use super::variant::Variant;
 use super::{Environment, Meeting, NATIVE, RunDirectory};
 use crate::kernel::affinity::Placement;
 use crate::kernel::limits::{self, Raised};
+use crate::kernel::private::RUN_VARIABLE;
 use crate::model::{Case, Facts, Failure, FailureKind};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Environments that a user's own command makes: whether a probe answers there, and what it tells of its machine. Called when
 //! a session opens, so that a command that leads nowhere ends it at once.
 
-use crate::kernel::Sources;
 use crate::kernel::host;
+use crate::kernel::{Sources, private};
 use crate::model::{Case, EnvironmentFacts, Facts, Host, Operation, Unit};
 use crate::runner::{Child, Environment, Workers, parse_catalogue};
 use anyhow::{Context, Result, anyhow};
@@ -99,7 +99,7 @@ impl Remote {
             ..EnvironmentFacts::default()
         };
         if environment.is_elsewhere() {
-            let machine = machine(&mut child, workers.timeout, &hello)?;
+            let machine = machine(&mut child, &workers.directory(), workers.timeout, &hello)?;
             facts.kernel = machine.host.kernel.clone();
             if alone {
                 self.machine = Some(machine);
@@ -141,10 +141,10 @@ fn two_machines(name: &str, host: &Host) -> String {
 }
 
 /// What the probe tells of its machine, and its operations.
-fn machine(child: &mut Child, timeout: Duration, hello: &Facts) -> Result<Machine> {
+fn machine(child: &mut Child, directory: &Path, timeout: Duration, hello: &Facts) -> Result<Machine> {
     let told = child.ask("facts", "facts", timeout)?;
     let told: Facts = told.iter().filter_map(|line| line.strip_prefix("fact ")?.split_once('=')).map(owned).collect();
-    let tree = tempfile::tempdir().context("no directory for the facts about the other machine")?;
+    let tree = private::temporary(directory, "machine-")?;
     if told.get("system") == Some("Linux") {
         let of_cpu = hello.number("cpu").map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/*"));
         for pattern in FILES.iter().map(ToString::to_string).chain(of_cpu) {

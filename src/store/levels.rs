@@ -1,10 +1,10 @@
 //! How fast the machine was in earlier runs: one line of JSON a run, in the user's state directory. From it a run learns how
 //! much whole runs scatter on this machine. Written at the end of a run; losing it costs no result, so errors are ignored.
 
+use crate::kernel::open;
+use crate::kernel::temporary;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 const FILE: &str = "levels.jsonl";
@@ -33,7 +33,7 @@ pub struct Level {
 /// The levels kept in `directory`, the oldest first. Lines that are not understood are left out.
 pub fn read(directory: &Path) -> Vec<Level> {
     let mut text = Vec::new();
-    let file = fs::File::open(directory.join(FILE));
+    let file = open::own(&directory.join(FILE));
     if file.is_ok_and(|file| file.take(MOST_BYTES).read_to_end(&mut text).is_err()) {
         return Vec::new();
     }
@@ -48,13 +48,10 @@ pub fn read(directory: &Path) -> Vec<Level> {
 pub fn add(directory: &Path, earlier: &[Level], level: &Level) -> std::io::Result<()> {
     let path = directory.join(FILE);
     if earlier.len() < 2 * KEPT {
-        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
-        return file.write_all(&line(level)?);
+        return open::to_append(&path)?.write_all(&line(level)?);
     }
     let kept = earlier[earlier.len() - KEPT..].iter().chain([level]);
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    kept.map(line).try_for_each(|line| file.write_all(&line?))?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    temporary::put(&path, 0o600, &kept.map(line).collect::<std::io::Result<Vec<_>>>()?.concat())
 }
 
 fn line(level: &Level) -> std::io::Result<Vec<u8>> {
@@ -66,6 +63,7 @@ fn line(level: &Level) -> std::io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn level(started_unix_s: u64) -> Level {
         let text = |text: &str| text.to_string();
@@ -91,6 +89,14 @@ mod tests {
         fs::write(directory.path().join(FILE), format!("nonsense\n{{}}\n{zero}\n\u{0}\n{good}\n{}", &good[..20]))
             .unwrap();
         assert_eq!(read(directory.path()), [level(1)]);
+    }
+
+    #[test]
+    fn a_pipe_in_its_place_neither_blocks_nor_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        nix::unistd::mkfifo(&directory.path().join(FILE), nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        assert_eq!(read(directory.path()), []);
+        assert!(add(directory.path(), &[], &level(1)).is_err());
     }
 
     #[test]

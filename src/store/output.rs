@@ -1,17 +1,15 @@
 //! Replaces a file atomically. Independent of JSON; `store::write` calls it.
 //!
-//! The data is not synced to disk: it must survive a killed program, not a power failure. `temporary` keeps a killed program
+//! The data is not synced to disk: it must survive a killed program, not a power failure. `kernel::temporary` keeps a killed program
 //! from leaving files behind.
-
-mod temporary;
 
 use super::error::{Left, Problem};
 use super::input::MAX_BYTES;
+use crate::kernel::temporary::{self, Temporary};
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
-use temporary::Temporary;
 
 /// Permissions of a new file before the umask: results are not private.
 const NEW: u32 = 0o666;

@@ -40,7 +40,11 @@ pub fn choose(options: &TraceOptions) -> Result<Chosen> {
             Err(error) => refused.push(format!("{}: {error:#}", kind.name)),
         }
     }
-    bail!("trace: no tracer is available: {}", refused.join("; "))
+    let next = match options.tracer {
+        Some(_) => "run it as root, or leave out --tracer for one that needs no rights",
+        None => "run it as root, or where ptrace is permitted ('syscost doctor' shows what is refused and why)",
+    };
+    bail!("no tracer is available: {}; {next}", refused.join("; "))
 }
 
 fn because(refused: &[String]) -> String {

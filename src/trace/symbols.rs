@@ -3,11 +3,13 @@
 //!
 //! Not here: unwinding. Stacks come from the kernel, which follows frame pointers. Functions that were inlined have no frame.
 
+use crate::kernel::open;
 use object::elf::{PT_LOAD, STT_GNU_IFUNC};
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, SymbolFlags, SymbolKind};
 use std::collections::HashMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -74,9 +76,7 @@ impl Symbols {
             return;
         }
         let seen = format!("/proc/{pid}/root{}", path.display());
-        let is_small = fs::metadata(&seen).is_ok_and(|facts| facts.is_file() && facts.len() <= LARGEST);
-        let image = if is_small { fs::read(&seen).unwrap_or_default() } else { Vec::new() };
-        self.files.insert(path.to_path_buf(), Rc::new(Functions::of_file(&image)));
+        self.files.insert(path.to_path_buf(), Rc::new(Functions::of_file(&small(&seen))));
     }
 
     /// The functions of a stack of `pid`, the outermost first. `addresses` begin with the innermost, as the kernel gives
@@ -193,8 +193,15 @@ fn perf_map(pid: u32) -> String {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     let own = numbers.and_then(|numbers| numbers.split_ascii_whitespace().last()?.parse().ok()).unwrap_or(pid);
     let path = format!("/proc/{pid}/root/tmp/perf-{own}.map");
-    let is_small = fs::metadata(&path).is_ok_and(|facts| facts.is_file() && facts.len() <= LARGEST);
-    if is_small { fs::read_to_string(path).unwrap_or_default() } else { String::new() }
+    String::from_utf8(small(&path)).unwrap_or_default()
+}
+
+/// What is in a file of another process; nothing if it is large or no file at all.
+fn small(path: &str) -> Vec<u8> {
+    let file = open::regular(Path::new(path)).ok();
+    let file = file.filter(|file| file.metadata().is_ok_and(|facts| facts.len() <= LARGEST));
+    let mut bytes = Vec::new();
+    file.map(|file| file.take(LARGEST).read_to_end(&mut bytes)).and_then(Result::ok).map(|_| bytes).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! All counts as OpenMetrics for a collector: in a file that is replaced at each interval, and by HTTP.
 
 use crate::cli::error::usage;
+use crate::kernel::temporary;
 use crate::report::top::write_metrics;
 use crate::top::Counts;
 use anyhow::{Context, Result, anyhow};
-use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -45,23 +44,14 @@ impl Metrics {
         let mut text = Vec::new();
         write_metrics(counts, scope, &mut text)?;
         if let Some(path) = &self.file {
-            replace(path, &text).with_context(|| format!("--textfile {}", path.display()))?;
+            // Readers see the old file or the new one. Collectors run as other users, so that all may read it.
+            temporary::put(path, 0o644, &text).with_context(|| format!("--textfile {}", path.display()))?;
         }
         if let Some(served) = &self.served {
             *served.lock().unwrap_or_else(PoisonError::into_inner) = text;
         }
         Ok(())
     }
-}
-
-/// Readers see the old file or the new one. Collectors run as other users, so that all may read it.
-fn replace(path: &Path, text: &[u8]) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file =
-        tempfile::Builder::new().prefix(".syscost-").permissions(Permissions::from_mode(0o644)).tempfile_in(folder)?;
-    file.write_all(text)?;
-    file.persist(path)?;
-    Ok(())
 }
 
 /// Serves what is put into the result, from a thread that ends with the process.

@@ -5,8 +5,9 @@
 //! get and to trust (`Acquire`, keys, proxies, passwords) is handed on.
 
 use super::sources::{Source, Suites};
+use crate::kernel::private;
 use crate::kernel::process::kill_group;
-use crate::runner::{Interrupt, on_path};
+use crate::runner::{Interrupt, digest, on_path};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -96,6 +97,10 @@ impl Apt {
             "Acquire::GzipIndexes \"true\";".to_string(),
             "Dir::Cache::pkgcache \"\";".to_string(),
             "Dir::Cache::srcpkgcache \"\";".to_string(),
+            // Whatever the system's configuration says: an archive's lists are signed, and they hold the digests of packages.
+            "Acquire::AllowInsecureRepositories \"false\";".to_string(),
+            "Acquire::AllowWeakRepositories \"false\";".to_string(),
+            "Acquire::AllowDowngradeToInsecureRepositories \"false\";".to_string(),
             "Acquire::Retries \"2\";".to_string(),
             "Acquire::http::Timeout \"30\";".to_string(),
             "Acquire::https::Timeout \"30\";".to_string(),
@@ -132,6 +137,7 @@ impl Apt {
     pub fn unpack(&self, name: &str, version: &str, patterns: &[&str]) -> Result<PathBuf> {
         let wanted = format!("{name}={version}");
         let package = self.download(&wanted)?;
+        self.check(&wanted, &package)?;
         let kernel = self.path("kernel");
         let mut contents = self.program("dpkg-deb");
         contents.arg("--fsys-tarfile").arg(&package).stdout(Stdio::piped());
@@ -157,6 +163,19 @@ impl Apt {
         Ok(fs::read_dir(&downloads)?.flatten().next().context("apt-get download made no file")?.path())
     }
 
+    /// Checks a package against the digest in the signed list, as apt has done; here it has its name and place.
+    fn check(&self, wanted: &str, package: &Path) -> Result<()> {
+        let shown = self.query(&["show", wanted])?;
+        let digest = digest(package).with_context(|| format!("cannot read {}", package.display()))?;
+        let listed =
+            shown.lines().filter_map(|line| line.strip_prefix("SHA256:")).any(|listed| listed.trim() == digest);
+        ensure!(
+            listed,
+            "the package {wanted} is not the one in the archive's list (its SHA-256 is {digest}): fetch it again"
+        );
+        Ok(())
+    }
+
     /// Runs a program that must succeed and gives what it wrote to its standard output.
     fn output(&self, name: &str, arguments: &[&str]) -> Result<String> {
         let file = self.path("output");
@@ -168,7 +187,7 @@ impl Apt {
 
     /// A program that knows of the private configuration once there is one.
     fn program(&self, name: &str) -> Command {
-        let mut command = Command::new(name);
+        let mut command = private::helper(name, &self.directory);
         if self.path(CONFIGURATION).exists() {
             command.env("APT_CONFIG", self.path(CONFIGURATION));
         }

@@ -135,7 +135,7 @@ impl<'a> Mirror<'a> {
     /// # Errors
     /// If apt cannot get it, or the package has no kernel.
     pub fn fetch(&self, package: &Package) -> Result<Image> {
-        if let Some((image, _)) = self.images.image(&package.release) {
+        if let Some(image) = self.images.unchanged(&package.release) {
             (self.tell)(&format!("{} is here already", package.release));
             return Ok(image);
         }
@@ -149,6 +149,7 @@ impl<'a> Mirror<'a> {
             version: package.version.clone(),
             suite: package.suite.clone(),
             bytes: 0,
+            sha256: String::new(),
         };
         let image = self.images.keep(&kernel, facts)?;
         fs::remove_file(kernel)?;

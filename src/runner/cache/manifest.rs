@@ -3,17 +3,21 @@
 //! It detects changes by a full disk, a crash or by accident. It does not protect against other users, who could change the
 //! manifest too; the location of the cache does.
 
-use crate::kernel::owner;
+use crate::kernel::{open, owner};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Its name in the build's directory.
 pub const NAME: &str = ".manifest";
+
+/// The longest manifest.
+const LONGEST: u64 = 1 << 24;
 
 /// Writes the manifest of all files below `directory`.
 ///
@@ -26,7 +30,7 @@ pub fn write(directory: &Path) -> Result<()> {
 
 /// Whether `directory` holds the files of its manifest, unchanged, and no others.
 pub fn holds(directory: &Path) -> bool {
-    let written = fs::read(directory.join(NAME));
+    let written = open::bytes(&directory.join(NAME), LONGEST);
     written.is_ok_and(|written| of(directory).is_ok_and(|found| found == written))
 }
 
@@ -50,11 +54,24 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
             continue;
         }
         check(&path, Metadata::is_file)?;
-        let contents = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let digest = hex(&Sha256::digest(contents));
+        let digest = digest(&path).with_context(|| format!("cannot read {}", path.display()))?;
         lines.extend([digest.as_bytes(), b" ", relative.as_bytes(), b"\0\n"].concat());
     }
     Ok(())
+}
+
+/// SHA-256 of a regular file of this user or of root, in hexadecimal.
+///
+/// # Errors
+/// If it cannot be read, or is something else.
+pub fn digest(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash, mut part) = (open::own(path)?, Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(hex(&hash.finalize())),
+            read => hash.update(&part[..read]),
+        }
+    }
 }
 
 /// `bytes` in hexadecimal.

@@ -1,11 +1,10 @@
 //! The location of the cache: a directory that belongs to this user alone, below directories that nobody else can write.
 //! ssh has the same rule for its files (StrictModes): whoever can rename a parent directory can replace everything in it.
 
-use crate::kernel::owner;
+use crate::kernel::owner::{self, Trust};
+use crate::kernel::private;
 use anyhow::{Context, Result, bail};
-use std::fs::{self, DirBuilder, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A place for files of the user, by the XDG Base Directory Specification.
@@ -41,7 +40,7 @@ fn candidates(kind: Kind) -> Vec<PathBuf> {
 /// `syscost` below `base`, private and writable.
 fn below(base: &Path) -> Result<PathBuf> {
     let root = safe(base)?.join("syscost");
-    make_private(&root)?;
+    private::make(&root)?;
     tempfile::tempfile_in(&root).with_context(|| format!("cannot write in {}", root.display()))?;
     Ok(root)
 }
@@ -53,38 +52,22 @@ fn safe(directory: &Path) -> Result<PathBuf> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let (parent, name) = directory.parent().zip(directory.file_name()).context("no name")?;
             let made = safe(parent)?.join(name);
-            make_private(&made)?;
+            private::make(&made)?;
             made
         }
         found => found?,
     };
-    match owner::doubt_place(&real) {
+    match owner::doubt_place(&real, Trust::Root) {
         Some(doubt) => bail!(doubt),
         None => Ok(real),
     }
 }
 
-/// Creates `directory` for this user alone, whatever the umask; an existing one must be the user's own.
-///
-/// # Errors
-/// If it cannot be created, belongs to another user, or is writable by others, who may have put something there.
-pub fn make_private(directory: &Path) -> Result<()> {
-    let cannot = || format!("cannot make {}", directory.display());
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error).with_context(cannot),
-        _ => (),
-    }
-    let facts = fs::symlink_metadata(directory).with_context(cannot)?;
-    if !facts.is_dir() || facts.uid() != owner::effective_user() || facts.mode() & 0o022 != 0 {
-        bail!("{}: not a directory that only this user may write", directory.display());
-    }
-    fs::set_permissions(directory, Permissions::from_mode(0o700)).with_context(cannot)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().mode() & 0o7777

@@ -3,8 +3,8 @@
 //! Sources: Documentation/arch/x86/boot.rst (The Linux/x86 Boot Protocol), Documentation/arch/arm64/booting.rst; the compressed
 //! EFI image is laid out in drivers/firmware/efi/libstub/zboot-header.S, of which only the mark is looked at.
 
+use crate::kernel::open;
 use anyhow::{Context, Result};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl Header {
     /// If it cannot be read, or is not a kernel image for x86 or arm64.
     pub fn read(path: &Path) -> Result<Header> {
         let mut bytes = Vec::new();
-        let file = File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
+        let file = open::regular(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
         file.with_context(|| format!("cannot read {}", path.display()))?;
         let not_one = || format!("{} is not a kernel image (bzImage, or Image for arm64)", path.display());
         Header::of(&bytes).with_context(not_one)

@@ -59,7 +59,7 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
             anyhow!("trace: process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
         }
         Errno::EPERM => anyhow!(
-            "trace: process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
+            "process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
              root, or see kernel.yama.ptrace_scope"
         ),
         _ => anyhow!("trace: ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})", errno.desc()),

@@ -5,15 +5,33 @@
 //! A named file is locked by its writer. One without a lock was left by a killed program, and the next write into that
 //! directory removes it. Rejected: one fixed name, which concurrent runs would share.
 
-use crate::kernel::{linux, lock, owner};
+use super::{linux, lock, owner};
 use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::linkat;
 use std::fs::{self, File, Permissions};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempPath};
+
+/// Replaces `path` by a file of these contents and this mode, whatever the umask. What is no regular file, such as a device or a
+/// pipe, is written into.
+///
+/// # Errors
+/// If it cannot be written; an earlier file stays.
+pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
+    let earlier = fs::metadata(path).ok();
+    if earlier.as_ref().is_some_and(|facts| !facts.is_file()) {
+        return File::options().write(true).open(path)?.write_all(contents);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    sweep(folder);
+    let temporary = Temporary::beside(folder, mode)?;
+    temporary.file().write_all(contents)?;
+    temporary.file().set_permissions(Permissions::from_mode(mode))?;
+    temporary.become_file(path, earlier.is_none())
+}
 
 const PREFIX: &str = ".syscost-";
 const SUFFIX: &str = ".tmp";
@@ -129,7 +147,6 @@ fn abandoned(path: &Path) -> Option<lock::Locked> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     fn names_in(folder: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -160,6 +177,27 @@ mod tests {
                 assert_eq!(names_in(folder.path()), ["target"]);
             }
         }
+    }
+
+    #[test]
+    fn a_pipe_is_written_into_and_stays_one() {
+        use std::io::Read;
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        let mut reader = File::options().read(true).write(true).open(&pipe).unwrap();
+        put(&pipe, 0o755, b"12").unwrap();
+        let mut read = [0; 2];
+        reader.read_exact(&mut read).unwrap();
+        assert_eq!((&read, fs::metadata(&pipe).unwrap().file_type().is_fifo()), (b"12", true));
+        let file = folder.path().join("file");
+        for text in [b"3", b"4"] {
+            put(&file, 0o755, text).unwrap();
+            assert_eq!(fs::read(&file).unwrap(), text);
+        }
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o755);
+        assert_eq!(names_in(folder.path()), ["file", "pipe"]);
     }
 
     #[test]

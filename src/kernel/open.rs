@@ -1,0 +1,104 @@
+//! Opens files in whose place something else may stand: a pipe there would block this program for ever, since open(2) waits for
+//! its other end. State, caches, kernel images and what other programs leave in shared directories are opened by this module
+//! alone. Result files named on the command line are not: there a pipe is meant.
+
+use super::owner;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Opens a regular file to read it.
+///
+/// # Errors
+/// If it cannot be opened, or is something else.
+pub fn regular(path: &Path) -> io::Result<File> {
+    checked(OpenOptions::new().read(true), 0, path)
+}
+
+/// Opens a regular file of this user or of root, not a link to one.
+///
+/// # Errors
+/// If it cannot be opened, or is something else.
+pub fn own(path: &Path) -> io::Result<File> {
+    ours(checked(OpenOptions::new().read(true), libc::O_NOFOLLOW, path)?)
+}
+
+/// Opens such a file to add to it; made for this user alone if there is none.
+///
+/// # Errors
+/// If it cannot be opened or created, or is something else.
+pub fn to_append(path: &Path) -> io::Result<File> {
+    ours(checked(OpenOptions::new().create(true).append(true).mode(0o600), libc::O_NOFOLLOW, path)?)
+}
+
+/// Opens a directory, not a link to one.
+///
+/// # Errors
+/// If it cannot be opened, or is something else.
+pub fn directory(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)
+}
+
+/// All bytes of [`own`], at most `most`.
+///
+/// # Errors
+/// If it cannot be read, or is larger.
+pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    own(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes"))),
+        false => Ok(bytes),
+    }
+}
+
+/// Neither a pipe nor a terminal makes the open wait; O_NONBLOCK means nothing to regular files.
+fn checked(options: &mut OpenOptions, flags: i32, path: &Path) -> io::Result<File> {
+    let file = options.custom_flags(flags | libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file")),
+    }
+}
+
+fn ours(file: File) -> io::Result<File> {
+    let facts = file.metadata()?;
+    match facts.uid() == 0 || facts.uid() == owner::effective_user() {
+        true => Ok(file),
+        false => Err(io::Error::new(ErrorKind::PermissionDenied, format!("it belongs to user {}", facts.uid()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::{geteuid, mkfifo};
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::{chown, symlink};
+
+    #[test]
+    fn only_regular_files_are_opened_and_nothing_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        mkfifo(&at("pipe"), Mode::from_bits_truncate(0o600)).unwrap();
+        fs::create_dir(at("directory")).unwrap();
+        to_append(&at("file")).unwrap().write_all(b"1234").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        let _other_end = File::options().read(true).write(true).open(at("pipe")).unwrap();
+        for name in ["pipe", "directory", "missing"] {
+            assert!(regular(&at(name)).is_err() && own(&at(name)).is_err(), "{name}");
+        }
+        assert!(to_append(&at("pipe")).is_err() && directory(&at("pipe")).is_err() && directory(&at("file")).is_err());
+        assert!(regular(&at("link")).is_ok() && own(&at("link")).is_err() && to_append(&at("link")).is_err());
+        assert_eq!(bytes(&at("file"), 4).unwrap(), b"1234");
+        assert_eq!(bytes(&at("file"), 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert!(directory(&at("directory")).is_ok());
+        if geteuid().is_root() {
+            chown(at("file"), Some(65533), None).unwrap();
+            assert_eq!(own(&at("file")).unwrap_err().to_string(), "it belongs to user 65533");
+        }
+    }
+}

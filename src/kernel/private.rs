@@ -1,0 +1,107 @@
+//! Directories for this user alone, and the programs that help to build something in them. Everything that is built, unpacked
+//! or executed lies in such a directory, and this is the only place that makes one (`tests/private_directories.rs`).
+//!
+//! Below the temporary directory only the janitor makes them, for a run (`runner::RunDirectory`); it removes them, however the
+//! run ends.
+
+use super::owner;
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// Environment variable of all processes of a run: its number, by which the janitor finds them and which names the kernel
+/// objects that they create (probe/objects.h).
+pub const RUN_VARIABLE: &str = "SYSCOST_RUN";
+/// How the name of a run's directory begins; its number follows (probe/extra/janitor.c).
+pub const RUN_PREFIX: &str = "syscost-run-";
+
+/// Creates `directory` for this user alone, whatever the umask; an existing one must be the user's own.
+///
+/// # Errors
+/// If it cannot be created, belongs to another user, or is writable by others, who may have put something there.
+pub fn make(directory: &Path) -> Result<()> {
+    let cannot = || format!("cannot make {}", directory.display());
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error).with_context(cannot),
+        _ => (),
+    }
+    let facts = fs::symlink_metadata(directory).with_context(cannot)?;
+    let own = facts.is_dir() && facts.uid() == owner::effective_user() && facts.mode() & 0o022 == 0;
+    ensure!(own, "{}: not a directory that only this user may write", directory.display());
+    fs::set_permissions(directory, Permissions::from_mode(0o700)).with_context(cannot)
+}
+
+/// A new directory for this user alone in `parent`, which nobody else can write; removed when dropped, and left if this process
+/// is killed: `parent` is removed itself, or swept.
+///
+/// # Errors
+/// If it cannot be created.
+pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
+    let private = Permissions::from_mode(0o700);
+    let made = tempfile::Builder::new().prefix(prefix).permissions(private).tempdir_in(parent);
+    let made = made.with_context(|| format!("cannot write in {}", parent.display()))?;
+    make(made.path())?;
+    Ok(made)
+}
+
+/// A program that only tells something, such as its version. It does not run in the user's directory, where rustup, go and
+/// Python look for what they execute.
+pub fn asking(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    // A bare root has no /dev/null.
+    command.current_dir("/").stdin(Stdio::piped());
+    // Compilers keep caches and settings there and run what these name.
+    if let Some(home) = owner::home().filter(|_| owner::is_elevated()) {
+        command.env("HOME", home);
+        command.env_remove("XDG_CACHE_HOME").env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+    }
+    command
+}
+
+/// A compiler or another program that works for a run, in its directory: its temporary files lie there, and the janitor ends it
+/// with the run.
+pub fn helper(program: impl AsRef<OsStr>, run: &Path) -> Command {
+    let mut command = asking(program);
+    command.current_dir(run).env("TMPDIR", run);
+    let name = run.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(number) = name.strip_prefix(RUN_PREFIX) {
+        command.env(RUN_VARIABLE, number);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_existing_directory_must_be_the_users_own() {
+        let top = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::symlink_metadata(path).unwrap().mode() & 0o7777;
+        let open = top.path().join("open");
+        make(&open).unwrap();
+        fs::set_permissions(&open, Permissions::from_mode(0o755)).unwrap();
+        make(&open).unwrap();
+        assert_eq!(mode(&open), 0o700);
+        fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+        assert!(make(&open).is_err(), "others may have filled it");
+        std::os::unix::fs::symlink(top.path(), top.path().join("link")).unwrap();
+        assert!(make(&top.path().join("link")).is_err());
+        assert_eq!(mode(temporary(top.path(), ".x-").unwrap().path()), 0o700);
+    }
+
+    #[test]
+    fn helpers_work_in_the_directory_of_the_run() {
+        let command = helper("cc", Path::new("/tmp/syscost-run-0123abcd"));
+        let variables: Vec<_> = command.get_envs().collect();
+        assert!(variables.contains(&(OsStr::new("TMPDIR"), Some(OsStr::new("/tmp/syscost-run-0123abcd")))));
+        assert!(variables.contains(&(OsStr::new(RUN_VARIABLE), Some(OsStr::new("0123abcd")))));
+        assert_eq!(command.get_current_dir(), Some(Path::new("/tmp/syscost-run-0123abcd")));
+        assert_eq!(asking("cc").get_current_dir(), Some(Path::new("/")));
+    }
+}
