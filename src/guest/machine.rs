@@ -5,6 +5,7 @@ use super::console::{Console, INIT};
 use super::images;
 use super::initramfs::Initramfs;
 use super::traced::Traced;
+use crate::kernel::output::output;
 use crate::model::{Failure, FailureKind};
 use crate::runner::{Environment, Kernel, Workers, replaced};
 use anyhow::{Context, Result, bail, ensure};
@@ -95,7 +96,7 @@ impl Guest {
 
     /// The program that emulates it, as it names itself with its version; `None` if it does not tell.
     pub fn emulator(&self) -> Option<String> {
-        let output = Command::new(&self.command[0]).arg("--version").stdin(Stdio::null()).output().ok()?;
+        let output = output(Command::new(&self.command[0]).arg("--version").stdin(Stdio::null())).ok()?;
         let said = String::from_utf8_lossy(&output.stdout);
         let version = said.lines().next()?.trim();
         // User-mode Linux tells its version alone.

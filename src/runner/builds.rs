@@ -8,6 +8,7 @@ use super::holes::replaced;
 use super::language::Language;
 use super::snippet::{Filled, fill, forms};
 use crate::kernel::limits::advice;
+use crate::kernel::output::output;
 use crate::model::{Case, Failure, FailureKind};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -212,7 +213,7 @@ fn build(snippet: &Snippet, environment: &Environment, directory: &Path) -> anyh
 }
 
 fn run(words: &[OsString], directory: &Path) -> std::io::Result<Output> {
-    Command::new(&words[0]).args(&words[1..]).current_dir(directory).stdin(Stdio::null()).output()
+    output(Command::new(&words[0]).args(&words[1..]).current_dir(directory).stdin(Stdio::null()))
 }
 
 /// The compiler's message with the user's line numbers; or what to install if it cannot build for the environment at all.

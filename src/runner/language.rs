@@ -1,10 +1,11 @@
 //! Languages of snippets, from `languages/<name>/language.toml`. languages/README.md is the contract.
 
+use crate::kernel::output::output;
 use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 static LANGUAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/languages");
 
@@ -110,7 +111,7 @@ impl Language {
 
     /// The first line with a digit that the program prints about its version.
     pub fn version_of(&self, program: &PathBuf) -> Option<String> {
-        let output = Command::new(program).args(&self.version).output().ok()?;
+        let output = output(Command::new(program).args(&self.version).stdin(Stdio::null())).ok()?;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
         text.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).map(|line| line.trim().to_string())
