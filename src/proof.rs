@@ -5,10 +5,12 @@ mod requests;
 
 use crate::kernel::process::kill_group;
 use crate::kernel::ptrace::{Counts, EntryCounter};
+use crate::kernel::threads;
 use crate::model::{Entries, EntriesStatus, Failure, FailureKind, Planned};
 use crate::runner::{Child, Interrupt, Workers};
 use requests::per_iteration;
 pub(crate) use requests::{base, finest};
+use std::io;
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
@@ -74,7 +76,10 @@ fn until_as_declared(mut count: impl FnMut() -> Result<Proof, Failure>) -> Resul
 
 fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let mut child = workers.start(&planned.case, 0)?;
-    let watchdog = Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt);
+    let watchdog = match Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt) {
+        Ok(watchdog) => watchdog,
+        Err(error) => return Ok(Proof::none(&error.to_string())),
+    };
     let greeting = Workers::greeting(&planned.case);
     // A command that starts the program makes a tree of processes, which must be complete before it is followed. Our own launcher
     // waits for its first line, and starts what serves the program untraced.
@@ -154,7 +159,9 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(crate) fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> Watchdog {
+    /// # Errors
+    /// If no thread can be started.
+    pub(crate) fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
         let (done, waiting) = mpsc::channel();
         let interrupt = interrupt.clone();
         let deadline = Instant::now() + timeout;
@@ -168,7 +175,7 @@ impl Watchdog {
                 }
             }
         };
-        Watchdog { reason, done: Some(done), thread: Some(std::thread::spawn(watch)) }
+        Ok(Watchdog { reason, done: Some(done), thread: Some(threads::start(watch)?) })
     }
 
     fn reason(&self) -> Option<Failure> {

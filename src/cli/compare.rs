@@ -29,7 +29,7 @@ use std::path::PathBuf;
 
 /// Compare result files: costs side by side, ratios with their intervals, and what makes the comparison unfair. Or profiles
 /// of traced programs: calls, errors, bytes and time on the CPU.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; or profiles of `syscost trace -o`. '-' is
@@ -93,10 +93,11 @@ impl CompareArgs {
     ///
     /// # Errors
     /// If none is left.
-    pub fn chosen(mut self) -> Result<CompareArgs> {
-        self.filter.keep(&mut self.files)?;
-        self.filter.keep(&mut self.versus)?;
-        Ok(self)
+    fn chosen(&self) -> Result<CompareArgs> {
+        let mut chosen = self.clone();
+        self.filter.keep(&mut chosen.files)?;
+        self.filter.keep(&mut chosen.versus)?;
+        Ok(chosen)
     }
 }
 
@@ -128,7 +129,7 @@ differences by their own scatter. Where kernel entries differ, there is no ratio
 /// # Errors
 /// A usage error where the question has no answer; else what cannot be read or written.
 pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    let done = compared(args, notes, out);
+    let done = args.chosen().and_then(|args| compared(&args, notes, out));
     if args.gate.bisects() { gate::for_git(done, &args.files) } else { done }
 }
 

@@ -55,7 +55,7 @@ impl Where {
     /// Keeps those of `files` that are taken, and those that are no result files: whoever reads them says so.
     ///
     /// # Errors
-    /// If none is left, or one is standard input, which can be read once only.
+    /// If none is left, one cannot be read, or one is standard input, which can be read once only.
     pub fn keep(&self, files: &mut Vec<PathBuf>) -> Result<()> {
         if self.wanted.is_empty() || files.is_empty() {
             return Ok(());
@@ -65,8 +65,13 @@ impl Where {
                 "--where reads files twice, which standard input ('-') cannot be: write it to a file"
             )));
         }
-        let labels = |file: &PathBuf| store::bytes(file).ok().and_then(|bytes| store::labels(&bytes));
-        files.retain(|file| labels(file).is_none_or(|labels| self.takes(&labels)));
+        let mut kept = Vec::new();
+        for file in files.drain(..) {
+            if store::labels(&store::bytes(&file)?).is_none_or(|labels| self.takes(&labels)) {
+                kept.push(file);
+            }
+        }
+        *files = kept;
         match files.is_empty() {
             true => usage(Err(anyhow!("--where: no file has these labels; 'syscost show FILE' shows a file's"))),
             false => Ok(()),

@@ -6,6 +6,7 @@ mod bisect_kernels;
 mod compare;
 mod complete;
 mod completions;
+mod directory;
 mod doctor;
 mod error;
 mod exit;
@@ -174,7 +175,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Show(args)) => show::run(&args, out),
         Some(Command::Report(args)) => report::run(&args.chosen()?, notes, out),
         Some(Command::Rows(args)) => rows::run(&args, out),
-        Some(Command::Compare(args)) => compare::run(&args.chosen()?, notes, out),
+        Some(Command::Compare(args)) => compare::run(&args, notes, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),

@@ -29,7 +29,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    if fleet::is_asked(args) {
+    if fleet::is_asked(args)? {
         return fleet::run(args, notes, out);
     }
     let (explained, files) = explained::split(&args.files)?;

@@ -1,16 +1,16 @@
 //! Result files given side by side: reading them, what they are called, and which of them is the baseline. For `compare`,
 //! `report` and `rows`.
 
+use super::directory::Skipped;
 use crate::clean;
 use crate::compare::{Column, ColumnInfo, StudyCases};
+use crate::kernel::threads::in_order;
 use crate::model::Run;
 use crate::store::{self, StoreError};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
 
 /// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
@@ -81,103 +81,38 @@ pub fn column(study: Option<&StudyCases>, mut run: Run) -> Column {
     Column::new("", &run)
 }
 
-/// Each file condensed, or why it cannot be read; in the order of `files`. On as many threads as there are processors; a
-/// run is condensed as soon as it was read, so that only the samples of those at work are in memory.
+/// Each file condensed, or why it cannot be read; in the order of `files`. A run is condensed as soon as it was read, so that only
+/// the samples of those at work are in memory.
 pub fn read_all<T: Send>(files: &[PathBuf], condense: impl Fn(usize, Run) -> T + Sync) -> Vec<Result<T, StoreError>> {
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::with_capacity(files.len()));
-    let work = || {
-        while let Some((index, file)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, files.get(i)?)))
-        {
-            let condensed = store::read(file).map(|run| condense(index, run));
-            // A poisoned lock means that another thread panicked: the scope passes that on.
-            found.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, condensed));
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
+    let mut found = Vec::with_capacity(files.len());
+    let work = |index: usize| store::read(&files[index]).map(|run| condense(index, run));
+    let Ok(()) = in_order(files.len(), work, |condensed| {
+        found.push(condensed);
+        Ok::<(), Infallible>(())
     });
-    let mut found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    found.sort_by_key(|(index, _)| *index);
-    found.into_iter().map(|(_, condensed)| condensed).collect()
+    found
 }
 
-/// What `work` makes of each of `count`, handed to `take` in their order; on as many threads as there are processors. A thread
-/// waits until its result is taken, so that there is one for each thread in memory.
-///
-/// # Errors
-/// The first of `take`, which ends it.
-pub fn in_order<T: Send>(
-    count: usize,
-    work: impl Fn(usize) -> T + Sync,
-    mut take: impl FnMut(T) -> Result<()>,
-) -> Result<()> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count.max(1));
-    let work = &work;
-    std::thread::scope(|scope| {
-        let start = |first: usize| {
-            let (sender, receiver) = sync_channel(0);
-            scope.spawn(move || (first..count).step_by(threads).try_for_each(|index| sender.send(work(index))));
-            receiver
-        };
-        let receivers: Vec<Receiver<T>> = (0..threads).map(start).collect();
-        // A thread that panicked sends nothing: the scope passes that on.
-        (0..count).try_for_each(|index| receivers[index % threads].recv().map_or(Ok(()), &mut take))
+/// What `condense` makes of those of `files` that can be read, each with its file; the others go to `skipped`.
+pub fn readable<'a, T: Send>(
+    files: &'a [PathBuf],
+    condense: impl Fn(usize, Run) -> T + Sync,
+    skipped: &mut Skipped,
+) -> Vec<(&'a Path, T)> {
+    let read = files.iter().zip(read_all(files, condense));
+    read.filter_map(|(file, found)| match found {
+        Ok(condensed) => Some((file.as_path(), condensed)),
+        Err(error) => {
+            skipped.add_unread(&error);
+            None
+        }
     })
+    .collect()
 }
 
 /// Whether it is standard input.
 pub fn is_input(file: &Path) -> bool {
     file == Path::new("-")
-}
-
-/// The files that `inputs` name, with those of directories in their place.
-///
-/// # Errors
-/// If a directory cannot be read or has no such file, or standard input is named twice.
-pub fn expanded(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    expanded_to(inputs, &["json"])
-}
-
-/// The same with files of directories that end with one of `endings`.
-///
-/// # Errors
-/// As [`expanded`].
-pub fn expanded_to(inputs: &[PathBuf], endings: &[&str]) -> Result<Vec<PathBuf>> {
-    if inputs.iter().filter(|file| is_input(file)).count() > 1 {
-        bail!("standard input ('-') can be read once only: write the other runs to files");
-    }
-    let files = |input: &PathBuf| if input.is_dir() { ending_with(input, endings) } else { Ok(vec![input.clone()]) };
-    Ok(inputs.iter().map(files).collect::<Result<Vec<_>>>()?.concat())
-}
-
-/// The files of `directory` that may be results, by name: `*.json`, without hidden ones.
-///
-/// # Errors
-/// If it cannot be read or has none.
-pub fn in_directory(directory: &Path) -> Result<Vec<PathBuf>> {
-    ending_with(directory, &["json"])
-}
-
-fn ending_with(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
-    let shown = clean::line(&directory.to_string_lossy());
-    let why = || format!("{shown}: cannot be read; name a directory of result files");
-    let entries = std::fs::read_dir(directory).with_context(why)?;
-    let paths = entries.map(|entry| Ok(entry.with_context(why)?.path())).collect::<Result<Vec<PathBuf>>>()?;
-    let is_result = |path: &PathBuf| {
-        path.extension().is_some_and(|end| endings.iter().any(|ending| end == *ending)) && path.is_file()
-    };
-    let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    let mut files: Vec<PathBuf> = paths.into_iter().filter(|path| is_result(path) && !hidden(path)).collect();
-    files.sort();
-    match files.is_empty() {
-        true => bail!("{shown}: there is no file called *.json in it; write runs there with 'syscost run --out'"),
-        false => Ok(files),
-    }
 }
 
 /// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,

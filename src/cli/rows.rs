@@ -1,17 +1,21 @@
 //! `syscost rows`: result files as flat rows, one line per case per run, for the engines that gather them.
 
+use super::directory::{Skipped, expanded, shown};
 use super::error::usage;
 use super::exit::Exit;
 use super::labels::Where;
-use super::{messages, result_files};
+use super::result_files::{check_labels, is_input};
+use crate::kernel::threads::in_order;
 use crate::report::rows::{Column, columns, write_row};
 use crate::rows::{Row, rows};
 use crate::store::{self, StoreError};
 use anyhow::Result;
 use clap::ValueEnum;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::io::Write;
-use std::path::PathBuf;
+use std::mem::take as take_out;
+use std::path::{Path, PathBuf};
 
 /// Print result files as rows for data engines: one JSON line per case per run, with the same flat columns in every line.
 ///
@@ -51,18 +55,20 @@ FORMAT.md describes the columns (syscost.row/1).";
 /// # Errors
 /// If a directory cannot be read, or `out` cannot be written.
 pub fn run(args: &RowsArgs, out: &mut dyn Write) -> Result<Exit> {
-    let files = usage(result_files::expanded(&args.inputs))?;
-    let sources = Sources { files: &files, input: input(&files)?, filter: &args.filter };
-    let columns = columns(&sources.labels()?);
-    let all_read = match args.format {
-        RowsFormat::Json => write_json(&sources, &columns, out)?,
-        RowsFormat::Parquet => write_parquet(&sources, &columns, out)?,
-    };
-    Ok(if all_read { Exit::Success } else { Exit::SomeFailed })
+    usage(check_labels(&args.inputs, &[]))?;
+    let mut skipped = Skipped::default();
+    let files = expanded(&args.inputs, &["json"], &mut skipped)?;
+    let mut sources = Sources { input: input(&files)?, files, filter: &args.filter, labels: BTreeSet::new(), skipped };
+    sources.find_labels();
+    let columns = columns(&sources.labels);
+    match args.format {
+        RowsFormat::Json => write_json(&mut sources, &columns, out)?,
+        RowsFormat::Parquet => write_parquet(&mut sources, &columns, out)?,
+    }
+    Ok(sources.skipped.told())
 }
 
-/// Returns whether every file was read; so does the other format.
-fn write_json(sources: &Sources, columns: &[Column], out: &mut dyn Write) -> Result<bool> {
+fn write_json(sources: &mut Sources, columns: &[Column], out: &mut dyn Write) -> Result<()> {
     let lines = |rows: Vec<Row>| {
         let mut lines = Vec::new();
         rows.iter().try_for_each(|row| write_row(row, columns, &mut lines)).map(|()| lines)
@@ -71,19 +77,18 @@ fn write_json(sources: &Sources, columns: &[Column], out: &mut dyn Write) -> Res
 }
 
 #[cfg(feature = "parquet")]
-fn write_parquet(sources: &Sources, columns: &[Column], out: &mut dyn Write) -> Result<bool> {
+fn write_parquet(sources: &mut Sources, columns: &[Column], out: &mut dyn Write) -> Result<()> {
     use std::io::IsTerminal;
     if std::io::stdout().is_terminal() {
         return usage(Err(anyhow::anyhow!("--format parquet is not for a terminal: redirect it to a file")));
     }
     let mut file = crate::report::rows::ParquetRows::new(columns, out)?;
-    let all_read = sources.each(|rows| rows, |rows| file.add(rows))?;
-    file.finish()?;
-    Ok(all_read)
+    sources.each(|rows| rows, |rows| file.add(rows))?;
+    file.finish()
 }
 
 #[cfg(not(feature = "parquet"))]
-fn write_parquet(_: &Sources, _: &[Column], _: &mut dyn Write) -> Result<bool> {
+fn write_parquet(_: &mut Sources, _: &[Column], _: &mut dyn Write) -> Result<()> {
     usage(Err(anyhow::anyhow!(
         "--format parquet: this syscost was built without it; build it with 'cargo install --features parquet', or convert JSON \
          with duckdb: COPY (FROM 'rows.jsonl') TO 'rows.parquet'"
@@ -92,59 +97,80 @@ fn write_parquet(_: &Sources, _: &[Column], _: &mut dyn Write) -> Result<bool> {
 
 /// Standard input, if it is one of the files.
 fn input(files: &[PathBuf]) -> Result<Option<Vec<u8>>> {
-    Ok(files.iter().find(|file| result_files::is_input(file)).map(|file| store::bytes(file)).transpose()?)
+    Ok(files.iter().find(|file| is_input(file)).map(|file| store::bytes(file)).transpose()?)
 }
 
 /// The files. Each is read twice, first for its labels alone: columns must be known before the first row is written, and all
 /// files do not fit in memory.
 struct Sources<'a> {
-    files: &'a [PathBuf],
+    files: Vec<PathBuf>,
     /// Standard input, which can be read once only.
     input: Option<Vec<u8>>,
     filter: &'a Where,
+    /// The keys of the labels of all files that are taken.
+    labels: BTreeSet<String>,
+    skipped: Skipped,
 }
 
 impl Sources<'_> {
     /// What `parse` makes of a file.
-    fn read<T>(&self, index: usize, parse: impl Fn(&[u8]) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let file = &self.files[index];
+    fn read<T>(&self, file: &Path, parse: impl Fn(&[u8]) -> Result<T, StoreError>) -> Result<T, StoreError> {
         match &self.input {
-            Some(bytes) if result_files::is_input(file) => parse(bytes),
+            Some(bytes) if is_input(file) => parse(bytes),
             _ => parse(&store::bytes(file)?),
         }
     }
 
-    /// The keys of the labels of all files that are taken, in their order. A file that cannot be read has none.
-    fn labels(&self) -> Result<BTreeSet<String>> {
-        let mut keys = BTreeSet::new();
-        let labels = |index: usize| self.read(index, |bytes| Ok(store::labels(bytes))).unwrap_or_default();
-        result_files::in_order(self.files.len(), labels, |own| {
-            keys.extend(own.into_iter().filter(|own| self.filter.takes(own)).flat_map(|own| own.into_keys()));
-            Ok(())
-        })?;
-        Ok(keys)
+    /// Finds the labels. Files that cannot be read are left out: rows of one that can be read later would lack its labels.
+    fn find_labels(&mut self) {
+        let files = take_out(&mut self.files);
+        let find = |index: usize| self.read(&files[index], |bytes| Ok(store::labels(bytes)));
+        let mut found = Vec::with_capacity(files.len());
+        let Ok(()) = in_order(files.len(), find, |labels| {
+            found.push(labels);
+            Ok::<(), Infallible>(())
+        });
+        for (file, labels) in files.into_iter().zip(found) {
+            match labels {
+                Ok(own) => {
+                    self.labels
+                        .extend(own.filter(|own| self.filter.takes(own)).into_iter().flat_map(BTreeMap::into_keys));
+                    self.files.push(file);
+                }
+                Err(error) => self.skipped.add_unread(&error),
+            }
+        }
     }
 
-    /// Hands what `make` makes of each file's rows to `take`, in order, and names the files that cannot be read. Returns
-    /// whether there are none.
+    /// Hands what `make` makes of each file's rows to `take`, in order. Files that cannot be read are left out.
     fn each<T: Send>(
-        &self,
+        &mut self,
         make: impl Fn(Vec<Row>) -> T + Sync,
         mut take: impl FnMut(T) -> Result<()>,
-    ) -> Result<bool> {
-        let mut all_read = true;
-        let work = |index: usize| {
-            let run = self.read(index, |bytes| store::run_from_bytes(&self.files[index], bytes))?;
-            Ok::<_, StoreError>(self.filter.takes(&run.labels).then(|| make(rows(run))))
-        };
-        result_files::in_order(self.files.len(), work, |made| match made {
+    ) -> Result<()> {
+        let mut skipped = take_out(&mut self.skipped);
+        let work = |index: usize| self.rows(&self.files[index]).map(|rows| rows.map(&make));
+        let done = in_order(self.files.len(), work, |made| match made {
             Ok(made) => made.map_or(Ok(()), &mut take),
-            Err(error) => {
-                messages::tell(&format_args!("skipped: {error}"));
-                all_read = false;
+            Err((file, reason)) => {
+                skipped.add(&file, &reason);
                 Ok(())
             }
-        })?;
-        Ok(all_read)
+        });
+        self.skipped = skipped;
+        done
+    }
+
+    /// The rows of a file that is taken; else its name, and why it cannot be read.
+    fn rows(&self, file: &Path) -> Result<Option<Vec<Row>>, (String, String)> {
+        let run = self.read(file, |bytes| store::run_from_bytes(file, bytes));
+        let run = run.map_err(|error| (error.file().to_string(), error.reason()))?;
+        if !self.filter.takes(&run.labels) {
+            return Ok(None);
+        }
+        match run.labels.keys().all(|key| self.labels.contains(key)) {
+            true => Ok(Some(rows(run))),
+            false => Err((shown(file), "was replaced while it was read: read it again".to_string())),
+        }
     }
 }

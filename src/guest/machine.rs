@@ -5,6 +5,7 @@ use super::console::{Console, INIT};
 use super::images;
 use super::initramfs::Initramfs;
 use super::traced::Traced;
+use crate::kernel::output::output;
 use crate::kernel::owner::{Trust, doubt, doubt_place};
 use crate::kernel::{open, private};
 use crate::model::{Failure, FailureKind};
@@ -97,7 +98,7 @@ impl Guest {
 
     /// The program that emulates it, as it names itself with its version; `None` if it does not tell.
     pub fn emulator(&self) -> Option<String> {
-        let output = private::asking(&self.command[0]).arg("--version").output().ok()?;
+        let output = output(private::asking(&self.command[0]).arg("--version")).ok()?;
         let said = String::from_utf8_lossy(&output.stdout);
         let version = said.lines().next()?.trim();
         // User-mode Linux tells its version alone.

@@ -7,6 +7,7 @@ use super::Sources;
 use super::counters::Offer;
 use super::host::StealClock;
 use super::linux::ptrace;
+use super::output::output;
 use super::private;
 use super::sources::capability::{PERFMON, SYS_ADMIN};
 use super::taxes::tracing_directory;
@@ -131,7 +132,7 @@ fn builds_32_bit(compiler: &str, run: &Path) -> bool {
 }
 
 fn quiet(command: &mut Command) -> Option<Output> {
-    command.env("LC_ALL", "C").output().ok()
+    output(command.env("LC_ALL", "C")).ok()
 }
 
 #[cfg(test)]

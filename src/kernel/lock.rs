@@ -1,8 +1,8 @@
 //! Locks that are released when the process that holds them ends, however it ends (flock(2)): without a lock, the
 //! process that left something unfinished is dead.
 
-use nix::fcntl::{Flock, FlockArg};
 use std::fs::File;
+use std::os::fd::AsRawFd;
 
 /// fcntl(2)'s lock of a whole file for reading. Systems have further members, which are 0.
 #[allow(unsafe_code)]
@@ -14,15 +14,31 @@ pub fn whole_file() -> libc::flock {
     lock
 }
 
-/// An open file that stays locked until this is dropped.
-pub type Locked = Flock<File>;
+/// An open file that stays locked until this is dropped. Not `nix::fcntl::Flock`, which panics where unlocking fails: the lock
+/// ends with the file's last descriptor in any case.
+#[derive(Debug)]
+pub struct Locked(File);
+
+impl Drop for Locked {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: flock(2) takes numbers only, and the descriptor is open.
+        let _ = unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
+    }
+}
 
 /// Locks a file exclusively; `None` at once if that fails, also because the file system has no locks.
 pub fn alone(file: File) -> Option<Locked> {
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
+    lock(file, libc::LOCK_EX | libc::LOCK_NB)
 }
 
 /// Locks a file together with others that share it; waits while it is locked exclusively.
 pub fn shared(file: File) -> Option<Locked> {
-    Flock::lock(file, FlockArg::LockShared).ok()
+    lock(file, libc::LOCK_SH)
+}
+
+#[allow(unsafe_code)]
+fn lock(file: File, how: i32) -> Option<Locked> {
+    // SAFETY: flock(2) takes numbers only, and the descriptor is open.
+    (unsafe { libc::flock(file.as_raw_fd(), how) } == 0).then_some(Locked(file))
 }

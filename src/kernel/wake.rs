@@ -2,7 +2,9 @@
 //! event. Used by `trace`.
 
 use super::linux::{gettid, system_call};
+use super::threads;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -23,7 +25,10 @@ extern "C" fn nothing(_: libc::c_int) {}
 impl Waker {
     /// Starts watching. Sets `stop` after the time `after`, if given.
     #[allow(unsafe_code)]
-    pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> Waker {
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> io::Result<Waker> {
         let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
         // SAFETY: the handler does nothing, which is always safe. Without SA_RESTART it interrupts waits. The only
         // possible error is an invalid signal.
@@ -45,7 +50,7 @@ impl Waker {
                 }
             }
         };
-        Waker { done, thread: Some(std::thread::spawn(watch)) }
+        Ok(Waker { done, thread: Some(threads::start(watch)?) })
     }
 }
 
@@ -73,7 +78,7 @@ mod tests {
     #[test]
     fn a_wait_ends_at_the_deadline() {
         let stop = Arc::new(AtomicBool::new(false));
-        let _waker = Waker::start(Arc::clone(&stop), Some(Duration::from_millis(30)));
+        let _waker = Waker::start(Arc::clone(&stop), Some(Duration::from_millis(30))).unwrap();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let waited = crate::kernel::tracee::wait(crate::kernel::tracee::Whose::One(child.id().cast_signed()), 0);
         child.kill().unwrap();

@@ -8,6 +8,7 @@ use super::holes::replaced;
 use super::language::Language;
 use super::snippet::{Filled, fill, forms};
 use crate::kernel::limits::advice;
+use crate::kernel::output::output;
 use crate::model::{Case, Failure, FailureKind};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -202,7 +203,7 @@ fn build(cache: &Cache, snippet: &Snippet, environment: &Environment, directory:
     fs::write(directory.join(&snippet.language.source), &snippet.filled.text)?;
     for command in &snippet.language.build {
         let words = snippet.words(command, directory, &environment.flags);
-        let output = cache.compiler(&words[0], directory).args(&words[1..]).output();
+        let output = output(cache.compiler(&words[0], directory).args(&words[1..]));
         let output = output.map_err(|e| anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e)))?;
         if !output.status.success() {
             return Err(complaint(snippet, environment, &output).into());

@@ -1,5 +1,6 @@
 //! Reads the catalogue of operations from the probe's own `--list`.
 
+use crate::kernel::output::output;
 use crate::model::{Operation, Parameter, Traits};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::process::{Command, Stdio};
 /// If the probe cannot be started or does not print a catalogue.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     // A bare root has no /dev/null, which would be the input otherwise.
-    let output = Command::new(path).arg("--list").stdin(Stdio::piped()).output();
+    let output = output(Command::new(path).arg("--list").stdin(Stdio::piped()));
     let output = output.with_context(|| format!("cannot start the probe {}", path.display()))?;
     if !output.status.success() {
         bail!("the probe's --list ended with {}", output.status);

@@ -9,6 +9,7 @@ use super::files::{CONFINE, write_program};
 use super::holes::replaced;
 use super::language::on_path;
 use crate::kernel::limits::advice;
+use crate::kernel::output::output;
 use crate::model::Unit;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 pub use command::Meeting;
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 pub use header::Header;
 pub use name::Kernel;
@@ -293,7 +294,8 @@ impl Environment {
     }
 
     fn check(&self, command: &mut Command, optional: bool) -> Result<()> {
-        let output = command.output().map_err(|e| anyhow!("cannot start the C compiler: {e}{}", advice(&e)))?;
+        let output = output(command.stdin(Stdio::null()))
+            .map_err(|e| anyhow!("cannot start the C compiler: {e}{}", advice(&e)))?;
         if output.status.success() || optional {
             return Ok(());
         }

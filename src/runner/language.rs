@@ -1,5 +1,6 @@
 //! Languages of snippets, from `languages/<name>/language.toml`. languages/README.md is the contract.
 
+use crate::kernel::output::output;
 use crate::kernel::private;
 use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
@@ -110,7 +111,7 @@ impl Language {
 
     /// The first line with a digit that the program prints about its version.
     pub fn version_of(&self, program: &PathBuf) -> Option<String> {
-        let output = private::asking(program).args(&self.version).output().ok()?;
+        let output = output(private::asking(program).args(&self.version)).ok()?;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
         text.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).map(|line| line.trim().to_string())

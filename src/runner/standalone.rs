@@ -5,6 +5,7 @@ use super::directory::RunDirectory;
 use super::environment::{c_compiler, probe_sources};
 use super::files::write_program;
 use super::language::on_path;
+use crate::kernel::output::output;
 use crate::kernel::private;
 use crate::kernel::temporary;
 use anyhow::{Context, Result, anyhow, bail};
@@ -73,7 +74,7 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
 
 fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> Result<()> {
     let name = compiler.join(" ");
-    let output = command.output().with_context(|| format!("cannot start {name}"))?;
+    let output = output(command).with_context(|| format!("cannot start {name}"))?;
     if output.status.success() {
         return Ok(());
     }
@@ -114,6 +115,6 @@ fn cross_compiler(target: &str) -> Result<Vec<String>> {
 /// A Python that has the package `ziglang`.
 fn python_with_zig() -> Option<PathBuf> {
     let python = on_path("python3")?;
-    let version = private::asking(&python).args(["-m", "ziglang", "version"]).output().ok()?;
+    let version = output(private::asking(&python).args(["-m", "ziglang", "version"])).ok()?;
     version.status.success().then_some(python)
 }

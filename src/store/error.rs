@@ -37,6 +37,11 @@ impl StoreError {
         StoreError { problem, ..self }
     }
 
+    /// The file, as messages name it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
     /// What is wrong with the file and what to do, without its name.
     pub fn reason(&self) -> String {
         self.problem.words(self.kind)

@@ -40,20 +40,19 @@ const GROUPING: [&str; 7] = ["cpu", "kernel", "hypervisor", "container", "libc",
 /// Hands each row of the file `path` to `take`.
 ///
 /// # Errors
-/// If it cannot be read or a line is no row. One line, which names the file.
+/// If it cannot be read or a line is no row. One line, without the file's name.
 pub fn read_rows(path: &Path, mut take: impl FnMut(RowLine)) -> Result<()> {
-    let name = excerpt(&path.to_string_lossy(), 400);
-    let file = File::open(path).with_context(|| format!("{name}: cannot be read"))?;
+    let file = File::open(path).context("cannot be read")?;
     let mut lines = BufReader::new(file);
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
         let read = (&mut lines).take(MOST_BYTES).read_until(b'\n', &mut line);
-        if read.with_context(|| format!("{name}: cannot be read"))? == 0 {
+        if read.context("cannot be read")? == 0 {
             break;
         }
         if !line.trim_ascii().is_empty() {
-            take(row(&line).with_context(|| format!("{name} line {number}: not a row of 'syscost rows'"))?);
+            take(row(&line).with_context(|| format!("line {number}: not a row of 'syscost rows'"))?);
         }
     }
     Ok(())

@@ -130,7 +130,7 @@ impl Tracer for PerfTracer {
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
-        let _waker = Waker::start(until.stop.clone(), until.after);
+        let _waker = Waker::start(until.stop.clone(), until.after).context("trace")?;
         match self.root.clone() {
             Some(Root::Held(pid)) => self.follow_command(pid, until),
             Some(root) => {

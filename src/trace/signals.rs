@@ -6,6 +6,7 @@
 
 use super::Until;
 use crate::kernel::launch::{HANDLED, Started};
+use crate::kernel::threads;
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::SignalsInfo;
@@ -42,7 +43,7 @@ impl Signals {
         let handle = signals.handle();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let handling = threads::start_in(scope, || {
                 let mut again = false;
                 for info in signals.forever() {
                     let sent = info.si_code <= 0;
@@ -50,7 +51,7 @@ impl Signals {
                     again = again || matches!(info.si_signo, SIGINT | SIGQUIT);
                 }
             });
-            let worked = work();
+            let worked = handling.context("trace").and_then(|()| work());
             done.store(true, Ordering::SeqCst);
             handle.close();
             worked

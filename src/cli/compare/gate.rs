@@ -13,7 +13,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// What fails, and how it is told.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[group(id = "gate", multiple = true)]
 pub struct GateArgs {
     /// Exit with status 1 and name the rows if a cost has certainly grown by more than this, i.e. if the whole confidence

@@ -1,16 +1,17 @@
 //! `syscost compare --history DIR`: all result files of a directory; those that are none are named and skipped.
 
+use super::super::directory::{Skipped, files_of, shown};
 use super::super::error::usage;
 use super::super::exit::Exit;
-use super::super::result_files::{column, in_directory, read_all};
-use super::super::{messages, terminal};
+use super::super::result_files::{column, readable};
+use super::super::terminal;
 use crate::clean;
 use crate::compare::history::histories;
 use crate::compare::{Column, GroupBy, Selection};
 use crate::report::{
     Format, HistoryDocument, write_history, write_history_csv, write_json, write_otava, write_otava_config,
 };
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::io::Write;
@@ -62,8 +63,10 @@ pub struct Question<'a> {
 /// When the directory cannot be read, or holds no result file that is of use.
 pub fn run(question: &Question, out: &mut dyn Write) -> Result<Exit> {
     let Question { directory, by, selection, margin, format } = *question;
-    let files = usage(in_directory(directory).map_err(|error| anyhow!("--history {error:#}")))?;
-    let (columns, skipped) = readable(&files, selection);
+    let mut skipped = Skipped::default();
+    let files = files_of(directory, &["json"], &mut skipped).context("--history")?;
+    let columns = columns(&files, selection, &mut skipped);
+    let exit = skipped.told();
     if let Some(unknown) = by.iter().find(|by| !columns.iter().any(|column| by.is_known(&column.info))) {
         let key = clean::line(&unknown.key);
         return usage(Err(anyhow!(
@@ -82,28 +85,15 @@ pub fn run(question: &Question, out: &mut dyn Write) -> Result<Exit> {
         HistoryFormat::Ours(Format::Csv) => write_history_csv(&machines, out)?,
         HistoryFormat::Ours(format) => write_history(&machines, margin, format, terminal::screen(), out)?,
     }
-    Ok(if skipped { Exit::SomeFailed } else { Exit::Success })
+    Ok(exit)
 }
 
-fn shown(path: &Path) -> String {
-    clean::line(&path.to_string_lossy())
-}
-
-/// The columns of the files that can be read, called by the files' names; the others are named on standard error.
-fn readable(files: &[PathBuf], selection: &Selection) -> (Vec<Column>, bool) {
-    let mut columns = Vec::new();
-    let mut skipped = false;
-    for (file, found) in files.iter().zip(read_all(files, |_, run| column(selection.study.as_ref(), run))) {
-        match found {
-            Ok(mut column) => {
-                column.info.label = clean::line(&file.file_name().unwrap_or_default().to_string_lossy());
-                columns.push(column);
-            }
-            Err(error) => {
-                messages::tell(&format_args!("skipped: {error}"));
-                skipped = true;
-            }
-        }
-    }
-    (columns, skipped)
+/// The columns of the files that can be read, called by the files' names.
+fn columns(files: &[PathBuf], selection: &Selection, skipped: &mut Skipped) -> Vec<Column> {
+    let read = readable(files, |_, run| column(selection.study.as_ref(), run), skipped);
+    let named = |(file, mut column): (&Path, Column)| {
+        column.info.label = clean::line(&file.file_name().unwrap_or_default().to_string_lossy());
+        column
+    };
+    read.into_iter().map(named).collect()
 }

@@ -1,15 +1,15 @@
 //! `syscost fleet check`: which nodes are missing in a directory of gathered files, and whose runs cannot stand beside the
 //! others.
 
+use super::super::directory::{Listing, list, shown};
 use super::super::error::usage;
 use super::super::exit::Exit;
-use super::super::{messages, result_files, terminal};
+use super::super::{directory, result_files, terminal};
 use super::script::node_file;
-use crate::clean;
 use crate::fleet::{FleetCheck, NodeRun, NodeStatus, Skipped, check};
 use crate::report::{Format, fleet_table, write_json, write_table};
 use anyhow::{Context, Result};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -56,9 +56,9 @@ pub fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     gathered.runs.retain(|run| run.started_unix_s >= since);
     gathered.statuses.retain(|status| status.began_unix_s >= since);
     let found = check(expected.as_ref(), gathered.runs, gathered.statuses, gathered.skipped);
-    for Skipped { file, reason } in &found.skipped {
-        messages::tell(&format_args!("skipped: {file}: {reason}"));
-    }
+    let mut skipped = directory::Skipped::default();
+    found.skipped.iter().for_each(|Skipped { file, reason }| skipped.add(file, reason));
+    skipped.told();
     match args.format {
         Format::Json => write_json(&found, out)?,
         format => write_table(&fleet_table(&found), format, terminal::screen(), out)?,
@@ -91,8 +91,8 @@ struct Gathered {
 impl Gathered {
     fn read(directory: &Path) -> Result<Gathered> {
         let mut gathered = Gathered::default();
-        let files = usage(listed(directory, "json").with_context(|| clean::line(&directory.to_string_lossy())))?;
-        let files = gathered.regular(files);
+        let listing = list(directory, &["json"]).with_context(|| shown(directory));
+        let files = gathered.files(usage(listing)?);
         let read = result_files::read_all(&files, |index, run| NodeRun::new(name(&files[index]), &run));
         for (file, found) in files.iter().zip(read) {
             match found {
@@ -100,22 +100,29 @@ impl Gathered {
                 Err(error) => gathered.skip(file, &error.reason()),
             }
         }
-        // There are none where a launcher was not one of ours.
-        let statuses = listed(&directory.join("nodes"), "status").unwrap_or_default();
-        for file in gathered.regular(statuses) {
-            match status(&file) {
-                Some(status) => gathered.statuses.push(status),
-                None => gathered.skip(&file, "is not the status of a node"),
-            }
-        }
+        gathered.read_statuses(&directory.join("nodes"));
         Ok(gathered)
     }
 
-    /// Those that are files: a pipe could be waited for, a directory is none.
-    fn regular(&mut self, files: Vec<PathBuf>) -> Vec<PathBuf> {
-        let (files, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.is_file());
-        others.iter().for_each(|other| self.skip(other, "is not a file"));
-        files
+    /// There are none where a launcher was not one of ours.
+    fn read_statuses(&mut self, directory: &Path) {
+        let listing = match list(directory, &["status"]) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.skip(directory, &format!("cannot be read ({error})")),
+            Ok(listing) => listing,
+        };
+        for file in self.files(listing) {
+            match status(&file) {
+                Ok(Some(status)) => self.statuses.push(status),
+                Ok(None) => self.skip(&file, "is not the status of a node"),
+                Err(error) => self.skip(&file, &format!("cannot be read ({error})")),
+            }
+        }
+    }
+
+    fn files(&mut self, listing: Listing) -> Vec<PathBuf> {
+        listing.others.iter().for_each(|(path, reason)| self.skip(path, reason));
+        listing.files
     }
 
     fn skip(&mut self, file: &Path, reason: &str) {
@@ -123,24 +130,19 @@ impl Gathered {
     }
 }
 
-/// The files of `directory` with this extension, by name, without hidden ones.
-fn listed(directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
-    let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    let is_one = |path: &PathBuf| path.extension().is_some_and(|own| own == extension) && !hidden(path);
-    let mut files: Vec<PathBuf> = entries.into_iter().filter(is_one).collect();
-    files.sort();
-    Ok(files)
-}
-
 fn name(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn status(file: &Path) -> Option<NodeStatus> {
-    let text = end_of(file).ok()?;
-    let stderr = end_of(&file.with_extension("stderr")).unwrap_or_default();
-    NodeStatus::parse(&file.file_stem()?.to_string_lossy(), &text, &stderr)
+/// The status in `file`, with what the node said; `None` if it is none.
+fn status(file: &Path) -> io::Result<Option<NodeStatus>> {
+    let text = end_of(file)?;
+    let stderr = match end_of(&file.with_extension("stderr")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        stderr => stderr?,
+    };
+    let node = file.file_stem().unwrap_or_default().to_string_lossy();
+    Ok(NodeStatus::parse(&node, &text, &stderr))
 }
 
 /// The last few KiB of a file, which may be long.

@@ -1,25 +1,31 @@
 //! `syscost report DIR`: the page about the runs of many hosts.
 
+use super::super::directory::{Skipped, expanded, is_directory};
 use super::super::exit::Exit;
-use super::super::messages::{self, Notes};
-use super::super::result_files;
+use super::super::messages::Notes;
 use super::args::{Kind, ReportArgs, deliver, destination};
 use crate::cli::error::usage;
 use crate::fleet::questions::{CaseName, Observation, Place, survey};
 use crate::fleet::sql;
+use crate::kernel::threads::in_order;
 use crate::plan::Pattern;
 use crate::report::html::{FleetPage, write_fleet_page};
 use crate::rows::{Machine, Row, rows};
 use crate::store::{self, RowLine};
 use anyhow::{Result, bail};
 use std::collections::{BTreeMap, HashSet};
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Whether the page is that of many hosts.
-pub fn is_asked(args: &ReportArgs) -> bool {
-    args.of_fleet.fleet || !args.of_fleet.group_by.is_empty() || args.files.iter().any(|file| file.is_dir())
+///
+/// # Errors
+/// If that depends on what a file is, which cannot be found out.
+pub fn is_asked(args: &ReportArgs) -> Result<bool> {
+    let asked = args.of_fleet.fleet || !args.of_fleet.group_by.is_empty();
+    args.files.iter().try_fold(asked, |asked, file| Ok(asked || is_directory(file)?))
 }
 
 /// Writes the page.
@@ -30,20 +36,28 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     usage(check(args))?;
     let columns = columns(args);
     let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
-    let files = usage(result_files::expanded_to(&args.files, &["json", "jsonl", "ndjson"]))?;
-    let gathered = gather(&files, &only)?;
+    let mut skipped = Skipped::default();
+    let files = expanded(&args.files, &["json", "jsonl", "ndjson"], &mut skipped)?;
+    let listed = files.len() + skipped.count();
+    let gathered = gather(&files, &only, &mut skipped);
+    let exit = skipped.told();
     if gathered.observations.is_empty() {
         bail!(
             "none of {} files has the cost of an operation on a named host: name a directory of result files, or of rows",
-            files.len()
+            listed
         );
     }
     let survey = survey(&gathered.observations, &columns);
-    let page = FleetPage { survey: &survey, runs: gathered.runs.len(), files: files.len(), skipped: &gathered.skipped };
+    let page = FleetPage {
+        survey: &survey,
+        runs: gathered.runs.len(),
+        files: (listed, skipped.count()),
+        skipped: &skipped.lines(),
+    };
     let mut html = Vec::new();
     write_fleet_page(&page, &mut html)?;
     deliver(&destination(args), &html, notes, out)?;
-    Ok(if gathered.skipped.is_empty() { Exit::Success } else { Exit::SomeFailed })
+    Ok(exit)
 }
 
 fn columns(args: &ReportArgs) -> Vec<String> {
@@ -69,8 +83,6 @@ fn check(args: &ReportArgs) -> Result<()> {
 struct Gathered {
     observations: Vec<Observation>,
     runs: HashSet<String>,
-    /// Why a file was not read, each a line.
-    skipped: Vec<String>,
 }
 
 impl Gathered {
@@ -91,31 +103,32 @@ struct Loaded {
     cases: HashSet<Arc<CaseName>>,
 }
 
-/// Reads all files; names those that cannot be read.
-fn gather(files: &[PathBuf], only: &[Pattern]) -> Result<Gathered> {
+/// Reads all files; those that cannot be read go to `skipped`.
+fn gather(files: &[PathBuf], only: &[Pattern], skipped: &mut Skipped) -> Gathered {
     let mut gathered = Gathered::default();
     let load = |index: usize| load(&files[index], only);
-    result_files::in_order(files.len(), load, |loaded| {
+    let mut names = files.iter().map(|file| file.to_string_lossy());
+    let Ok(()) = in_order(files.len(), load, |loaded| {
+        let name = names.next().unwrap_or_default();
         match loaded {
             Ok(loaded) => loaded.runs.into_iter().for_each(|(run, observations)| gathered.add(run, observations)),
-            Err(error) => {
-                let line = format!("{error:#}");
-                messages::tell(&format_args!("skipped: {line}"));
-                gathered.skipped.push(line);
-            }
+            Err(reason) => skipped.add(&name, &reason),
         }
-        Ok(())
-    })?;
-    Ok(gathered)
+        Ok::<(), Infallible>(())
+    });
+    gathered
 }
 
-fn load(file: &Path, only: &[Pattern]) -> Result<Loaded> {
+/// What a file holds, or why it cannot be read.
+fn load(file: &Path, only: &[Pattern]) -> Result<Loaded, String> {
     let mut loaded = Loaded::default();
     let is_lines = file.extension().is_some_and(|extension| extension != "json");
     if is_lines {
-        store::read_rows(file, |line| loaded.add_line(line, only))?;
+        store::read_rows(file, |line| loaded.add_line(line, only)).map_err(|error| format!("{error:#}"))?;
     } else {
-        rows(store::read(file)?).into_iter().for_each(|row| loaded.add_line(line_of(row), only));
+        rows(store::read(file).map_err(|error| error.reason())?)
+            .into_iter()
+            .for_each(|row| loaded.add_line(line_of(row), only));
     }
     Ok(loaded)
 }

@@ -1,7 +1,7 @@
 //! All counts as OpenMetrics for a collector: in a file that is replaced at each interval, and by HTTP.
 
 use crate::cli::error::usage;
-use crate::kernel::temporary;
+use crate::kernel::{temporary, threads};
 use crate::report::top::write_metrics;
 use crate::top::Counts;
 use anyhow::{Context, Result, anyhow};
@@ -64,13 +64,14 @@ fn listen(address: &str) -> Result<Arc<Mutex<Vec<u8>>>> {
     let listener = TcpListener::bind(parsed).map_err(|error| anyhow!("--listen {address}: {error}"))?;
     let served = Arc::new(Mutex::new(Vec::new()));
     let text = Arc::clone(&served);
-    std::thread::spawn(move || {
+    threads::start(move || {
         for stream in listener.incoming().flatten() {
             let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
             // A client that goes away is no failure of ours.
             let _ = answer(&stream, &text);
         }
-    });
+    })
+    .with_context(|| format!("--listen {address}"))?;
     Ok(served)
 }
 

@@ -11,6 +11,7 @@ use super::names::{KERNEL, Names};
 use super::tree::tree;
 use crate::guest::{self, Channel, Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
+use crate::kernel::threads;
 use crate::model::explained::{Iterations, KernelExplanation};
 use crate::model::{Case, Failure, FailureKind, Planned};
 use crate::runner::Workers;
@@ -142,7 +143,7 @@ impl<'a> Recorder<'a> {
     fn start_log(&mut self) -> Result<Receiver<Option<Vec<u64>>>, Failure> {
         let _ = std::fs::remove_file(&self.pipe);
         make_fifo(&self.pipe).map_err(|error| failed(&format!("{}: {error}", self.pipe.display())))?;
-        let reading = read_log(&self.pipe);
+        let reading = read_log(&self.pipe)?;
         self.monitor.execute("stop", json!({}))?;
         self.monitor.order(&format!("logfile {}", self.pipe.display()))?;
         self.one_instruction_a_block("on")?;
@@ -202,10 +203,10 @@ fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
 }
 
 /// Reads the log until the emulator closes it, in a thread: the emulator waits while nobody reads.
-fn read_log(pipe: &Path) -> Receiver<Option<Vec<u64>>> {
+fn read_log(pipe: &Path) -> Result<Receiver<Option<Vec<u64>>>, Failure> {
     let (sender, receiver) = mpsc::channel();
     let pipe = pipe.to_path_buf();
-    std::thread::spawn(move || {
+    threads::start(move || {
         let Ok(file) = File::open(&pipe) else { return };
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let (mut log, mut line) = (Log::new(MOST), Vec::new());
@@ -215,8 +216,9 @@ fn read_log(pipe: &Path) -> Receiver<Option<Vec<u64>>> {
         }
         // Nobody waits any more after a failure.
         let _ = sender.send(log.addresses());
-    });
-    receiver
+    })
+    .map_err(|error| failed(&error.to_string()))?;
+    Ok(receiver)
 }
 
 fn failed(text: &str) -> Failure {

@@ -91,8 +91,16 @@ mod tests {
     #[test]
     fn windows_of_all_processors_are_added() {
         let mut window = Window::new_box_zeroed().unwrap();
-        let counted =
-            Counted { calls: 5, unfinished: 1, on_cpu: 10, blocked: 20, woken: 7, preempted: 30, stalled: 5, bytes: 40 };
+        let counted = Counted {
+            calls: 5,
+            unfinished: 1,
+            on_cpu: 10,
+            blocked: 20,
+            woken: 7,
+            preempted: 30,
+            stalled: 5,
+            bytes: 40,
+        };
         let key = Key { number: 77, ..Key::default() };
         window.entries[3] = Entry { key, counted };
         window.histogram_of[NUMBERS + 8] = 2;

@@ -27,8 +27,9 @@ const MOST_SKIPPED: usize = 20;
 pub struct FleetPage<'a> {
     pub survey: &'a Survey,
     pub runs: usize,
-    pub files: usize,
-    /// Why a file was not read, each a line.
+    /// How many there are, and how many of them were not read.
+    pub files: (usize, usize),
+    /// Why files were not read, a line for each reason.
     pub skipped: &'a [String],
 }
 
@@ -51,7 +52,7 @@ pub fn write_fleet_page(page: &FleetPage, out: &mut dyn Write) -> io::Result<()>
     html.raw("</main>");
     head::footer(
         &mut html,
-        &count(page.files, "file"),
+        &count(page.files.0, "file"),
         "A host's cost is the median of its runs, a group's the median of its hosts.",
     );
     out.write_all(html.as_str().as_bytes())
@@ -81,11 +82,13 @@ fn subtitle(page: &FleetPage) -> String {
 }
 
 fn files(html: &mut Markup, page: &FleetPage) {
-    let read = page.files.saturating_sub(page.skipped.len());
-    html.raw("<p>").text(&format!("{} read, {} skipped.", count(read, "file"), page.skipped.len())).raw("</p>");
+    let (files, skipped) = page.files;
+    html.raw("<p>").text(&format!("{} read, {skipped} skipped.", count(files - skipped, "file"))).raw("</p>");
     cells::notes(html, page.skipped.iter().take(MOST_SKIPPED));
     if page.skipped.len() > MOST_SKIPPED {
-        html.raw("<p>").text(&format!("{} more were skipped.", page.skipped.len() - MOST_SKIPPED)).raw("</p>");
+        html.raw("<p>")
+            .text(&format!("Others were skipped for {} more reasons.", page.skipped.len() - MOST_SKIPPED))
+            .raw("</p>");
     }
 }
 
@@ -98,7 +101,8 @@ mod tests {
         let survey = survey(&fixtures::fleet(count, 20, ns, kernel), &fixtures::columns(&["kernel"]));
         let skipped = vec!["<b>.json: no".to_string()];
         let mut out = Vec::new();
-        write_fleet_page(&FleetPage { survey: &survey, runs: 600, files: 601, skipped: &skipped }, &mut out).unwrap();
+        write_fleet_page(&FleetPage { survey: &survey, runs: 600, files: (601, 1), skipped: &skipped }, &mut out)
+            .unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -114,7 +114,9 @@ impl Tracer for Bpf {
         let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
         let mean = |ByKind { plain, descriptor, path }| mean(&[(1, plain), (1, descriptor), (1, path)]);
         let known = self.calibration.added.and_then(mean).and_then(|each| each.added());
-        let cost = known.map_or("overhead unknown: the machine is busy".to_string(), |ns| format!("about {:.2} us a call", ns / 1e3));
+        let cost = known.map_or("overhead unknown: the machine is busy".to_string(), |ns| {
+            format!("about {:.2} us a call", ns / 1e3)
+        });
         format!("eBPF{counts}, {cost}")
     }
 

@@ -10,7 +10,7 @@ use crate::kernel::wake::Waker;
 use crate::model::{Ending, TracerFacts};
 use crate::stats::Overhead;
 use crate::trace::{Collected, Root, Tracer, Until};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -225,7 +225,7 @@ impl Tracer for PtraceTracer {
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
-        let _waker = Waker::start(until.stop.clone(), until.after);
+        let _waker = Waker::start(until.stop.clone(), until.after).context("trace")?;
         while !until.stopped() {
             match self.follower.next_notice() {
                 Ok(Some(notice)) => self.take(&notice),
