@@ -89,6 +89,8 @@ pub struct Collected {
     pub slowest: Vec<SlowCall>,
     pub usage: Usage,
     pub ending: Option<Ending>,
+    /// Whether calls were counted while the counts were read: some may be here twice or not at all.
+    pub torn: bool,
     pub warnings: Vec<String>,
 }
 

@@ -18,6 +18,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, FromZeros};
 
 /// What the programs are loaded for.
@@ -301,19 +302,15 @@ impl Programs {
     /// Reads the shared map of calls and the windows of one moment: if a window's entry was handed to the map meanwhile, it
     /// would be counted twice or not at all.
     fn read_calls(&self, raw: &mut Raw) -> Result<Vec<Window>> {
-        const ATTEMPTS: usize = 20;
         let flushes = |windows: &[Window]| windows.iter().map(|window| window.flushes).collect::<Vec<u64>>();
-        let mut before = flushes(&self.maps.windows.values()?);
-        for attempt in 1.. {
+        let before = flushes(&self.maps.windows.values()?);
+        let (windows, whole) = until_whole(before, || {
             raw.calls = self.maps.calls.entries()?;
             let windows = self.maps.windows.values()?;
-            let after = flushes(&windows);
-            if after == before || attempt == ATTEMPTS {
-                return Ok(windows);
-            }
-            before = after;
-        }
-        unreachable!()
+            Ok((flushes(&windows), windows))
+        })?;
+        raw.torn = !whole;
+        Ok(windows)
     }
 
     /// Events that a program missed because it was already running on that CPU.
@@ -321,6 +318,23 @@ impl Programs {
         let misses = self.programs.iter().map(|program| sys::recursion_misses(program.as_fd()));
         misses.sum::<Result<u64, Errno>>().context("the kernel does not report the misses of a BPF program")
     }
+}
+
+/// Reads again until nothing was handed over meanwhile, but not for ever, and tells whether that was so. What is read
+/// comes with the numbers that are odd while an entry is handed over, and other ones afterwards.
+fn until_whole<T>(mut before: Vec<u64>, mut read: impl FnMut() -> Result<(Vec<u64>, T)>) -> Result<(T, bool)> {
+    const ATTEMPTS: usize = 20;
+    const LONGEST: Duration = Duration::from_millis(300);
+    let begun = Instant::now();
+    for attempt in 1.. {
+        let (after, found) = read()?;
+        let whole = after == before && after.iter().all(|flushes| flushes.is_multiple_of(2));
+        if whole || attempt >= ATTEMPTS || begun.elapsed() > LONGEST {
+            return Ok((found, whole));
+        }
+        before = after;
+    }
+    unreachable!()
 }
 
 fn settings(config: &Config, kernel: &Btf) -> Settings {
@@ -496,6 +510,24 @@ mod tests {
     fn the_tail_of_the_verifiers_log_is_one_line() {
         assert_eq!(log_tail(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"), "b | c | d | R1 invalid");
         assert_eq!(log_tail(&[0; 8]), "no reason given");
+    }
+
+    #[test]
+    fn what_changes_while_it_is_read_is_read_again_and_told() {
+        let reads = |numbers: Vec<u64>| {
+            let mut numbers = numbers.into_iter();
+            let mut count = 0;
+            let found = until_whole(vec![numbers.next().unwrap()], || {
+                count += 1;
+                Ok((vec![numbers.next().unwrap()], count))
+            });
+            found.unwrap()
+        };
+        assert_eq!(reads(vec![4, 4]), (1, true));
+        assert_eq!(reads(vec![4, 6, 8, 8]), (3, true));
+        // One that is being handed over is in both maps, or in none.
+        assert_eq!(reads(vec![5, 5, 6, 6]), (3, true));
+        assert_eq!(reads((0..40).collect()), (20, false));
     }
 
     #[test]

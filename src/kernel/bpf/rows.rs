@@ -30,6 +30,8 @@ pub struct Raw {
     /// The slowest calls of each CPU.
     pub slowest: Vec<Slow>,
     pub peak_pages: u64,
+    /// Whether calls moved between the maps while they were read: some may be here twice or not at all.
+    pub torn: bool,
     pub globals: Globals,
     /// When this was read, by the clock of the programs.
     pub now_ns: u64,

@@ -199,6 +199,10 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
             "{calls} calls were left by a switch whose end was not seen: of {ms:.3} ms in them, it is not known how much was on a CPU"
         ));
     }
+    into.torn = raw.torn;
+    if raw.torn {
+        into.warnings.push("calls were counted while the counts were read: some may be here twice or not at all".into());
+    }
     if raw.globals.lost > 0 {
         into.warnings.push(format!("{} events could not be counted: the profile is incomplete", raw.globals.lost));
     }
@@ -305,9 +309,9 @@ mod tests {
     fn what_is_missing_is_said() {
         let ring = (key(425, gate::OWN, 0, 0, 0, 0), counted(1, 0, 0));
         let mut raw = Raw { calls: vec![ring], ..Raw::default() };
-        (raw.globals.lost, raw.globals.nameless) = (3, 1);
+        (raw.globals.lost, raw.globals.nameless, raw.torn) = (3, 1, true);
         let warnings = decoded(&raw, Detail::Times).warnings.join("\n");
-        for words in ["io_uring", "(others)", "3 events"] {
+        for words in ["io_uring", "(others)", "3 events", "twice or not at all"] {
             assert!(warnings.contains(words), "{warnings}");
         }
     }
