@@ -214,6 +214,9 @@ impl Bpf {
         };
         decode::decode(&raw, self.detail, self.more.grouping, &paths, &mut collected);
         details::fill(&raw, self.detail, self.more, (&self.symbols, followed.begun_ns), &mut collected);
+        if self.calibration.added.is_none() {
+            collected.warnings.push("what tracing adds is not known: the machine was too busy to measure it".to_string());
+        }
         decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
         totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
         collected.groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
