@@ -10,8 +10,8 @@ mod table;
 mod wall;
 
 pub use figures::{latency_histograms, time_figure};
-pub use notes::unknown_overhead;
 pub use latency::{latency_table as profile_latency_table, write_profile_latency};
+pub use notes::unknown_overhead;
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_figure, write_stacks};
 pub use table::{percent_of_wall, profile_table, write_profile};

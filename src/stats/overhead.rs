@@ -65,7 +65,9 @@ mod tests {
         // The third of each end: 103 and 110.
         assert_eq!((found.low, found.high), (103.0, 110.0));
         let [low, high] = found.range();
-        assert!((low - (106.5 - 42.6f64.hypot(3.5))).abs() < 1e-9 && (high - (106.5 + 42.6f64.hypot(3.5))).abs() < 1e-9);
+        assert!(
+            (low - (106.5 - 42.6f64.hypot(3.5))).abs() < 1e-9 && (high - (106.5 + 42.6f64.hypot(3.5))).abs() < 1e-9
+        );
         assert_eq!(Overhead::of(vec![1.0; 9]), None);
     }
 

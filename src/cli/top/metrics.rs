@@ -1,7 +1,7 @@
 //! All counts as OpenMetrics for a collector: in a file that is replaced at each interval, and by HTTP.
 
-use crate::cli::error::usage;
 use super::serve::{Served, serve};
+use crate::cli::error::usage;
 use crate::report::top::Series;
 use crate::top::Counts;
 use anyhow::{Context, Result};

@@ -65,6 +65,8 @@ pub enum GroupBy {
     Name = 0,
     Process = 1,
     Cgroup = 2,
+    /// What started it.
+    Tree = 3,
 }
 
 /// Numbers of calls that the programs treat specially, each for the machine's own calls and for 32-bit ones.
@@ -124,6 +126,8 @@ struct Tables {
     durations: Map<DurationKey, u64>,
     groups: Map<GroupKey, u64>,
     usage: Map<u64, Used>,
+    /// By group.
+    started: Map<u64, u64>,
     objects: Map<ObjectKey, Counted>,
     /// By hash.
     names: Map<u64, Name>,
@@ -252,6 +256,7 @@ impl Programs {
         self.maps.durations.clear()?;
         self.maps.groups.clear()?;
         self.maps.usage.clear()?;
+        self.maps.started.clear()?;
         let none = Details::new_box_zeroed().ok().context("no memory")?;
         for cpu in 0..self.maps.details.entries_at_most() {
             self.maps.details.set(&(cpu as u32), &none)?;
@@ -290,6 +295,8 @@ impl Programs {
             raw.add_group(&key, number);
         }
         raw.usage = maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
+        raw.started =
+            maps.started.entries()?.into_iter().map(|(number, processes)| (number as u32, processes)).collect();
         raw.objects = maps.objects.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.stack_counts = maps.stack_counts.entries()?;
@@ -397,6 +404,7 @@ impl Tables {
             durations: create(object, &defined(object, "durations")?)?,
             groups: create(object, &defined(object, "groups")?)?,
             usage: create(object, &defined(object, "usage")?)?,
+            started: create(object, &sized("started", settings.group_by == GroupBy::Tree as u8)?)?,
             objects: create(object, &sized("objects", with_objects)?)?,
             names: create(object, &sized("names", with_objects)?)?,
             stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
@@ -420,6 +428,7 @@ impl Tables {
             "durations" => (self.durations.descriptor(), false),
             "groups" => (self.groups.descriptor(), false),
             "usage" => (self.usage.descriptor(), false),
+            "started" => (self.started.descriptor(), false),
             "objects" => (self.objects.descriptor(), false),
             "names" => (self.names.descriptor(), false),
             "stack_counts" => (self.stack_counts.descriptor(), false),
@@ -538,7 +547,6 @@ mod tests {
         }
         let calls = Rows::new_box_zeroed().unwrap();
         let numbers = Numbers::default();
-        let group_by = GroupBy::Cgroup;
         let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true };
         for (times, scope, registers, casts) in [
             (true, Scope::Command, true, true),
@@ -548,7 +556,7 @@ mod tests {
             (true, Scope::System, false, false),
             (false, Scope::System, true, true),
         ] {
-            for details in [Wanted::default(), all] {
+            for (details, group_by) in [(Wanted::default(), GroupBy::Cgroup), (all, GroupBy::Tree)] {
                 let config = Config { times, scope, group_by, calls: calls.clone(), numbers, details };
                 Programs::load_with(&config, registers, casts).unwrap();
             }

@@ -17,6 +17,8 @@ pub struct Raw {
     pub groups: BTreeMap<u32, Group>,
     /// By number of group.
     pub usage: Vec<(u32, Used)>,
+    /// By number of group: processes that have had its name, but for those that have it now.
+    pub started: BTreeMap<u32, u64>,
     /// Tasks that have not ended.
     pub live: Vec<Live>,
     /// Calls by path and descriptor.
@@ -41,7 +43,7 @@ pub struct Raw {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
     pub name: String,
-    /// A PID or the ID of a cgroup; 0 if groups are by name alone.
+    /// A PID, the ID of a cgroup, or the number of the group that started it; 0 if groups are by name alone.
     pub id: u64,
 }
 
@@ -78,6 +80,22 @@ impl Raw {
         self.durations.push(Durations { number: key.number, gate: key.gate as u8, bucket: key.bucket, calls });
     }
 
+    /// The same, counted by names alone: groups of one name have the number of the first of them.
+    pub fn by_name(&self) -> Raw {
+        let mut raw = self.clone();
+        let mut first: BTreeMap<&str, u32> = BTreeMap::new();
+        for (number, group) in &self.groups {
+            first.entry(&group.name).or_insert(*number);
+        }
+        let of = |number: u32| self.groups.get(&number).map_or(number, |group| first[group.name.as_str()]);
+        raw.groups.retain(|number, _| of(*number) == *number);
+        raw.groups.values_mut().for_each(|group| group.id = 0);
+        raw.calls.iter_mut().for_each(|(key, _)| key.group = of(key.group));
+        raw.live.iter_mut().for_each(|task| task.key.group = of(task.key.group));
+        raw.usage.iter_mut().for_each(|(number, _)| *number = of(*number));
+        raw
+    }
+
     pub(super) fn add_group(&mut self, key: &GroupKey, number: u64) {
         let name = key.name.split(|byte| *byte == 0).next().unwrap_or_default();
         let name = String::from_utf8_lossy(name).into_owned();
@@ -93,8 +111,16 @@ mod tests {
     #[test]
     fn windows_of_all_processors_are_added() {
         let mut window = Window::new_box_zeroed().unwrap();
-        let counted =
-            Counted { calls: 5, unfinished: 1, on_cpu: 10, blocked: 20, woken: 7, preempted: 30, stalled: 5, bytes: 40 };
+        let counted = Counted {
+            calls: 5,
+            unfinished: 1,
+            on_cpu: 10,
+            blocked: 20,
+            woken: 7,
+            preempted: 30,
+            stalled: 5,
+            bytes: 40,
+        };
         let key = Key { number: 77, ..Key::default() };
         window.entries[3] = Entry { key, counted };
         window.histogram_of[NUMBERS + 8] = 2;

@@ -44,9 +44,14 @@ const OF_CALLS: [(Counter, Value); 4] = [
         },
         |count| Some(count.runnable_ns? as f64 / 1e9),
     ),
-    (Counter { name: "blocked_seconds", unit: "seconds", help: "Time blocked in system calls until woken, by call." }, |count| {
-        Some(count.blocked_ns? as f64 / 1e9)
-    }),
+    (
+        Counter {
+            name: "blocked_seconds",
+            unit: "seconds",
+            help: "Time blocked in system calls until woken, by call.",
+        },
+        |count| Some(count.blocked_ns? as f64 / 1e9),
+    ),
 ];
 
 const OF_PROCESSES: [(Counter, Value); 5] = [
@@ -69,7 +74,11 @@ const OF_PROCESSES: [(Counter, Value); 5] = [
         |count| Some(count.runnable_ns? as f64 / 1e9),
     ),
     (
-        Counter { name: "process_blocked_seconds", unit: "seconds", help: "Time blocked in system calls until woken, by process." },
+        Counter {
+            name: "process_blocked_seconds",
+            unit: "seconds",
+            help: "Time blocked in system calls until woken, by process.",
+        },
         |count| Some(count.blocked_ns? as f64 / 1e9),
     ),
 ];
@@ -157,8 +166,7 @@ impl Series {
         let room = MOST_PROCESSES.saturating_sub(self.processes.len());
         let new: Vec<String> = new.into_iter().take(room).map(|(name, _)| name.to_string()).collect();
         self.processes.extend(new);
-        let (shown, others): (Vec<_>, Vec<_>) =
-            names.into_iter().partition(|(name, _)| self.processes.contains(*name));
+        let (shown, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(name, _)| self.processes.contains(*name));
         let mut overflow = CallCount::default();
         others.iter().for_each(|(_, sum)| overflow.add(sum));
         let overflow = (!others.is_empty()).then_some((("overflow", "true".to_string()), overflow));

@@ -218,7 +218,10 @@ mod tests {
         let found = slowest(&raw, 2, &Symbols::default(), 900);
         assert_eq!(found.iter().map(|call| call.elapsed_ns).collect::<Vec<_>>(), [30, 20]);
         let first = &found[0];
-        assert_eq!((first.call.as_str(), first.pid, first.at_ns, first.blocked_ns, first.woken_ns), ("read", Some(9), 100, Some(4), Some(2)));
+        assert_eq!(
+            (first.call.as_str(), first.pid, first.at_ns, first.blocked_ns, first.woken_ns),
+            ("read", Some(9), 100, Some(4), Some(2))
+        );
         assert_eq!(first.class.size, Some(4096));
         assert!(slowest(&raw, 0, &Symbols::default(), 900).is_empty());
     }
