@@ -69,5 +69,8 @@ INLINE struct task *begin_command(struct task_struct *current, u32 state)
 {
 	u64 *mark = task_storage_get(&marks, current, 0, 0);
 	if (!mark || *mark != STATE_HELD) return 0;
-	return begin(current, state, RUN_ON_CPU, ktime_get_ns());
+	struct task *task = begin(current, state, RUN_ON_CPU, ktime_get_ns());
+	/* Its name before the execve is that of the tracer. */
+	if (task) task->fresh = 1;
+	return task;
 }

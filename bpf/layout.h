@@ -138,6 +138,11 @@ struct task {
 	u64 on_since;
 	/* The hash of what a call is made on whose argument is gone when it returns; 0 if that is not known. */
 	u64 object;
+	/* With GROUP_TREE: the group that started this one, whether it has its parent's name still, and how many names came
+	 * before this one. */
+	u32 from;
+	u16 fresh;
+	u16 depth;
 	struct key again;
 	/* The kernel's accounting when tracing began: the first six fields of `used`. */
 	u64 base[6];
@@ -184,7 +189,7 @@ struct duration_key {
 /* What makes a group. */
 struct group_key {
 	char name[NAME_BYTES];
-	/* A process or cgroup; 0 if groups are by name alone. */
+	/* A process, a cgroup, or the group that started it; 0 if groups are by name alone, or for the first. */
 	u64 id;
 };
 
@@ -342,6 +347,9 @@ struct config {
 enum scope { SCOPE_COMMAND, SCOPE_PROCESSES, SCOPE_CGROUP, SCOPE_SYSTEM };
 
 /* What, besides its name, distinguishes a process group. */
-enum group_by { GROUP_NAME, GROUP_PROCESS, GROUP_CGROUP };
+enum group_by { GROUP_NAME, GROUP_PROCESS, GROUP_CGROUP, GROUP_TREE };
+/* Names that are started by each other, of which there can be no end: further ones are in no tree. */
+#define DEPTH 24
+#define DEEP 0xffffffff
 
 #endif

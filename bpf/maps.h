@@ -51,6 +51,14 @@ struct {
 	MAP_TYPE(value, struct used);
 } usage SEC(".maps");
 
+/* With GROUP_TREE: how many processes have had the name of a group, but for those that have it now. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 8192);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, u64);
+} started SEC(".maps");
+
 /* For these five, the loader sets sizes: no more than an entry if they are not needed. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);

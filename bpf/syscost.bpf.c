@@ -224,13 +224,16 @@ int syscost_fork(u64 *ctx)
 	/* A new task's accounting is all zeros, as the base is. */
 	task->state = STATE_BORN;
 	task->group = parent->group;
+	task->from = parent->from;
+	task->depth = parent->depth;
+	task->fresh = 1;
 	ADD(globals.live, 1);
 	if (child->pid != child->tgid) {
 		ADD(globals.threads, 1);
 		return 0;
 	}
 	ADD(globals.processes, 1);
-	if (config.group_by != GROUP_NAME) number_group(task, child);
+	if (config.group_by == GROUP_PROCESS || config.group_by == GROUP_CGROUP) number_group(task, child);
 	return 0;
 }
 
@@ -286,6 +289,7 @@ INLINE void account(struct task *task, struct task_struct *current)
 	u64 group = task->group;
 	struct window *w = this_window();
 	struct used none = {}, *sum = map_lookup(&usage, &group);
+	if (config.group_by == GROUP_TREE && current->pid == current->tgid) leave_group(task);
 	if (!sum) {
 		map_update(&usage, &group, &none, UPDATE_NOEXIST);
 		sum = map_lookup(&usage, &group);

@@ -73,12 +73,38 @@ INLINE void add_usage(struct used *sum, struct task *task, struct task_struct *o
 	ADD(sum->ran, task->ran);
 }
 
+/* A process has had the name of its group, and leaves it. */
+INLINE void leave_group(struct task *task)
+{
+	u64 group = task->group, none = 0, *sum = map_lookup(&started, &group);
+	if (!sum) {
+		map_update(&started, &group, &none, UPDATE_NOEXIST);
+		sum = map_lookup(&started, &group);
+	}
+	if (sum) ADD(*sum, 1);
+}
+
+/* Whether a process keeps its group, in whose tree it has the name `key` again. If not, the group is what starts the next. */
+INLINE int stays_in_tree(struct task *task, struct group_key *key)
+{
+	key->id = task->from;
+	u64 *number = map_lookup(&groups, key);
+	if (number && (u32)*number == task->group) return 1;
+	if (task->group && !task->fresh) leave_group(task);
+	task->from = task->depth < DEPTH ? task->group : DEEP;
+	if (task->group && task->depth < DEPTH) task->depth += 1;
+	task->fresh = 0;
+	key->id = task->from;
+	return 0;
+}
+
 /* Gives a task the number of its process's group. */
 INLINE void number_group(struct task *task, struct task_struct *of)
 {
 	struct group_key key = {};
 	u64 *number;
 	probe_read_kernel_str(key.name, sizeof key.name, of->group_leader->comm);
+	if (config.group_by == GROUP_TREE && stays_in_tree(task, &key)) return;
 	if (config.group_by == GROUP_PROCESS) key.id = of->tgid;
 	if (config.group_by == GROUP_CGROUP) key.id = of->cgroups->dfl_cgrp->kn->id;
 	number = map_lookup(&groups, &key);

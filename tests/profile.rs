@@ -72,12 +72,14 @@ prop_compose! {
     fn any_call()(
         call in "[a-z_]{1,12}(\\(i386\\))?", class in any_class(), calls in number(), unfinished in number(),
         errors in btree_map("E[A-Z]{1,8}", number(), 0..3),
-        times in vec(option::of(number()), 6),
+        times in vec(option::of(number()), 6), woken in any::<bool>(),
     ) -> CallCount {
+        // A part of both, in the file.
+        let woken_ns = times[2].filter(|_| woken && times[1].is_some());
         CallCount {
             call, class, calls, unfinished, errors,
-            on_cpu_ns: times[0], blocked_ns: times[1], preempted_ns: times[2], elapsed_ns: times[3], bytes: times[4],
-            stalled_ns: times[5],
+            on_cpu_ns: times[0], blocked_ns: times[1], runnable_ns: times[2], elapsed_ns: times[3], bytes: times[4],
+            stalled_ns: times[5], woken_ns,
         }
     }
 }
@@ -121,15 +123,17 @@ prop_compose! {
         times in vec(option::of(number()), 2), concurrency in option::of(vec(number(), 2..5)),
     ) -> Profile {
         let (on_cpu_ns, blocked_ns) = (times[0], times[1]);
+        let woken_ns = blocked_ns.and(on_cpu_ns);
+        let tree = vec![ProcessPath { names: frames.clone(), processes: 2, calls }];
         let stack = StackCount {
-            process: process.clone(), call: call.clone(), frames: frames.clone(), calls, on_cpu_ns, blocked_ns,
+            process: process.clone(), call: call.clone(), frames: frames.clone(), calls, on_cpu_ns, blocked_ns, woken_ns,
         };
-        let slow = SlowCall { process, pid: Some(7), call, class, at_ns: 1, elapsed_ns: calls, blocked_ns, frames };
+        let slow = SlowCall { process, pid: Some(7), call, class, at_ns: 1, elapsed_ns: calls, blocked_ns, woken_ns, frames };
         let concurrency = concurrency.map(|ns| {
             Concurrency { waiting_ns: ns[0], blocked_ns: ns[1], on_cpu_ns: ns[2..].to_vec() }
         });
         Profile {
-            objects, objects_dropped, stacks: vec![stack], slowest: vec![slow],
+            objects, objects_dropped, stacks: vec![stack], slowest: vec![slow], tree,
             usage: Usage { concurrency, ..Usage::default() }, ..Profile::default()
         }
     }
@@ -152,7 +156,7 @@ prop_compose! {
             voluntary_switches: n(6), involuntary_switches: n(7), processes: n(8), threads: n(9), peak_concurrency: n(10),
             cpus: n(11), concurrency: details.usage.concurrency.clone(),
         };
-        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), added_total_ns: n(0), lost };
+        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), added_range_ns: added_per_call_ns.map(|ns| [-ns, ns]), offset_range_ns: None, added_total_ns: n(0), lost };
         let tool = Some(Tool { name: "syscost".into(), version: "1".into(), compiler: String::new() });
         let source = (!complete).then(|| Source { title: "a log".into(), note: "n".into() });
         Profile { tool, host: Host::default(), started_unix_s: 7, command, tracer, source, complete, ending, usage, groups, latencies, warnings, scope, ..details }

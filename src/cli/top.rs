@@ -6,15 +6,16 @@
 mod live;
 mod metrics;
 mod plain;
+mod serve;
 
 use super::error::usage;
 use super::exit::Exit;
-use super::messages::Notes;
+use super::messages::{Notes, tell};
 use super::target::TargetArgs;
 use crate::kernel::usage::own_cpu_ns;
 use crate::top::{By, Counts, Sort, View};
 use crate::trace::{Collected, Detail, Grouping, More, TraceOptions, Tracer, Watcher};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use live::Live;
 use metrics::Metrics;
 use plain::Plain;
@@ -86,7 +87,7 @@ Keys: q quit, s sort, b rows by, arrows and Enter into a row, Esc out of it, p p
 Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input
 nor output, and is ended (SIGTERM) with syscost.
 
-Exit status: 0 also when interrupted; 1 if tracing failed; 126 if COMMAND cannot be run, 127 if not found; 2 usage.";
+Exit status: 0 also when interrupted, or if events were lost; 1 if tracing failed; 126 if COMMAND cannot be run, 127 if not found; 2 usage.";
 
 /// The shortest interval: below, reading all counts would take much of it.
 const SHORTEST_S: f64 = 0.1;
@@ -103,9 +104,10 @@ fn interval(text: &str) -> Result<f64, String> {
 pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
     let metrics = Metrics::open(args.textfile.clone(), args.listen.as_deref())?;
-    let options = args.options()?;
+    let nothing = notes.quiet && metrics.is_some();
+    let options = args.options(nothing)?;
     let scope = options.target.scope().unwrap_or_else(|| args.target.command());
-    let show = args.show(notes.quiet && metrics.is_some(), &scope)?;
+    let show = args.show(nothing, &scope)?;
     let is_live = matches!(show, Show::Live(_));
     let count = if args.once { Some(1) } else { args.count };
     let mut session = Session::new(Duration::from_secs_f64(args.interval), count, show, metrics, scope);
@@ -120,20 +122,29 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
         &mut session,
     );
     // Dropped first: what is said after this is not for the live screen.
-    let lost = session.finish();
+    let (lost, torn) = session.finish();
     let ending = ended?;
     if ending.is_some() && is_live {
         notes.tell(&"top: the command has ended");
     }
     if lost > 0 {
-        return Err(anyhow!("top: {lost} events were lost: the counts are lower bounds"));
+        tell(&format!("top: {lost} events were lost: the counts are lower bounds"));
+    }
+    if torn > 0 {
+        notes.tell(&format!("top: {torn} times, calls were counted while the counts were read: some may have been there twice or not at all"));
     }
     Ok(Exit::Success)
 }
 
 impl TopArgs {
-    fn options(&self) -> Result<TraceOptions> {
-        let grouping = if self.by == By::Cgroup { Grouping::Cgroup } else { Grouping::Process };
+    /// `nothing`: whether only metrics are wanted.
+    fn options(&self, nothing: bool) -> Result<TraceOptions> {
+        let grouping = match self.by {
+            By::Cgroup => Grouping::Cgroup,
+            // Metrics have names only, and processes that come and go do not fill the tables.
+            _ if nothing => Grouping::Name,
+            _ => Grouping::Process,
+        };
         Ok(TraceOptions {
             target: self.target.resolve()?,
             tracer: Some(crate::trace::bpf::KIND),
@@ -188,9 +199,9 @@ impl Session {
         Session { begun, interval, due: begun, left, before, now, show, metrics, scope }
     }
 
-    /// Restores the terminal; returns how many events were lost.
-    fn finish(self) -> u64 {
-        self.now.tracer.lost
+    /// Restores the terminal; returns how many events were lost, and how many reads were torn.
+    fn finish(self) -> (u64, u64) {
+        (self.now.tracer.lost, self.now.torn)
     }
 
     fn take(&self, collected: Collected) -> Counts {
@@ -199,6 +210,7 @@ impl Session {
             groups: collected.groups,
             latencies: collected.latencies,
             tracer: collected.facts,
+            torn: self.now.torn + u64::from(collected.torn),
             own_cpu_ns: own_cpu_ns(),
         }
     }

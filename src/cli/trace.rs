@@ -204,6 +204,7 @@ impl TraceArgs {
             calls: self.calls.clone(),
             more: More {
                 grouping: self.grouping(),
+                tree: true,
                 stacks: self.stacks,
                 paths: self.paths || self.by == By::Path,
                 descriptors: self.descriptors || self.by == By::Descriptor,

@@ -40,8 +40,8 @@ pub use need::Need;
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{
-    CallCount, Concurrency, Ending, ObjectCount, ObjectKind, ProcessGroup, Profile, ProfileRun, SlowCall, StackCount,
-    TracerFacts, Usage,
+    CallCount, Concurrency, Ending, ObjectCount, ObjectKind, ProcessGroup, ProcessPath, Profile, ProfileRun, SlowCall,
+    StackCount, TracerFacts, Usage,
 };
 pub use record::{
     Block, Counted, CpuTime, EnvironmentFacts, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError,

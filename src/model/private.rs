@@ -32,6 +32,7 @@ impl Profile {
             group.name = processes.of(&group.name);
             group.cgroup = group.cgroup.take().map(|name| cgroups.of(&name));
         }
+        self.tree.clear();
         for stack in &mut self.stacks {
             stack.process = processes.of(&stack.process);
             stack.frames.clear();

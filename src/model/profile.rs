@@ -28,6 +28,9 @@ pub struct Profile {
     /// One per process name (as the kernel stores it: 15 bytes, changed by exec).
     #[serde(skip)]
     pub groups: Vec<ProcessGroup>,
+    /// Who started whom, by names, if the tracer knows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tree: Vec<ProcessPath>,
     /// Elapsed times of single calls over all processes, by name of the call.
     #[serde(skip)]
     pub latencies: BTreeMap<String, Histogram>,
@@ -47,6 +50,16 @@ pub struct Profile {
     #[serde(skip)]
     pub repeats: Vec<ProfileRun>,
     pub warnings: Vec<String>,
+}
+
+/// Processes of one name that were started the same way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProcessPath {
+    /// Names, the last one that of these processes: each was started, or executed, by the one before it.
+    pub names: Vec<String>,
+    /// Processes that ran under this name; one that executes another program counts under both.
+    pub processes: u64,
+    pub calls: u64,
 }
 
 /// What one more run of a command called.

@@ -7,6 +7,6 @@ mod screen;
 mod table;
 
 pub use document::TopDocument;
-pub use metrics::write_metrics;
+pub use metrics::Series;
 pub use screen::{Drawn, drawn, help};
 pub use table::{headline, rates_table};

@@ -18,6 +18,8 @@ pub struct Counts {
     /// Elapsed times of single calls over all processes, by name of the call.
     pub latencies: BTreeMap<String, Histogram>,
     pub tracer: TracerFacts,
+    /// Reads so far during which calls were counted: of some it is not known whether they were there twice or not at all.
+    pub torn: u64,
     /// CPU time of this process.
     pub own_cpu_ns: u64,
 }
@@ -117,6 +119,8 @@ pub struct Rates {
     pub tax_share: Option<f64>,
     /// What this process used, as a share of one CPU.
     pub own_share: f64,
+    /// Whether calls were counted while the counts of its end were read.
+    pub torn: bool,
 }
 
 /// The key of a row: process, control group, call, class and error, as far as rows are told apart by them.
@@ -152,7 +156,7 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     let tax_share = interval.tax_ns(all.calls).map(share);
     let own_share = share(now.own_cpu_ns.saturating_sub(before.own_cpu_ns) as f64);
     let total = interval.row((None, None, focus.call.clone(), Class::default(), None), &total);
-    Rates { interval_ns, rows, total, callers, tax_share, own_share }
+    Rates { interval_ns, rows, total, callers, tax_share, own_share, torn: now.torn > before.torn }
 }
 
 type CountKey<'a> = (&'a str, Option<u32>, Option<&'a str>, &'a str, &'a Class);

@@ -13,6 +13,7 @@ mod cgroup;
 mod choose;
 mod container;
 pub mod errno;
+mod lineage;
 mod perf;
 mod ptrace;
 mod run;

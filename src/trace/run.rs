@@ -171,6 +171,7 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
         ending: collected.ending,
         usage: Usage { cpus, ..collected.usage.or(usage) },
         groups: collected.groups,
+        tree: collected.tree,
         latencies: collected.latencies,
         scope: options.target.scope(),
         objects: collected.objects,

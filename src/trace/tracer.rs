@@ -1,7 +1,9 @@
 //! What every tracer gets, does and returns.
 
 use super::target::{Running, Target};
-use crate::model::{Ending, Histogram, ObjectCount, ProcessGroup, SlowCall, StackCount, TracerFacts, Usage};
+use crate::model::{
+    Ending, Histogram, ObjectCount, ProcessGroup, ProcessPath, SlowCall, StackCount, TracerFacts, Usage,
+};
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,6 +83,8 @@ impl Until {
 pub struct Collected {
     pub facts: TracerFacts,
     pub groups: Vec<ProcessGroup>,
+    /// Who started whom; empty if that is not known.
+    pub tree: Vec<ProcessPath>,
     pub latencies: BTreeMap<String, Histogram>,
     pub objects: Vec<ObjectCount>,
     /// Calls on objects that there was no room to count; `None` if objects were not counted.
@@ -89,6 +93,8 @@ pub struct Collected {
     pub slowest: Vec<SlowCall>,
     pub usage: Usage,
     pub ending: Option<Ending>,
+    /// Whether calls were counted while the counts were read: some may be here twice or not at all.
+    pub torn: bool,
     pub warnings: Vec<String>,
 }
 
@@ -170,6 +176,8 @@ pub struct TraceOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct More {
     pub grouping: Grouping,
+    /// Who started whom, of processes that are counted by name.
+    pub tree: bool,
     /// User stacks by call.
     pub stacks: bool,
     /// Paths.

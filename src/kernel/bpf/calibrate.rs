@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Each untraced and traced. The interval of so many leaves out six at each end.
 const PAIRS: usize = 24;
 /// Pairs that a busy machine does not get done in this time are left out.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Of each side of a pair; the first is left out.
 const BATCHES: usize = 9;
 const TURNS_PER_BATCH: u32 = 25;

@@ -137,6 +137,9 @@ pub struct Task {
     pub ran: u64,
     pub on_since: u64,
     pub object: u64,
+    pub from: u32,
+    pub fresh: u16,
+    pub depth: u16,
     pub again: Key,
     pub base: [u64; 6],
 }
@@ -359,7 +362,7 @@ mod tests {
             Counted "counted": calls, unfinished, on_cpu, blocked, woken, preempted, stalled, bytes;
             Entry "entry": key, counted;
             Task "task": owner, group, state, inside, off, restarts, number, kind, value, run, unused, start,
-                off_since, blocked, woken, preempted, stalled, ran, on_since, object, again, base;
+                off_since, blocked, woken, preempted, stalled, ran, on_since, object, from, fresh, depth, again, base;
             Window "window": flushes, peak_pages, histogram_of, histograms_used, scratch, stranger, entries,
                 histograms, path;
             DurationKey "duration_key": number, gate, bucket;

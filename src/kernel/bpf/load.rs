@@ -18,6 +18,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, FromZeros};
 
 /// What the programs are loaded for.
@@ -64,6 +65,8 @@ pub enum GroupBy {
     Name = 0,
     Process = 1,
     Cgroup = 2,
+    /// What started it.
+    Tree = 3,
 }
 
 /// Numbers of calls that the programs treat specially, each for the machine's own calls and for 32-bit ones.
@@ -123,6 +126,8 @@ struct Tables {
     durations: Map<DurationKey, u64>,
     groups: Map<GroupKey, u64>,
     usage: Map<u64, Used>,
+    /// By group.
+    started: Map<u64, u64>,
     objects: Map<ObjectKey, Counted>,
     /// By hash.
     names: Map<u64, Name>,
@@ -251,6 +256,7 @@ impl Programs {
         self.maps.durations.clear()?;
         self.maps.groups.clear()?;
         self.maps.usage.clear()?;
+        self.maps.started.clear()?;
         let none = Details::new_box_zeroed().ok().context("no memory")?;
         for cpu in 0..self.maps.details.entries_at_most() {
             self.maps.details.set(&(cpu as u32), &none)?;
@@ -289,6 +295,8 @@ impl Programs {
             raw.add_group(&key, number);
         }
         raw.usage = maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
+        raw.started =
+            maps.started.entries()?.into_iter().map(|(number, processes)| (number as u32, processes)).collect();
         raw.objects = maps.objects.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.stack_counts = maps.stack_counts.entries()?;
@@ -301,19 +309,15 @@ impl Programs {
     /// Reads the shared map of calls and the windows of one moment: if a window's entry was handed to the map meanwhile, it
     /// would be counted twice or not at all.
     fn read_calls(&self, raw: &mut Raw) -> Result<Vec<Window>> {
-        const ATTEMPTS: usize = 20;
         let flushes = |windows: &[Window]| windows.iter().map(|window| window.flushes).collect::<Vec<u64>>();
-        let mut before = flushes(&self.maps.windows.values()?);
-        for attempt in 1.. {
+        let before = flushes(&self.maps.windows.values()?);
+        let (windows, whole) = until_whole(before, || {
             raw.calls = self.maps.calls.entries()?;
             let windows = self.maps.windows.values()?;
-            let after = flushes(&windows);
-            if after == before || attempt == ATTEMPTS {
-                return Ok(windows);
-            }
-            before = after;
-        }
-        unreachable!()
+            Ok((flushes(&windows), windows))
+        })?;
+        raw.torn = !whole;
+        Ok(windows)
     }
 
     /// Events that a program missed because it was already running on that CPU.
@@ -321,6 +325,23 @@ impl Programs {
         let misses = self.programs.iter().map(|program| sys::recursion_misses(program.as_fd()));
         misses.sum::<Result<u64, Errno>>().context("the kernel does not report the misses of a BPF program")
     }
+}
+
+/// Reads again until nothing was handed over meanwhile, but not for ever, and tells whether that was so. What is read
+/// comes with the numbers that are odd while an entry is handed over, and other ones afterwards.
+fn until_whole<T>(mut before: Vec<u64>, mut read: impl FnMut() -> Result<(Vec<u64>, T)>) -> Result<(T, bool)> {
+    const ATTEMPTS: usize = 20;
+    const LONGEST: Duration = Duration::from_millis(300);
+    let begun = Instant::now();
+    for attempt in 1.. {
+        let (after, found) = read()?;
+        let whole = after == before && after.iter().all(|flushes| flushes.is_multiple_of(2));
+        if whole || attempt >= ATTEMPTS || begun.elapsed() > LONGEST {
+            return Ok((found, whole));
+        }
+        before = after;
+    }
+    unreachable!()
 }
 
 fn settings(config: &Config, kernel: &Btf) -> Settings {
@@ -383,6 +404,7 @@ impl Tables {
             durations: create(object, &defined(object, "durations")?)?,
             groups: create(object, &defined(object, "groups")?)?,
             usage: create(object, &defined(object, "usage")?)?,
+            started: create(object, &sized("started", settings.group_by == GroupBy::Tree as u8)?)?,
             objects: create(object, &sized("objects", with_objects)?)?,
             names: create(object, &sized("names", with_objects)?)?,
             stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
@@ -406,6 +428,7 @@ impl Tables {
             "durations" => (self.durations.descriptor(), false),
             "groups" => (self.groups.descriptor(), false),
             "usage" => (self.usage.descriptor(), false),
+            "started" => (self.started.descriptor(), false),
             "objects" => (self.objects.descriptor(), false),
             "names" => (self.names.descriptor(), false),
             "stack_counts" => (self.stack_counts.descriptor(), false),
@@ -499,6 +522,24 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_while_it_is_read_is_read_again_and_told() {
+        let reads = |numbers: Vec<u64>| {
+            let mut numbers = numbers.into_iter();
+            let mut count = 0;
+            let found = until_whole(vec![numbers.next().unwrap()], || {
+                count += 1;
+                Ok((vec![numbers.next().unwrap()], count))
+            });
+            found.unwrap()
+        };
+        assert_eq!(reads(vec![4, 4]), (1, true));
+        assert_eq!(reads(vec![4, 6, 8, 8]), (3, true));
+        // One that is being handed over is in both maps, or in none.
+        assert_eq!(reads(vec![5, 5, 6, 6]), (3, true));
+        assert_eq!(reads((0..40).collect()), (20, false));
+    }
+
+    #[test]
     fn the_verifier_takes_every_variant() {
         if let Err(why) = crate::kernel::bpf::available() {
             eprintln!("SKIPPED: {why}");
@@ -506,7 +547,6 @@ mod tests {
         }
         let calls = Rows::new_box_zeroed().unwrap();
         let numbers = Numbers::default();
-        let group_by = GroupBy::Cgroup;
         let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true };
         for (times, scope, registers, casts) in [
             (true, Scope::Command, true, true),
@@ -516,7 +556,7 @@ mod tests {
             (true, Scope::System, false, false),
             (false, Scope::System, true, true),
         ] {
-            for details in [Wanted::default(), all] {
+            for (details, group_by) in [(Wanted::default(), GroupBy::Cgroup), (all, GroupBy::Tree)] {
                 let config = Config { times, scope, group_by, calls: calls.clone(), numbers, details };
                 Programs::load_with(&config, registers, casts).unwrap();
             }

@@ -4,13 +4,14 @@
 #![allow(unsafe_code)]
 
 use super::sys;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{Ordering, fence};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 const MAP_CREATE: i32 = 0;
@@ -19,6 +20,7 @@ const MAP_UPDATE_ELEM: i32 = 2;
 const MAP_DELETE_ELEM: i32 = 3;
 const MAP_GET_NEXT_KEY: i32 = 4;
 const MAP_FREEZE: i32 = 22;
+const MAP_LOOKUP_BATCH: i32 = 24;
 
 /// Update flags: create or overwrite; create only.
 const ANY: u64 = 0;
@@ -28,6 +30,11 @@ const NOEXIST: u64 = 1;
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}
 impl<T: FromBytes + IntoBytes + Immutable + Copy> Plain for T {}
 
+/// Kinds whose elements have one value, of the length that the map is created with; those of kinds by CPU have one for each.
+pub const HASH: u32 = 1;
+const STACK_TRACE: u32 = 7;
+const TASK_STORAGE: u32 = 29;
+const ONE_VALUE: [u32; 4] = [HASH, ARRAY, STACK_TRACE, TASK_STORAGE];
 /// The kind of an array, and flags for it: read-only for programs, and that user space may map it.
 pub const ARRAY: u32 = 2;
 pub const READ_ONLY: u32 = 1 << 7;
@@ -48,6 +55,7 @@ pub struct MapSpec<'a> {
 pub struct Map<K, V> {
     fd: OwnedFd,
     name: String,
+    kind: u32,
     entries: usize,
     types: PhantomData<(K, V)>,
 }
@@ -78,6 +86,19 @@ struct Element {
     flags: u64,
 }
 
+#[repr(C)]
+#[derive(Default)]
+struct Batch {
+    from: u64,
+    to: u64,
+    keys: u64,
+    values: u64,
+    count: u32,
+    map_fd: u32,
+    elem_flags: u64,
+    flags: u64,
+}
+
 impl<K: Plain, V: Plain> Map<K, V> {
     /// Creates a map.
     ///
@@ -86,9 +107,11 @@ impl<K: Plain, V: Plain> Map<K, V> {
     pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
         // The values of an array are 8 bytes apart, or a multiple.
         const { assert!(size_of::<V>().is_multiple_of(8)) };
+        ensure!(ONE_VALUE.contains(&spec.kind), "BPF map '{}' is of kind {}, which is not read", spec.name, spec.kind);
         let fd = create(spec, size_of::<K>() as u32, size_of::<V>() as u32)
             .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))?;
-        Ok(Map { fd, name: spec.name.to_string(), entries: spec.max_entries as usize, types: PhantomData })
+        let (name, entries) = (spec.name.to_string(), spec.max_entries as usize);
+        Ok(Map { fd, name, kind: spec.kind, entries, types: PhantomData })
     }
 
     /// The file descriptor, for instructions that refer to the map.
@@ -107,7 +130,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// What the kernel refuses.
     pub fn get(&self, key: &K) -> Result<Option<V>> {
         let mut value = V::new_zeroed();
-        // SAFETY: the kernel writes one value of the map's length, which is V's; any bytes are a valid V.
+        // SAFETY: the kernel writes one value of the map's length, which is V's (`create` refuses kinds with more than one);
+        // any bytes are a valid V.
         match unsafe { self.command(MAP_LOOKUP_ELEM, Some(key), (&raw mut value) as u64, ANY) } {
             Err(Errno::ENOENT) => Ok(None),
             found => found.map(|()| Some(value)).with_context(|| self.failed("read")),
@@ -132,7 +156,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 
     /// The values of an array that was created as `MAPPABLE`. Programs may write to them meanwhile: each word is one that
-    /// was there, but words need not fit together.
+    /// was there, but words need not fit together. The first word of a value is read last: if it counts what replaces
+    /// others, it tells whether something did.
     ///
     /// # Errors
     /// What the kernel refuses.
@@ -143,12 +168,20 @@ impl<K: Plain, V: Plain> Map<K, V> {
         // SAFETY: a new shared mapping of the map, for reading.
         let from = unsafe { mmap(None, length, ProtFlags::PROT_READ, MapFlags::MAP_SHARED, &self.fd, 0) }
             .with_context(|| self.failed("mapped"))?;
-        // SAFETY: both are `length` bytes, since the values of the map are V's length apart (checked by `create`), and any
-        // bytes are valid Vs. The mapping is ours and ends here.
-        unsafe {
-            std::ptr::copy_nonoverlapping(from.as_ptr().cast::<V>(), values.as_mut_ptr(), self.entries);
-            munmap(from, length.get()).with_context(|| self.failed("unmapped"))?;
+        let (from_words, to_words) = (from.as_ptr().cast::<u64>(), values.as_mut_ptr().cast::<u64>());
+        let words = size_of::<V>() / size_of::<u64>();
+        for value in 0..self.entries {
+            for word in (0..words).map(|word| value * words + (word + 1) % words) {
+                if word == value * words {
+                    fence(Ordering::Acquire);
+                }
+                // SAFETY: both are `length` bytes, since the values of the map are V's length apart and whole words (checked
+                // by `create`), and any bytes are valid Vs. The mapping begins at a page; programs write to it meanwhile.
+                unsafe { to_words.add(word).write_unaligned(from_words.add(word).read_volatile()) };
+            }
         }
+        // SAFETY: the mapping is ours, and nothing refers to it any more.
+        unsafe { munmap(from, length.get()) }.with_context(|| self.failed("unmapped"))?;
         Ok(values)
     }
 
@@ -164,11 +197,48 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// All keys with their values, in the kernel's order. Nothing may write to the map meanwhile.
+    /// All keys with their values, in the kernel's order. Nothing may delete from the map meanwhile.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn entries(&self) -> Result<Vec<(K, V)>> {
+        match (self.kind == HASH).then(|| self.batch()).flatten() {
+            Some(entries) => Ok(entries),
+            None => self.one_by_one(),
+        }
+    }
+
+    /// All entries of a hash by one call, or a few; `None` if the kernel cannot do that.
+    fn batch(&self) -> Option<Vec<(K, V)>> {
+        let mut keys = K::new_vec_zeroed(self.entries).ok()?;
+        let mut values = V::new_vec_zeroed(self.entries).ok()?;
+        let (mut found, mut from, mut to) = (0, 0u32, 0u32);
+        loop {
+            let mut request = Batch {
+                from: if found > 0 { (&raw mut from) as u64 } else { 0 },
+                to: (&raw mut to) as u64,
+                keys: keys[found..].as_mut_ptr() as u64,
+                values: values[found..].as_mut_ptr() as u64,
+                count: u32::try_from(self.entries - found).ok()?,
+                map_fd: self.fd.as_raw_fd().cast_unsigned(),
+                ..Batch::default()
+            };
+            // SAFETY: the kernel writes at most `count` keys and values of the map's lengths, which are K's and V's, where there
+            // is room for as many, and a cursor of 4 bytes; it reads one of 4 bytes.
+            let done = unsafe { sys::call(MAP_LOOKUP_BATCH, &mut request) };
+            found += request.count as usize;
+            from = to;
+            match done {
+                Ok(_) if found < self.entries => {}
+                Ok(_) | Err(Errno::ENOENT) => break,
+                Err(_) => return None,
+            }
+        }
+        keys.truncate(found);
+        Some(keys.into_iter().zip(values).collect())
+    }
+
+    fn one_by_one(&self) -> Result<Vec<(K, V)>> {
         let mut entries: Vec<(K, V)> = Vec::new();
         while let Some(key) = self.next_key(entries.last().map(|(key, _)| key))? {
             let value = self.get(&key)?.with_context(|| self.failed("read: it changes meanwhile"))?;
@@ -250,8 +320,6 @@ fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Err
 mod tests {
     use super::*;
 
-    const HASH: u32 = 1;
-
     fn hash() -> MapSpec<'static> {
         MapSpec { name: "test", kind: HASH, max_entries: 4, flags: 0, types: None }
     }
@@ -288,5 +356,29 @@ mod tests {
         let fixed = Map::<u32, u64>::create(&MapSpec { flags: READ_ONLY, ..spec }).unwrap();
         fixed.freeze().unwrap();
         assert!(fixed.set(&0, &1).is_err() && fixed.values().is_err());
+    }
+
+    #[test]
+    fn a_hash_is_read_whole_by_batches_as_one_by_one() {
+        if let Err(why) = crate::kernel::bpf::available() {
+            eprintln!("SKIPPED: {why}");
+            return;
+        }
+        for count in [0, 1, 1000, 3000] {
+            let map = Map::<u64, [u64; 3]>::create(&MapSpec { max_entries: 3000, ..hash() }).unwrap();
+            (0..count).for_each(|key| map.set(&key, &[key, 1, 2]).unwrap());
+            let mut batch = map.batch().expect("kernels since 5.6 read hashes by batches");
+            let mut single = map.one_by_one().unwrap();
+            batch.sort_unstable();
+            single.sort_unstable();
+            assert_eq!((batch.len() as u64, batch), (count, single));
+        }
+    }
+
+    #[test]
+    fn maps_with_a_value_for_each_cpu_are_refused() {
+        const PERCPU_HASH: u32 = 5;
+        let made = Map::<u64, u64>::create(&MapSpec { kind: PERCPU_HASH, ..hash() });
+        assert!(made.err().unwrap().to_string().contains("kind 5"));
     }
 }

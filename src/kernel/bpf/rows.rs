@@ -17,6 +17,8 @@ pub struct Raw {
     pub groups: BTreeMap<u32, Group>,
     /// By number of group.
     pub usage: Vec<(u32, Used)>,
+    /// By number of group: processes that have had its name, but for those that have it now.
+    pub started: BTreeMap<u32, u64>,
     /// Tasks that have not ended.
     pub live: Vec<Live>,
     /// Calls by path and descriptor.
@@ -30,6 +32,8 @@ pub struct Raw {
     /// The slowest calls of each CPU.
     pub slowest: Vec<Slow>,
     pub peak_pages: u64,
+    /// Whether calls moved between the maps while they were read: some may be here twice or not at all.
+    pub torn: bool,
     pub globals: Globals,
     /// When this was read, by the clock of the programs.
     pub now_ns: u64,
@@ -39,7 +43,7 @@ pub struct Raw {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
     pub name: String,
-    /// A PID or the ID of a cgroup; 0 if groups are by name alone.
+    /// A PID, the ID of a cgroup, or the number of the group that started it; 0 if groups are by name alone.
     pub id: u64,
 }
 
@@ -74,6 +78,22 @@ impl Raw {
 
     pub(super) fn add_durations(&mut self, key: DurationKey, calls: u64) {
         self.durations.push(Durations { number: key.number, gate: key.gate as u8, bucket: key.bucket, calls });
+    }
+
+    /// The same, counted by names alone: groups of one name have the number of the first of them.
+    pub fn by_name(&self) -> Raw {
+        let mut raw = self.clone();
+        let mut first: BTreeMap<&str, u32> = BTreeMap::new();
+        for (number, group) in &self.groups {
+            first.entry(&group.name).or_insert(*number);
+        }
+        let of = |number: u32| self.groups.get(&number).map_or(number, |group| first[group.name.as_str()]);
+        raw.groups.retain(|number, _| of(*number) == *number);
+        raw.groups.values_mut().for_each(|group| group.id = 0);
+        raw.calls.iter_mut().for_each(|(key, _)| key.group = of(key.group));
+        raw.live.iter_mut().for_each(|task| task.key.group = of(task.key.group));
+        raw.usage.iter_mut().for_each(|(number, _)| *number = of(*number));
+        raw
     }
 
     pub(super) fn add_group(&mut self, key: &GroupKey, number: u64) {

@@ -89,6 +89,8 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     // Only what an imported log cannot divide has a mean of the whole.
     let all = profile.all_calls();
     let divided = all.elapsed_ns.is_none();
+    // Worth the room of percentiles from a hundredth of the time on.
+    let waited = all.runnable_ns.zip(all.elapsed_ns()).is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
     let timed = by == By::Call && !profile.latencies.is_empty();
     vec![
         Spec::right("on CPU s", |t: &Total| seconds(t.count.on_cpu_ns))
@@ -96,7 +98,7 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
             .number("on_cpu_s", |t| Some(t.count.on_cpu_ns? as f64 / 1e9)),
         Spec::right("runnable s", |t: &Total| seconds(t.count.runnable_ns))
             .shown_if(all.runnable_ns.is_some())
-            .expendable(2)
+            .expendable(if waited { 2 } else { 6 })
             .number("runnable_s", |t| Some(t.count.runnable_ns? as f64 / 1e9)),
         Spec::right("blocked s", |t: &Total| seconds(t.count.blocked_ns))
             .shown_if(all.blocked_ns.is_some())

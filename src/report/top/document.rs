@@ -22,6 +22,8 @@ pub struct TopDocument<'a> {
     cost: Cost,
     /// Events that were seen but not counted since tracing began. If there are any, counts are lower bounds.
     lost: u64,
+    /// Whether calls were counted while these counts were read: some may be here twice or not at all.
+    torn: bool,
 }
 
 /// What watching costs.
@@ -45,6 +47,7 @@ impl<'a> TopDocument<'a> {
             rows,
             cost: Cost { calls_share: rates.tax_share, own_share: rates.own_share },
             lost,
+            torn: rates.torn,
         }
     }
 }

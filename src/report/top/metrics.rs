@@ -1,18 +1,25 @@
 //! Counts since tracing began as OpenMetrics 1.0: counters for a collector, which makes rates of them. A reader of
 //! Prometheus' older text format takes them for untyped numbers. No timestamps, which node_exporter's textfile collector
 //! rejects.
+//!
+//! A counter that falls is a restart to a collector, which makes a rate of all of it. So what was shown stays, and keeps its
+//! value where the counts have less: a call is counted under the old name of a process that is within execve, and under the
+//! new one when it returns.
 
 use crate::clean;
 use crate::model::CallCount;
 use crate::top::Counts;
 use anyhow::Result;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-/// The most names of processes that are told apart; the rest is `other`. Each is a time series of its own.
+/// The most names of processes that are told apart, each a time series of its own. The first ones stay; those that come
+/// when there are as many are summed in a series that has the label `overflow` in place of a name.
 const MOST_PROCESSES: usize = 100;
 
-type Sample = (Vec<(&'static str, String)>, f64);
+type Label = (&'static str, String);
+type Sample = (Vec<Label>, f64);
 
 /// A counter: its name without `syscost_` and `_total`, ending in the unit if it has one.
 struct Counter {
@@ -24,17 +31,30 @@ struct Counter {
 /// What is counted of a call or a process, each with two families.
 type Value = fn(&CallCount) -> Option<f64>;
 
-const OF_CALLS: [(Counter, Value); 3] = [
+const OF_CALLS: [(Counter, Value); 4] = [
     (Counter { name: "calls", unit: "", help: "System calls by name." }, |count| Some(count.calls as f64)),
     (Counter { name: "on_cpu_seconds", unit: "seconds", help: "Time on CPUs in system calls, by call." }, |count| {
         Some(count.on_cpu_ns? as f64 / 1e9)
     }),
-    (Counter { name: "blocked_seconds", unit: "seconds", help: "Time blocked in system calls, by call." }, |count| {
-        Some(count.blocked_ns? as f64 / 1e9)
-    }),
+    (
+        Counter {
+            name: "runnable_seconds",
+            unit: "seconds",
+            help: "Time runnable (waiting for a CPU) in system calls, by call.",
+        },
+        |count| Some(count.runnable_ns? as f64 / 1e9),
+    ),
+    (
+        Counter {
+            name: "blocked_seconds",
+            unit: "seconds",
+            help: "Time blocked in system calls until woken, by call.",
+        },
+        |count| Some(count.blocked_ns? as f64 / 1e9),
+    ),
 ];
 
-const OF_PROCESSES: [(Counter, Value); 4] = [
+const OF_PROCESSES: [(Counter, Value); 5] = [
     (Counter { name: "process_calls", unit: "", help: "System calls by name of the process." }, |count| {
         Some(count.calls as f64)
     }),
@@ -46,42 +66,112 @@ const OF_PROCESSES: [(Counter, Value); 4] = [
         |count| Some(count.on_cpu_ns? as f64 / 1e9),
     ),
     (
-        Counter { name: "process_blocked_seconds", unit: "seconds", help: "Time blocked in system calls, by process." },
+        Counter {
+            name: "process_runnable_seconds",
+            unit: "seconds",
+            help: "Time runnable (waiting for a CPU) in system calls, by process.",
+        },
+        |count| Some(count.runnable_ns? as f64 / 1e9),
+    ),
+    (
+        Counter {
+            name: "process_blocked_seconds",
+            unit: "seconds",
+            help: "Time blocked in system calls until woken, by process.",
+        },
         |count| Some(count.blocked_ns? as f64 / 1e9),
     ),
 ];
 
 const ERRORS: Counter = Counter { name: "errors", unit: "", help: "Failed system calls by name and error." };
 const LOST: Counter = Counter { name: "lost_events", unit: "", help: "Events that were seen but not counted." };
+const TORN: Counter = Counter {
+    name: "torn_reads",
+    unit: "",
+    help: "Reads of the counts during which calls were counted: some may have been there twice or not at all.",
+};
 const ADDED: Counter =
     Counter { name: "added_seconds", unit: "seconds", help: "CPU time that tracing added to all calls, calibrated." };
 const OWN: Counter = Counter { name: "own_cpu_seconds", unit: "seconds", help: "CPU time of syscost itself." };
 
-/// Writes all counts of what `scope` names.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_metrics(counts: &Counts, scope: &str, out: &mut dyn Write) -> Result<()> {
-    let calls = by_call(counts);
-    for (counter, value) in OF_CALLS {
-        let sample = |(call, count): (&String, &CallCount)| Some((vec![("call", call.clone())], value(count)?));
-        counter.write(calls.iter().filter_map(sample), out)?;
+/// Everything that was ever written, by counter and labels.
+#[derive(Debug, Default)]
+pub struct Series {
+    counters: BTreeMap<&'static str, BTreeMap<String, f64>>,
+    /// The names of processes that have series.
+    processes: BTreeSet<String>,
+}
+
+impl Series {
+    /// Writes all counts of what `scope` names. No counter is less than it was, and none is missing that was there.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn write(&mut self, counts: &Counts, scope: &str, out: &mut dyn Write) -> Result<()> {
+        let calls = by_call(counts);
+        for (counter, value) in OF_CALLS {
+            let sample = |(call, count): (&String, &CallCount)| Some((vec![("call", call.clone())], value(count)?));
+            self.counter(&counter, calls.iter().filter_map(sample), out)?;
+        }
+        self.counter(&ERRORS, calls.iter().flat_map(|(call, count)| by_error(call, count)), out)?;
+        let processes = self.by_process(counts);
+        for (counter, value) in OF_PROCESSES {
+            let sample = |(label, count): &(_, CallCount)| Some((vec![Clone::clone(label)], value(count)?));
+            self.counter(&counter, processes.iter().filter_map(sample), out)?;
+        }
+        let tracer = &counts.tracer;
+        let alone = |value: f64| std::iter::once((Vec::new(), value));
+        self.counter(&LOST, alone(tracer.lost as f64), out)?;
+        self.counter(&TORN, alone(counts.torn as f64), out)?;
+        let total = calls.values().fold(0u64, |sum, count| sum.saturating_add(count.calls));
+        let added = tracer.added_total_ns.map(|ns| ns as f64).or(tracer.added_per_call_ns.map(|ns| ns * total as f64));
+        self.counter(&ADDED, added.into_iter().flat_map(|ns| alone(ns / 1e9)), out)?;
+        self.counter(&OWN, alone(counts.own_cpu_ns as f64 / 1e9), out)?;
+        writeln!(out, "# HELP syscost_scope 1; the label tells what is traced.\n# TYPE syscost_scope gauge")?;
+        writeln!(out, "syscost_scope{} 1", braces(&[("scope", scope.to_string())]))?;
+        Ok(writeln!(out, "# EOF")?)
     }
-    ERRORS.write(calls.iter().flat_map(|(call, count)| by_error(call, count)), out)?;
-    let processes = by_process(counts);
-    for (counter, value) in OF_PROCESSES {
-        let sample = |(name, count): &(String, CallCount)| Some((vec![("process", name.clone())], value(count)?));
-        counter.write(processes.iter().filter_map(sample), out)?;
+
+    /// Writes the counter with its samples of now and of before; nothing if there are none.
+    fn counter(&mut self, counter: &Counter, now: impl Iterator<Item = Sample>, out: &mut dyn Write) -> Result<()> {
+        let known = self.counters.entry(counter.name).or_default();
+        // Different names may be the same text, once they are clean.
+        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+        now.for_each(|(labels, value)| *sums.entry(braces(&labels)).or_default() += value);
+        for (labels, value) in sums {
+            let shown = known.entry(labels).or_default();
+            *shown = shown.max(value);
+        }
+        if known.is_empty() {
+            return Ok(());
+        }
+        let Counter { name, unit, help } = counter;
+        writeln!(out, "# HELP syscost_{name} {help}\n# TYPE syscost_{name} counter")?;
+        if !unit.is_empty() {
+            writeln!(out, "# UNIT syscost_{name} {unit}")?;
+        }
+        known.iter().try_for_each(|(labels, value)| Ok(writeln!(out, "syscost_{name}_total{labels} {value}")?))
     }
-    let tracer = &counts.tracer;
-    LOST.write(std::iter::once((Vec::new(), tracer.lost as f64)), out)?;
-    let total = calls.values().fold(0u64, |sum, count| sum.saturating_add(count.calls));
-    let added = tracer.added_total_ns.map(|ns| ns as f64).or(tracer.added_per_call_ns.map(|ns| ns * total as f64));
-    ADDED.write(added.map(|ns| (Vec::new(), ns / 1e9)).into_iter(), out)?;
-    OWN.write(std::iter::once((Vec::new(), counts.own_cpu_ns as f64 / 1e9)), out)?;
-    writeln!(out, "# HELP syscost_scope 1; the label tells what is traced.\n# TYPE syscost_scope gauge")?;
-    writeln!(out, "syscost_scope{} 1", braces(&[("scope", scope.to_string())]))?;
-    Ok(writeln!(out, "# EOF")?)
+
+    /// Sums by name of process, and over all names that have no series. New names get one as long as there is room, those
+    /// with the most calls first.
+    fn by_process(&mut self, counts: &Counts) -> Vec<(Label, CallCount)> {
+        let mut names: BTreeMap<&str, CallCount> = BTreeMap::new();
+        for group in &counts.groups {
+            let sum = names.entry(&group.name).or_default();
+            group.calls.iter().for_each(|count| sum.add(count));
+        }
+        let mut new: Vec<_> = names.iter().filter(|(name, _)| !self.processes.contains(**name)).collect();
+        new.sort_by_key(|(name, sum)| (Reverse(sum.calls), **name));
+        let room = MOST_PROCESSES.saturating_sub(self.processes.len());
+        let new: Vec<String> = new.into_iter().take(room).map(|(name, _)| name.to_string()).collect();
+        self.processes.extend(new);
+        let (shown, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(name, _)| self.processes.contains(*name));
+        let mut overflow = CallCount::default();
+        others.iter().for_each(|(_, sum)| overflow.add(sum));
+        let overflow = (!others.is_empty()).then_some((("overflow", "true".to_string()), overflow));
+        shown.into_iter().map(|(name, sum)| (("process", name.to_string()), sum)).chain(overflow).collect()
+    }
 }
 
 fn by_error(call: &str, count: &CallCount) -> Vec<Sample> {
@@ -95,41 +185,6 @@ fn by_call(counts: &Counts) -> BTreeMap<String, CallCount> {
         calls.entry(count.call.clone()).or_default().add(count);
     }
     calls
-}
-
-/// The names with the most calls, by name, and `other` for the rest.
-fn by_process(counts: &Counts) -> Vec<(String, CallCount)> {
-    let mut names: BTreeMap<&str, CallCount> = BTreeMap::new();
-    for group in &counts.groups {
-        let sum = names.entry(&group.name).or_default();
-        group.calls.iter().for_each(|count| sum.add(count));
-    }
-    let mut names: Vec<(String, CallCount)> = names.into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
-    if names.len() <= MOST_PROCESSES {
-        return names;
-    }
-    names.sort_by(|a, b| b.1.calls.cmp(&a.1.calls).then_with(|| a.0.cmp(&b.0)));
-    let mut other = CallCount::default();
-    names.split_off(MOST_PROCESSES).iter().for_each(|(_, sum)| other.add(sum));
-    names.sort_by(|a, b| a.0.cmp(&b.0));
-    names.push(("other".to_string(), other));
-    names
-}
-
-impl Counter {
-    /// Writes the family with its samples; nothing if there are none.
-    fn write(&self, samples: impl Iterator<Item = Sample>, out: &mut dyn Write) -> Result<()> {
-        for (i, (labels, value)) in samples.enumerate() {
-            if i == 0 {
-                writeln!(out, "# HELP syscost_{} {}\n# TYPE syscost_{} counter", self.name, self.help, self.name)?;
-                if !self.unit.is_empty() {
-                    writeln!(out, "# UNIT syscost_{} {}", self.name, self.unit)?;
-                }
-            }
-            writeln!(out, "syscost_{}_total{} {value}", self.name, braces(&labels))?;
-        }
-        Ok(())
-    }
 }
 
 fn braces(labels: &[(&str, String)]) -> String {
@@ -157,7 +212,7 @@ mod tests {
 
     fn written(counts: &Counts) -> String {
         let mut text = Vec::new();
-        write_metrics(counts, "the whole system", &mut text).unwrap();
+        Series::default().write(counts, "the whole system", &mut text).unwrap();
         String::from_utf8(text).unwrap()
     }
 
@@ -182,18 +237,84 @@ mod tests {
         assert!(!text.contains("blocked") && text.ends_with("\n# EOF\n"), "{text}");
     }
 
+    /// The counters of a text with their labels; fails if one occurs twice.
+    fn read(text: &str) -> BTreeMap<&str, f64> {
+        let mut series = BTreeMap::new();
+        for (name, value) in text.lines().filter(|l| !l.starts_with('#')).filter_map(|line| line.rsplit_once(' ')) {
+            assert_eq!(series.insert(name, value.parse().unwrap()), None, "{name} occurs twice");
+        }
+        series
+    }
+
+    fn process_calls(series: &BTreeMap<&str, f64>) -> Vec<f64> {
+        let of = series.iter().filter(|(name, _)| name.starts_with("syscost_process_calls_total"));
+        of.map(|(_, value)| *value).collect()
+    }
+
     #[test]
     fn many_names_are_bounded_and_none_is_lost() {
         let text = written(&counts(MOST_PROCESSES + 50));
-        let values: Vec<f64> = text
-            .lines()
-            .filter(|line| line.starts_with("syscost_process_calls_total"))
-            .map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
-            .collect();
+        let values = process_calls(&read(&text));
         assert_eq!(
             (values.len(), values.iter().sum::<f64>()),
             (MOST_PROCESSES + 1, 4.0 * (MOST_PROCESSES + 50) as f64)
         );
-        assert!(text.contains("syscost_process_calls_total{process=\"other\"} 200\n"), "{text}");
+        assert!(text.contains("syscost_process_calls_total{overflow=\"true\"} 200\n"), "{text}");
+    }
+
+    #[test]
+    fn names_that_are_the_same_text_once_clean_are_one_series() {
+        let named = |name: &str| ProcessGroup { name: name.into(), ..counts(1).groups[0].clone() };
+        let groups = vec![named("a\u{1b}"), named("a\u{7}"), named("other"), named("")];
+        let text = written(&Counts { groups, ..counts(0) });
+        assert_eq!(process_calls(&read(&text)), [4.0, 8.0, 4.0], "{text}");
+    }
+
+    /// Calls by name of process.
+    fn snapshot(calls: &[(u16, u64)]) -> Counts {
+        let group = |(name, calls): &(u16, u64)| {
+            let (errors, on_cpu_ns) = ([("EIO".to_string(), calls / 3)].into(), Some(calls * 7));
+            let count = CallCount { call: "read".into(), calls: *calls, errors, on_cpu_ns, ..CallCount::default() };
+            ProcessGroup { name: format!("p{name}"), calls: vec![count], ..ProcessGroup::default() }
+        };
+        Counts { groups: calls.iter().map(group).collect(), ..counts(0) }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_counter_falls_or_goes_and_no_series_is_there_twice(
+            snapshots in proptest::collection::vec(
+                proptest::collection::vec((0u16..300, 0u64..1000), 0..250), 1..6)
+        ) {
+            let mut series = Series::default();
+            let mut before: BTreeMap<String, f64> = BTreeMap::new();
+            for calls in &snapshots {
+                let mut text = Vec::new();
+                series.write(&snapshot(calls), "", &mut text).unwrap();
+                let text = String::from_utf8(text).unwrap();
+                let now = read(&text);
+                for (name, value) in &before {
+                    proptest::prop_assert!(now.get(name.as_str()).is_some_and(|now| now >= value), "{name} was {value}: {text}");
+                }
+                proptest::prop_assert!(process_calls(&now).len() <= MOST_PROCESSES + 1);
+                before = now.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+            }
+        }
+
+        #[test]
+        fn of_counts_that_grow_all_calls_are_in_some_series(
+            steps in proptest::collection::vec(
+                proptest::collection::vec((0u16..300, 1u64..1000), 0..150), 1..6)
+        ) {
+            let (mut series, mut sums) = (Series::default(), BTreeMap::new());
+            for step in &steps {
+                step.iter().for_each(|(name, calls)| *sums.entry(*name).or_insert(0) += calls);
+                let now: Vec<(u16, u64)> = sums.iter().map(|(name, calls)| (*name, *calls)).collect();
+                let mut text = Vec::new();
+                series.write(&snapshot(&now), "", &mut text).unwrap();
+                let shown: f64 = process_calls(&read(&String::from_utf8(text).unwrap())).iter().sum();
+                proptest::prop_assert_eq!(shown, sums.values().sum::<u64>() as f64);
+            }
+        }
     }
 }

@@ -52,6 +52,11 @@ pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64) -> Vec<Str
         ),
         cost(rates),
     ];
+    if rates.torn {
+        lines.push(
+            "UNCERTAIN: calls were counted while these counts were read: some may be here twice or not at all.".into(),
+        );
+    }
     if lost > 0 {
         lines.push(format!("INCOMPLETE: {} events were lost; all counts are lower bounds.", thousands(lost as f64)));
     }

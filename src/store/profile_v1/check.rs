@@ -42,6 +42,8 @@ fn details(file: &ProfileFile) -> Checked {
     file.stacks.iter().try_for_each(|stack| name("stacks.call", &stack.call))?;
     file.slowest.iter().try_for_each(|slow| name("slowest.call", &slow.call))?;
     fits("objects.calls", file.objects.iter().map(|object| object.calls).chain(file.objects_dropped))?;
+    fits("tree.calls", file.tree.iter().map(|path| path.calls))?;
+    fits("tree.processes", file.tree.iter().map(|path| path.processes))?;
     fits("stacks.calls", file.stacks.iter().map(|stack| stack.calls))?;
     let times = |concurrency: &Concurrency| {
         let ends = [concurrency.waiting_ns, concurrency.blocked_ns];

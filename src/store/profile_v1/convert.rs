@@ -2,7 +2,7 @@
 //! written by hand needs no processes.
 
 use super::class::{Class, Descriptor};
-use super::detail::{Concurrency, Object, ObjectKind, SlowCall, Stack};
+use super::detail::{Concurrency, Object, ObjectKind, ProcessPath, SlowCall, Stack};
 use super::{Bucket, Call, Ending, KIND, Process, ProfileFile, Repeat, SCHEMA, Source, Tool, Tracer, Usage, check};
 use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile};
 use crate::store::error::{FileKind, Invalid};
@@ -16,6 +16,7 @@ same_fields!(model::Source, Source: title, note);
 same_fields!(model::Usage, Usage: wall_ns, user_ns, system_ns, peak_rss_kib, minor_faults, major_faults,
     voluntary_switches, involuntary_switches, processes, threads, peak_concurrency, cpus; maybe concurrency);
 same_fields!(model::Concurrency, Concurrency: on_cpu_ns, waiting_ns, blocked_ns);
+same_fields!(model::ProcessPath, ProcessPath: names, processes, calls);
 same_variants!(model::ObjectKind, ObjectKind: Path, Descriptor);
 same_variants!(model::Ending, Ending: Exited(status), Signalled(signal));
 same_fields!(model::Class, Class: size, depth, operation, set; maybe descriptor);
@@ -51,6 +52,7 @@ impl Wire<Profile> for ProfileFile {
             usage: profile.usage.into(),
             processes,
             calls: profile.groups.into_iter().flat_map(calls).collect(),
+            tree: profile.tree.into_iter().map(Into::into).collect(),
             latencies: buckets(&profile.latencies, Histogram::COARSE),
             durations: buckets(&profile.latencies, Histogram::FINE),
             scope: profile.scope,
@@ -67,6 +69,7 @@ impl Wire<Profile> for ProfileFile {
         self.check()?;
         Ok(Profile {
             groups: groups(self.processes, self.calls),
+            tree: self.tree.into_iter().map(Into::into).collect(),
             tool: self.tool.map(Into::into),
             host: self.host,
             started_unix_s: self.started_unix_s,

@@ -17,6 +17,16 @@ pub struct Concurrency {
     pub blocked_ns: u64,
 }
 
+/// Processes of one name that were started the same way.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct ProcessPath {
+    /// Names, the last one that of these processes: each was started, or executed, by the one before it.
+    pub names: Vec<String>,
+    /// Processes that ran under this name; one that executes another program counts under both.
+    pub processes: u64,
+    pub calls: u64,
+}
+
 /// What calls were made on.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -11,7 +11,7 @@ mod detail;
 use super::error::FileKind;
 use crate::model::Host;
 use class::{Class, is_zero};
-use detail::{Concurrency, Object, SlowCall, Stack};
+use detail::{Concurrency, Object, ProcessPath, SlowCall, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -70,6 +70,9 @@ pub struct ProfileFile {
     processes: Vec<Process>,
     /// One entry for each process name, system call and class.
     calls: Vec<Call>,
+    /// Who started whom, by names; left out if unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tree: Vec<ProcessPath>,
     /// Elapsed time per call, over all processes, by call: as `durations`, but with four buckets per power of two. Written by
     /// older versions.
     #[serde(default)]

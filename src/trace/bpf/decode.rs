@@ -3,7 +3,8 @@
 use super::names;
 use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use crate::kernel::bpf::{Counted, Group, Key, Live, Raw};
-use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, selector};
+use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, selector};
+use crate::trace::lineage::{self, Node};
 use crate::trace::{Collected, Detail, Grouping, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +31,22 @@ pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, paths: &BTreeMap<u6
     into.groups = groups.into_iter().map(|(number, calls)| group(raw, number, calls, grouping, paths)).collect();
     into.latencies = latencies(raw, &plain);
     warn(raw, &plain, into);
+}
+
+/// Who started whom, where groups are those of the tree.
+pub fn tree(raw: &Raw) -> Vec<ProcessPath> {
+    let node = |(number, group): (&u32, &Group)| {
+        let (name, from) = (group.name.clone(), u32::try_from(group.id).ok().filter(|from| *from > 0));
+        (*number, Node { name, from, processes: raw.started.get(number).copied().unwrap_or(0), calls: 0 })
+    };
+    let mut nodes: BTreeMap<u32, Node> = raw.groups.iter().map(node).collect();
+    for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
+        nodes.entry(key.group).and_modify(|node| node.calls += counted.calls);
+    }
+    for task in raw.live.iter().filter(|task| task.pid == task.process) {
+        nodes.entry(task.key.group).and_modify(|node| node.processes += 1);
+    }
+    lineage::paths(&nodes)
 }
 
 /// The numbers of groups that made calls, in the order of `Collected::groups`. All that have no name of their own are 0.
@@ -199,6 +216,11 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
             "{calls} calls were left by a switch whose end was not seen: of {ms:.3} ms in them, it is not known how much was on a CPU"
         ));
     }
+    into.torn = raw.torn;
+    if raw.torn {
+        into.warnings
+            .push("calls were counted while the counts were read: some may be here twice or not at all".into());
+    }
     if raw.globals.lost > 0 {
         into.warnings.push(format!("{} events could not be counted: the profile is incomplete", raw.globals.lost));
     }
@@ -305,9 +327,9 @@ mod tests {
     fn what_is_missing_is_said() {
         let ring = (key(425, gate::OWN, 0, 0, 0, 0), counted(1, 0, 0));
         let mut raw = Raw { calls: vec![ring], ..Raw::default() };
-        (raw.globals.lost, raw.globals.nameless) = (3, 1);
+        (raw.globals.lost, raw.globals.nameless, raw.torn) = (3, 1, true);
         let warnings = decoded(&raw, Detail::Times).warnings.join("\n");
-        for words in ["io_uring", "(others)", "3 events"] {
+        for words in ["io_uring", "(others)", "3 events", "twice or not at all"] {
             assert!(warnings.contains(words), "{warnings}");
         }
     }

@@ -21,6 +21,7 @@ use crate::trace::symbols::Symbols;
 use anyhow::{Context, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -53,6 +54,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         times: detail == Detail::Times,
         scope,
         group_by: match options.more.grouping {
+            Grouping::Name if options.more.tree => GroupBy::Tree,
             Grouping::Name => GroupBy::Name,
             Grouping::Process => GroupBy::Process,
             Grouping::Cgroup => GroupBy::Cgroup,
@@ -214,10 +216,18 @@ impl Bpf {
             Grouping::Cgroup => Hierarchies::of(Path::new("/")).names(),
             Grouping::Name | Grouping::Process => BTreeMap::new(),
         };
-        decode::decode(&raw, self.detail, self.more.grouping, &paths, &mut collected);
+        let tree = self.more.tree && self.more.grouping == Grouping::Name;
+        let flat = if tree { Cow::Owned(raw.by_name()) } else { Cow::Borrowed(&raw) };
+        collected.tree = if tree { decode::tree(&raw) } else { Vec::new() };
+        decode::decode(&flat, self.detail, self.more.grouping, &paths, &mut collected);
         details::fill(&raw, self.detail, self.more, (&self.symbols, followed.begun_ns), &mut collected);
+        if self.calibration.added.is_none() {
+            collected
+                .warnings
+                .push("what tracing adds is not known: the machine was too busy to measure it".to_string());
+        }
         decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
-        totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
+        totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
         collected.groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
         Ok(collected)
     }

@@ -256,6 +256,7 @@ impl Tracer for PtraceTracer {
         Ok(Collected {
             facts,
             groups: self.tree.tally.groups(),
+            tree: self.tree.paths(),
             usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),

@@ -2,8 +2,11 @@
 //!
 //! While calls are counted, names are numbers, so that counting a call does not allocate.
 
-use crate::model::{CallCount, Class, DescriptorKind, Drives, ProcessGroup, Selector, drives, power_below, selector};
+use crate::model::{
+    CallCount, Class, DescriptorKind, Drives, ProcessGroup, ProcessPath, Selector, drives, power_below, selector,
+};
 use crate::trace::errno;
+use crate::trace::lineage::{self, Node};
 use crate::trace::ptrace::descriptors::{Effect, effect};
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,17 +54,40 @@ pub struct Known {
 pub struct Tally {
     pub calls: Vec<Known>,
     by_number: HashMap<(u32, u64, u32), usize>,
-    processes: Vec<String>,
+    /// The names of processes, and what started them.
+    processes: Vec<Node>,
     sums: HashMap<Key, Sum>,
 }
 
 impl Tally {
-    /// The number of a process name in these sums.
-    pub fn process(&mut self, name: &str) -> usize {
-        self.processes.iter().position(|known| known == name).unwrap_or_else(|| {
-            self.processes.push(name.to_string());
+    /// The number of a process name in these sums: `from` itself, if that has this name, or one that it started.
+    pub fn process(&mut self, from: Option<usize>, name: &str) -> usize {
+        if let Some(from) = from.filter(|from| self.processes[*from].name == name) {
+            return from;
+        }
+        let from = from.and_then(|from| u32::try_from(from).ok());
+        self.processes.iter().position(|known| known.name == name && known.from == from).unwrap_or_else(|| {
+            self.processes.push(Node { name: name.to_string(), from, ..Node::default() });
             self.processes.len() - 1
         })
+    }
+
+    /// A process has had this name, and leaves it.
+    pub fn has_run(&mut self, process: usize) {
+        self.processes[process].processes += 1;
+    }
+
+    /// Who started whom; `running` are the names of processes that have not ended.
+    pub fn tree(&self, running: impl Iterator<Item = usize>) -> Vec<ProcessPath> {
+        let mut nodes: BTreeMap<u32, Node> = (0..).zip(self.processes.iter().cloned()).collect();
+        let mut node = |process: usize, processes: u64, calls: u64| {
+            let node = u32::try_from(process).ok().and_then(|process| nodes.get_mut(&process));
+            node.into_iter()
+                .for_each(|node| (node.processes, node.calls) = (node.processes + processes, node.calls + calls));
+        };
+        running.for_each(|process| node(process, 1, 0));
+        self.sums.iter().for_each(|(key, sum)| node(key.process, 0, sum.calls));
+        lineage::paths(&nodes)
     }
 
     /// The position in `calls` of the call `number` through the gate of `architecture` in a program for `own`.
@@ -95,13 +121,15 @@ impl Tally {
 
     /// All sums by process name; names, calls and classes are sorted.
     pub fn groups(&self) -> Vec<ProcessGroup> {
-        let mut groups: BTreeMap<&str, Vec<CallCount>> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, BTreeMap<(String, Class), CallCount>> = BTreeMap::new();
         for (key, sum) in &self.sums {
-            let known = &self.calls[key.call];
-            groups.entry(&self.processes[key.process]).or_default().push(sum.count(known, key));
+            let count = sum.count(&self.calls[key.call], key);
+            let calls = groups.entry(&self.processes[key.process].name).or_default();
+            let of = (count.call.clone(), count.class.clone());
+            calls.entry(of).and_modify(|sum| sum.add(&count)).or_insert(count);
         }
-        let group = |(name, mut calls): (&str, Vec<CallCount>)| {
-            calls.sort_by(|a, b| (&a.call, &a.class).cmp(&(&b.call, &b.class)));
+        let group = |(name, calls): (&str, BTreeMap<_, CallCount>)| {
+            let calls = calls.into_values().collect();
             ProcessGroup { name: name.to_string(), calls, ..ProcessGroup::default() }
         };
         groups.into_iter().map(group).collect()
@@ -163,7 +191,7 @@ mod tests {
     #[test]
     fn calls_are_summed_by_class() {
         let mut tally = Tally::default();
-        tally.process("a");
+        tally.process(None, "a");
         let read = tally.call(X86_64, 0, X86_64);
         assert_eq!(read, tally.call(X86_64, 0, X86_64));
         for outcome in [Outcome::Returned(5000), Outcome::Returned(4096), Outcome::Failed(11)] {
@@ -178,7 +206,7 @@ mod tests {
     #[test]
     fn unfinished_calls_have_no_bytes_and_no_size() {
         let mut tally = Tally::default();
-        tally.process("a");
+        tally.process(None, "a");
         let read = tally.call(X86_64, 0, X86_64);
         tally.add(key(read), Outcome::Unfinished, None);
         let count = &tally.groups()[0].calls[0];

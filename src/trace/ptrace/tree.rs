@@ -11,7 +11,7 @@ use crate::kernel::linux;
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::tracee::{executable_architecture, is_thread_of};
 use crate::kernel::usage::Used;
-use crate::model::Usage;
+use crate::model::{ProcessPath, Usage};
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
@@ -38,6 +38,8 @@ struct Task {
 #[derive(Debug)]
 struct Process {
     name: usize,
+    /// Whether it has its parent's name still.
+    fresh: bool,
     architecture: u32,
     parent: Option<i32>,
     threads: u32,
@@ -101,9 +103,10 @@ impl Tree {
         let inherited = parent.and_then(|parent| self.processes.get(&parent));
         let (name, architecture) = match inherited {
             Some(parent) => (parent.name, parent.architecture),
-            None => (self.tally.process(&name_of(pid)), executable_architecture(pid)),
+            None => (self.tally.process(None, &name_of(pid)), executable_architecture(pid)),
         };
-        let process = Process { name, architecture, parent, threads: 1, descriptors: Descriptors::default() };
+        let process =
+            Process { name, fresh: true, architecture, parent, threads: 1, descriptors: Descriptors::default() };
         self.processes.insert(pid, process);
         self.processes_seen += 1;
         self.account.started(pid);
@@ -178,7 +181,7 @@ impl Tree {
         let known = &self.tally.calls[inside.key.call];
         process.descriptors.note(known.effect, inside.argument, result);
         if known.name.starts_with("prctl") && inside.argument == linux::PR_SET_NAME && task.process == tid {
-            process.name = self.tally.process(&name_of(tid));
+            process.name = self.tally.process(Some(process.name), &name_of(tid));
         }
         Some(inside)
     }
@@ -189,12 +192,17 @@ impl Tree {
         let stray = if former == tid { None } else { self.tasks.remove(&tid) };
         let mut task = self.tasks.remove(&former).unwrap_or(Task { process: tid, inside: None, clock: None });
         task.clock = None;
-        let name = self.tally.process(&name_of(tid));
+        let before = self.processes.get(&tid).map(|process| (process.name, process.fresh));
+        let name = self.tally.process(before.map(|(name, _)| name), &name_of(tid));
+        if let Some((before, false)) = before.filter(|(before, _)| *before != name) {
+            self.tally.has_run(before);
+        }
         if let Some(inside) = &mut task.inside {
             inside.key.process = name;
         }
         self.tasks.insert(tid, task);
         if let Some(process) = self.processes.get_mut(&tid) {
+            process.fresh &= process.name == name;
             process.name = name;
             process.architecture = executable_architecture(tid);
             process.descriptors = Descriptors::default();
@@ -213,7 +221,9 @@ impl Tree {
             }
             return task.inside;
         }
-        let parent = self.processes.remove(&tid).and_then(|process| process.parent);
+        let process = self.processes.remove(&tid);
+        process.iter().for_each(|process| self.tally.has_run(process.name));
+        let parent = process.and_then(|process| process.parent);
         let (used, peak_rss_kib) = (Used::from(&end.usage), end.usage.ru_maxrss.unsigned_abs());
         self.account.ended(&Ended { pid: tid, parent, cpu_ns: end.cpu_ns, used, peak_rss_kib });
         task.inside
@@ -222,6 +232,11 @@ impl Tree {
     /// The calls that running tasks are in.
     pub fn all_inside(&mut self) -> Vec<Inside> {
         self.tasks.values_mut().filter_map(|task| task.inside.take()).collect()
+    }
+
+    /// Who started whom.
+    pub fn paths(&self) -> Vec<ProcessPath> {
+        self.tally.tree(self.processes.values().map(|process| process.name))
     }
 
     /// What is known of the whole tree; its accounting only if it was traced from its start (`whole`).

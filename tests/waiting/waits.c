@@ -1,0 +1,106 @@
+/* Programs of which it is known what they wait for. The last line of output is the kernel's accounting of the thread: time
+ * on CPUs, time runnable without one, turns. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static pid_t hogs[2];
+
+/* All of this program, and what it starts, on the CPU that it is on. */
+static void on_one_cpu(void)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof set, &set);
+}
+
+/* Two processes that compute on that CPU until `leave`, or until this one ends. */
+static void compete(void)
+{
+	for (int i = 0; i < 2; i++) {
+		hogs[i] = fork();
+		if (hogs[i]) continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (volatile unsigned long n = 0;; n++);
+	}
+}
+
+static void leave(void)
+{
+	for (int i = 0; i < 2; i++) kill(hogs[i], SIGKILL);
+	while (wait(0) > 0);
+}
+
+static void pauses(int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct timespec time = {0, 5000000};
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &time, 0);
+	}
+}
+
+/* A call that computes: it fills memory with zeros, until 0.3 s of CPU time are gone. */
+static void compute_in_calls(void)
+{
+	size_t size = 32 << 20;
+	char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	int zeros = open("/dev/zero", O_RDONLY);
+	struct timespec used = {0, 0};
+	while (used.tv_sec == 0 && used.tv_nsec < 300000000) {
+		if (read(zeros, memory, size) < 0) exit(1);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	}
+}
+
+static void write_to_disk(const char *path)
+{
+	char block[4096] = {1};
+	int file = open(path, O_CREAT | O_RDWR, 0600);
+	for (int i = 0; i < 200; i++)
+		if (pwrite(file, block, sizeof block, 0) < 0 || fdatasync(file)) exit(1);
+	unlink(path);
+}
+
+static void with_a_partner(void)
+{
+	int there[2], back[2];
+	char byte = 0;
+	if (pipe(there) || pipe(back)) exit(1);
+	if (fork() == 0) {
+		close(there[1]);
+		while (read(there[0], &byte, 1) == 1)
+			if (write(back[1], &byte, 1) != 1) break;
+		_exit(0);
+	}
+	for (int i = 0; i < 3000; i++)
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) exit(1);
+	close(there[1]);
+	wait(0);
+}
+
+int main(int argc, char **argv)
+{
+	char line[100];
+	const char *what = argc > 1 ? argv[1] : "";
+	if (!strcmp(what, "sleep")) pauses(60);
+	else if (!strcmp(what, "sleep-beside-hogs")) on_one_cpu(), compete(), pauses(60), leave();
+	else if (!strcmp(what, "spin-beside-hogs")) on_one_cpu(), compete(), compute_in_calls(), leave();
+	else if (!strcmp(what, "disk")) write_to_disk(argv[2]);
+	else if (!strcmp(what, "partner")) with_a_partner();
+	else if (!strcmp(what, "partner-on-one-cpu")) on_one_cpu(), with_a_partner();
+	else return 2;
+	FILE *accounting = fopen("/proc/thread-self/schedstat", "r");
+	if (accounting && fgets(line, sizeof line, accounting)) fputs(line, stdout);
+	return 0;
+}
