@@ -2,7 +2,12 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
+use syscost::kernel::memory::{Allocator, give_signals_back};
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
+    give_signals_back();
     ExitCode::from(syscost::cli::main())
 }

@@ -16,6 +16,7 @@ pub mod libraries;
 pub mod limits;
 pub mod linux;
 pub mod lock;
+pub mod memory;
 pub mod neighbour;
 pub mod open;
 pub mod output;

@@ -32,8 +32,8 @@ pub struct EntryCounter {
 
 impl EntryCounter {
     /// Attaches to a running process whose replies go to `reply_pipe`, and to what it has started; all keep running. What is
-    /// being started meanwhile may be missed. Without a /proc that names the pipe, replies are what the process itself
-    /// writes to its standard output.
+    /// being started meanwhile may be missed. Where /proc does not name the pipe, replies are what the process itself writes
+    /// to its standard output.
     ///
     /// # Errors
     /// The errno with which the kernel refuses, e.g. EPERM in a sandbox.
@@ -98,9 +98,9 @@ impl EntryCounter {
 
     fn goes_to_reply(&self, tid: i32, descriptor: u64) -> bool {
         const STANDARD_OUTPUT: u64 = 1;
-        let file = || std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}"));
-        match &self.reply_pipe {
-            Some(pipe) => file().is_ok_and(|file| file == *pipe),
+        let file = |_: &PathBuf| std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}")).ok();
+        match self.reply_pipe.as_ref().and_then(file) {
+            Some(file) => self.reply_pipe.as_ref() == Some(&file),
             None => tid == self.leader && descriptor == STANDARD_OUTPUT,
         }
     }

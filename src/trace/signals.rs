@@ -53,6 +53,8 @@ impl Signals {
             });
             let worked = handling.context("trace").and_then(|()| work());
             done.store(true, Ordering::SeqCst);
+            // It wakes the thread by a message, which may fail: once more, or it would wait for ever.
+            handle.close();
             handle.close();
             worked
         })
