@@ -200,6 +200,7 @@ fn stats_are_repeated_only_where_paths_say_so() {
         kind: ObjectKind::Path,
         name: name.into(),
         process: "worker".into(),
+        directory: Some("/src".into()),
         count: CallCount { call: "newfstatat".into(), calls, ..CallCount::default() },
     };
     unknown.objects = vec![object("a.h", 30_000), object("b.h", 20_001)];
