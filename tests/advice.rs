@@ -136,18 +136,37 @@ fn small_transfers_are_told_apart_by_kind_of_descriptor() {
     // A message may be small.
     silent(vec![reads(Pipe, 1, 100_000), reads(Socket, 1, 100_000)]);
     silent(vec![reads(File, 1, 500)]);
+    // One read of a file's head each, after an open or a seek.
+    silent(vec![reads(File, 8, 20_000), call("openat", 20_000, 9_000)]);
+    silent(vec![reads(File, 8, 20_000), call("lseek", 19_500, 9_000)]);
     let (write, _) = only(vec![sized(Pipe, 1, call("write", 100_000, 20_000))]);
     assert!(matches!(write.rule, Rule::SmallTransfers { descriptor: Some(Pipe), .. }), "{write:#?}");
+    // A file each, as when a tree is copied; an answer to each request, or a line in a log for it.
+    let writes = || sized(File, 64, call("write", 20_000, 20_000));
+    silent(vec![writes(), call("openat", 20_000, 9_000)]);
+    silent(vec![writes(), call("fdatasync", 20_000, 9)]);
+    silent(vec![writes(), sized(Socket, 64, call("recvfrom", 20_000, 9_000))]);
+    only(vec![writes(), call("openat", 100, 90)]);
+}
+
+#[test]
+fn what_each_process_does_as_it_starts_is_not_to_blame() {
+    let stats = || call("getpid", 100_000, 60_000);
+    only(vec![stats(), call("exit_group", 5, 10)]);
+    silent(vec![stats(), call("exit_group", 200, 10)]);
+    silent(vec![stats(), call("execve", 200, 10)]);
 }
 
 #[test]
 fn empty_reads_are_those_that_fail_with_eagain() {
     let read =
         |failures| failing("EAGAIN", failures, sized(DescriptorKind::Socket, 0, call("recvfrom", 10_000, 8_000)));
-    let (one, saved) = only(vec![read(5_000)]);
-    assert_eq!(one.rule, Rule::EmptyReads { descriptor: Some(DescriptorKind::Socket) });
-    near(saved, 4.0);
-    silent(vec![read(5)]);
+    let (one, saved) = only(vec![read(8_000)]);
+    assert_eq!((one.calls, one.rule), (6_000, Rule::EmptyReads { descriptor: Some(DescriptorKind::Socket) }));
+    near(saved, 0.6 * 8.0);
+    // One for each read that found something, or for each poll, is how readers learn that there is no more.
+    silent(vec![read(5_000)]);
+    silent(vec![read(8_000), blocked(900_000, call("epoll_wait", 6_000, 6_000))]);
 }
 
 #[test]
@@ -169,62 +188,93 @@ fn empty_polls_are_those_that_nothing_can_have_followed() {
 fn large_poll_sets_are_for_epoll() {
     let poll = |set| class(|class| class.set = Some(set), call("poll", 5_000, 100_000));
     let reads = || sized(DescriptorKind::Socket, 64, call("read", 5_000, 2_000));
+    // The greatest number of a descriptor in the set, not how many there are.
+    silent(vec![CallCount { call: "select".into(), ..poll(512) }, reads()]);
     let (one, saved) = only(vec![poll(512), reads()]);
     assert_eq!(one.rule, Rule::LargePollSets);
     near(saved, 100.0 - 5_000.0 * 200e-6);
     silent(vec![poll(4), reads()]);
 }
 
+/// Calls with a path, of which so many failed.
+fn on_path(name: &str, call: &str, calls: u64, absent: u64) -> ObjectCount {
+    let count = CallCount { call: call.into(), calls, ..CallCount::default() };
+    let count = if absent > 0 { failing("ENOENT", absent, count) } else { count };
+    ObjectCount { kind: ObjectKind::Path, name: name.into(), process: "worker".into(), directory: None, count }
+}
+
+fn with_paths(calls: Vec<CallCount>, objects: Vec<ObjectCount>) -> Vec<Advice> {
+    found(&Profile { objects, ..profile(calls) })
+}
+
 #[test]
 fn misses_of_a_search_path_cost_less_than_hits() {
     let open = |misses| failing("ENOENT", misses, class(|class| class.depth = Some(1), call("openat", 10_000, 6_000)));
-    let (one, saved) = only(vec![open(8_000)]);
-    assert_eq!(one.rule, Rule::Probing { found: 2_000, paths: vec![] });
+    let missing = |name: &str, calls| on_path(name, "openat", calls, calls);
+    let hit = || on_path("/c/x.h", "openat", 2_000, 0);
+    let all = with_paths(vec![open(8_000)], vec![missing("/a/x.h", 5_000), missing("/b/x.h", 3_000), hit()]);
+    let [one] = &all[..] else { panic!("{all:#?}") };
+    let used = |path: &str, calls| PathUse { path: path.into(), calls };
+    assert_eq!(one.rule, Rule::Probing { found: 2_000, paths: vec![used("/a/x.h", 5_000), used("/b/x.h", 3_000)] });
     assert_eq!(one.calls, 8_000);
     // By unit costs a hit takes 800 ns and a miss 200 less, as a stat does.
     let share = 8_000.0 * 600.0 / (8_000.0 * 600.0 + 2_000.0 * 800.0);
-    near(saved, 6.0 * share);
-    silent(vec![open(10)]);
-    let (counted, saved) = only(vec![CallCount { on_cpu_ns: None, blocked_ns: None, ..open(8_000) }]);
-    assert_eq!(counted.measured_s, None);
-    near(saved, (10_000.0 * share).round() * 800e-6);
+    near(one.saved.unwrap().value * 1e3, 6.0 * share);
+    let untimed = CallCount { on_cpu_ns: None, blocked_ns: None, ..open(8_000) };
+    let all = with_paths(vec![untimed], vec![missing("/a/x.h", 5_000), missing("/b/x.h", 3_000), hit()]);
+    assert_eq!(all[0].measured_s, None);
+    near(all[0].saved.unwrap().value * 1e3, (10_000.0 * share).round() * 800e-6);
+}
+
+#[test]
+fn what_is_missing_is_searched_for_only_if_it_is_found_elsewhere() {
+    let open = || failing("ENOENT", 8_000, class(|class| class.depth = Some(1), call("access", 10_000, 6_000)));
+    let missing = |name: &str, calls| on_path(name, "access", calls, calls);
+    silent(vec![open()]);
+    // A check for a journal, whose absence is the answer; files that are nowhere; names that are asked for once each.
+    assert_eq!(with_paths(vec![open()], vec![missing("/d/x.db-journal", 8_000)]), []);
+    assert_eq!(with_paths(vec![open()], vec![missing("/a/.rc", 4_000), missing("/b/.rc", 4_000)]), []);
+    let places = (0..4_000).flat_map(|n| [missing(&format!("/a/{n}.h"), 1), missing(&format!("/b/{n}.h"), 1)]);
+    let hits = (0..4_000).map(|n| on_path(&format!("/c/{n}.h"), "access", 1, 0));
+    assert_eq!(with_paths(vec![open()], places.chain(hits).collect()), []);
 }
 
 #[test]
 fn stats_are_repeated_only_where_paths_say_so() {
-    let stat = |calls| class(|class| class.depth = Some(1), call("newfstatat", calls, 40_000));
-    let mut unknown = profile(vec![stat(100_000)]);
-    let all = found(&unknown);
-    assert_eq!((all.len(), all[0].saved, &all[0].rule), (1, None, &Rule::StatStorm { paths: vec![], distinct: 0 }));
-    let object = |name: &str, calls| ObjectCount {
-        kind: ObjectKind::Path,
-        name: name.into(),
-        process: "worker".into(),
-        count: CallCount { call: "newfstatat".into(), calls, ..CallCount::default() },
-    };
-    unknown.objects = vec![object("a.h", 30_000), object("b.h", 20_001)];
-    let all = found(&unknown);
+    let stat = || class(|class| class.depth = Some(1), call("newfstatat", 100_000, 40_000));
+    silent(vec![stat()]);
+    let object = |name: &str, calls| on_path(name, "newfstatat", calls, 0);
+    let all = with_paths(vec![stat()], vec![object("/a.h", 30_000), object("/b.h", 20_001)]);
     near(all[0].saved.unwrap().value * 1e3, 40.0 * 49_999.0 / 100_000.0);
     let used = |path: &str, calls| PathUse { path: path.into(), calls };
-    assert_eq!(all[0].rule, Rule::StatStorm { paths: vec![used("a.h", 30_000), used("b.h", 20_001)], distinct: 2 });
-    unknown.objects = (0..20_000).map(|n| object(&format!("{n}.h"), 1)).collect();
-    assert_eq!(found(&unknown), [], "each path once");
+    assert_eq!(all[0].rule, Rule::StatStorm { paths: vec![used("/a.h", 30_000), used("/b.h", 20_001)], distinct: 2 });
+    let each = |times| (0..20_000).map(|n| object(&format!("/{n}.h"), times)).collect();
+    assert_eq!(with_paths(vec![stat()], each(1)), [], "each path once");
+    assert_eq!(with_paths(vec![stat()], each(5)), [], "each a few times, to see whether it changed");
+    // Relative to directories that are not known, or of a descriptor.
+    assert_eq!(with_paths(vec![stat()], vec![object("copyright", 50_000), object("\"\"", 50_000)]), []);
 }
 
 #[test]
 fn temporary_files_are_created_and_unlinked() {
     let open = |name: &str| operation(name, call("openat", 1_000, 9_000));
     let close = || class(|class| class.descriptor = Some(DescriptorKind::File), call("close", 2_000, 2_000));
-    let unlink = || call("unlink", 1_000, 8_000);
-    let (one, saved) = only(vec![open("create"), close(), unlink()]);
-    assert_eq!((one.rule, one.calls), (Rule::TemporaryFiles, 1_000));
+    let (unlink, write) = (|| call("unlink", 1_000, 8_000), || call("pwrite64", 1_000, 10));
+    let journal = || vec![on_path("/t/journal", "openat", 1_000, 0), on_path("/t/journal", "unlink", 1_000, 0)];
+    let work = || vec![open("create"), close(), unlink(), write()];
+    let all = with_paths(work(), journal());
+    assert_eq!((all.len(), &all[0].rule, all[0].calls), (1, &Rule::TemporaryFiles, 1_000));
     // Half of the closes, and a truncate of 1 us in their place.
-    near(saved, 9.0 + 8.0 + 1.0 - 1.0);
-    silent(vec![call("openat", 1_000, 9_000), close(), unlink()]);
-    silent(vec![open("create"), close()]);
-    let mut many = profile(vec![open("create"), close(), unlink()]);
-    many.usage.processes = Some(900);
-    assert_eq!(found(&many), [], "one for each process cannot be kept");
+    near(all[0].saved.unwrap().value * 1e3, 9.0 + 8.0 + 1.0 - 1.0);
+    assert_eq!(with_paths(vec![call("openat", 1_000, 9_000), close(), unlink(), write()], journal()), []);
+    assert_eq!(with_paths(vec![open("create"), close(), write()], journal()), []);
+    let others = vec![on_path("/new", "openat", 1_000, 0), on_path("/old", "unlink", 1_000, 0)];
+    assert_eq!(with_paths(work(), others), [], "others are created than are unlinked");
+    assert_eq!(with_paths(vec![open("create"), close(), unlink()], journal()), [], "locks hold nothing");
+    let and = |more: CallCount| with_paths([work(), vec![more]].concat(), journal());
+    assert_eq!(and(call("rename", 1_000, 9)), [], "they are published");
+    assert_eq!(and(call("fdatasync", 1_000, 9)), [], "their absence says that a transaction is complete");
+    assert_eq!(and(call("exit_group", 900, 9)), [], "one for each process cannot be kept");
 }
 
 #[test]
@@ -236,17 +286,25 @@ fn syncs_are_counted_with_their_waiting() {
     near(saved, 90.0);
     silent(vec![sync(50), call("write", 5_000, 100)]);
     silent(vec![sync(5), call("write", 5, 100)]);
+    // A file each; or a transaction that somebody waits for.
+    silent(vec![sync(50), call("write", 60, 100), call("openat", 30, 100)]);
+    silent(vec![sync(50), call("write", 60, 100), sized(DescriptorKind::Socket, 64, call("recvfrom", 50, 100))]);
 }
 
 #[test]
 fn clocks_and_identities_need_no_call() {
-    let (clock, saved) = only(vec![call("clock_gettime", 100_000, 10_000)]);
+    let read = |clock| operation(clock, call("clock_gettime", 100_000, 10_000));
+    let (clock, saved) = only(vec![read("monotonic")]);
     assert_eq!(clock.rule, Rule::RealClockCalls);
     near(saved, 10.0 - 2.0);
     let (pid, saved) = only(vec![call("getpid", 100_000, 6_000)]);
     assert_eq!((pid.rule, pid.names), (Rule::IdentityCalls, vec!["getpid".to_string()]));
     near(saved, 6.0);
-    silent(vec![call("clock_gettime", 10, 10_000), call("getpid", 10, 10_000)]);
+    silent(vec![operation("monotonic", call("clock_gettime", 10, 10_000)), call("getpid", 10, 10_000)]);
+    // Of CPU time no vDSO knows; of a clock that is not known, nobody.
+    silent(vec![read("thread_cputime_id"), call("clock_gettime", 100_000, 10_000)]);
+    // To ask for the parent may be to wait for its end.
+    silent(vec![call("getppid", 100_000, 6_000), call("umask", 100_000, 6_000)]);
     silent(vec![call("gettimeofday", 100_000, 10_000)]); // whose vDSO call was not measured
 }
 
@@ -306,6 +364,9 @@ fn forks_copy_page_tables_and_vforks_do_not() {
     near(found(&copying)[0].saved.unwrap().value * 1e3, 50.0 * (0.98 + 0.8) + 2_000.0 * 500e-6);
     assert_eq!(family(vec![blocked(100_000, clone()), execs(51_000)]), [], "it waits for the exec: a vfork");
     assert_eq!(family(vec![operation("thread", clone()), execs(51_000)]), []);
+    assert_eq!(family(vec![call("clone3", 50, 50_000), execs(51_000)]), [], "threads, most likely");
+    let small = operation("process", call("clone", 50, 5_000));
+    assert_eq!(family(vec![small, execs(51_000)]), [], "a shell copies little");
     assert_eq!(family(vec![clone(), call("execve", 1, 100)]), [], "children that do not exec");
 }
 
@@ -334,7 +395,7 @@ fn traced(fault: &str, variant: &str, count: &str) -> Vec<Value> {
     let place = Place::new();
     store::write(&costs(), &place.path().join("costs.json")).unwrap();
     let program = faults().to_str().unwrap();
-    let words = ["-o", "p.json", "--report", "/dev/null", "--", program, fault, variant, count];
+    let words = ["--paths", "-o", "p.json", "--report", "/dev/null", "--", program, fault, variant, count];
     let output = place.run(&[&["trace"], &words[..]].concat());
     assert!(output.status.success(), "{fault} {variant}: {}", stderr(&output));
     let document = json(&place.run(&["attribute", "p.json", "--costs", "costs.json", "--format", "json"]));

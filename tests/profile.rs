@@ -106,13 +106,13 @@ prop_compose! {
 prop_compose! {
     fn any_object()(
         path in any::<bool>(), name in "\\PC{0,10}", process in "[a-z]{0,5}", call in "[a-z]{1,5}", calls in number(),
-        times in vec(option::of(number()), 3), errors in btree_map("E[A-Z]{1,8}", number(), 0..3),
+        directory in option::of("/[a-z]{0,5}"), times in vec(option::of(number()), 3), errors in btree_map("E[A-Z]{1,8}", number(), 0..3),
     ) -> ObjectCount {
         let kind = if path { ObjectKind::Path } else { ObjectKind::Descriptor };
         let count = CallCount {
             call, calls, errors, on_cpu_ns: times[0], blocked_ns: times[1], bytes: times[2], ..CallCount::default()
         };
-        ObjectCount { kind, name, process, count }
+        ObjectCount { kind, name, process, directory, count }
     }
 }
 

@@ -252,7 +252,7 @@ pub struct CallCount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
-    /// A path, as the program passed it.
+    /// A path; one that the program passed relative to a directory is joined to that directory's name.
     Path,
     /// What a descriptor refers to: a path, or `socket:[12]`, `pipe:[12]`, `anon_inode:[eventfd]` as in /proc/PID/fd.
     Descriptor,
@@ -265,9 +265,25 @@ pub struct ObjectCount {
     pub name: String,
     /// Name of the processes.
     pub process: String,
+    /// Of a relative path, the directory that it was relative to. `None` for absolute paths and descriptors, and for
+    /// relative paths that were counted by their text alone, in whatever directories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// Its class is empty.
     #[serde(flatten)]
     pub count: CallCount,
+}
+
+impl ObjectCount {
+    /// Whether all of its calls were made on one object. False for paths whose directory is not known: the same text
+    /// relative to two directories means two files, and an empty path any open file; and for anonymous inodes, which
+    /// have no names of their own.
+    pub fn is_one_object(&self) -> bool {
+        match self.kind {
+            ObjectKind::Path => self.name.starts_with('/') || self.directory.is_some(),
+            ObjectKind::Descriptor => !self.name.starts_with("anon_inode:"),
+        }
+    }
 }
 
 /// Calls of one kind from one place in a program.
@@ -303,4 +319,22 @@ pub struct SlowCall {
     pub woken_ns: Option<u64>,
     /// The user stack as in [`StackCount`]; empty if stacks were not recorded.
     pub frames: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_is_one_object_only_with_its_directory() {
+        let is_one = |kind, name: &str, directory: Option<&str>| {
+            let (name, directory) = (name.to_string(), directory.map(str::to_string));
+            ObjectCount { kind, name, process: String::new(), directory, count: CallCount::default() }.is_one_object()
+        };
+        use ObjectKind::{Descriptor, Path};
+        assert!(is_one(Path, "/usr/x", None) && is_one(Path, "/usr/x", Some("/usr")));
+        assert!(is_one(Path, ".../usr/x", Some(".../usr")));
+        assert!(!is_one(Path, "x", None) && !is_one(Path, "\"\"", None) && !is_one(Path, "", None));
+        assert!(is_one(Descriptor, "pipe:[1]", None) && !is_one(Descriptor, "anon_inode:[eventfd]", None));
+    }
 }

@@ -44,6 +44,11 @@ pub const SELECTORS: &[Selector] = &[
         values: Flag { bit: 0x1_0000, symbol: "CLONE_THREAD", set: "thread", clear: "process" },
     },
     Selector {
+        calls: &["clock_gettime", "clock_gettime64"],
+        argument: 0,
+        values: Numbers { mask: u32::MAX, prefix: "CLOCK_", names: CLOCK },
+    },
+    Selector {
         calls: &["futex", "futex_time64"],
         argument: 1,
         values: Numbers { mask: 0x7f, prefix: "FUTEX_", names: FUTEX },
@@ -63,6 +68,18 @@ pub const SELECTORS: &[Selector] = &[
 ];
 
 const CREATE: Values = Flag { bit: 0o100, symbol: "O_CREAT", set: "create", clear: "" };
+
+const CLOCK: &[(u32, &str)] = &[
+    (0, "realtime"),
+    (1, "monotonic"),
+    (2, "process_cputime_id"),
+    (3, "thread_cputime_id"),
+    (4, "monotonic_raw"),
+    (5, "realtime_coarse"),
+    (6, "monotonic_coarse"),
+    (7, "boottime"),
+    (11, "tai"),
+];
 
 const FUTEX: &[(u32, &str)] = &[
     (0, "wait"),

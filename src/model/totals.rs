@@ -227,6 +227,7 @@ mod tests {
             kind,
             name: name.into(),
             process: "a".into(),
+            directory: None,
             count: CallCount { calls, ..count("read", 1, None) },
         };
         let mut profile = profile();

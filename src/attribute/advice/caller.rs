@@ -1,12 +1,13 @@
 //! What the processes of one name did, as rules look at it. The rules call it.
 
-use super::rule::{Advice, Rule, Time};
+use super::rule::{Advice, MANY, Rule, Time};
 use super::saving::{self, measured};
+use super::transfers::INPUTS;
 use crate::attribute::breakdown::s;
 use crate::attribute::costs::{Basis, Costs, Price};
 use crate::attribute::spread::Seconds;
 use crate::attribute::units::bare_name;
-use crate::model::{CallCount, Class, Profile};
+use crate::model::{CallCount, Class, DescriptorKind, ObjectCount, ObjectKind, Profile};
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 
@@ -45,6 +46,35 @@ impl Caller<'_> {
     /// The sum of all calls of these names.
     pub fn named(&self, names: &[&str]) -> CallCount {
         self.sum(|count| is_one_of(count, names))
+    }
+
+    /// The calls of these names that succeeded.
+    pub fn succeeded(&self, names: &[&str]) -> u64 {
+        let sum = self.named(names);
+        sum.calls.saturating_sub(sum.failures())
+    }
+
+    /// How many processes had this name, at least one: each ends with an exit, and those that were not forked begin with an exec.
+    pub fn processes(&self) -> u64 {
+        self.named(&["exit_group"]).calls.max(self.succeeded(&["execve", "execveat"])).max(1)
+    }
+
+    /// Whether each of these processes made many of `calls` on average: what programs do as they start is not to blame.
+    pub fn are_many(&self, calls: u64) -> bool {
+        calls / self.processes() >= MANY
+    }
+
+    /// The calls that take what another program or a person sends.
+    pub fn received(&self) -> u64 {
+        let sent = |count: &CallCount| is_one_of(count, INPUTS) && count.class.descriptor != Some(DescriptorKind::File);
+        let sum = self.sum(sent);
+        sum.calls.saturating_sub(sum.failures())
+    }
+
+    /// What was called with each path: the objects of this process name that are one path each.
+    pub fn paths(&self) -> impl Iterator<Item = &ObjectCount> {
+        let own = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.process == self.name;
+        self.profile.objects.iter().filter(own).filter(|object| object.is_one_object())
     }
 
     /// The calls of which each class has `share` (0 to 1) as many as were made.

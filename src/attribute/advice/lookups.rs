@@ -1,17 +1,22 @@
-//! Rules about names: those that do not exist, and those that are asked for again and again.
+//! Rules about names: those that are searched for, and those that are asked for again and again. Both need the paths of
+//! `trace --paths`: whether a name is asked for again cannot be told from counts.
 
 use super::caller::{Caller, is_one_of};
 use super::rule::{Advice, MANY, PathUse, Rule, Time};
 use crate::attribute::units::{STATS, bare_name};
-use crate::model::{CallCount, ObjectCount, ObjectKind};
+use crate::model::{CallCount, ObjectCount};
 use indexmap::IndexMap;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 const LOOKUPS: &[&str] =
     &["open", "openat", "openat2", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "statx", "execve"];
 
 /// Paths that are named.
 const NAMED: usize = 3;
+
+/// A process that asks for a path no more often than this may want to see it change.
+const AGAIN: u64 = 10;
 
 fn absent(count: &CallCount) -> u64 {
     count.errors.get("ENOENT").copied().unwrap_or(0)
@@ -26,16 +31,36 @@ fn stats(count: &CallCount) -> bool {
     (is_one_of(count, STATS) || bare_name(&count.call) == "statx") && count.class.depth != Some(0)
 }
 
-/// Lookups that fail.
+/// Lookups that fail, of names that are searched for: missing in two directories at least and found in another one. A name that is
+/// missing in one place, such as a journal, is not searched for; its absence is the answer.
 pub fn probing(caller: &Caller) -> Vec<Advice> {
     let all = caller.sum(looks);
-    let misses = absent(&all);
-    let part = caller.part(|count| if looks(count) { share_of_misses(caller, count) } else { 0.0 });
-    let Some(saved) = part.takes(Time::Cpu).filter(|_| misses >= MANY) else { return Vec::new() };
-    let paths = paths(caller, |count| looks(count) && absent(count) > 0, absent);
-    let rule = Rule::Probing { found: all.calls.saturating_sub(all.failures()), paths: first(paths) };
+    let missed = again(caller, searched(caller), |object| absent(&object.count));
+    let misses: u64 = missed.iter().map(|path| path.calls).sum();
+    if !caller.are_many(misses) {
+        return Vec::new();
+    }
+    let share = misses as f64 / absent(&all).max(1) as f64;
+    let part = caller.part(|count| if looks(count) { share * share_of_misses(caller, count) } else { 0.0 });
+    let Some(saved) = part.takes(Time::Cpu) else { return Vec::new() };
+    let rule = Rule::Probing { found: all.calls.saturating_sub(all.failures()), paths: first(missed) };
     let basis = caller.costs.price_of("file.stat_absent").map(|price| price.basis);
     vec![Advice { calls: misses, ..part.advice(rule, Some(saved), basis) }]
+}
+
+/// The lookups of names that are searched for.
+fn searched<'a>(caller: &'a Caller) -> impl Iterator<Item = &'a ObjectCount> {
+    let lookups = || caller.paths().filter(|object| looks(&object.count));
+    let name = |object: &'a ObjectCount| object.name.rsplit('/').next().unwrap_or_default();
+    // By name: the directories that lack it, and whether one has it.
+    let mut places: IndexMap<&str, (BTreeSet<&str>, bool)> = IndexMap::new();
+    for object in lookups() {
+        let (missing, found) = places.entry(name(object)).or_default();
+        let misses = absent(&object.count);
+        missing.extend((misses > 0).then_some(object.name.as_str()));
+        *found |= misses < object.count.calls;
+    }
+    lookups().filter(move |object| places.get(name(object)).is_some_and(|(missing, found)| missing.len() > 1 && *found))
 }
 
 /// The share of a class's time that its misses took. A miss costs as much less than a hit as a stat of a name that does not
@@ -50,35 +75,33 @@ fn share_of_misses(caller: &Caller, count: &CallCount) -> f64 {
     if misses > 0.0 { share } else { 0.0 }
 }
 
-/// All stats of a path but the first of each process name. Where paths are not known, nobody can tell which are repeated.
+/// All stats of a path but the first of each process.
 pub fn stat_storm(caller: &Caller) -> Vec<Advice> {
     let found = |count: &CallCount| 1.0 - absent(count) as f64 / count.calls.max(1) as f64;
     let part = caller.part(|count| if stats(count) { found(count) } else { 0.0 });
-    if part.calls < 10 * MANY {
+    let asked = caller.paths().filter(|object| stats(&object.count));
+    let paths = again(caller, asked, |object| object.count.calls.saturating_sub(absent(&object.count)));
+    let repeated: u64 = paths.iter().map(|path| path.calls - caller.processes()).sum();
+    if part.calls < 10 * MANY || !caller.are_many(repeated) {
         return Vec::new();
     }
-    let hits = |count: &CallCount| count.calls.saturating_sub(absent(count));
-    let paths = paths(caller, stats, hits);
-    if paths.is_empty() {
-        return vec![part.advice(Rule::StatStorm { paths, distinct: 0 }, None, [])];
-    }
-    let repeated: u64 = paths.iter().map(|path| path.calls - 1).sum();
-    let distinct = paths.len() as u64;
     let share = repeated as f64 / part.calls as f64;
     let part = caller.part(|count| if stats(count) { found(count) * share } else { 0.0 });
-    let Some(saved) = part.takes(Time::Cpu).filter(|_| repeated >= MANY) else { return Vec::new() };
+    let Some(saved) = part.takes(Time::Cpu) else { return Vec::new() };
+    let distinct = paths.len() as u64;
     vec![part.advice(Rule::StatStorm { paths: first(paths), distinct }, Some(saved), [])]
 }
 
-/// The paths of the caller's calls that `keep`, with their number by `number`, the most used first.
-fn paths(caller: &Caller, keep: impl Fn(&CallCount) -> bool, number: impl Fn(&CallCount) -> u64) -> Vec<PathUse> {
+/// The paths that each process asks for again and again, with their calls by `number`, the most used first.
+fn again<'a>(
+    caller: &Caller,
+    objects: impl Iterator<Item = &'a ObjectCount>,
+    number: impl Fn(&ObjectCount) -> u64,
+) -> Vec<PathUse> {
     let mut calls: IndexMap<&str, u64> = IndexMap::new();
-    let own = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.process == caller.name;
-    for object in caller.profile.objects.iter().filter(own).filter(|o| keep(&o.count) && !o.name.is_empty()) {
-        *calls.entry(&object.name).or_insert(0) += number(&object.count);
-    }
-    let known = calls.into_iter().filter(|(_, calls)| *calls > 0);
-    let mut paths: Vec<PathUse> = known.map(|(path, calls)| PathUse { path: path.to_string(), calls }).collect();
+    objects.for_each(|object| *calls.entry(&object.name).or_insert(0) += number(object));
+    let again = calls.into_iter().filter(|(_, calls)| *calls > AGAIN * caller.processes());
+    let mut paths: Vec<PathUse> = again.map(|(path, calls)| PathUse { path: path.to_string(), calls }).collect();
     paths.sort_by_key(|path| Reverse(path.calls));
     paths
 }

@@ -9,14 +9,20 @@ use crate::attribute::spread::{MODEL_SD, Seconds};
 use crate::model::{CallCount, ProcessGroup, Profile};
 
 /// A process that was created with a copy of its parent's memory: `clone` of a thread makes none, and one that waits
-/// until its child execs is a vfork.
+/// until its child execs is a vfork. What `clone3` does is not known: C libraries make threads by it.
 fn forks(count: &CallCount) -> bool {
-    let copies = match count.class.operation.as_deref() {
-        Some(operation) => operation == "process",
-        None => true,
-    };
+    let copies = count.class.operation.as_deref() == Some("process");
     let waited = count.blocked_ns.is_none_or(|blocked| blocked > count.on_cpu_ns.unwrap_or(0));
-    is_one_of(count, &["fork"]) || (is_one_of(count, &["clone", "clone3"]) && copies && !waited)
+    is_one_of(count, &["fork"]) || (is_one_of(count, &["clone"]) && copies && !waited)
+}
+
+/// A fork that takes this many times as long as that of a small process copies much: others gain little, and a shell, which
+/// prepares its children in the copy, could not do without.
+const LARGE: f64 = 2.0;
+
+fn copies_much(caller: &Caller, forks: &CallCount) -> bool {
+    let small = caller.costs.price_of("process.fork_wait").map(|price| forks.calls as f64 * price.cost.ns);
+    forks.on_cpu_ns.zip(small).is_some_and(|(ns, small)| ns as f64 > LARGE * small)
 }
 
 /// A fork copies page tables, and its exec frees them again: both cost more the more memory the parent has. In between,
@@ -29,7 +35,8 @@ pub fn fork_for_exec(caller: &Caller) -> Vec<Advice> {
     let calls = all.calls.min(execs(caller.profile).calls.saturating_sub(1)).min(children);
     let share = calls as f64 / all.calls.max(1) as f64;
     let part = caller.part(|count| if forks(count) { share } else { 0.0 });
-    let vfork = caller.costs.price_of("process.vfork_wait").filter(|_| calls >= SOME);
+    let is_worth_it = calls >= SOME && copies_much(caller, &all);
+    let vfork = caller.costs.price_of("process.vfork_wait").filter(|_| is_worth_it);
     let Some((vfork, now)) = vfork.zip(part.takes(Time::Cpu)) else { return Vec::new() };
     let copied = saving::less(now, vfork.cost.times(calls, MODEL_SD));
     let (freed, exec) = freed(caller).unzip();

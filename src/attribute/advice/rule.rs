@@ -50,10 +50,9 @@ pub enum Rule {
     EmptyPolls { inputs: u64 },
     /// Polls of many descriptors, which the kernel visits one by one.
     LargePollSets,
-    /// Lookups of names that do not exist, and the successful ones beside them; names that were asked for again and again,
-    /// where paths are known.
+    /// Lookups of names in directories that lack them, and the successful ones beside them; the most used of these paths.
     Probing { found: u64, paths: Vec<PathUse> },
-    /// Stats of the same paths, the most used first, and on how many paths there were stats; none where paths are not known.
+    /// Stats of the same paths again, the most used first, and how many such paths there are.
     StatStorm { paths: Vec<PathUse>, distinct: u64 },
     /// Files that are created and unlinked.
     TemporaryFiles,

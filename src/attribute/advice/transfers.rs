@@ -1,8 +1,9 @@
 //! Rules about reads and writes: few bytes at a time, and reads that find nothing.
 
 use super::caller::{Caller, is_one_of};
-use super::rule::{Advice, MANY, Rule, Time};
+use super::rule::{Advice, Rule, Time};
 use super::saving;
+use super::waits::POLLS;
 use crate::model::{CallCount, Class, DescriptorKind};
 use DescriptorKind::{Device, Event, File, Pipe, Socket, Terminal};
 
@@ -12,33 +13,41 @@ const BUFFER: u64 = 4096;
 /// Calls that move fewer bytes than this are small.
 const SMALL: u64 = 128;
 
-/// Where a read that comes early would get the bytes of later ones too. Not of pipes, sockets and terminals: there, small
-/// may be meant.
-const READ_AHEAD: &[Option<DescriptorKind>] = &[None, Some(File), Some(Device)];
+/// Opened files: bytes of two of them are never moved together.
+pub const OPENS: &[&str] = &["open", "openat", "openat2", "creat"];
+/// What goes on elsewhere in the same file.
+const SEEKS: &[&str] = &["lseek", "_llseek"];
+/// After these, what was written must be there.
+pub const SYNCS: &[&str] = &["fsync", "fdatasync", "sync_file_range", "msync"];
 
-/// Where a write may come later. Not to sockets and terminals, where somebody waits for it.
-const WRITE_BEHIND: &[Option<DescriptorKind>] = &[None, Some(File), Some(Device), Some(Pipe)];
-
-/// Not of calls with an offset: their neighbours may be elsewhere.
+/// Reads of files. Not of what others send, where small may be meant, and not with an offset: their neighbours may be elsewhere.
 pub fn small_reads(caller: &Caller) -> Vec<Advice> {
-    READ_AHEAD.iter().filter_map(|kind| small(caller, "read", *kind)).collect()
+    let separate = caller.succeeded(OPENS) + caller.succeeded(SEEKS);
+    small(caller, "read", File, separate).into_iter().collect()
 }
 
+/// Writes to files and pipes: not to sockets and terminals, where somebody waits for them. Each that may answer what another
+/// program or a person sent is left alone.
 pub fn small_writes(caller: &Caller) -> Vec<Advice> {
-    WRITE_BEHIND.iter().filter_map(|kind| small(caller, "write", *kind)).collect()
+    let elsewhere = caller.succeeded(OPENS) + caller.succeeded(SEEKS) + caller.succeeded(SYNCS);
+    let separate = elsewhere + caller.received();
+    [File, Pipe].into_iter().filter_map(|kind| small(caller, "write", kind, separate)).collect()
 }
 
-fn small(caller: &Caller, name: &str, kind: Option<DescriptorKind>) -> Option<Advice> {
+/// `separate` calls at most cannot be merged with the one before.
+fn small(caller: &Caller, name: &str, kind: DescriptorKind, separate: u64) -> Option<Advice> {
     let is_small = |count: &CallCount| {
         let size = count.class.size.is_some_and(|size| (1..SMALL).contains(&size));
-        is_one_of(count, &[name]) && size && count.class.descriptor == kind
+        is_one_of(count, &[name]) && size && count.class.descriptor == Some(kind)
     };
     let sum = caller.sum(is_small);
     let bytes = sum.bytes.unwrap_or_else(|| least_bytes(caller, is_small));
-    let buffered = bytes.div_ceil(BUFFER).max(1);
-    let full = Class { size: Some(BUFFER), descriptor: kind, ..Class::default() };
-    let then = caller.costs.price(name, &full).filter(|_| sum.calls >= MANY)?;
-    caller.whole(is_small).replaced(Rule::SmallTransfers { descriptor: kind, bytes, buffered }, buffered, then)
+    let buffered = bytes.div_ceil(BUFFER) + separate;
+    let full = Class { size: Some(BUFFER), descriptor: Some(kind), ..Class::default() };
+    let saves = caller.are_many(sum.calls.saturating_sub(buffered));
+    let then = caller.costs.price(name, &full).filter(|_| saves)?;
+    let rule = Rule::SmallTransfers { descriptor: Some(kind), bytes, buffered };
+    caller.whole(is_small).replaced(rule, buffered, then)
 }
 
 /// Bytes that calls moved at least, by their classes.
@@ -57,13 +66,19 @@ pub fn empty_reads(caller: &Caller) -> Vec<Advice> {
     STREAMS.iter().filter_map(|kind| empty(caller, *kind)).collect()
 }
 
+/// Those beyond one for each read that found something and each poll: who is told of input by the edge reads until there is none.
 fn empty(caller: &Caller, kind: Option<DescriptorKind>) -> Option<Advice> {
+    let own = |count: &CallCount| is_one_of(count, INPUTS) && count.class.descriptor == kind;
+    let empties = |count: &CallCount| count.errors.get("EAGAIN").copied().unwrap_or(0);
+    let (sum, polls) = (caller.sum(own), caller.named(POLLS).calls);
+    let all = empties(&sum);
+    let surplus = all.saturating_sub(sum.calls.saturating_sub(sum.failures())).saturating_sub(polls);
+    let surplus_share = surplus as f64 / all.max(1) as f64;
     let share = |count: &CallCount| {
-        let empty = count.errors.get("EAGAIN").copied().unwrap_or(0);
-        let counts = is_one_of(count, INPUTS) && count.class.descriptor == kind;
-        if counts { empty as f64 / count.calls.max(1) as f64 } else { 0.0 }
+        let empty = empties(count) as f64 / count.calls.max(1) as f64;
+        if own(count) { surplus_share * empty } else { 0.0 }
     };
     let part = caller.part(share);
-    let saved = part.takes(Time::Cpu).filter(|_| part.calls >= MANY)?;
+    let saved = part.takes(Time::Cpu).filter(|_| caller.are_many(surplus))?;
     Some(part.advice(Rule::EmptyReads { descriptor: kind }, Some(saving::at_most(saved)), []))
 }

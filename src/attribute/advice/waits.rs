@@ -1,7 +1,7 @@
 //! Rules about waiting: polls that find nothing, polls of many descriptors, and futexes.
 
 use super::caller::{Caller, is_one_of};
-use super::rule::{Advice, MANY, Rule, Time};
+use super::rule::{Advice, Rule, Time};
 use super::saving;
 use super::transfers::INPUTS;
 use crate::attribute::breakdown::s;
@@ -9,11 +9,24 @@ use crate::attribute::costs::{Basis, UnitCost};
 use crate::attribute::spread::{MODEL_SD, Seconds};
 use crate::model::{CallCount, Class};
 
-const POLLS: &[&str] =
+pub const POLLS: &[&str] =
     &["poll", "ppoll", "select", "pselect6", "_newselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
 
 /// Calls that a poll may have announced besides reads.
-const OUTPUTS: &[&str] = &["write", "writev", "sendto", "sendmsg", "sendmmsg", "send", "connect"];
+const OUTPUTS: &[&str] = &[
+    "write",
+    "writev",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "send",
+    "connect",
+    "sendfile",
+    "splice",
+    "getsockopt",
+    "ioctl",
+    "wait4",
+];
 
 /// Profiles have no results of polls. But each that announces something is followed by a call on that descriptor, so those
 /// beyond the number of such calls found nothing. Polls that waited are left alone: a timer may be meant.
@@ -25,7 +38,7 @@ pub fn empty_polls(caller: &Caller) -> Vec<Advice> {
         _ => true,
     };
     let empty = polls.calls.saturating_sub(inputs);
-    if waited || empty < MANY || empty < inputs.saturating_add(outputs) {
+    if waited || !caller.are_many(empty) || empty < inputs.saturating_add(outputs) {
         return Vec::new();
     }
     let share = |calls: u64| calls as f64 / polls.calls as f64;
@@ -40,13 +53,15 @@ pub fn empty_polls(caller: &Caller) -> Vec<Advice> {
 const LARGE_SET: u64 = 64;
 
 pub fn large_poll_sets(caller: &Caller) -> Vec<Advice> {
-    let polls = ["poll", "ppoll", "select", "pselect6"];
+    // Of select it is not known how many descriptors are in its sets.
+    let polls = ["poll", "ppoll"];
     let large = |count: &CallCount| is_one_of(count, &polls) && count.class.set.is_some_and(|n| n >= LARGE_SET);
     let part = caller.whole(large);
     // epoll visits those that are ready: one is usual.
     let then = caller.costs.price("epoll_wait", &Class { set: Some(1), ..Class::default() });
     let calls = part.calls;
-    let found = then.filter(|_| calls >= MANY).and_then(|then| part.replaced(Rule::LargePollSets, calls, then));
+    let found =
+        then.filter(|_| caller.are_many(calls)).and_then(|then| part.replaced(Rule::LargePollSets, calls, then));
     found.into_iter().collect()
 }
 
@@ -56,7 +71,7 @@ const FUTEX: &[&str] = &["futex", "futex_time64"];
 pub fn futex_traffic(caller: &Caller) -> Vec<Advice> {
     let (waits, wakes) = (futexes(caller, "wait"), futexes(caller, "wake"));
     let part = caller.whole(|count| is_one_of(count, FUTEX));
-    let Some(calls) = part.takes(Time::Cpu).filter(|_| part.calls >= 10 * MANY) else { return Vec::new() };
+    let Some(calls) = part.takes(Time::Cpu).filter(|_| caller.are_many(part.calls / 10)) else { return Vec::new() };
     let (switches, bases) = preempted_wakers(caller, wakes.calls).unwrap_or_default();
     let free = caller.costs.user_mode("sync.mutex").map(|free| free.times(part.calls, 0.0)).unwrap_or_default();
     let saved = saving::less(saving::plus(calls, switches), free);

@@ -68,7 +68,7 @@ fn calls(advice: &Advice) -> String {
             let each = advice.calls as f64 / (*found).max(1) as f64;
             format!("{names} of names that do not exist, {} for each that does{}", three_figures(each), of(paths))
         }
-        Rule::StatStorm { paths, distinct } if !paths.is_empty() => {
+        Rule::StatStorm { paths, distinct } => {
             let distinct = thousands(*distinct as f64);
             format!("{names} of the same paths again, {distinct} of them{}", of(paths))
         }
@@ -86,7 +86,7 @@ fn calls(advice: &Advice) -> String {
             let rss = peak_rss_kib.map(|kib| format!(", of processes of up to {} MiB", thousands(kib as f64 / 1024.0)));
             format!("{names} followed by exec{}", rss.unwrap_or_default())
         }
-        Rule::StatStorm { .. } | Rule::TemporaryFiles | Rule::RealClockCalls | Rule::IdentityCalls => names,
+        Rule::TemporaryFiles | Rule::RealClockCalls | Rule::IdentityCalls => names,
     }
 }
 
@@ -100,17 +100,14 @@ fn todo(advice: &Advice) -> String {
         Rule::EmptyPolls { .. } => "let one poll wait (timeout -1) instead of asking again",
         Rule::LargePollSets => "epoll keeps the set in the kernel and looks at what is ready",
         Rule::Probing { .. } => "shorten the search path or put the right directory first, or remember what is where",
-        Rule::StatStorm { paths, .. } if paths.is_empty() => {
-            "whether they ask for the same paths is not known; 'syscost trace --paths' tells"
-        }
         Rule::StatStorm { .. } => "keep the first answer",
         Rule::TemporaryFiles => {
             "files are created and unlinked: keep one and empty it with ftruncate, or keep the data in memory"
         }
         Rule::SyncPerRecord { .. } => "one sync for ten records saves nine of ten",
         Rule::RealClockCalls => {
-            "enters the kernel although the vDSO could answer, except for CPU-time clocks; another clock source, a static or \
-             32-bit program or a direct syscall() prevents that"
+            "enters the kernel although the vDSO could answer; another clock source, a static or 32-bit program or a direct \
+             syscall() prevents that"
         }
         Rule::IdentityCalls => "the answer does not change: keep it",
         Rule::FutexTraffic { .. } => {

@@ -266,6 +266,7 @@ impl From<model::ObjectCount> for Object {
             kind: object.kind.into(),
             name: object.name,
             process: object.process,
+            directory: object.directory,
             call: count.call,
             calls: count.calls,
             errors: count.errors,
@@ -279,7 +280,7 @@ impl From<model::ObjectCount> for Object {
 
 impl From<Object> for model::ObjectCount {
     fn from(file: Object) -> model::ObjectCount {
-        let (kind, name, process) = (file.kind.into(), file.name, file.process);
+        let (kind, name, process, directory) = (file.kind.into(), file.name, file.process, file.directory);
         let count = CallCount {
             call: file.call,
             calls: file.calls,
@@ -290,7 +291,7 @@ impl From<Object> for model::ObjectCount {
             bytes: file.bytes,
             ..CallCount::default()
         };
-        model::ObjectCount { kind, name, process, count }
+        model::ObjectCount { kind, name, process, directory, count }
     }
 }
 

@@ -31,7 +31,7 @@ pub struct ProcessPath {
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
-    /// A path, as the program passed it.
+    /// A path; one that the program passed relative to a directory is joined to that directory's name.
     Path,
     /// What a descriptor refers to: a path, or `socket:[12]`, `pipe:[12]`, `anon_inode:[eventfd]`.
     Descriptor,
@@ -45,6 +45,10 @@ pub struct Object {
     /// Name of the processes; empty if unknown.
     #[serde(default)]
     pub process: String,
+    /// The directory that a relative path was relative to; left out for absolute paths and descriptors, and where relative
+    /// paths were counted by their text alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// The system call's name.
     #[schemars(length(min = 1))]
     pub call: String,

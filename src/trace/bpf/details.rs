@@ -121,7 +121,7 @@ fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Collected) {
         let (_, count) = rows.entry((kind as u8, name, process, call.clone())).or_insert_with(empty);
         decode::add(count, &of.key, counted);
     }
-    let object = |((_, name, process, _), (kind, count))| ObjectCount { kind, name, process, count };
+    let object = |((_, name, process, _), (kind, count))| ObjectCount { kind, name, process, directory: None, count };
     into.objects = rows.into_iter().map(object).collect();
     into.objects.sort_by_key(|object| std::cmp::Reverse(object.count.calls));
     into.objects_dropped = Some(dropped);
