@@ -15,7 +15,11 @@ pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     let output = output(Command::new(path).arg("--list").stdin(Stdio::piped()));
     let output = output.with_context(|| format!("cannot start the probe {}", path.display()))?;
     if !output.status.success() {
-        bail!("the probe's --list ended with {}", output.status);
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
+        let proc = std::path::Path::new("/proc/self").exists();
+        let next =
+            if proc { "" } else { "; mount /proc: a dynamically linked probe needs it, a static syscost does not" };
+        bail!("the probe's --list ended with {}: {said}{next}", output.status);
     }
     parse_catalogue(&String::from_utf8(output.stdout)?)
 }
