@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Place, root, skip, stderr, stdout};
+use common::{Place, skip, stderr, stdout};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
@@ -12,19 +12,6 @@ use std::process::{Command, Output};
 /// The commands that read a directory, which is called `d`.
 const READERS: [&[&str]; 4] =
     [&["rows", "d"], &["compare", "--history", "d"], &["report", "d", "-o", "-"], &["fleet", "check", "d"]];
-
-/// Three runs, of three hosts.
-fn place() -> Place {
-    let place = Place::new();
-    let golden = fs::read_to_string(root().join("tests/golden/run.json")).unwrap();
-    let mut run: serde_json::Value = serde_json::from_str(&golden).unwrap();
-    fs::create_dir(place.path().join("d")).unwrap();
-    for name in ["a", "b", "c"] {
-        run["host"]["name"] = name.into();
-        fs::write(place.path().join(format!("d/{name}.json")), run.to_string()).unwrap();
-    }
-    place
-}
 
 /// What stands in the middle of a good directory's output must stand in the same of one with bad entries, too.
 fn said(done: &Output, lines: &[&str]) {
@@ -38,7 +25,7 @@ fn said(done: &Output, lines: &[&str]) {
 
 #[test]
 fn links_that_lead_nowhere_are_told() {
-    let place = place();
+    let place = Place::with_hosts();
     let good: Vec<String> = READERS.iter().map(|words| stdout(&place.run(words))).collect();
     for name in ["x.json", "y.json"] {
         symlink("nowhere", place.path().join("d").join(name)).unwrap();
@@ -88,7 +75,7 @@ fn files_without_permission_are_told() {
     if !is_root("files_without_permission_are_told") {
         return;
     }
-    let place = place();
+    let place = Place::with_hosts();
     mode(&place, "d/a.json", 0);
     mode(&place, "d/c.json", 0);
     for words in READERS {
@@ -102,7 +89,7 @@ fn a_directory_that_cannot_be_searched_is_told() {
     if !is_root("a_directory_that_cannot_be_searched_is_told") {
         return;
     }
-    let place = place();
+    let place = Place::with_hosts();
     symlink("a.json", place.path().join("d/link.json")).unwrap();
     mode(&place, "d", 0o744);
     for words in READERS {
@@ -128,7 +115,7 @@ fn readers_need_no_thread() {
     if !is_root("readers_need_no_thread") {
         return;
     }
-    let place = place();
+    let place = Place::with_hosts();
     let more: [&[&str]; 2] = [&["compare", "d/a.json", "d/b.json"], &["report", "d/a.json", "d/b.json", "-o", "-"]];
     for words in READERS.iter().chain(&more) {
         let free = place.command_as_nobody(words);

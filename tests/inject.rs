@@ -3,8 +3,7 @@
 
 mod common;
 
-use common::{Place, root, skip, stderr};
-use std::fs;
+use common::{Place, skip, stderr};
 use std::process::{Command, Output};
 
 /// Calls that fail one after the other, with the errors, and how often each is tried: the loader makes the first.
@@ -19,15 +18,7 @@ const READERS: [&[&str]; 4] =
     [&["rows", "d"], &["compare", "--history", "d"], &["report", "d", "-o", "-"], &["fleet", "check", "d"]];
 
 fn place() -> Place {
-    let place = Place::new();
-    let golden = fs::read_to_string(root().join("tests/golden/run.json")).unwrap();
-    let mut run: serde_json::Value = serde_json::from_str(&golden).unwrap();
-    fs::create_dir(place.path().join("d")).unwrap();
-    for name in ["a", "b", "c"] {
-        run["host"]["name"] = name.into();
-        run["labels"] = serde_json::json!({ name: "x" });
-        fs::write(place.path().join(format!("d/{name}.json")), run.to_string()).unwrap();
-    }
+    let place = Place::with_hosts();
     // Of a link the directory does not know that it leads to a file.
     std::os::unix::fs::symlink("../d/a.json", place.path().join("d/link.json")).unwrap();
     place

@@ -81,6 +81,20 @@ impl Place {
         place
     }
 
+    /// With a directory `d` of three hosts' runs, each with a label of its own.
+    pub fn with_hosts() -> Place {
+        let place = Place::new();
+        let golden = fs::read_to_string(root().join("tests/golden/run.json")).unwrap();
+        let mut run: Value = serde_json::from_str(&golden).unwrap();
+        fs::create_dir(place.path().join("d")).unwrap();
+        for name in ["a", "b", "c"] {
+            run["host"]["name"] = name.into();
+            run["labels"] = serde_json::json!({ name: "x" });
+            fs::write(place.path().join(format!("d/{name}.json")), run.to_string()).unwrap();
+        }
+        place
+    }
+
     /// For the test's own files.
     pub fn path(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap()

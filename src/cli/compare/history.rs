@@ -11,7 +11,7 @@ use crate::compare::{Column, GroupBy, Selection};
 use crate::report::{
     Format, HistoryDocument, write_history, write_history_csv, write_json, write_otava, write_otava_config,
 };
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::io::Write;
@@ -64,7 +64,8 @@ pub struct Question<'a> {
 pub fn run(question: &Question, out: &mut dyn Write) -> Result<Exit> {
     let Question { directory, by, selection, margin, format } = *question;
     let mut skipped = Skipped::default();
-    let files = files_of(directory, &["json"], &mut skipped).context("--history")?;
+    let files = files_of(directory, &["json"], &mut skipped).map_err(|error| anyhow!("--history {error:#}"));
+    let files = usage(files)?;
     let columns = columns(&files, selection, &mut skipped);
     let exit = skipped.told();
     if let Some(unknown) = by.iter().find(|by| !columns.iter().any(|column| by.is_known(&column.info))) {
