@@ -159,28 +159,8 @@ INLINE void count_object(struct call *call)
 	else ADD(globals.objects_dropped, 1);
 }
 
-/* Counts a call by the user stack that it was made from, and returns that: negative if there is no room. */
-INLINE s32 count_stack(void *context, struct task_struct *current, struct call *call)
-{
-	struct stack_key key = {.process = current->tgid};
-	struct counted *sum = 0;
-	s64 stack = get_stackid(context, &stacks, USER_STACK);
-	key.stack = stack;
-	((u64 *)&key.key)[0] = call->first & 0xffffffffffffull;
-	((u64 *)&key.key)[1] = call->second & GATE_BITS;
-	if (stack >= 0) sum = map_lookup(&stack_counts, &key);
-	if (stack >= 0 && !sum) {
-		struct counted none = {};
-		map_update(&stack_counts, &key, &none, UPDATE_NOEXIST);
-		sum = map_lookup(&stack_counts, &key);
-	}
-	if (sum) add_call(sum, call);
-	else ADD(globals.stacks_dropped, 1);
-	return stack;
-}
-
 /* Keeps a call if it is one of the slowest on this CPU: in the place of the shortest that is kept. */
-INLINE void keep_slow(struct window *w, struct task_struct *current, struct call *call, u64 start, s32 stack)
+INLINE void keep_slow(struct window *w, struct task_struct *current, struct call *call, u64 start, u32 stack)
 {
 	struct details *d = these_details();
 	/* The shortest time, and in the lower bits its place. */

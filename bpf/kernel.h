@@ -25,19 +25,24 @@ typedef long long s64;
 /* A map is a variable in section ".maps", whose members encode what the loader needs in their types. */
 #define MAP_NUMBER(name, value) int (*name)[value]
 #define MAP_TYPE(name, type) type *name
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_STACK_TRACE = 7, MAP_TASK_STORAGE = 29 };
-enum { USER_STACK = 1 << 8 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_RING = 27, MAP_TASK_STORAGE = 29 };
+enum { RING_NO_WAKEUP = 1, RING_FORCE_WAKEUP = 2 };
 enum { UPDATE_ANY = 0, UPDATE_NOEXIST = 1 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static u64 (*const ktime_get_ns)(void) = (void *)5;
+static u32 (*const get_random)(void) = (void *)7;
 static u32 (*const get_smp_processor_id)(void) = (void *)8;
-static long (*const get_stackid)(void *context, void *map, u64 flags) = (void *)27;
+static long (*const probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
 static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
 static long (*const probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*const seq_write)(void *seq, const void *data, u32 bytes) = (void *)127;
+static long (*const ring_output)(void *ring, const void *data, u64 bytes, u64 flags) = (void *)130;
+static void *(*const ring_reserve)(void *ring, u64 bytes, u64 flags) = (void *)131;
+static void (*const ring_submit)(void *data, u64 flags) = (void *)132;
+static u64 (*const ring_query)(void *ring, u64 what) = (void *)134;
 static void *(*const task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*const get_current_task_btf)(void) = (void *)158;
 static void *(*const task_pt_regs)(void *task) = (void *)175; /* since 5.15 */
@@ -59,7 +64,8 @@ struct inode {
 	u16 i_mode;
 	u32 i_flags;
 	u32 i_rdev;
-	u64 i_ino;
+	u64 i_ino, i_size;
+	u32 i_generation;
 	struct super_block *i_sb;
 };
 struct qstr {
@@ -67,6 +73,7 @@ struct qstr {
 };
 struct dentry {
 	struct dentry *d_parent;
+	struct super_block *d_sb;
 	struct qstr d_name;
 };
 struct path {
@@ -75,6 +82,26 @@ struct path {
 struct file {
 	struct inode *f_inode;
 	struct path f_path;
+};
+struct mm_context {
+	u64 vdso;
+};
+struct mm_struct {
+	u64 start_stack, saved_auxv[32];
+	struct file *exe_file;
+	struct mm_context context;
+};
+struct fs_struct {
+	struct path root;
+};
+struct ns_common {
+	u32 inum;
+};
+struct mnt_namespace {
+	struct ns_common ns;
+};
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
 };
 struct fdtable {
 	u32 max_fds;
@@ -110,14 +137,14 @@ struct thread_info {
 	u32 status;
 };
 struct pt_regs {
-	u64 bp, bx, r10, r9, r8, cx, dx, si, di, orig_ax;
+	u64 bp, bx, r10, r9, r8, cx, dx, si, di, orig_ax, ip, sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct thread_info {
 	u64 flags;
 };
 struct pt_regs {
-	u64 regs[31];
+	u64 regs[31], sp, pc;
 	u64 orig_x0;
 	s32 syscallno;
 };
@@ -131,10 +158,12 @@ struct task_struct {
 	s32 pid, tgid;
 	struct task_struct *group_leader;
 	struct files_struct *files;
+	struct fs_struct *fs;
+	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	u64 utime, stime, min_flt, maj_flt, nvcsw, nivcsw;
 	char comm[16];
-	void *mm;
+	struct mm_struct *mm;
 	s32 on_cpu, exit_state;
 	struct css_set *cgroups;
 };

@@ -199,18 +199,104 @@ struct object_key {
 	struct key key;
 };
 
-/* What calls are counted by if they are counted by stack; `key` has neither error nor class. */
+/* What calls are counted by if stacks are wanted; `key` has neither error nor class. Calls of one site were made by the same
+ * instruction, at the same depth of the stack: most of them have the same stack. See site_of(). */
 struct stack_key {
-	u32 stack;
-	u32 process;
 	struct key key;
+	u64 site;
 };
 
-#define FRAMES 64
+/* Sites that are told apart; calls from others are counted together, without a site. */
+#define SITES 61440
+/* Calls of a site of which each stack is copied: 2^SAMPLED_BITS. Beyond, half as many for each doubling. */
+#define SAMPLED_BITS 7
 
-/* Addresses, the innermost first; 0 after the last. */
-struct stack {
-	u64 frames[FRAMES];
+/* Bytes of the ring of events; stacks leave the last quarter to mappings. */
+#define RING_BYTES (32 << 20)
+
+enum event_kind { EVENT_MAPPED = 1, EVENT_FORKED, EVENT_STACK, EVENT_EXECUTED };
+
+/* What each event begins with. */
+struct event {
+	u32 kind;
+	u32 process;
+	/* The address of the process's mm_struct: changes when it executes another program. */
+	u64 space;
+};
+
+/* Bytes of a path: the names of a file and of the directories that it is in, outwards, each with its 0. */
+#define MAPPED_BYTES 2048
+
+/* A file as the kernel knows it. */
+struct mapped_file {
+	u64 inode;
+	u64 size;
+	u32 device;
+	u32 generation;
+};
+
+/* A process has mapped a file as code. */
+struct mapped {
+	struct event event;
+	struct mapped_file file;
+	u64 start;
+	u64 end;
+	/* In bytes. */
+	u64 offset;
+	/* Bytes of `path`; 0 if it did not fit. */
+	u64 length;
+	char path[MAPPED_BYTES];
+};
+
+/* The beginning of the auxiliary vector: pairs of a type and a value, or half as long of a 32-bit program. */
+#define AUXV_WORDS 32
+
+/* A process has executed a program, which the kernel maps together with its interpreter. */
+struct executed {
+	struct event event;
+	struct mapped_file file;
+	u64 auxv[AUXV_WORDS];
+	/* The file system of the process's root directory, and the number of its mount namespace. */
+	u32 root_device;
+	u32 mounts;
+	u64 length;
+	u64 root_length;
+	char path[MAPPED_BYTES];
+	char root[MAPPED_BYTES];
+};
+
+/* A process has forked. */
+struct forked {
+	struct event event;
+	u32 parent;
+	u32 unused;
+};
+
+#define STACK_BYTES 32768
+#define PAGE_BYTES 4096
+
+/* A call was made, and the stack of it was copied. */
+struct sample {
+	struct event event;
+	struct stack_key key;
+	/* How many calls this one stands for; 0 if it was copied because it is one of the slowest. */
+	u64 weight;
+	u64 ip;
+	u64 sp;
+	/* The frame pointer and, on arm64, the link register. */
+	u64 fp;
+	u64 lr;
+	/* Where the vDSO is. */
+	u64 vdso;
+	/* The number of a slow call; 0 for none. */
+	u32 slow;
+	u32 unused;
+};
+
+struct sampled {
+	struct sample sample;
+	/* From `sp` on; only what was copied is sent. */
+	char stack[STACK_BYTES];
 };
 
 #define TEXT_BYTES 512
@@ -240,8 +326,8 @@ struct slow {
 	u64 blocked;
 	u64 woken;
 	u32 process;
-	/* Its user stack; negative if that was not recorded. */
-	s32 stack;
+	/* The number of its stack, as in `sampled`; 0 if that was not recorded. */
+	u32 stack;
 };
 
 #define SLOWEST 64
@@ -287,6 +373,11 @@ struct globals {
 	/* Calls whose object, or whose stack, there was no room for. */
 	u64 objects_dropped;
 	u64 stacks_dropped;
+	/* Sites that were counted, slow calls whose stack was copied, and stacks and mappings that the ring had no room for. */
+	u64 sites;
+	u64 slow_stacks;
+	u64 samples_lost;
+	u64 mappings_lost;
 };
 
 /* A traced task, as it is listed. */
@@ -330,6 +421,9 @@ struct config {
 	u16 exit[2][2];
 	u16 sigreturn[2];
 	u16 close[2];
+	/* mmap, and mmap2 of 32-bit calls. */
+	u16 mmap[2];
+	u32 unused;
 	/* One less than the number of places for tasks, a power of two. */
 	u32 task_mask;
 	/* What is recorded besides, on request. */

@@ -59,7 +59,7 @@ struct {
 	MAP_TYPE(value, u64);
 } started SEC(".maps");
 
-/* For these five, the loader sets sizes: no more than an entry if they are not needed. */
+/* For those up to `names`, the loader sets sizes: no more than an entry if they are not needed. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);
 	MAP_NUMBER(max_entries, 8192);
@@ -69,17 +69,24 @@ struct {
 
 struct {
 	MAP_NUMBER(type, MAP_HASH);
-	MAP_NUMBER(max_entries, 8192);
+	MAP_NUMBER(max_entries, 65536);
 	MAP_TYPE(key, struct stack_key);
 	MAP_TYPE(value, struct counted);
 } stack_counts SEC(".maps");
 
+/* A stack while it is copied, by CPU. */
 struct {
-	MAP_NUMBER(type, MAP_STACK_TRACE);
-	MAP_NUMBER(max_entries, 16384);
+	MAP_NUMBER(type, MAP_ARRAY);
+	MAP_NUMBER(max_entries, 1);
 	MAP_TYPE(key, u32);
-	MAP_TYPE(value, struct stack);
-} stacks SEC(".maps");
+	MAP_TYPE(value, struct sampled);
+} samples SEC(".maps");
+
+/* Mappings, forks and stacks, in the order in which they happened. */
+struct {
+	MAP_NUMBER(type, MAP_RING);
+	MAP_NUMBER(max_entries, RING_BYTES);
+} events SEC(".maps");
 
 /* By hash. */
 struct {

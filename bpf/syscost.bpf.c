@@ -13,6 +13,7 @@
  * No function is a call for the verifier: all are inlined. */
 #include "concurrency.h"
 #include "counting.h"
+#include "stacks.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -144,7 +145,8 @@ int syscost_exit(u64 *ctx)
 	}
 	count(w, &call);
 	if ((config.paths || config.descriptors) && call.object) count_object(&call);
-	s32 stack = config.stacks ? count_stack(ctx, current, &call) : -1;
+	if (config.stacks && result > 0) note_mapping(current, regs, number, result);
+	u32 stack = config.stacks ? count_stack(current, regs, &call) : 0;
 	if (config.slowest && call.whole) keep_slow(w, current, &call, now - call.elapsed, stack);
 	return 0;
 }
@@ -234,6 +236,7 @@ int syscost_fork(u64 *ctx)
 	}
 	ADD(globals.processes, 1);
 	if (config.group_by == GROUP_PROCESS || config.group_by == GROUP_CGROUP) number_group(task, child);
+	if (config.stacks) note_fork(current, child);
 	return 0;
 }
 
@@ -252,6 +255,7 @@ int syscost_exec(u64 *ctx)
 	task->value = names_in(w, length);
 	if (config.paths) task->object = note_path(w, length);
 	number_group(task, current);
+	if (config.stacks) note_program(current);
 	return 0;
 }
 
@@ -320,8 +324,11 @@ int syscost_end(u64 *ctx)
 	return 0;
 }
 
-/* Has the type described in the object, although no map has it. */
+/* Have their types described in the object, although no map has them. */
 struct live *type_of_live SEC(".data.types");
+struct mapped *type_of_mapped SEC(".data.types");
+struct executed *type_of_executed SEC(".data.types");
+struct forked *type_of_forked SEC(".data.types");
 
 /* Whether a task that does not run is in a call: neither in user mode nor stopped on its way there. */
 #define SLEEPS 3 /* TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE */

@@ -133,7 +133,7 @@ prop_compose! {
             Concurrency { waiting_ns: ns[0], blocked_ns: ns[1], on_cpu_ns: ns[2..].to_vec() }
         });
         Profile {
-            objects, objects_dropped, stacks: vec![stack], slowest: vec![slow], tree,
+            objects, objects_dropped, stacks: vec![stack], stacks_sampled: objects_dropped, slowest: vec![slow], tree,
             usage: Usage { concurrency, ..Usage::default() }, ..Profile::default()
         }
     }

@@ -52,7 +52,7 @@ pub struct TraceArgs {
     /// Count the descriptors that calls are made on, by what they refer to. eBPF only.
     #[arg(long)]
     descriptors: bool,
-    /// Count by the user stacks that calls are made from, by frame pointers. eBPF only.
+    /// Count by the user stacks that calls are made from, with names of functions. eBPF only.
     #[arg(long)]
     stacks: bool,
     /// Keep the N slowest calls, at most 64, with their classes, times and stacks. eBPF only.

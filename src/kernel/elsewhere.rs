@@ -101,6 +101,8 @@ pub const CLONE_FILES: i32 = 0x400;
 pub const CLONE_THREAD: i32 = 0x10000;
 /// No flag: files get names at once.
 pub const O_TMPFILE: i32 = 0;
+/// No flag: what cannot be opened is an error at once.
+pub const O_PATH: i32 = 0;
 pub const PR_SET_NAME: i32 = 15;
 pub const PTRACE_EVENT_FORK: i32 = 1;
 pub const PTRACE_EVENT_VFORK: i32 = 2;

@@ -19,7 +19,7 @@ macro_rules! system_call {
 pub(crate) use system_call;
 
 #[cfg(target_os = "linux")]
-pub use libc::{__WALL, __WNOTHREAD, CLONE_FILES, CLONE_THREAD, O_TMPFILE, PR_SET_NAME, wait4};
+pub use libc::{__WALL, __WNOTHREAD, CLONE_FILES, CLONE_THREAD, O_PATH, O_TMPFILE, PR_SET_NAME, wait4};
 #[cfg(target_os = "linux")]
 pub use libc::{
     PTRACE_EVENT_CLONE, PTRACE_EVENT_EXEC, PTRACE_EVENT_FORK, PTRACE_EVENT_SECCOMP, PTRACE_EVENT_STOP,

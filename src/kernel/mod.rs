@@ -27,6 +27,7 @@ pub mod private;
 pub(crate) mod proc_stat;
 pub mod process;
 pub mod ptrace;
+pub mod regular;
 pub mod seccomp;
 pub mod sources;
 pub mod standard_output;

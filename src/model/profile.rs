@@ -43,6 +43,9 @@ pub struct Profile {
     /// Calls by user stack, if the tracer was asked for them.
     #[serde(skip)]
     pub stacks: Vec<StackCount>,
+    /// Calls whose stacks were recorded: the others of `stacks` are divided as these are. `None` if it was not a sample.
+    #[serde(skip)]
+    pub stacks_sampled: Option<u64>,
     /// The slowest calls by elapsed time, if the tracer was asked for them, slowest first.
     #[serde(skip)]
     pub slowest: Vec<SlowCall>,

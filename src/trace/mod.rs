@@ -18,7 +18,7 @@ mod perf;
 mod ptrace;
 mod run;
 mod signals;
-pub mod symbols;
+mod stacks;
 mod target;
 mod tracer;
 

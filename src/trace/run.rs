@@ -177,6 +177,7 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
         objects: collected.objects,
         objects_dropped: collected.objects_dropped,
         stacks: collected.stacks,
+        stacks_sampled: collected.stacks_sampled,
         slowest: collected.slowest,
         repeats: Vec::new(),
         warnings: collected.warnings,

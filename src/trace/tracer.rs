@@ -90,6 +90,8 @@ pub struct Collected {
     /// Calls on objects that there was no room to count; `None` if objects were not counted.
     pub objects_dropped: Option<u64>,
     pub stacks: Vec<StackCount>,
+    /// Calls whose stacks were copied; `None` if stacks were not recorded.
+    pub stacks_sampled: Option<u64>,
     pub slowest: Vec<SlowCall>,
     pub usage: Usage,
     pub ending: Option<Ending>,

@@ -103,6 +103,11 @@ pub fn run(arguments: &[&str], detail: Detail) -> Option<Collected> {
 /// Runs the workload `arguments`, and records details.
 pub fn run_with(arguments: &[&str], detail: Detail, more: More) -> Option<Collected> {
     let program = workload()?.to_str().unwrap();
+    Some(run_command_with(&[&[program], arguments].concat(), detail, more))
+}
+
+/// Runs a command, and records details.
+pub fn run_command_with(command: &[&str], detail: Detail, more: More) -> Collected {
     let target = Target::Command(Traced { words: Vec::new(), user: None });
-    Some(traced_by(open_for(target, detail, more), &[&[program], arguments].concat()))
+    traced_by(open_for(target, detail, more), command)
 }

@@ -2,7 +2,7 @@
 //! and constants; a test compares them with the types in the compiled object.
 
 use crate::kernel::usage::Used;
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 /// Call numbers in `Config::calls`, per gate.
 pub const NUMBERS: usize = 512;
@@ -79,7 +79,7 @@ pub struct Row {
 
 /// What calls are counted by.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, Immutable)]
 pub struct Key {
     pub group: u32,
     pub number: u16,
@@ -185,21 +185,106 @@ pub struct ObjectKey {
     pub key: Key,
 }
 
-/// What calls are counted by if they are counted by stack.
+/// What calls are counted by if stacks are wanted: the call, and a number for where it was made.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, Immutable)]
 pub struct StackKey {
-    pub stack: u32,
-    pub process: u32,
     pub key: Key,
+    pub site: u64,
 }
 
-/// Addresses of a user stack.
+/// Bytes of the ring of events.
+pub const RING_BYTES: usize = 32 << 20;
+pub const MAPPED_BYTES: usize = 2048;
+pub const STACK_BYTES: usize = 32768;
+pub const AUXV_WORDS: usize = 32;
+
+/// Kinds of events: `enum event_kind`.
+pub mod event {
+    pub const MAPPED: u32 = 1;
+    pub const FORKED: u32 = 2;
+    pub const STACK: u32 = 3;
+    pub const EXECUTED: u32 = 4;
+}
+
+/// What each event begins with.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Event {
+    pub kind: u32,
+    pub process: u32,
+    pub space: u64,
+}
+
+/// A file as the kernel knows it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct MappedFile {
+    pub inode: u64,
+    pub size: u64,
+    pub device: u32,
+    pub generation: u32,
+}
+
+/// A process has mapped a file as code.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Mapped {
+    pub event: Event,
+    pub file: MappedFile,
+    pub start: u64,
+    pub end: u64,
+    pub offset: u64,
+    pub length: u64,
+    pub path: [u8; MAPPED_BYTES],
+}
+
+/// A process has executed a program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Executed {
+    pub event: Event,
+    pub file: MappedFile,
+    pub auxv: [u64; AUXV_WORDS],
+    pub root_device: u32,
+    pub mounts: u32,
+    pub length: u64,
+    pub root_length: u64,
+    pub path: [u8; MAPPED_BYTES],
+    pub root: [u8; MAPPED_BYTES],
+}
+
+/// A process has forked.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Forked {
+    pub event: Event,
+    pub parent: u32,
+    pub unused: u32,
+}
+
+/// A call was made. The bytes of its stack that were copied, from `sp` on, follow.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Sample {
+    pub event: Event,
+    pub key: StackKey,
+    pub weight: u64,
+    pub ip: u64,
+    pub sp: u64,
+    pub fp: u64,
+    pub lr: u64,
+    pub vdso: u64,
+    pub slow: u32,
+    pub unused: u32,
+}
+
+/// The same with room for the stack, as it is made.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Stack {
-    /// The innermost first; 0 after the last.
-    pub frames: [u64; 64],
+pub struct Sampled {
+    pub sample: Sample,
+    pub stack: [u8; STACK_BYTES],
 }
 
 /// What is known of a path or descriptor.
@@ -227,7 +312,7 @@ pub struct Slow {
     pub blocked: u64,
     pub woken: u64,
     pub process: u32,
-    pub stack: i32,
+    pub stack: u32,
 }
 
 /// How many of the slowest calls are kept for each CPU.
@@ -266,6 +351,10 @@ pub struct Globals {
     pub blocked: u64,
     pub objects_dropped: u64,
     pub stacks_dropped: u64,
+    pub sites: u64,
+    pub slow_stacks: u64,
+    pub samples_lost: u64,
+    pub mappings_lost: u64,
 }
 
 impl Default for Globals {
@@ -307,6 +396,8 @@ pub struct Settings {
     pub exit: [[u16; 2]; 2],
     pub sigreturn: [u16; 2],
     pub close: [u16; 2],
+    pub mmap: [u16; 2],
+    pub unused: u32,
     pub task_mask: u32,
     pub paths: u8,
     pub descriptors: u8,
@@ -367,17 +458,24 @@ mod tests {
                 histograms, path;
             DurationKey "duration_key": number, gate, bucket;
             ObjectKey "object_key": object, key;
-            StackKey "stack_key": stack, process, key;
-            Stack "stack": frames;
+            StackKey "stack_key": key, site;
+            Event "event": kind, process, space;
+            MappedFile "mapped_file": inode, size, device, generation;
+            Mapped "mapped": event, file, start, end, offset, length, path;
+            Executed "executed": event, file, auxv, root_device, mounts, length, root_length, path, root;
+            Forked "forked": event, parent, unused;
+            Sample "sample": event, key, weight, ip, sp, fp, lr, vdso, slow, unused;
+            Sampled "sampled": sample, stack;
             Name "name": inode, device, kind, length, text;
             Slow "slow": key, start, elapsed, blocked, woken, process, stack;
             Details "details": floor, slowest, name;
             GroupKey "group_key": name, id;
             Globals "globals": lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
-                running, changed, peak, on_cpu, waiting, blocked, objects_dropped, stacks_dropped;
+                running, changed, peak, on_cpu, waiting, blocked, objects_dropped, stacks_dropped, sites, slow_stacks,
+                samples_lost, mappings_lost;
             Live "live": key, elapsed, blocked, woken, preempted, stalled, used, pid, process, inside, unused;
             Settings "config": times, enters, scope, switch_has_state, has_cast, group_by, concurrency,
-                has_registers, exec, exit, sigreturn, close, task_mask, paths, descriptors, stacks, slowest, cgroup,
+                has_registers, exec, exit, sigreturn, close, mmap, unused, task_mask, paths, descriptors, stacks, slowest, cgroup,
                 calls;
         }
     }

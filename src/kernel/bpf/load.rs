@@ -4,12 +4,13 @@
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Live, Name, ObjectKey, Rows, Settings, Stack, StackKey,
-    Task, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Live, Name, ObjectKey, RING_BYTES, Rows, Sampled, Settings,
+    StackKey, Task, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::{self, Object};
 use super::relocate::{self, Place};
+use super::ring::Ring;
 use super::rows::Raw;
 use super::sys;
 use crate::kernel::Sources;
@@ -79,12 +80,16 @@ pub struct Numbers {
     /// rt_sigreturn.
     pub sigreturn: [u16; 2],
     pub close: [u16; 2],
+    /// mmap, and mmap2 of 32-bit calls.
+    pub mmap: [u16; 2],
 }
 
 /// Base-2 logarithm of the number of places for tasks.
 const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
+/// The size of a ring that is not used.
+const PAGE: usize = 4096;
 /// The one key of an array.
 const ONLY: u32 = 0;
 /// The names of the programs, in the order in which they are attached: those that track tasks first.
@@ -132,7 +137,8 @@ struct Tables {
     /// By hash.
     names: Map<u64, Name>,
     stack_counts: Map<StackKey, Counted>,
-    stacks: Map<u32, Stack>,
+    samples: Map<u32, Sampled>,
+    events: Ring,
     details: Map<u32, Details>,
     globals: Map<u32, Globals>,
     settings: Map<u32, Settings>,
@@ -184,6 +190,12 @@ impl Programs {
     /// Detaches the programs that see calls; `attach` attaches them again.
     pub fn detach_calls(&mut self) {
         self.links.truncate(TASK_PROGRAMS);
+    }
+
+    /// Programs, mappings, forks and stacks that have been sent since the last call, in the order in which they happened; only if stacks
+    /// are wanted.
+    pub fn events(&mut self) -> &mut Ring {
+        &mut self.maps.events
     }
 
     /// Detaches all programs; what they counted stays.
@@ -246,7 +258,8 @@ impl Programs {
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn reset(&self) -> Result<()> {
+    pub fn reset(&mut self) -> Result<()> {
+        self.maps.events.drain(&mut |_| ());
         let empty = Window::new_box_zeroed().ok().context("no memory")?;
         for cpu in 0..self.maps.windows.entries_at_most() {
             self.maps.windows.set(&(cpu as u32), &empty)?;
@@ -263,7 +276,6 @@ impl Programs {
         }
         self.maps.objects.clear()?;
         self.maps.stack_counts.clear()?;
-        self.maps.stacks.clear()?;
         self.maps.names.clear()
     }
 
@@ -300,7 +312,6 @@ impl Programs {
         raw.objects = maps.objects.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.stack_counts = maps.stack_counts.entries()?;
-        raw.stacks = maps.stacks.entries()?.into_iter().collect();
         let kept = maps.details.values()?.into_iter().flat_map(|details| details.slowest);
         raw.slowest = kept.filter(|slow| slow.elapsed > 0).collect();
         Ok(raw)
@@ -346,7 +357,7 @@ fn until_whole<T>(mut before: Vec<u64>, mut read: impl FnMut() -> Result<(Vec<u6
 
 fn settings(config: &Config, kernel: &Btf) -> Settings {
     let switch = kernel.arguments("btf_trace_sched_switch");
-    let Numbers { exec, exit, sigreturn, close } = config.numbers;
+    let Numbers { exec, exit, sigreturn, close, mmap } = config.numbers;
     Settings {
         times: config.times.into(),
         enters: config.times.into(),
@@ -365,6 +376,8 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
         exit,
         sigreturn,
         close,
+        mmap,
+        unused: 0,
         task_mask: match config.scope {
             Scope::Command | Scope::Processes => (1 << TASK_BITS) - 1,
             Scope::Cgroup(_) | Scope::System => (1 << ALL_TASK_BITS) - 1,
@@ -408,7 +421,14 @@ impl Tables {
             objects: create(object, &sized("objects", with_objects)?)?,
             names: create(object, &sized("names", with_objects)?)?,
             stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
-            stacks: create(object, &sized("stacks", settings.stacks > 0)?)?,
+            samples: create(
+                object,
+                &MapSpec {
+                    max_entries: if settings.stacks > 0 { possible_cpus()? } else { 1 },
+                    ..defined(object, "samples")?
+                },
+            )?,
+            events: Ring::create("events", if settings.stacks > 0 { RING_BYTES } else { PAGE })?,
             details: create(object, &details)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
             settings: Map::create(&array("config", READ_ONLY))?,
@@ -432,7 +452,8 @@ impl Tables {
             "objects" => (self.objects.descriptor(), false),
             "names" => (self.names.descriptor(), false),
             "stack_counts" => (self.stack_counts.descriptor(), false),
-            "stacks" => (self.stacks.descriptor(), false),
+            "samples" => (self.samples.descriptor(), false),
+            "events" => (self.events.descriptor(), false),
             "details" => (self.details.descriptor(), false),
             "globals" => (self.globals.descriptor(), true),
             "config" => (self.settings.descriptor(), true),

@@ -297,7 +297,7 @@ pub fn try_create() -> Result<(), Errno> {
     create(&spec, 4, 8).map(drop)
 }
 
-fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Errno> {
+pub(super) fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Errno> {
     let (btf, key_type, value_type) =
         spec.types.map_or((0, 0, 0), |(fd, key, value)| (fd.as_raw_fd().cast_unsigned(), key, value));
     let mut request = Create {

@@ -2,7 +2,7 @@
 //!
 //! The programs themselves are C, in `bpf/`: `object` reads the compiled ones, which are part of this crate, `btf` reads
 //! descriptions of types, `relocate` fits the programs to the running kernel, `layout` is the data they share with us,
-//! `sys` and `maps` make bpf(2) calls, `rows` are the counts as typed values, `load` loads, attaches and reads,
+//! `sys`, `maps` and `ring` make bpf(2) calls and map what the kernel shares, `rows` are the counts as typed values, `load` loads, attaches and reads,
 //! `calibrate` measures the overhead per call. Called by `trace::bpf`, which turns the counts into a profile.
 //!
 //! The loader is our own. libbpf takes a C compiler and libelf to build. aya 0.16 asks for Rust 1.98, ten versions newer
@@ -19,6 +19,7 @@ mod load;
 mod maps;
 mod object;
 mod relocate;
+mod ring;
 mod rows;
 mod sys;
 
@@ -26,7 +27,10 @@ pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
 pub use calibrate::{ByKind, Calibration, calibrate};
-pub use layout::{Counted, Globals, Key, Live, Name, ObjectKey, Row, Rows, Slow};
+pub use layout::{
+    Counted, Event, Executed, Forked, Globals, Key, Live, Mapped, MappedFile, Name, ObjectKey, Row, Rows, Sample, Slow,
+    StackKey,
+};
 pub use load::{Config, GroupBy, Numbers, Programs, Scope, Wanted, now_ns};
 pub use rows::{Durations, Group, Raw};
 

@@ -1,7 +1,7 @@
 //! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
 
 use super::layout::{
-    Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Slow, Stack, StackKey, Window,
+    Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Slow, StackKey, Window,
 };
 use crate::kernel::usage::Used;
 use std::collections::BTreeMap;
@@ -25,10 +25,8 @@ pub struct Raw {
     pub objects: Vec<(ObjectKey, Counted)>,
     /// Of objects, by their hash.
     pub names: BTreeMap<u64, Name>,
-    /// Calls by user stack.
+    /// Calls by where they were made.
     pub stack_counts: Vec<(StackKey, Counted)>,
-    /// By number.
-    pub stacks: BTreeMap<u32, Stack>,
     /// The slowest calls of each CPU.
     pub slowest: Vec<Slow>,
     pub peak_pages: u64,

@@ -129,6 +129,8 @@ pub struct ProfileDocument<'a> {
     slowest: &'a [SlowCall],
     /// Calls by user stack, if the tracer was asked for them.
     stacks: &'a [StackCount],
+    /// Calls whose stacks were recorded, if that was a sample of them: the others are divided as these are.
+    stacks_sampled: Option<u64>,
     /// How often the command was run: everything but `calls_range` is of the first run.
     runs: usize,
     /// Counts that contradict each other.
@@ -212,6 +214,7 @@ impl<'a> ProfileDocument<'a> {
             objects_dropped: profile.objects_dropped,
             slowest: &profile.slowest,
             stacks: &profile.stacks,
+            stacks_sampled: profile.stacks_sampled,
             runs: 1 + profile.repeats.len(),
             doubts: notes::doubts(profile),
         }

@@ -49,9 +49,20 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
 pub fn notes(profile: &Profile) -> Vec<String> {
     let mut notes = accounting(profile);
     notes.extend(ranges(profile));
+    notes.extend(sampled(profile));
     let warnings = profile.warnings.iter().chain(&doubts(profile)).map(|text| format!("Warning: {text}")).collect();
     notes.extend([incomplete(profile).into_iter().collect::<Vec<_>>(), warnings].concat());
     notes
+}
+
+/// How many of the stacks are known, where that is a sample.
+fn sampled(profile: &Profile) -> Option<String> {
+    let sampled = profile.stacks_sampled?;
+    let calls = profile.stacks.iter().map(|stack| stack.calls).sum::<u64>();
+    let [sampled, calls] = [sampled, calls].map(|count| thousands(count as f64));
+    Some(format!(
+        "Stacks of {sampled} calls, a sample of {calls}: the others, from the same place and depth, are divided as the sample is."
+    ))
 }
 
 /// `The first of 10 runs; calls that vary: futex 10 .. 14, read 88 .. 90; the same in every run: 21 calls.`

@@ -90,6 +90,9 @@ pub struct ProfileFile {
     /// Calls by user stack.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stacks: Vec<Stack>,
+    /// Calls whose stacks were recorded, if that was a sample of them: the others are divided as these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stacks_sampled: Option<u64>,
     /// The slowest calls, slowest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     slowest: Vec<SlowCall>,

@@ -6,11 +6,12 @@ use super::mounts::{self, Mounts};
 use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
 use crate::model::{CallCount, Class, ObjectCount, ObjectKind, SlowCall, StackCount};
-use crate::trace::symbols::{Symbols, UNKNOWN};
+use crate::trace::stacks::{Stacks, UNKNOWN};
 use crate::trace::{Collected, Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What the programs are to record.
 ///
@@ -23,70 +24,87 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     Ok(Wanted { paths, descriptors, stacks, slowest: slowest > 0 })
 }
 
-/// Fills in what was wanted. Stacks are named by `symbols`; tracing began at `begun_ns`, by the clock of the programs.
-pub fn fill(raw: &Raw, detail: Detail, more: More, (symbols, begun_ns): (&Symbols, u64), into: &mut Collected) {
+/// Fills in what was wanted. `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
+pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Collected) {
     if more.paths || more.descriptors {
         objects(raw, detail, &mounts::read(), into);
     }
     if more.stacks {
-        stacks(raw, detail, symbols, into);
+        stacks(raw, detail, sent, into);
     }
-    into.slowest = slowest(raw, more.slowest, symbols, begun_ns);
+    into.slowest = slowest(raw, more.slowest, sent, begun_ns);
 }
 
-/// Calls by user stack, most first.
-fn stacks(raw: &Raw, detail: Detail, symbols: &Symbols, into: &mut Collected) {
+/// Calls by user stack, most first. Those of one site are divided among its stacks as the sample has them.
+fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Collected) {
     let plain = decode::wholly_compat(raw);
     let timed = |ns| (detail == Detail::Times).then_some(ns);
-    let mut unnamed = 0;
-    let mut rows: BTreeMap<(String, String, Vec<String>), Counted> = BTreeMap::new();
+    let mut rows: BTreeMap<(String, String, Vec<Rc<str>>), Counted> = BTreeMap::new();
     for (of, counted) in &raw.stack_counts {
         let process = decode::process_name(&raw.groups, of.key.group);
         let call = decode::call_name(&of.key, plain.contains(&of.key.group));
-        let frames = frames(raw, symbols, of.stack.cast_signed(), of.process, of.key.group);
-        unnamed += if frames == [UNKNOWN] { counted.calls } else { 0 };
-        let sum = rows.entry((process, call, frames)).or_default();
-        sum.calls += counted.calls;
-        sum.on_cpu += counted.on_cpu;
-        sum.blocked += counted.blocked;
-        sum.woken += counted.woken;
+        let mut found = sent.of_site(of);
+        if found.is_empty() {
+            found.push((vec![UNKNOWN.into()], 1));
+        }
+        let weights: Vec<u64> = found.iter().map(|(_, weight)| *weight).collect();
+        let calls = divided(counted.calls, &weights);
+        let [on_cpu, blocked, woken] =
+            [counted.on_cpu, counted.blocked, counted.woken].map(|total| divided(total, &calls));
+        for (at, (frames, _)) in found.into_iter().enumerate() {
+            let sum = rows.entry((process.clone(), call.clone(), frames)).or_default();
+            sum.calls += calls[at];
+            sum.on_cpu += on_cpu[at];
+            sum.blocked += blocked[at];
+            sum.woken += woken[at];
+        }
     }
-    let row = |((process, call, frames), sum): (_, Counted)| StackCount {
+    let row = |((process, call, frames), sum): ((_, _, Vec<Rc<str>>), Counted)| StackCount {
         process,
         call,
-        frames,
+        frames: frames.iter().map(ToString::to_string).collect(),
         calls: sum.calls,
         on_cpu_ns: timed(sum.on_cpu),
         blocked_ns: timed(sum.blocked),
         woken_ns: timed(sum.woken),
     };
-    into.stacks = rows.into_iter().map(row).collect();
+    into.stacks = rows.into_iter().map(row).filter(|stack| stack.calls > 0).collect();
     into.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.calls));
-    if raw.globals.stacks_dropped > 0 {
-        let dropped = raw.globals.stacks_dropped;
-        into.warnings.push(format!(
-            "{dropped} calls are missing among the stacks: there was no room (a program without frame pointers seems to \
-             have very many)"
-        ));
-    }
-    if unnamed > 0 {
-        into.warnings.push(format!(
-            "{unnamed} calls have {UNKNOWN} stacks: their processes ended before what they had mapped was read"
-        ));
-    }
+    into.stacks_sampled = Some(sent.calls());
+    warn(raw, into);
 }
 
-/// The functions of a stack; none if it was not recorded.
-fn frames(raw: &Raw, symbols: &Symbols, stack: i32, process: u32, group: u32) -> Vec<String> {
-    let stack = u32::try_from(stack).ok().and_then(|number| raw.stacks.get(&number));
-    stack.map_or_else(Vec::new, |stack| {
-        let addresses: Vec<u64> = stack.frames.iter().copied().take_while(|address| *address > 0).collect();
-        symbols.frames(process, group, &addresses)
-    })
+/// What is missing among the stacks.
+fn warn(raw: &Raw, into: &mut Collected) {
+    let unknown = into.stacks.iter().filter(|stack| stack.frames == [UNKNOWN]).map(|stack| stack.calls).sum();
+    let lost = [
+        (raw.globals.stacks_dropped, "calls are missing among the stacks: there was no room"),
+        (raw.globals.mappings_lost, "mappings of files were not seen: there was no room for them among the events"),
+        (
+            unknown,
+            "calls have [unknown] stacks: none of theirs was copied, or their process ended before /proc was read",
+        ),
+    ];
+    let lines = lost.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    into.warnings.extend(lines);
+}
+
+/// Divides a total by weights into whole numbers that add up to it.
+fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
+    let all: u128 = weights.iter().copied().map(u128::from).sum();
+    let (mut before, mut given) = (0, 0);
+    let share = |weight: &u64| {
+        before += u128::from(*weight);
+        let until = u64::try_from(u128::from(total) * before / all.max(1)).unwrap_or(total);
+        let share = until - given;
+        given = until;
+        share
+    };
+    weights.iter().map(share).collect()
 }
 
 /// The slowest calls of all CPUs.
-fn slowest(raw: &Raw, most: usize, symbols: &Symbols, begun_ns: u64) -> Vec<SlowCall> {
+fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall> {
     let plain = decode::wholly_compat(raw);
     let mut kept = raw.slowest.clone();
     kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
@@ -99,7 +117,7 @@ fn slowest(raw: &Raw, most: usize, symbols: &Symbols, begun_ns: u64) -> Vec<Slow
         elapsed_ns: slow.elapsed,
         blocked_ns: Some(slow.blocked),
         woken_ns: Some(slow.woken),
-        frames: frames(raw, symbols, slow.stack, slow.process, slow.key.group),
+        frames: sent.of_slow(slow.stack).iter().map(ToString::to_string).collect(),
     };
     kept.iter().take(most).map(call).collect()
 }
@@ -211,11 +229,18 @@ mod tests {
     }
 
     #[test]
+    fn calls_are_divided_without_remainder() {
+        assert_eq!(divided(10, &[1, 1, 1]), [3, 3, 4]);
+        assert_eq!(divided(u64::MAX, &[u64::MAX / 2, u64::MAX / 2]), [u64::MAX / 2, u64::MAX / 2 + 1]);
+        assert_eq!((divided(7, &[5]), divided(1, &[0, 3]), divided(1, &[])), (vec![7], vec![0, 1], vec![]));
+    }
+
+    #[test]
     fn the_slowest_of_all_processors_come_first() {
         let key = Key { number: libc::SYS_read as u16, value: 13, ..Key::default() };
-        let slow = |elapsed| Slow { key, start: 1_000, elapsed, blocked: 4, woken: 2, process: 9, stack: -1 };
+        let slow = |elapsed| Slow { key, start: 1_000, elapsed, blocked: 4, woken: 2, process: 9, stack: 0 };
         let raw = Raw { slowest: vec![slow(10), slow(30), slow(20)], ..Raw::default() };
-        let found = slowest(&raw, 2, &Symbols::default(), 900);
+        let found = slowest(&raw, 2, &Stacks::default(), 900);
         assert_eq!(found.iter().map(|call| call.elapsed_ns).collect::<Vec<_>>(), [30, 20]);
         let first = &found[0];
         assert_eq!(
@@ -223,7 +248,7 @@ mod tests {
             ("read", Some(9), 100, Some(4), Some(2))
         );
         assert_eq!(first.class.size, Some(4096));
-        assert!(slowest(&raw, 0, &Symbols::default(), 900).is_empty());
+        assert!(slowest(&raw, 0, &Stacks::default(), 900).is_empty());
     }
 
     #[test]

@@ -17,13 +17,13 @@ use crate::kernel::tree;
 use crate::model::{Drives, Ending, TracerFacts};
 use crate::stats::Overhead;
 use crate::trace::cgroup::{self, Hierarchies};
-use crate::trace::symbols::Symbols;
+use crate::trace::stacks::Stacks;
 use anyhow::{Context, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,8 @@ pub const KIND: TracerKind = TracerKind {
 const UNATTACHED: &str = "the tracer is not attached";
 /// How often to check for the end of a tree whose first process has ended: nothing signals the end of the rest.
 const TREE_PERIOD: Duration = Duration::from_millis(2);
+/// How long to leave events alone, so that reading them costs less than making them.
+const EVENT_PERIOD: Duration = Duration::from_micros(500);
 /// How often to check `until`.
 const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 
@@ -66,17 +68,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let mut programs = Programs::load(&config)?;
     let calibration = bpf::calibrate(&mut programs)?;
     let more = options.more;
-    Ok(Box::new(Bpf {
-        detail,
-        more,
-        programs,
-        calibration,
-        symbols: Symbols::default(),
-        noted: BTreeMap::new(),
-        looked: None,
-        followed: None,
-        ending: None,
-    }))
+    Ok(Box::new(Bpf { detail, more, programs, calibration, stacks: Stacks::default(), followed: None, ending: None }))
 }
 
 /// What the programs trace.
@@ -94,10 +86,7 @@ struct Bpf {
     more: More,
     programs: Programs,
     calibration: Calibration,
-    symbols: Symbols,
-    /// When the symbols of a process and group were noted first and last, and when any were.
-    noted: BTreeMap<(u32, u32), (Instant, Instant)>,
-    looked: Option<Instant>,
+    stacks: Stacks,
     followed: Option<Followed>,
     ending: Option<Ending>,
 }
@@ -148,15 +137,15 @@ impl Tracer for Bpf {
     }
 
     fn snapshot(&mut self) -> Result<Collected> {
-        self.note_symbols()?;
+        self.take_events();
         let followed = self.followed.as_ref().context(UNATTACHED)?;
         self.collected(followed)
     }
 
     fn collect(&mut self) -> Result<Collected> {
-        self.note_symbols()?;
         let followed = self.followed.take().context(UNATTACHED)?;
         self.programs.detach();
+        self.take_events();
         self.collected(&followed)
     }
 }
@@ -166,12 +155,10 @@ impl Bpf {
         let deadline = until.after.map(|after| Instant::now() + after);
         let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         while followed.pidfds.is_empty() && !over() {
-            self.note_symbols()?;
-            std::thread::sleep(UNTIL_PERIOD);
+            self.wait(None, UNTIL_PERIOD)?;
         }
         for pidfd in &followed.pidfds {
-            while !has_ended(pidfd, UNTIL_PERIOD)? {
-                self.note_symbols()?;
+            while !self.wait(Some(pidfd.as_fd()), UNTIL_PERIOD)? {
                 if over() {
                     return Ok(());
                 }
@@ -182,29 +169,34 @@ impl Bpf {
             self.ending = Some(ending);
         }
         while self.live()? > 0 && !over() {
-            self.note_symbols()?;
-            std::thread::sleep(TREE_PERIOD);
+            self.wait(None, TREE_PERIOD)?;
         }
         Ok(())
     }
 
-    /// Notes what the processes have mapped, while they live: new ones at each look, others again as often as their age
-    /// doubles, because they load more.
-    fn note_symbols(&mut self) -> Result<()> {
-        if !self.more.stacks || self.looked.is_some_and(|at| at.elapsed() < UNTIL_PERIOD) {
-            return Ok(());
+    /// Waits up to `timeout` for a process to end, and takes what the programs send meanwhile. Whether it has ended.
+    fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
+        if self.more.stacks {
+            self.take_events();
+            std::thread::sleep(EVENT_PERIOD);
         }
-        let now = Instant::now();
-        self.looked = Some(now);
-        for task in self.programs.live()? {
-            let image = (task.process, task.key.group);
-            let noted = self.noted.get(&image).copied();
-            if noted.is_none_or(|(first, last)| now - last >= (last - first).max(UNTIL_PERIOD)) {
-                self.symbols.note(image.0, image.1);
-                self.noted.insert(image, (noted.map_or(now, |(first, _)| first), now));
-            }
+        let ring = self.programs.events();
+        let all = [process, self.more.stacks.then_some(ring.as_fd())];
+        let mut fds: Vec<PollFd> = all.into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut fds, timeout) {
+            Ok(_) => Ok(process.is_some() && fds.first().and_then(PollFd::any).unwrap_or(false)),
+            Err(Errno::EINTR) => Ok(false),
+            Err(error) => Err(error).context("poll of the traced process"),
         }
-        Ok(())
+    }
+
+    /// Takes what the programs have sent.
+    fn take_events(&mut self) {
+        if self.more.stacks {
+            self.programs.events().drain(&mut |record| self.stacks.take(record));
+            self.stacks.forget();
+        }
     }
 
     /// Everything so far.
@@ -220,7 +212,7 @@ impl Bpf {
         let flat = if tree { Cow::Owned(raw.by_name()) } else { Cow::Borrowed(&raw) };
         collected.tree = if tree { decode::tree(&raw) } else { Vec::new() };
         decode::decode(&flat, self.detail, self.more.grouping, &paths, &mut collected);
-        details::fill(&raw, self.detail, self.more, (&self.symbols, followed.begun_ns), &mut collected);
+        details::fill(&raw, self.detail, self.more, (&self.stacks, followed.begun_ns), &mut collected);
         if self.calibration.added.is_none() {
             collected
                 .warnings
@@ -282,17 +274,6 @@ impl Bpf {
     /// Tasks of the tree that have not ended.
     fn live(&self) -> Result<i64> {
         Ok(self.programs.globals()?.live)
-    }
-}
-
-/// Waits up to `timeout` for a process to end.
-fn has_ended(pidfd: &OwnedFd, timeout: Duration) -> Result<bool> {
-    let mut fds = [PollFd::new(pidfd.as_fd(), PollFlags::POLLIN)];
-    let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
-    match poll(&mut fds, timeout) {
-        Ok(ready) => Ok(ready > 0),
-        Err(Errno::EINTR) => Ok(false),
-        Err(error) => Err(error).context("poll of the traced process"),
     }
 }
 

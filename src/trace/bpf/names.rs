@@ -73,6 +73,7 @@ pub fn numbers() -> Numbers {
         exit: pairs("exit", "exit_group"),
         sigreturn: number("rt_sigreturn"),
         close: number("close"),
+        mmap: [find(gate::OWN, "mmap"), find(gate::COMPAT, "mmap2")].map(|found| found.unwrap_or(NUMBER_UNKNOWN)),
     }
 }
 
@@ -110,5 +111,6 @@ mod tests {
         assert_eq!(numbers.exec[0], [libc::SYS_execve as u16, libc::SYS_execveat as u16]);
         assert_eq!(numbers.exit[0], [libc::SYS_exit as u16, libc::SYS_exit_group as u16]);
         assert_eq!((numbers.close[0], numbers.close[1]), (libc::SYS_close as u16, 6));
+        assert_eq!(numbers.mmap, [libc::SYS_mmap as u16, 192]);
     }
 }

@@ -1,0 +1,229 @@
+/* Where calls are made from: exact counts by site, and for a sample of calls of each site the registers and a copy of the stack,
+ * which user space unwinds. What processes map goes the same way, so that it is known even of those that end at once. */
+#pragma once
+#include "objects.h"
+
+#define CAN_EXECUTE 4 /* PROT_EXEC of linux/mman.h */
+#define NO_FILE 0x20 /* MAP_ANONYMOUS */
+#define PAGE_SHIFT 12
+#define AVAILABLE_DATA 0 /* BPF_RB_AVAIL_DATA of linux/bpf.h */
+
+/* Bytes of the longest name of a file, with its 0. */
+#define FILE_NAME_BYTES 256
+#define DEEPEST 64
+
+/* Notes the names of a file and of the directories around it, outwards until the root of its file system. Returns the bytes
+ * of all, 0 if they do not fit. */
+INLINE u64 note_names(char *text, struct dentry *at)
+{
+	u64 used = 0;
+#pragma clang loop unroll(disable)
+	for (u32 depth = 0; depth < DEEPEST; depth++) {
+		const unsigned char *name = 0;
+		struct dentry *parent = 0;
+		probe_read_kernel(&name, sizeof name, &at->d_name.name);
+		probe_read_kernel(&parent, sizeof parent, &at->d_parent);
+		if (used > MAPPED_BYTES - FILE_NAME_BYTES) return 0;
+		long length = probe_read_kernel_str(text + used, FILE_NAME_BYTES, name);
+		if (length < 1 || length > FILE_NAME_BYTES) return 0;
+		used += length;
+		if (!parent || parent == at) return used;
+		at = parent;
+	}
+	return 0;
+}
+
+INLINE void note_file(struct mapped_file *to, struct file *file)
+{
+	struct inode *inode = inode_of(file);
+	struct super_block *of = 0;
+	probe_read_kernel(&to->inode, sizeof to->inode, &inode->i_ino);
+	probe_read_kernel(&to->size, sizeof to->size, &inode->i_size);
+	probe_read_kernel(&to->generation, sizeof to->generation, &inode->i_generation);
+	probe_read_kernel(&of, sizeof of, &inode->i_sb);
+	probe_read_kernel(&to->device, sizeof to->device, &of->s_dev);
+}
+
+INLINE struct dentry *name_of(struct file *file)
+{
+	struct dentry *dentry = 0;
+	probe_read_kernel(&dentry, sizeof dentry, &file->f_path.dentry);
+	return dentry;
+}
+
+/* Fills in what each event begins with. */
+INLINE void begin_event(struct event *event, u32 kind, struct task_struct *current)
+{
+	event->kind = kind;
+	event->process = current->tgid;
+	event->space = (u64)current->mm;
+}
+
+/* If the call that returned mapped a file as code, says so. The number of an unknown gate is none of these. */
+INLINE void note_mapping(struct task_struct *current, struct pt_regs *regs, u32 number, u64 address)
+{
+	u32 gate = gate_of(current, &number);
+	struct fdtable *table = current->files->fdt;
+	struct file *file = 0;
+	if (gate > GATE_COMPAT || number != config.mmap[gate & 1]) return;
+	u32 of = argument_of(regs, gate, 4);
+	if (!(argument_of(regs, gate, 2) & CAN_EXECUTE) || argument_of(regs, gate, 3) & NO_FILE) return;
+	if (of < table->max_fds) probe_read_kernel(&file, sizeof file, table->fd + of);
+	if (!file) return;
+	struct mapped *m = ring_reserve(&events, sizeof *m, 0);
+	if (!m) {
+		ADD(globals.mappings_lost, 1);
+		return;
+	}
+	begin_event(&m->event, EVENT_MAPPED, current);
+	note_file(&m->file, file);
+	m->start = address;
+	m->end = address + argument_of(regs, gate, 1);
+	m->offset = argument_of(regs, gate, 5) << (gate == GATE_COMPAT ? PAGE_SHIFT : 0);
+	m->length = note_names(m->path, name_of(file));
+	/* The file can be opened through the process as long as that lives. */
+	ring_submit(m, RING_FORCE_WAKEUP);
+}
+
+/* Says what program has just been executed. */
+INLINE void note_program(struct task_struct *current)
+{
+	struct mm_struct *mm = current->mm;
+	struct executed *e = ring_reserve(&events, sizeof *e, 0);
+	struct super_block *of;
+	if (!e) {
+		ADD(globals.mappings_lost, 1);
+		return;
+	}
+	begin_event(&e->event, EVENT_EXECUTED, current);
+	struct file *file = mm->exe_file;
+	note_file(&e->file, file);
+	probe_read_kernel(e->auxv, sizeof e->auxv, &mm->saved_auxv);
+	struct dentry *root = current->fs->root.dentry;
+	of = root->d_sb;
+	e->root_device = of->s_dev;
+	e->mounts = current->nsproxy->mnt_ns->ns.inum;
+	e->length = note_names(e->path, name_of(file));
+	e->root_length = note_names(e->root, root);
+	ring_submit(e, RING_FORCE_WAKEUP);
+}
+
+INLINE void note_fork(struct task_struct *parent, struct task_struct *child)
+{
+	struct forked f = {};
+	begin_event(&f.event, EVENT_FORKED, child);
+	f.parent = parent->tgid;
+	if (ring_output(&events, &f, sizeof f, RING_NO_WAKEUP)) ADD(globals.mappings_lost, 1);
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define INSTRUCTION(regs) ((regs)->ip)
+#define FRAME_POINTER(regs) ((regs)->bp)
+#define LINK(regs) 0
+#else
+#define INSTRUCTION(regs) ((regs)->pc)
+#define FRAME_POINTER(regs) ((regs)->regs[29])
+#define LINK(regs) ((regs)->regs[30])
+#endif
+
+/* A larger distance from the beginning of the process's first stack is another stack. */
+#define LARGEST_STACK (64 << 20)
+
+/* Where the process's first stack begins, if that is the one in use; else 0. */
+INLINE u64 end_of_stack(struct task_struct *current, u64 sp)
+{
+	u64 end = current->mm->start_stack;
+	return end >= sp && end - sp < LARGEST_STACK ? end : 0;
+}
+
+/* A hash of the program, the instruction in its page and the bytes on the stack, which are the same in each process of a program
+ * wherever its parts are mapped; never 0. On stacks of further threads, the stack pointer in its page. */
+INLINE u64 site_of(struct task_struct *current, struct pt_regs *regs, u64 end)
+{
+	u64 sp = regs->sp, depth = end ? end - sp : 1ull << 32 | (sp & (PAGE_BYTES - 1));
+	u64 where = depth << PAGE_SHIFT | (INSTRUCTION(regs) & (PAGE_BYTES - 1));
+	return mix(current->mm->exe_file->f_inode->i_ino, where) | 1;
+}
+
+/* Copies the stack from `sp` up to `end`, or as far as memory goes, page by page. Returns the bytes. */
+INLINE u32 copy_stack(char *to, u64 sp, u64 end)
+{
+	u64 copied = 0;
+#pragma clang loop unroll(disable)
+	for (u32 page = 0; page < STACK_BYTES / PAGE_BYTES; page++) {
+		u64 at = sp + copied, bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
+		if (end && at + bytes > end) bytes = end - at;
+		if (bytes < 1 || bytes > PAGE_BYTES || copied > STACK_BYTES - PAGE_BYTES) break;
+		if (probe_read_user(to + copied, bytes, (void *)at)) break;
+		copied += bytes;
+		if (at + bytes == end) break;
+	}
+	return copied;
+}
+
+/* Sends the stack of a call to user space. */
+INLINE void send_stack(struct task_struct *current, struct pt_regs *regs, struct stack_key *key, u64 end, u64 weight, u32 slow)
+{
+	u32 cpu = get_smp_processor_id();
+	struct sampled *to = map_lookup(&samples, &cpu);
+	if (!to) return;
+	if (ring_query(&events, AVAILABLE_DATA) > RING_BYTES / 4 * 3) {
+		ADD(globals.samples_lost, 1);
+		return;
+	}
+	struct sample *s = &to->sample;
+	begin_event(&s->event, EVENT_STACK, current);
+	s->key = *key;
+	s->weight = weight;
+	s->ip = INSTRUCTION(regs);
+	s->sp = regs->sp;
+	s->fp = FRAME_POINTER(regs);
+	s->lr = LINK(regs);
+	s->vdso = current->mm->context.vdso;
+	s->slow = slow;
+	u64 length = copy_stack(to->stack, s->sp, end);
+	if (length > STACK_BYTES) return;
+	if (ring_output(&events, to, sizeof *s + length, RING_NO_WAKEUP)) ADD(globals.samples_lost, 1);
+}
+
+/* The sum of a site; of no site if there are too many. */
+INLINE struct counted *sum_of(struct stack_key *key)
+{
+	struct counted none = {}, *sum = map_lookup(&stack_counts, key);
+	if (LIKELY(sum)) return sum;
+	if (globals.sites >= SITES) {
+		key->site = 0;
+		sum = map_lookup(&stack_counts, key);
+		if (sum) return sum;
+	}
+	ADD(globals.sites, 1);
+	map_update(&stack_counts, key, &none, UPDATE_NOEXIST);
+	return map_lookup(&stack_counts, key);
+}
+
+/* Counts a call by where it was made, and copies its stack if it is in the sample, or may be one of the slowest: returns the
+ * number of the latter, else 0. */
+INLINE u32 count_stack(struct task_struct *current, struct pt_regs *regs, struct call *call)
+{
+	u64 end = end_of_stack(current, regs->sp), calls, rare = 0;
+	struct stack_key key = {.site = site_of(current, regs, end)};
+	struct counted *sum;
+	u32 slow = 0, sampled = 0;
+	((u64 *)&key.key)[0] = call->first & 0xffffffffffffull;
+	((u64 *)&key.key)[1] = call->second & GATE_BITS;
+	sum = sum_of(&key);
+	if (sum) {
+		calls = sum->calls;
+		add_call(sum, call);
+		if (calls >> SAMPLED_BITS) rare = log2_of(calls >> SAMPLED_BITS) + 1;
+		sampled = !(get_random() & ((1ull << (rare & 31)) - 1));
+	} else {
+		ADD(globals.stacks_dropped, 1);
+	}
+	if (config.slowest && call->whole) {
+		struct details *d = these_details();
+		if (d && UNLIKELY(call->elapsed > d->floor)) slow = __sync_fetch_and_add(&globals.slow_stacks, 1) + 1;
+	}
+	if (sampled || slow) send_stack(current, regs, &key, end, sampled ? 1ull << (rare & 31) : 0, slow);
+	return slow;
+}

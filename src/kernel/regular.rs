@@ -1,0 +1,104 @@
+//! Opens files that somebody else chose, for reading: regular ones only, of a limited size, below a root that need not be ours,
+//! and without following links. Called by `trace::stacks`.
+
+#![allow(unsafe_code)]
+
+use super::linux::{O_PATH, system_call};
+use nix::errno::Errno;
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// `struct open_how` and the RESOLVE_ flags of linux/openat2.h (Linux 5.6).
+#[repr(C)]
+struct OpenHow {
+    flags: u64,
+    mode: u64,
+    resolve: u64,
+}
+const NO_MAGIC_LINKS: u64 = 0x02;
+const NO_LINKS: u64 = 0x04;
+const IN_ROOT: u64 = 0x10;
+
+/// A file that was opened without access to what is in it: nothing happens to a device, and a FIFO does not wait.
+///
+/// # Errors
+/// If there is none.
+pub fn place(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(O_PATH).open(path)
+}
+
+/// What to do about links on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    Refused,
+    /// None leads out of the root.
+    Followed,
+}
+
+/// The same below `root`, whatever links say.
+///
+/// # Errors
+/// If there is none, or a link is on the way that is refused.
+pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File> {
+    let mut bytes = path.as_os_str().as_bytes().to_vec();
+    bytes.push(0);
+    let flags = (O_PATH | libc::O_CLOEXEC).cast_unsigned().into();
+    let how = OpenHow {
+        flags,
+        mode: 0,
+        resolve: IN_ROOT | NO_MAGIC_LINKS | if links == Links::Refused { NO_LINKS } else { 0 },
+    };
+    // SAFETY: path and structure outlive the call, the path ends with a 0, and the size passed is that of the structure.
+    let fd = Errno::result(unsafe {
+        system_call!(SYS_openat2, root.as_raw_fd(), bytes.as_ptr(), &raw const how, size_of::<OpenHow>())
+    })?;
+    // SAFETY: the kernel just created this descriptor, which nothing else owns.
+    Ok(unsafe { File::from_raw_fd(fd as i32) })
+}
+
+/// Opens for reading what was placed; `None` if it is no regular file, or has more than `most` bytes.
+#[must_use]
+pub fn open(place: &File, most: u64) -> Option<(File, Metadata)> {
+    let facts = place.metadata().ok().filter(|facts| facts.is_file() && facts.len() <= most)?;
+    let file = File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()?;
+    Some((file, facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Read;
+
+    #[test]
+    fn only_small_regular_files_below_the_root_are_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::create_dir(path("in")).unwrap();
+        fs::write(path("in/file"), "text").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", path("in/link")).unwrap();
+        std::os::unix::fs::symlink("in", path("through")).unwrap();
+        nix::unistd::mkfifo(&path("in/fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let root = place(directory.path()).unwrap();
+        let read = |name: &str, most| {
+            let (mut file, facts) = open(&place_in(&root, Path::new(name), Links::Refused).ok()?, most)?;
+            let mut text = String::new();
+            file.read_to_string(&mut text).unwrap();
+            assert_eq!(facts.len(), text.len() as u64);
+            Some(text)
+        };
+        assert_eq!(read("in/file", 4).as_deref(), Some("text"));
+        // What leads out of the root leads to the root.
+        assert_eq!(read("/../in/file", 4).as_deref(), Some("text"));
+        assert_eq!(["in/file", "in"].map(|name| read(name, 3)), [None, None]);
+        let followed = |name: &str| open(&place_in(&root, Path::new(name), Links::Followed).ok()?, 4);
+        assert!(followed("through/file").is_some() && followed("in/link").is_none());
+        assert_eq!(
+            ["in/link", "in/fifo", "through/file", "in/none"].map(|name| read(name, 1 << 20)),
+            [const { None }; 4]
+        );
+    }
+}
