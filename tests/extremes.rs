@@ -149,7 +149,8 @@ fn count() -> impl Strategy<Value = CallCount> {
                 on_cpu_ns,
                 blocked_ns,
                 stalled_ns: blocked_ns,
-                preempted_ns,
+                runnable_ns: preempted_ns,
+                woken_ns: None,
                 elapsed_ns,
                 bytes,
             }
