@@ -9,8 +9,14 @@ use syscost::model::{ObjectCount, ObjectKind};
 use syscost::trace::{Collected, Command as Traced, Detail, More, Target, TraceOptions};
 
 const PATHS: More = More { paths: true, ..NOTHING };
-const NOTHING: More =
-    More { grouping: syscost::trace::Grouping::Name, stacks: false, paths: false, descriptors: false, slowest: 0, tree: false };
+const NOTHING: More = More {
+    grouping: syscost::trace::Grouping::Name,
+    stacks: false,
+    paths: false,
+    descriptors: false,
+    slowest: 0,
+    tree: false,
+};
 
 fn objects(collected: &Collected, kind: ObjectKind, name: &str) -> Vec<ObjectCount> {
     collected.objects.iter().filter(|row| row.kind == kind && row.name == name).cloned().collect()
