@@ -20,8 +20,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, read, write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// One at a time: the child of another thread's would have copies of our attachments, which then outlive their closing.
+static CALIBRATING: Mutex<()> = Mutex::new(());
 /// Each untraced and traced. The interval of so many leaves out six at each end.
 const PAIRS: usize = 24;
 /// Pairs that a busy machine does not get done in this time are left out.
@@ -76,6 +79,7 @@ struct Pair {
 /// # Errors
 /// What the kernel refuses.
 pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
+    let _alone = CALIBRATING.lock().unwrap_or_else(PoisonError::into_inner);
     let caller = Caller::start()?;
     programs.attach()?;
     let child = pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?;

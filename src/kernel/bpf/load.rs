@@ -284,7 +284,7 @@ impl Programs {
     /// # Errors
     /// What the kernel refuses.
     pub fn durations_on(&self, cpu: u32, number: u16) -> Result<Option<Vec<u32>>> {
-        let window = self.maps.windows.get(&cpu)?;
+        let window = self.maps.windows.get_large(&cpu)?;
         let window = window.with_context(|| format!("BPF map 'windows' has no CPU {cpu}"))?;
         let histogram = usize::from(window.histogram_of[usize::from(number)]).checked_sub(1);
         Ok(histogram.and_then(|at| window.histograms.get(at)).map(|counts| counts.to_vec()))

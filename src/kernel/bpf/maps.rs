@@ -129,10 +129,18 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// # Errors
     /// What the kernel refuses.
     pub fn get(&self, key: &K) -> Result<Option<V>> {
-        let mut value = V::new_zeroed();
+        Ok(self.get_large(key)?.map(|value| *value))
+    }
+
+    /// The value of `key`, where it has no room on a stack.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn get_large(&self, key: &K) -> Result<Option<Box<V>>> {
+        let mut value = V::new_box_zeroed().ok().with_context(|| self.failed("read: no memory"))?;
         // SAFETY: the kernel writes one value of the map's length, which is V's (`create` refuses kinds with more than one);
         // any bytes are a valid V.
-        match unsafe { self.command(MAP_LOOKUP_ELEM, Some(key), (&raw mut value) as u64, ANY) } {
+        match unsafe { self.command(MAP_LOOKUP_ELEM, Some(key), (&raw mut *value) as u64, ANY) } {
             Err(Errno::ENOENT) => Ok(None),
             found => found.map(|()| Some(value)).with_context(|| self.failed("read")),
         }
