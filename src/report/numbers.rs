@@ -88,6 +88,35 @@ pub fn significant(value: f64) -> String {
     }
 }
 
+/// The unit of all times in a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeUnit {
+    name: &'static str,
+    per_second: f64,
+    digits: usize,
+}
+
+impl TimeUnit {
+    /// The unit for a table whose largest time is `seconds`: `s` from a tenth of one on, then `ms`, then `us`.
+    pub fn of(seconds: f64) -> TimeUnit {
+        match seconds {
+            v if v == 0.0 || v >= 0.1 => TimeUnit { name: "s", per_second: 1.0, digits: 4 },
+            v if v >= 1e-4 => TimeUnit { name: "ms", per_second: 1e3, digits: 3 },
+            _ => TimeUnit { name: "us", per_second: 1e6, digits: 1 },
+        }
+    }
+
+    /// The heading of a column: `on CPU ms`.
+    pub fn title(self, what: &str) -> String {
+        format!("{what} {}", self.name)
+    }
+
+    /// Seconds in this unit, without its name.
+    pub fn text(self, seconds: f64) -> String {
+        format!("{:.*}", self.digits, seconds * self.per_second)
+    }
+}
+
 /// A value between those of a parameter, with the same suffixes: `210K`, `1.25M`, `12.3`.
 pub fn size(value: f64) -> String {
     prefixed(value, [(2f64.powi(30), "G"), (2f64.powi(20), "M"), (2f64.powi(10), "K")])
@@ -132,6 +161,18 @@ pub fn entries(entries: &Entries) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_time_decides_the_unit_of_a_table() {
+        let shown = |largest: f64, seconds| {
+            let unit = TimeUnit::of(largest);
+            (unit.title("on CPU"), unit.text(seconds))
+        };
+        assert_eq!(shown(12.0, 0.05), ("on CPU s".into(), "0.0500".into()));
+        assert_eq!(shown(0.05, 80e-6), ("on CPU ms".into(), "0.080".into()));
+        assert_eq!(shown(80e-6, 80e-6), ("on CPU us".into(), "80.0".into()));
+        assert_eq!(shown(0.0, 0.0), ("on CPU s".into(), "0.0000".into()));
+    }
 
     #[test]
     fn numbers_for_people() {

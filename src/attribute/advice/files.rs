@@ -28,10 +28,10 @@ fn unlinked_again(caller: &Caller) -> u64 {
     for object in caller.paths() {
         let (opened, unlinked) = by_path.entry(&object.name).or_default();
         let done = object.count.calls.saturating_sub(object.count.failures());
-        *opened += if is_one_of(&object.count, OPENS) { done } else { 0 };
-        *unlinked += if is_one_of(&object.count, &["unlink", "unlinkat"]) { done } else { 0 };
+        *opened = opened.saturating_add(if is_one_of(&object.count, OPENS) { done } else { 0 });
+        *unlinked = unlinked.saturating_add(if is_one_of(&object.count, &["unlink", "unlinkat"]) { done } else { 0 });
     }
-    let files: u64 = by_path.values().map(|(opened, unlinked)| opened.min(unlinked)).sum();
+    let files = by_path.values().fold(0, |sum: u64, (opened, unlinked)| sum.saturating_add(*opened.min(unlinked)));
     files.saturating_sub(caller.succeeded(&["link", "linkat", "rename", "renameat", "renameat2"]))
 }
 
@@ -46,7 +46,7 @@ pub fn temporary_files(caller: &Caller) -> Vec<Advice> {
     let files = created.0.min(unlinked.0).min(unlinked_again(caller));
     let kept = caller.named(WRITES).calls < files || caller.named(SYNCS).calls >= files;
     // Many for each process, so that there is a file to keep.
-    if kept || !caller.are_many(10 * files) {
+    if kept || !caller.are_many(files.saturating_mul(10)) {
         return Vec::new();
     }
     let share = |(_, calls): (u64, u64)| files.min(calls) as f64 / calls as f64;

@@ -36,7 +36,7 @@ fn stats(count: &CallCount) -> bool {
 pub fn probing(caller: &Caller) -> Vec<Advice> {
     let all = caller.sum(looks);
     let missed = again(caller, searched(caller), |object| absent(&object.count));
-    let misses: u64 = missed.iter().map(|path| path.calls).sum();
+    let misses = missed.iter().fold(0, |sum: u64, path| sum.saturating_add(path.calls));
     if !caller.are_many(misses) {
         return Vec::new();
     }
@@ -58,7 +58,7 @@ fn searched<'a>(caller: &'a Caller) -> impl Iterator<Item = &'a ObjectCount> {
         let (missing, found) = places.entry(name(object)).or_default();
         let misses = absent(&object.count);
         missing.extend((misses > 0).then_some(object.name.as_str()));
-        *found |= misses < object.count.calls;
+        *found |= object.count.failures() < object.count.calls;
     }
     lookups().filter(move |object| places.get(name(object)).is_some_and(|(missing, found)| missing.len() > 1 && *found))
 }
@@ -81,7 +81,7 @@ pub fn stat_storm(caller: &Caller) -> Vec<Advice> {
     let part = caller.part(|count| if stats(count) { found(count) } else { 0.0 });
     let asked = caller.paths().filter(|object| stats(&object.count));
     let paths = again(caller, asked, |object| object.count.calls.saturating_sub(absent(&object.count)));
-    let repeated: u64 = paths.iter().map(|path| path.calls - caller.processes()).sum();
+    let repeated = paths.iter().fold(0, |sum: u64, path| sum.saturating_add(path.calls - caller.processes()));
     if part.calls < 10 * MANY || !caller.are_many(repeated) {
         return Vec::new();
     }
@@ -99,8 +99,11 @@ fn again<'a>(
     number: impl Fn(&ObjectCount) -> u64,
 ) -> Vec<PathUse> {
     let mut calls: IndexMap<&str, u64> = IndexMap::new();
-    objects.for_each(|object| *calls.entry(&object.name).or_insert(0) += number(object));
-    let again = calls.into_iter().filter(|(_, calls)| *calls > AGAIN * caller.processes());
+    for object in objects {
+        let sum = calls.entry(&object.name).or_default();
+        *sum = sum.saturating_add(number(object));
+    }
+    let again = calls.into_iter().filter(|(_, calls)| *calls > caller.processes().saturating_mul(AGAIN));
     let mut paths: Vec<PathUse> = again.map(|(path, calls)| PathUse { path: path.to_string(), calls }).collect();
     paths.sort_by_key(|path| Reverse(path.calls));
     paths

@@ -22,15 +22,15 @@ pub const SYNCS: &[&str] = &["fsync", "fdatasync", "sync_file_range", "msync"];
 
 /// Reads of files. Not of what others send, where small may be meant, and not with an offset: their neighbours may be elsewhere.
 pub fn small_reads(caller: &Caller) -> Vec<Advice> {
-    let separate = caller.succeeded(OPENS) + caller.succeeded(SEEKS);
+    let separate = caller.succeeded(OPENS).saturating_add(caller.succeeded(SEEKS));
     small(caller, "read", File, separate).into_iter().collect()
 }
 
 /// Writes to files and pipes: not to sockets and terminals, where somebody waits for them. Each that may answer what another
 /// program or a person sent is left alone.
 pub fn small_writes(caller: &Caller) -> Vec<Advice> {
-    let elsewhere = caller.succeeded(OPENS) + caller.succeeded(SEEKS) + caller.succeeded(SYNCS);
-    let separate = elsewhere + caller.received();
+    let apart = [caller.succeeded(OPENS), caller.succeeded(SEEKS), caller.succeeded(SYNCS), caller.received()];
+    let separate = apart.into_iter().fold(0, u64::saturating_add);
     [File, Pipe].into_iter().filter_map(|kind| small(caller, "write", kind, separate)).collect()
 }
 
@@ -42,7 +42,7 @@ fn small(caller: &Caller, name: &str, kind: DescriptorKind, separate: u64) -> Op
     };
     let sum = caller.sum(is_small);
     let bytes = sum.bytes.unwrap_or_else(|| least_bytes(caller, is_small));
-    let buffered = bytes.div_ceil(BUFFER) + separate;
+    let buffered = bytes.div_ceil(BUFFER).saturating_add(separate);
     let full = Class { size: Some(BUFFER), descriptor: Some(kind), ..Class::default() };
     let saves = caller.are_many(sum.calls.saturating_sub(buffered));
     let then = caller.costs.price(name, &full).filter(|_| saves)?;

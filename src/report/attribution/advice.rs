@@ -1,14 +1,16 @@
 //! Advice in words: who makes which calls, and what to do about them. All formats of attributions call it.
 
+use crate::attribute::Attribution;
 use crate::attribute::advice::{Advice, PathUse, Rule, Time};
-use crate::model::DescriptorKind;
+use crate::model::{DescriptorKind, Profile};
 use crate::prose::some;
 use crate::report::attribution::notes::{basis, range, seconds};
 use crate::report::numbers::{size, thousands, three_figures};
 use crate::report::{Cell, Spec, Table};
 
-/// All advice as a table.
-pub fn table(advice: &[Advice]) -> Table {
+/// All advice as a table, or that there is none.
+pub fn table(profile: &Profile, found: &Attribution) -> Table {
+    let advice = &found.advice[..];
     let number = |value: f64| Cell::number(seconds(value), value);
     let columns = [
         Spec::right("saves s", move |advice: &Advice| advice.saved.map_or("?".into(), |saved| number(saved.value))),
@@ -18,7 +20,25 @@ pub fn table(advice: &[Advice]) -> Table {
         Spec::left("what", |advice: &Advice| what(advice).into()).wrapping(),
         Spec::left("by unit costs", |advice: &Advice| unit_costs(advice).into()).wrapping().expendable(1),
     ];
-    Table::of(&columns, advice).titled("What could be saved").noted(notes(advice))
+    let notes = if advice.is_empty() { none(profile, found) } else { vec![SECONDS.to_string()] };
+    Table::of(&columns, advice).titled("What could be saved").noted(notes)
+}
+
+/// That no rule found anything, and what the rules could not look at.
+pub fn none(profile: &Profile, found: &Attribution) -> Vec<String> {
+    let mut lines = vec![
+        "Nothing to save: no rule found calls that could be avoided and that take a thousandth of the wall time."
+            .to_string(),
+    ];
+    if found.here.costs.is_none() {
+        lines.push(
+            "Without unit costs most rules cannot say what would take the place of a call: pass --costs.".to_string(),
+        );
+    }
+    if profile.objects.is_empty() {
+        lines.push("Which paths were asked for again is not known: 'syscost trace --paths' records them.".to_string());
+    }
+    lines
 }
 
 fn unit_costs(advice: &Advice) -> String {
@@ -27,10 +47,6 @@ fn unit_costs(advice: &Advice) -> String {
 
 const SECONDS: &str = "Seconds are CPU time, so of wall time as well where one thread does the work, and with waiting where that \
                        is said. Savings overlap: they do not add up.";
-
-fn notes(advice: &[Advice]) -> Vec<String> {
-    if advice.is_empty() { Vec::new() } else { vec![SECONDS.to_string()] }
-}
 
 /// One line: `0.0312 s (0.0156 to 0.0624): cat: read of 1 byte each of a file: ...`
 pub fn line(advice: &Advice) -> String {

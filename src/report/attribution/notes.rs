@@ -9,17 +9,18 @@ use crate::attribute::spread::Seconds;
 use crate::attribute::waits::Reason;
 use crate::model::Size;
 use crate::prose::some;
-use crate::report::numbers::thousands;
+use crate::report::numbers::{significant, thousands};
 use crate::report::profile::RUNNABLE;
 
-/// Seconds with enough decimals to show tenths of milliseconds where they matter: `4.55`, `0.0312`.
+/// Seconds with enough decimals to show what there is: `4.55`, `0.0312`, `0.000152`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
         // Thirty thousand years: its digits would fill the screen.
         v if v >= 1e12 => format!("{value:.2e}"),
         v if v >= 1000.0 => thousands(value),
         v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
+        v if v >= 0.01 => format!("{value:.4}"),
+        _ => significant(value),
     }
 }
 

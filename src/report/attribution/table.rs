@@ -10,7 +10,7 @@ use crate::attribute::spread::Seconds;
 use crate::model::{By, Profile};
 use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
 use crate::report::attribution::{advice, verdict, warnings};
-use crate::report::numbers::{percent, significant, thousands};
+use crate::report::numbers::{TimeUnit, percent, significant, thousands};
 use crate::report::profile::class;
 use crate::report::{AttributionDocument, Cell, Format, Screen, Spec, Table, write_json, write_table};
 use anyhow::Result;
@@ -53,9 +53,9 @@ pub fn attribution_tables(profile: &Profile, found: &Attribution, most: usize) -
     tables(profile, found, By::Call, Top { calls: most, changes: most })
 }
 
-/// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`
-pub fn advice_lines(found: &Attribution) -> Vec<String> {
-    found.advice.iter().map(advice::line).collect()
+/// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`; that there is none, if so.
+pub fn advice_lines(profile: &Profile, found: &Attribution) -> Vec<String> {
+    if found.advice.is_empty() { advice::none(profile, found) } else { found.advice.iter().map(advice::line).collect() }
 }
 
 fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table> {
@@ -64,9 +64,7 @@ fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table
     for change in &found.versus {
         tables.extend([changes(change, top.changes), lines(change)]);
     }
-    if !found.advice.is_empty() {
-        tables.push(advice::table(&found.advice));
-    }
+    tables.push(advice::table(profile, found));
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.warnings.iter().map(|w| format!("Warning: {}.", warnings::warning(w))));
     }
@@ -90,40 +88,43 @@ fn calls(profile: &Profile, here: &Breakdown, by: By, most: usize) -> Table {
     }
     notes.extend(verdict::without_unit_cost(&here.unpriced));
     let shown = &here.rows[..here.rows.len().min(most)];
-    Table::of(&call_columns(here.measured, by), shown).titled(title).noted(notes)
+    Table::of(&call_columns(here, by), shown).titled(title).noted(notes)
 }
 
-fn call_columns(measured: bool, by: By) -> Vec<Spec<'static, CallRow>> {
+fn call_columns(here: &Breakdown, by: By) -> Vec<Spec<'static, CallRow>> {
+    let times = |row: &CallRow| [row.on_cpu_s, row.elapsed_s, row.priced.map(|priced| priced.value)];
+    let unit = TimeUnit::of(here.rows.iter().flat_map(times).flatten().fold(0.0, f64::max));
+    let time = move |what: &str, of: fn(&CallRow) -> Option<f64>| {
+        Spec::right(&unit.title(what), move |row: &CallRow| {
+            of(row).map_or(Cell::default(), |seconds| Cell::number(unit.text(seconds), seconds))
+        })
+    };
     let mut columns = vec![
         Spec::left("call", |row: &CallRow| row.call.as_str().into()),
         Spec::left("class", |row: &CallRow| class::class(&row.class).into()).shown_if(by == By::Class),
         Spec::right("calls", |row: &CallRow| Cell::number(thousands(row.calls as f64), row.calls as f64)),
     ];
-    columns.extend(match measured {
+    columns.extend(match here.measured {
         true => vec![
-            Spec::right("on CPU s", |row: &CallRow| plain(row.on_cpu_s)),
+            time("on CPU", |row| row.on_cpu_s),
             Spec::right("% wall", |row: &CallRow| row.wall_share.map_or(Cell::default(), share)),
-            Spec::right("crossing s", |row: &CallRow| middle(row.crossing)),
-            Spec::right("work s", |row: &CallRow| middle(row.work)),
-            Spec::right("runnable s", |row: &CallRow| plain(row.runnable_s)).expendable(1),
-            Spec::right("blocked s", |row: &CallRow| plain(row.blocked_s)),
+            time("crossing", |row| Some(row.crossing?.value)),
+            time("work", |row| Some(row.work?.value)),
+            time("runnable", |row| row.runnable_s).expendable(1),
+            time("blocked", |row| row.blocked_s),
         ],
         false => vec![
-            Spec::right("by unit cost s", |row: &CallRow| middle(row.priced)),
-            Spec::right("range", |row: &CallRow| row.priced.map_or(Cell::default(), |s| range(s).into())),
-            Spec::right("crossing s", |row: &CallRow| middle(row.crossing)),
-            Spec::right("elapsed s", |row: &CallRow| plain(row.elapsed_s)),
+            time("by unit cost", |row| Some(row.priced?.value)),
+            Spec::right("range", move |row: &CallRow| {
+                let ends = |priced: Seconds| (unit.text(priced.low), unit.text(priced.high));
+                let both = |(low, high)| if low == high { String::new() } else { format!("{low} to {high}") };
+                row.priced.map_or(Cell::default(), |priced| both(ends(priced)).into())
+            }),
+            time("crossing", |row| Some(row.crossing?.value)),
+            time("elapsed", |row| row.elapsed_s),
         ],
     });
     columns
-}
-
-fn plain(seconds: Option<f64>) -> Cell {
-    seconds.map_or(Cell::default(), |s| Cell::number(format!("{s:.4}"), s))
-}
-
-fn middle(seconds: Option<Seconds>) -> Cell {
-    plain(seconds.map(|s| s.value))
 }
 
 fn share(share: f64) -> Cell {

@@ -2,7 +2,7 @@
 //! own accounting below. Called by `cli::show` and `cli::trace`.
 
 use crate::model::{By, CallCount, Profile, Total};
-use crate::report::numbers::{significant, thousands};
+use crate::report::numbers::{TimeUnit, significant, thousands};
 use crate::report::profile::class;
 use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
@@ -92,15 +92,17 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     // Worth the room of percentiles from a hundredth of the time on.
     let waited = all.runnable_ns.zip(all.elapsed_ns()).is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
     let timed = by == By::Call && !profile.latencies.is_empty();
+    let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns].into_iter().flatten().max().unwrap_or(0);
+    let unit = TimeUnit::of(largest as f64 / 1e9);
     vec![
-        Spec::right("on CPU s", |t: &Total| seconds(t.count.on_cpu_ns))
+        Spec::right(&unit.title("on CPU"), move |t: &Total| time(unit, t.count.on_cpu_ns))
             .shown_if(all.on_cpu_ns.is_some())
             .number("on_cpu_s", |t| Some(t.count.on_cpu_ns? as f64 / 1e9)),
-        Spec::right("runnable s", |t: &Total| seconds(t.count.runnable_ns))
+        Spec::right(&unit.title("runnable"), move |t: &Total| time(unit, t.count.runnable_ns))
             .shown_if(all.runnable_ns.is_some())
             .expendable(if waited { 2 } else { 6 })
             .number("runnable_s", |t| Some(t.count.runnable_ns? as f64 / 1e9)),
-        Spec::right("blocked s", |t: &Total| seconds(t.count.blocked_ns))
+        Spec::right(&unit.title("blocked"), move |t: &Total| time(unit, t.count.blocked_ns))
             .shown_if(all.blocked_ns.is_some())
             .number("blocked_s", |t| Some(t.count.blocked_ns? as f64 / 1e9)),
         Spec::right("CPU us/call", |t: &Total| micros(t.count.mean_on_cpu_ns()))
@@ -132,8 +134,8 @@ fn failures(count: u64) -> Cell {
     Cell::number(text, count as f64)
 }
 
-fn seconds(ns: Option<u64>) -> Cell {
-    ns.map_or(Cell::default(), |ns| Cell::number(format!("{:.4}", ns as f64 / 1e9), ns as f64 / 1e9))
+fn time(unit: TimeUnit, ns: Option<u64>) -> Cell {
+    ns.map_or(Cell::default(), |ns| Cell::number(unit.text(ns as f64 / 1e9), ns as f64 / 1e9))
 }
 
 fn micros(ns: Option<f64>) -> Cell {

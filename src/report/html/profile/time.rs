@@ -31,7 +31,7 @@ pub fn write(html: &mut Markup, page: &ProfilePage) {
                           not follow when each was on a CPU.</p>");
             }
         }
-        let advice = page.attribution.map(advice_lines).unwrap_or_default();
+        let advice = page.attribution.map(|found| advice_lines(page.profile, found)).unwrap_or_default();
         if !advice.is_empty() {
             html.raw("<h3>What could be saved</h3><ul class=\"lead\">");
             advice.iter().for_each(|line| _ = html.element("li", line));
