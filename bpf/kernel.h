@@ -68,6 +68,7 @@ struct qstr {
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
+	struct inode *d_inode;
 };
 struct path {
 	struct dentry *dentry;
@@ -75,6 +76,9 @@ struct path {
 struct file {
 	struct inode *f_inode;
 	struct path f_path;
+};
+struct fs_struct {
+	struct path root, pwd;
 };
 struct fdtable {
 	u32 max_fds;
@@ -87,7 +91,7 @@ struct signal_struct {
 	u64 maxrss;
 };
 struct linux_binprm {
-	const char *filename;
+	const char *filename, *fdpath;
 };
 struct kernfs_node {
 	u64 id;
@@ -130,6 +134,7 @@ struct task_struct {
 	u32 __state;
 	s32 pid, tgid;
 	struct task_struct *group_leader;
+	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	u64 utime, stime, min_flt, maj_flt, nvcsw, nivcsw;

@@ -54,7 +54,7 @@ struct {
 /* For these five, the loader sets sizes: no more than an entry if they are not needed. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);
-	MAP_NUMBER(max_entries, 8192);
+	MAP_NUMBER(max_entries, 65536);
 	MAP_TYPE(key, struct object_key);
 	MAP_TYPE(value, struct counted);
 } objects SEC(".maps");
@@ -76,7 +76,7 @@ struct {
 /* By hash. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);
-	MAP_NUMBER(max_entries, 8192);
+	MAP_NUMBER(max_entries, 65536);
 	MAP_TYPE(key, u64);
 	MAP_TYPE(value, struct name);
 } names SEC(".maps");

@@ -516,7 +516,9 @@ mod tests {
             (true, Scope::System, false, false),
             (false, Scope::System, true, true),
         ] {
-            for details in [Wanted::default(), all] {
+            let paths = Wanted { paths: true, ..Wanted::default() };
+            let descriptors = Wanted { descriptors: true, ..Wanted::default() };
+            for details in [Wanted::default(), all, paths, descriptors] {
                 let config = Config { times, scope, group_by, calls: calls.clone(), numbers, details };
                 Programs::load_with(&config, registers, casts).unwrap();
             }
