@@ -75,6 +75,7 @@ struct dentry {
 	struct dentry *d_parent;
 	struct super_block *d_sb;
 	struct qstr d_name;
+	struct inode *d_inode;
 };
 struct path {
 	struct dentry *dentry;
@@ -92,7 +93,7 @@ struct mm_struct {
 	struct mm_context context;
 };
 struct fs_struct {
-	struct path root;
+	struct path root, pwd;
 };
 struct ns_common {
 	u32 inum;
@@ -114,7 +115,7 @@ struct signal_struct {
 	u64 maxrss;
 };
 struct linux_binprm {
-	const char *filename;
+	const char *filename, *fdpath;
 };
 struct kernfs_node {
 	u64 id;
@@ -157,8 +158,8 @@ struct task_struct {
 	u32 __state;
 	s32 pid, tgid;
 	struct task_struct *group_leader;
-	struct files_struct *files;
 	struct fs_struct *fs;
+	struct files_struct *files;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	u64 utime, stime, min_flt, maj_flt, nvcsw, nivcsw;

@@ -33,6 +33,8 @@ enum what {
 };
 /* The position of an argument that there is not. */
 #define NO_ARGUMENT 0xff
+/* In place of a directory argument: the call makes the path the working directory. */
+#define NEW_DIRECTORY 0xfe
 
 /* Kinds of descriptors: the file type bits of a mode (S_IFMT >> 12), and three of our own. */
 enum kind { KIND_CHARACTER = 2, KIND_TERMINAL = 3, KIND_ANONYMOUS = 5, KIND_CLOSED = 7, KIND_REGULAR = 8 };
@@ -46,7 +48,8 @@ struct row {
 	u8 argument;
 	/* The argument that selects the operation, NO_ARGUMENT for none, and the bits of it that do. */
 	u8 operation;
-	u8 unused;
+	/* The argument with the directory that a path is relative to; NO_ARGUMENT for the working directory. */
+	u8 directory;
 	u32 mask;
 };
 
@@ -308,6 +311,8 @@ struct sampled {
 struct name {
 	/* Of a descriptor's file. */
 	u64 inode;
+	/* Of a relative path: the hash of the directory. */
+	u64 directory;
 	u32 device;
 	/* 0 for a path, else the kind of the descriptor. */
 	u16 kind;

@@ -62,7 +62,7 @@ struct {
 /* For those up to `names`, the loader sets sizes: no more than an entry if they are not needed. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);
-	MAP_NUMBER(max_entries, 8192);
+	MAP_NUMBER(max_entries, 65536);
 	MAP_TYPE(key, struct object_key);
 	MAP_TYPE(value, struct counted);
 } objects SEC(".maps");
@@ -91,7 +91,7 @@ struct {
 /* By hash. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);
-	MAP_NUMBER(max_entries, 8192);
+	MAP_NUMBER(max_entries, 65536);
 	MAP_TYPE(key, u64);
 	MAP_TYPE(value, struct name);
 } names SEC(".maps");

@@ -33,7 +33,14 @@ INLINE u64 note_names(char *text, struct dentry *at)
 	return 0;
 }
 
-INLINE void note_file(struct mapped_file *to, struct file *file)
+INLINE struct inode *inode_of(struct file *file)
+{
+	struct inode *inode = 0;
+	probe_read_kernel(&inode, sizeof inode, &file->f_inode);
+	return inode;
+}
+
+INLINE void note_mapped_file(struct mapped_file *to, struct file *file)
 {
 	struct inode *inode = inode_of(file);
 	struct super_block *of = 0;
@@ -76,7 +83,7 @@ INLINE void note_mapping(struct task_struct *current, struct pt_regs *regs, u32 
 		return;
 	}
 	begin_event(&m->event, EVENT_MAPPED, current);
-	note_file(&m->file, file);
+	note_mapped_file(&m->file, file);
 	m->start = address;
 	m->end = address + argument_of(regs, gate, 1);
 	m->offset = argument_of(regs, gate, 5) << (gate == GATE_COMPAT ? PAGE_SHIFT : 0);
@@ -97,7 +104,7 @@ INLINE void note_program(struct task_struct *current)
 	}
 	begin_event(&e->event, EVENT_EXECUTED, current);
 	struct file *file = mm->exe_file;
-	note_file(&e->file, file);
+	note_mapped_file(&e->file, file);
 	probe_read_kernel(e->auxv, sizeof e->auxv, &mm->saved_auxv);
 	struct dentry *root = current->fs->root.dentry;
 	of = root->d_sb;

@@ -77,9 +77,13 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 			} else if (what == WHAT_DESCRIPTOR) {
 				kind = descriptor_kind(current, argument);
 			} else if (what == WHAT_PATH || (what == WHAT_EXEC && error)) {
+				/* The verifier is to check the loops once, not for each gate and error. */
+				s32 from = forget(w, directory_of(regs, gate, row->directory));
+				error = forget(w, error);
 				long length = returned ? probe_read_user_str(w->path, PATH_BYTES, (void *)argument) : 0;
 				value = names_in(w, length);
-				if (config.paths) call->object = note_path(w, length);
+				if ((config.paths || config.descriptors) && returned)
+					call->object = note_path_of(w, current, row, from, argument, error, length);
 			} else if (what == WHAT_LENGTH) {
 				value = size_class(argument);
 			} else if (what == WHAT_SET) {
@@ -253,7 +257,8 @@ int syscost_exec(u64 *ctx)
 	if (!task) return 0;
 	long length = probe_read_kernel_str(w->path, PATH_BYTES, program->filename);
 	task->value = names_in(w, length);
-	if (config.paths) task->object = note_path(w, length);
+	/* A path relative to a descriptor is not known as such here. */
+	if (config.paths) task->object = program->fdpath ? 0 : note_path(w, current, current->fs->pwd.dentry, length);
 	number_group(task, current);
 	if (config.stacks) note_program(current);
 	return 0;

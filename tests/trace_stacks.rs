@@ -13,7 +13,8 @@ use support::run_command_with;
 use syscost::model::StackCount;
 use syscost::trace::{Collected, Detail, Grouping, More};
 
-const STACKS: More = More { grouping: Grouping::Name, stacks: true, paths: false, descriptors: false, slowest: 0 };
+const STACKS: More =
+    More { grouping: Grouping::Name, tree: false, stacks: true, paths: false, descriptors: false, slowest: 0 };
 
 /// A program in tests/trace_stacks, compiled so that no register is left for frame pointers; `None` where nothing can be traced, or
 /// there is no such compiler, which is said.

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -250,10 +251,30 @@ static void slow(void) {
     for (int ms = 20; ms <= 60; ms += 10) usleep(ms * 1000);
 }
 
-// Calls on 10000 paths.
+// Stats of x in directories a, b and c of the directory given: relative to the working directory, to a descriptor, and by an
+// absolute path; of descriptors by an empty path; and relative paths that lead nowhere.
+static void directories(const char *top) {
+    char path[4096];
+    struct stat status;
+    check(!chdir(top) && !chdir("a"), "chdir");
+    for (int i = 0; i < 3; i++) check(!syscall(SYS_newfstatat, AT_FDCWD, "x", &status, 0), "x of a");
+    check(!chdir("../b"), "chdir");
+    for (int i = 0; i < 4; i++) check(!syscall(SYS_newfstatat, AT_FDCWD, "x", &status, 0), "x of b");
+    int b = open(".", O_RDONLY | O_DIRECTORY), c = openat(b, "../c", O_RDONLY | O_DIRECTORY);
+    check(b >= 0 && c >= 0, "open");
+    check(!syscall(SYS_newfstatat, b, "x", &status, 0), "x of b");
+    for (int i = 0; i < 6; i++) check(!syscall(SYS_newfstatat, c, "x", &status, 0), "x of c");
+    snprintf(path, sizeof path, "%s/c/x", top);
+    for (int i = 0; i < 7; i++) check(!syscall(SYS_newfstatat, b, path, &status, 0), "x of c");
+    for (int i = 0; i < 8; i++) check(!syscall(SYS_newfstatat, c, "", &status, AT_EMPTY_PATH), "c");
+    for (int i = 0; i < 9; i++) check(syscall(SYS_newfstatat, b, "", &status, 0) < 0, "empty");
+    for (int i = 0; i < 10; i++) check(syscall(SYS_newfstatat, 999, "x", &status, 0) < 0, "999");
+}
+
+// Calls on 70000 paths.
 static void paths(void) {
     char path[32];
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 70000; i++) {
         snprintf(path, sizeof path, "/nowhere/%d", i);
         access(path, F_OK);
     }
@@ -275,6 +296,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "stacks")) caller_with_a_name();
     else if (!strcmp(what, "descriptors")) descriptors(argv[0]);
     else if (!strcmp(what, "slow")) slow();
+    else if (!strcmp(what, "directories")) directories(argv[2]);
     else if (!strcmp(what, "paths")) paths();
     else if (!strcmp(what, "gates")) gates();
     else if (!strcmp(what, "refused")) refused();

@@ -12,6 +12,8 @@ pub const NUMBER_UNKNOWN: u16 = 0xffff;
 pub const VALUE_UNKNOWN: u8 = 127;
 /// The position of an argument that there is not.
 pub const NO_ARGUMENT: u8 = 0xff;
+/// In place of a directory argument: the call makes the path the working directory.
+pub const NEW_DIRECTORY: u8 = 0xfe;
 const NAME_BYTES: usize = 16;
 const PATH_BYTES: usize = 4096;
 const ENTRIES: usize = 256;
@@ -73,7 +75,7 @@ pub struct Row {
     pub what: u8,
     pub argument: u8,
     pub operation: u8,
-    pub unused: u8,
+    pub directory: u8,
     pub mask: u32,
 }
 
@@ -292,6 +294,7 @@ pub struct Sampled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 pub struct Name {
     pub inode: u64,
+    pub directory: u64,
     pub device: u32,
     pub kind: u16,
     pub length: u16,
@@ -448,7 +451,7 @@ mod tests {
     #[test]
     fn programs_have_the_same_types() {
         same! {
-            Row "row": what, argument, operation, unused, mask;
+            Row "row": what, argument, operation, directory, mask;
             Key "key": group, number, error, operation, gate, kind, value, unused;
             Counted "counted": calls, unfinished, on_cpu, blocked, woken, preempted, stalled, bytes;
             Entry "entry": key, counted;
@@ -466,7 +469,7 @@ mod tests {
             Forked "forked": event, parent, unused;
             Sample "sample": event, key, weight, ip, sp, fp, lr, vdso, slow, unused;
             Sampled "sampled": sample, stack;
-            Name "name": inode, device, kind, length, text;
+            Name "name": inode, directory, device, kind, length, text;
             Slow "slow": key, start, elapsed, blocked, woken, process, stack;
             Details "details": floor, slowest, name;
             GroupKey "group_key": name, id;

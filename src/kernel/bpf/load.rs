@@ -577,7 +577,12 @@ mod tests {
             (true, Scope::System, false, false),
             (false, Scope::System, true, true),
         ] {
-            for (details, group_by) in [(Wanted::default(), GroupBy::Cgroup), (all, GroupBy::Tree)] {
+            let paths = Wanted { paths: true, ..Wanted::default() };
+            let descriptors = Wanted { descriptors: true, ..Wanted::default() };
+            let none = (Wanted::default(), GroupBy::Cgroup);
+            for (details, group_by) in
+                [none, (all, GroupBy::Tree), (paths, GroupBy::Tree), (descriptors, GroupBy::Name)]
+            {
                 let config = Config { times, scope, group_by, calls: calls.clone(), numbers, details };
                 Programs::load_with(&config, registers, casts).unwrap();
             }

@@ -5,7 +5,7 @@ use super::decode;
 use super::mounts::{self, Mounts};
 use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
-use crate::model::{CallCount, Class, ObjectCount, ObjectKind, SlowCall, StackCount};
+use crate::model::{Class, ObjectCount, ObjectKind, SlowCall, StackCount};
 use crate::trace::stacks::{Stacks, UNKNOWN};
 use crate::trace::{Collected, Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
@@ -126,30 +126,40 @@ fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall
 fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Collected) {
     let plain = decode::wholly_compat(raw);
     let mut dropped = raw.globals.objects_dropped;
-    let mut rows: BTreeMap<(u8, String, String, String), (ObjectKind, CallCount)> = BTreeMap::new();
+    // By the object itself: what is known of the names of two may be the same.
+    let mut rows: BTreeMap<(u64, String, String), ObjectCount> = BTreeMap::new();
     for (of, counted) in &raw.objects {
         let Some(name) = raw.names.get(&of.object) else {
             dropped += counted.calls;
             continue;
         };
-        let (kind, name) = object_name(name, mounts);
         let call = decode::call_name(&of.key, plain.contains(&of.key.group));
         let process = decode::process_name(&raw.groups, of.key.group);
-        let empty = || (kind, decode::empty(call.clone(), Class::default(), &of.key, detail));
-        let (_, count) = rows.entry((kind as u8, name, process, call.clone())).or_insert_with(empty);
-        decode::add(count, &of.key, counted);
+        let row = rows.entry((of.object, process.clone(), call.clone())).or_insert_with(|| {
+            let (kind, name, directory) = object_name(name, &raw.names, mounts);
+            let count = decode::empty(call, Class::default(), &of.key, detail);
+            ObjectCount { kind, name, process, directory, count }
+        });
+        decode::add(&mut row.count, &of.key, counted);
     }
-    let object = |((_, name, process, _), (kind, count))| ObjectCount { kind, name, process, directory: None, count };
-    into.objects = rows.into_iter().map(object).collect();
-    into.objects.sort_by_key(|object| std::cmp::Reverse(object.count.calls));
+    into.objects = rows.into_values().collect();
+    into.objects.sort_by(|a, b| b.count.calls.cmp(&a.count.calls).then_with(|| a.name.cmp(&b.name)));
     into.objects_dropped = Some(dropped);
 }
 
-fn object_name(name: &Name, mounts: &Mounts) -> (ObjectKind, String) {
-    match name.kind {
-        0 => (ObjectKind::Path, path(name)),
-        _ => (ObjectKind::Descriptor, descriptor(name, mounts)),
+/// The kind and name of an object, and the directory that it was relative to.
+fn object_name(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> (ObjectKind, String, Option<String>) {
+    if name.kind != 0 {
+        return (ObjectKind::Descriptor, descriptor(name, mounts), None);
     }
+    let path = path(name);
+    if name.directory == 0 {
+        return (ObjectKind::Path, path, None);
+    }
+    // There was no room for the directory's name.
+    let directory = names.get(&name.directory).map_or("...".to_string(), |name| descriptor(name, mounts));
+    let joined = if path == "." { directory.clone() } else { format!("{}/{path}", directory.trim_end_matches('/')) };
+    (ObjectKind::Path, joined, Some(directory))
 }
 
 /// What a descriptor refers to, as far as possible as /proc/PID/fd has it. Of a file deeper than the programs look, the
@@ -185,10 +195,6 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 
 /// A path as the program passed it; one that did not fit ends with dots.
 fn path(name: &Name) -> String {
-    // With AT_EMPTY_PATH, the call is on its descriptor.
-    if name.text[0] == 0 {
-        return "\"\"".to_string();
-    }
     let cut = if usize::from(name.length) > name.text.len() { "..." } else { "" };
     format!("{}{cut}", text(&name.text))
 }
@@ -199,7 +205,7 @@ mod tests {
     use crate::kernel::bpf::{Counted, Group, Key, ObjectKey};
 
     fn named(text: &str, length: u16) -> Name {
-        let mut name = Name { inode: 0, device: 0, kind: 0, length, text: [0; 512] };
+        let mut name = Name { inode: 0, directory: 0, device: 0, kind: 0, length, text: [0; 512] };
         name.text[..text.len()].copy_from_slice(text.as_bytes());
         name
     }
@@ -208,18 +214,41 @@ mod tests {
     fn a_path_that_was_cut_says_so() {
         assert_eq!(path(&named("/etc/x", 7)), "/etc/x");
         assert_eq!(path(&named("/etc/x", 513)), "/etc/x...");
-        assert_eq!(path(&named("", 1)), "\"\"");
+    }
+
+    fn file(kind: u8, parts: &[&str]) -> Name {
+        let mut name = Name { inode: 7, device: 3, kind: kind.into(), ..named("", parts.len() as u16) };
+        for (part, text) in name.text.chunks_mut(PART_BYTES).zip(parts) {
+            part[..text.len()].copy_from_slice(text.as_bytes());
+        }
+        name
+    }
+
+    #[test]
+    fn relative_paths_are_joined_to_their_directory() {
+        let names = BTreeMap::from([
+            (1, file(kind::DIRECTORY, &["b", "a", "/"])),
+            (2, file(kind::DIRECTORY, &["/"])),
+            (3, file(kind::DIRECTORY, &["h", "g", "f", "e", "d", "c", "b", "a"])),
+        ]);
+        let of = |directory, text: &str| {
+            let name = Name { directory, ..named(text, text.len() as u16 + 1) };
+            let (kind, name, directory) = object_name(&name, &names, &Mounts::new());
+            assert_eq!(kind, ObjectKind::Path);
+            (name, directory.unwrap_or_default())
+        };
+        let pair = |name: &str, directory: &str| (name.to_string(), directory.to_string());
+        assert_eq!(
+            [of(0, "/x"), of(1, "x"), of(1, ".")],
+            [pair("/x", ""), pair("/a/b/x", "/a/b"), pair("/a/b", "/a/b")]
+        );
+        assert_eq!([of(2, "x/y"), of(9, "x")], [pair("/x/y", "/"), pair(".../x", "...")]);
+        assert_eq!(of(3, "x"), pair(".../a/b/c/d/e/f/g/h/x", ".../a/b/c/d/e/f/g/h"));
     }
 
     #[test]
     fn descriptors_are_named_as_in_proc() {
-        let of = |kind: u8, parts: &[&str]| {
-            let mut name = Name { inode: 7, device: 3, kind: kind.into(), length: parts.len() as u16, text: [0; 512] };
-            for (part, text) in name.text.chunks_mut(PART_BYTES).zip(parts) {
-                part[..text.len()].copy_from_slice(text.as_bytes());
-            }
-            descriptor(&name, &Mounts::from([(3, "/dev".to_string())]))
-        };
+        let of = |kind, parts: &[&str]| descriptor(&file(kind, parts), &Mounts::from([(3, "/dev".to_string())]));
         assert_eq!([of(kind::SOCKET, &["TCP"]), of(kind::FIFO, &[""])], ["socket:[7]", "pipe:[7]"]);
         assert_eq!(of(kind::ANONYMOUS, &["[eventfd]"]), "anon_inode:[eventfd]");
         assert_eq!(of(kind::CHARACTER, &["1", "pts", "/"]), "/dev/pts/1");
@@ -252,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_added_by_name_and_call() {
+    fn objects_are_added_by_process_and_call() {
         let counted = |calls| Counted { calls, on_cpu: 10, ..Counted::default() };
         let key = |error, group| Key { group, number: libc::SYS_newfstatat as u16, error, ..Key::default() };
         let of = |object, key| ObjectKey { object, key };
@@ -263,8 +292,9 @@ mod tests {
                 (of(1, key(2, 2)), counted(3)),
                 (of(2, key(0, 1)), counted(9)),
                 (of(3, key(0, 1)), counted(4)),
+                (of(4, key(0, 1)), counted(1)),
             ],
-            names: BTreeMap::from([(1, named("/a", 3)), (2, named("/b", 3))]),
+            names: BTreeMap::from([(1, named("/a", 3)), (2, named("/b", 3)), (4, named("/b", 3))]),
             groups: BTreeMap::from([(1, group("sh")), (2, group("sh"))]),
             ..Raw::default()
         };
@@ -272,7 +302,7 @@ mod tests {
         let mut into = Collected::default();
         objects(&raw, Detail::Times, &Mounts::new(), &mut into);
         let rows: Vec<_> = into.objects.iter().map(|row| (row.name.as_str(), row.count.calls)).collect();
-        assert_eq!(rows, [("/b", 9), ("/a", 5)]);
+        assert_eq!(rows, [("/b", 9), ("/a", 5), ("/b", 1)]);
         let count = &into.objects[1].count;
         assert_eq!((count.errors["ENOENT"], count.on_cpu_ns), (3, Some(20)));
         assert_eq!(into.objects_dropped, Some(9));

@@ -1,6 +1,6 @@
 //! Names of calls by number and gate, and what the programs do for each. Pure.
 
-use crate::kernel::bpf::layout::{NO_ARGUMENT, NUMBER_UNKNOWN, NUMBERS, gate, what};
+use crate::kernel::bpf::layout::{NEW_DIRECTORY, NO_ARGUMENT, NUMBER_UNKNOWN, NUMBERS, gate, what};
 use crate::kernel::bpf::{Numbers, Row, Rows};
 use crate::model::{Drives, drives, selector};
 use crate::syscall_names;
@@ -56,7 +56,17 @@ fn row(name: &str) -> Row {
         Some(Drives::Set { argument }) => (what::SET, argument),
     };
     let (operation, mask) = selector(name).map_or((NO_ARGUMENT, 0), |selector| (selector.argument, selector.mask()));
-    Row { what, argument, operation, unused: 0, mask }
+    Row { what, argument, operation, directory: directory(name, argument), mask }
+}
+
+/// Where a call whose path is `argument` gets the directory from that a relative path is relative to.
+fn directory(name: &str, argument: u8) -> u8 {
+    match name {
+        "chdir" => NEW_DIRECTORY,
+        // Its descriptor is the watch.
+        "inotify_add_watch" => NO_ARGUMENT,
+        _ => argument.checked_sub(1).unwrap_or(NO_ARGUMENT),
+    }
 }
 
 /// The numbers of calls that the programs treat specially.
@@ -98,9 +108,13 @@ mod tests {
         let rows = rows();
         assert!(rows.iter().all(|row| row.argument <= 5 && row.what <= what::CLOSE));
         let row = |number: i64| rows[number as usize];
-        let plain = |what, argument| Row { what, argument, operation: NO_ARGUMENT, unused: 0, mask: 0 };
-        assert_eq!(row(libc::SYS_newfstatat), plain(what::PATH, 1));
-        assert_eq!(row(libc::SYS_openat), Row { operation: 2, mask: 0o100, ..plain(what::PATH, 1) });
+        let plain = |what, argument| Row { what, argument, operation: NO_ARGUMENT, directory: NO_ARGUMENT, mask: 0 };
+        let at = Row { directory: 0, ..plain(what::PATH, 1) };
+        assert_eq!([row(libc::SYS_newfstatat), row(libc::SYS_linkat)], [at, at]);
+        assert_eq!(row(libc::SYS_openat), Row { operation: 2, mask: 0o100, ..at });
+        assert_eq!(row(libc::SYS_symlinkat), Row { directory: 1, ..plain(what::PATH, 2) });
+        assert_eq!(row(libc::SYS_inotify_add_watch), plain(what::PATH, 1));
+        assert_eq!(row(libc::SYS_chdir).directory, NEW_DIRECTORY);
         assert_eq!([row(libc::SYS_execve), row(libc::SYS_getpid)], [plain(what::EXEC, 0), plain(0, 0)]);
         assert_eq!(row(libc::SYS_futex), Row { operation: 1, mask: 0x7f, ..plain(0, 0) });
     }
