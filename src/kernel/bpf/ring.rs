@@ -5,7 +5,7 @@
 
 use super::maps::{self, MapSpec};
 use anyhow::{Context, Result, ensure};
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap, munmap};
 use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -44,8 +44,12 @@ impl Ring {
         let map = |length: usize, access, offset: usize| {
             let length = NonZeroUsize::new(length).context("an empty mapping")?;
             // SAFETY: a new shared mapping of the ring, which `drop` unmaps.
-            unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, &fd, offset as i64) }
-                .with_context(|| format!("BPF map '{name}' cannot be mapped"))
+            let mapped = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, &fd, offset as i64) }
+                .with_context(|| format!("BPF map '{name}' cannot be mapped"))?;
+            // The traced command begins as a child of ours, and what that has mapped counts as its resident set.
+            // SAFETY: the mapping was just made, and no child uses it.
+            unsafe { madvise(mapped, length.get(), MmapAdvise::MADV_DONTFORK) }.context("madvise of a BPF map")?;
+            anyhow::Ok(mapped)
         };
         let read = map(page, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, 0)?;
         let written = map(page + 2 * bytes, ProtFlags::PROT_READ, page)?;
