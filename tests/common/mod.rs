@@ -121,8 +121,9 @@ impl Place {
     /// The program as an ordinary user: a copy that others may execute. Only where the tests run as root.
     pub fn command_as_nobody(&self, arguments: &[&str]) -> Command {
         let copy = self.path().join("syscost");
-        fs::copy(env!("CARGO_BIN_EXE_syscost"), &copy).unwrap();
-        fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+        // By another process: what this one writes to may be open in a child that another test just forked, and then cannot be executed.
+        let install = ["-m", "755", env!("CARGO_BIN_EXE_syscost")];
+        assert!(Command::new("install").args(install).arg(&copy).status().unwrap().success());
         let mut command = Command::new(copy);
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         command

@@ -2,7 +2,6 @@
 
 use super::rule::{Advice, MANY, Rule, Time};
 use super::saving::{self, measured};
-use super::transfers::INPUTS;
 use crate::attribute::breakdown::s;
 use crate::attribute::costs::{Basis, Costs, Price};
 use crate::attribute::spread::Seconds;
@@ -10,6 +9,13 @@ use crate::attribute::units::bare_name;
 use crate::model::{CallCount, Class, DescriptorKind, ObjectCount, ObjectKind, Profile};
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
+
+/// Calls that take what has arrived.
+pub const INPUTS: &[&str] = &["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recv", "accept", "accept4"];
+
+/// Calls that wait for one of several descriptors.
+pub const POLLS: &[&str] =
+    &["poll", "ppoll", "select", "pselect6", "_newselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
 
 /// The processes of one name.
 pub struct Caller<'a> {

@@ -1,9 +1,8 @@
 //! Rules about reads and writes: few bytes at a time, and reads that find nothing.
 
-use super::caller::{Caller, is_one_of};
+use super::caller::{Caller, INPUTS, POLLS, is_one_of};
 use super::rule::{Advice, Rule, Time};
 use super::saving;
-use super::waits::POLLS;
 use crate::model::{CallCount, Class, DescriptorKind};
 use DescriptorKind::{Device, Event, File, Pipe, Socket, Terminal};
 
@@ -56,9 +55,6 @@ fn least_bytes(caller: &Caller, keep: impl Fn(&CallCount) -> bool) -> u64 {
     own.fold(0, |sum, count| sum.saturating_add(count.calls.saturating_mul(count.class.size.unwrap_or(0))))
 }
 
-/// Calls that take what has arrived.
-pub const INPUTS: &[&str] = &["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recv", "accept", "accept4"];
-
 /// Descriptors that may have nothing to read.
 const STREAMS: &[Option<DescriptorKind>] = &[None, Some(Pipe), Some(Socket), Some(Event), Some(Terminal), Some(Device)];
 
@@ -66,13 +62,13 @@ pub fn empty_reads(caller: &Caller) -> Vec<Advice> {
     STREAMS.iter().filter_map(|kind| empty(caller, *kind)).collect()
 }
 
-/// Those beyond one for each read that found something and each poll: who is told of input by the edge reads until there is none.
+/// Those beyond one for each poll: who is told of input by the edge may read until there is none. Of `accept` there is no other way.
 fn empty(caller: &Caller, kind: Option<DescriptorKind>) -> Option<Advice> {
-    let own = |count: &CallCount| is_one_of(count, INPUTS) && count.class.descriptor == kind;
+    let is_accept = |count: &CallCount| is_one_of(count, &["accept", "accept4"]);
+    let own = |count: &CallCount| is_one_of(count, INPUTS) && !is_accept(count) && count.class.descriptor == kind;
     let empties = |count: &CallCount| count.errors.get("EAGAIN").copied().unwrap_or(0);
-    let (sum, polls) = (caller.sum(own), caller.named(POLLS).calls);
-    let all = empties(&sum);
-    let surplus = all.saturating_sub(sum.calls.saturating_sub(sum.failures())).saturating_sub(polls);
+    let all = empties(&caller.sum(own));
+    let surplus = all.saturating_sub(caller.named(POLLS).calls);
     let surplus_share = surplus as f64 / all.max(1) as f64;
     let share = |count: &CallCount| {
         let empty = empties(count) as f64 / count.calls.max(1) as f64;

@@ -1,16 +1,12 @@
 //! Rules about waiting: polls that find nothing, polls of many descriptors, and futexes.
 
-use super::caller::{Caller, is_one_of};
+use super::caller::{Caller, INPUTS, POLLS, is_one_of};
 use super::rule::{Advice, Rule, Time};
 use super::saving;
-use super::transfers::INPUTS;
 use crate::attribute::breakdown::s;
 use crate::attribute::costs::{Basis, UnitCost};
 use crate::attribute::spread::{MODEL_SD, Seconds};
 use crate::model::{CallCount, Class};
-
-pub const POLLS: &[&str] =
-    &["poll", "ppoll", "select", "pselect6", "_newselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
 
 /// Calls that a poll may have announced besides reads.
 const OUTPUTS: &[&str] = &[

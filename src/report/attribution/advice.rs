@@ -35,7 +35,7 @@ pub fn none(profile: &Profile, found: &Attribution) -> Vec<String> {
             "Without unit costs most rules cannot say what would take the place of a call: pass --costs.".to_string(),
         );
     }
-    if profile.objects.is_empty() {
+    if profile.source.is_none() && profile.objects.is_empty() {
         lines.push("Which paths were asked for again is not known: 'syscost trace --paths' records them.".to_string());
     }
     lines

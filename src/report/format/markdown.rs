@@ -13,12 +13,14 @@ pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
         write_notes(&table.cautions, out)?;
         writeln!(out)?;
     }
-    line(out, table.columns().iter().map(|c| markdown(&c.title)))?;
-    line(out, table.columns().iter().map(|c| rule(c.align).to_string()))?;
+    if !table.columns().is_empty() {
+        line(out, table.columns().iter().map(|c| markdown(&c.title)))?;
+        line(out, table.columns().iter().map(|c| rule(c.align).to_string()))?;
+    }
     for row in table.rows() {
         line(out, row.iter().map(|cell| markdown(&cell.text)))?;
     }
-    if !table.notes.is_empty() {
+    if !table.notes.is_empty() && !table.columns().is_empty() {
         writeln!(out)?;
     }
     write_notes(&table.notes, out)

@@ -26,7 +26,7 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
             writeln!(out, "{}", line.trim_end())?;
         }
     }
-    if !table.notes.is_empty() {
+    if !table.notes.is_empty() && !table.rows().is_empty() {
         writeln!(out)?;
     }
     write_notes(&table.notes, screen, out)
