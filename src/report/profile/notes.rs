@@ -57,11 +57,11 @@ pub fn notes(profile: &Profile) -> Vec<String> {
 
 /// How many of the stacks are known, where that is a sample.
 fn sampled(profile: &Profile) -> Option<String> {
-    let sampled = profile.stacks_sampled?;
     let calls = profile.stacks.iter().map(|stack| stack.calls).sum::<u64>();
+    let sampled = profile.stacks_sampled.filter(|sampled| *sampled < calls)?;
     let [sampled, calls] = [sampled, calls].map(|count| thousands(count as f64));
     Some(format!(
-        "Stacks of {sampled} calls, a sample of {calls}: the others, from the same place and depth, are divided as the sample is."
+        "Stacks were recorded of {sampled} of {calls} calls; the others, from the same place and depth, are divided as these are."
     ))
 }
 
