@@ -202,8 +202,10 @@ struct Answer {
 impl Drop for Caller {
     fn drop(&mut self) {
         // Closing the pipe is not enough: another child may hold a copy of it.
-        let _ = kill(self.child, Signal::SIGKILL);
-        let _ = waitpid(self.child, None);
+        // One that cannot be killed is not waited for: it may wait for us.
+        if kill(self.child, Signal::SIGKILL).is_ok() {
+            let _ = waitpid(self.child, None);
+        }
     }
 }
 
