@@ -52,6 +52,17 @@ pub fn getgrouplist(_: &CStr, _: Gid) -> Result<Vec<Gid>, Errno> {
     Err(Errno::ENOSYS)
 }
 
+pub fn sched_getcpu() -> Result<usize, Errno> {
+    Err(Errno::ENOSYS)
+}
+
+/// Advice about mappings; no BPF map is ever mapped here.
+pub struct MmapAdvise;
+
+impl MmapAdvise {
+    pub const MADV_DONTFORK: nix::sys::mman::MmapAdvise = nix::sys::mman::MmapAdvise::MADV_NORMAL;
+}
+
 /// Flags without meaning here.
 pub struct MFdFlags;
 

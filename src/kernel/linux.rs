@@ -31,8 +31,9 @@ pub const SYS_GETPPID: i64 = libc::SYS_getppid;
 pub use nix::sys::ptrace;
 #[cfg(target_os = "linux")]
 pub use nix::{
-    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+    sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity},
     sys::memfd::{MFdFlags, memfd_create},
+    sys::mman::MmapAdvise,
     unistd::{getgrouplist, gettid, pipe2},
 };
 

@@ -184,7 +184,7 @@ impl Caller {
 
 /// Keeps a process on the CPU that this one is on, and returns that.
 fn pin(child: Pid) -> Option<u32> {
-    let cpu = nix::sched::sched_getcpu().ok()?;
+    let cpu = linux::sched_getcpu().ok()?;
     let mut set = CpuSet::new();
     set.set(cpu).ok()?;
     sched_setaffinity(child, &set).ok()?;

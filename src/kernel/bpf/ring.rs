@@ -4,8 +4,9 @@
 #![allow(unsafe_code)]
 
 use super::maps::{self, MapSpec};
+use crate::kernel::linux::MmapAdvise;
 use anyhow::{Context, Result, ensure};
-use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap, munmap};
+use nix::sys::mman::{MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
