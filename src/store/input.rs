@@ -7,8 +7,11 @@ use std::path::Path;
 
 /// Most bytes in a file. A run of 120 cases with 1,500 samples each has 2 MB.
 pub const MAX_BYTES: u64 = 1 << 30;
+/// How much is read before the rest.
+const FIRST_BYTES: u64 = 4096;
 
-/// All bytes of `path` (`-`: standard input).
+/// All bytes of `path` (`-`: standard input); only the first ones if these cannot begin JSON, so that a large file of
+/// something else is refused at once.
 ///
 /// # Errors
 /// If it cannot be read or has more than `limit` bytes.
@@ -29,12 +32,23 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
     if expected > limit {
         return Err(Problem::TooLarge(limit));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
-    source.take(limit + 1).read_to_end(&mut bytes).map_err(problem)?;
+    let mut source = source.take(limit + 1);
+    let mut bytes = Vec::new();
+    source.by_ref().take(FIRST_BYTES).read_to_end(&mut bytes).map_err(problem)?;
+    if !may_begin_json(&bytes) {
+        return Ok(bytes);
+    }
+    bytes.reserve_exact(usize::try_from(expected).unwrap_or(0).saturating_sub(bytes.len()));
+    source.read_to_end(&mut bytes).map_err(problem)?;
     match bytes.len() as u64 > limit {
         true => Err(Problem::TooLarge(limit)),
         false => Ok(bytes),
     }
+}
+
+fn may_begin_json(first: &[u8]) -> bool {
+    let begin = first.iter().find(|byte| !byte.is_ascii_whitespace());
+    begin.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"{[\"-".contains(byte))
 }
 
 fn problem(error: io::Error) -> Problem {
@@ -53,7 +67,18 @@ mod tests {
     #[test]
     fn a_source_may_have_as_many_bytes_as_the_limit_and_no_more() {
         assert_eq!(limited(&b"1234"[..], 0, 4).unwrap(), b"1234");
+        assert_eq!(limited(&b" {\"a\": 1}"[..], 0, 9).unwrap(), b" {\"a\": 1}");
         assert!(matches!(limited(&b"12345"[..], 0, 4), Err(Problem::TooLarge(4))));
         assert!(matches!(limited(&b""[..], 5, 4), Err(Problem::TooLarge(4))));
+    }
+
+    #[test]
+    fn what_cannot_be_json_is_read_no_further() {
+        let endless = |byte| limited(io::repeat(byte), 0, MAX_BYTES).unwrap().len() as u64;
+        assert_eq!([endless(0), endless(b' '), endless(0x7f)], [FIRST_BYTES; 3]);
+        assert_eq!(
+            limited(io::repeat(b'1').take(3 * FIRST_BYTES), 0, MAX_BYTES).unwrap().len() as u64,
+            3 * FIRST_BYTES
+        );
     }
 }
