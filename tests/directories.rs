@@ -46,6 +46,22 @@ fn links_that_lead_nowhere_are_told() {
     }
 }
 
+/// One hostile file among thousands costs its own line, not the others' rows nor a second each.
+#[test]
+fn one_bad_file_among_thousands_is_named() {
+    let place = Place::with_hosts();
+    let directory = place.path().join("d");
+    let lines = || stdout(&place.run(&["rows", "d"])).lines().count();
+    let three_files = lines();
+    for number in 0..999 {
+        fs::hard_link(directory.join("a.json"), directory.join(format!("n{number}.json"))).unwrap();
+    }
+    fs::write(directory.join("n500x.json"), [b"{\"schema\":".repeat(100_000), vec![0; 1 << 20]].concat()).unwrap();
+    fs::File::create(directory.join("n500y.json")).unwrap().set_len(1 << 30).unwrap();
+    said(&place.run(&["rows", "d"]), &["n500x.json", "n500y.json"]);
+    assert_eq!(lines(), 334 * three_files);
+}
+
 #[test]
 fn a_directory_of_nothing_but_dead_links_is_not_an_empty_result() {
     let place = Place::new();

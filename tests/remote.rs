@@ -155,6 +155,7 @@ fn commands_that_lead_nowhere_are_errors() {
         ("sh -c 'echo waiting >&2; exec sleep 1000'", "no answer within 1 s: stopped (--timeout allows more): waiting"),
         ("yes", "more than 64 KiB of other lines"),
         ("sh -c 'cat /dev/zero'", "without a line end"),
+        ("sh -c 'yes >&2; true'", "more than 16 MiB of error messages"),
         ("no-such-command", "cannot start no-such-command"),
         ("''", "cannot start"),
     ] {
@@ -167,6 +168,21 @@ fn commands_that_lead_nowhere_are_errors() {
     }
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     assert!(place.processes().is_empty(), "{:?}", place.processes());
+}
+
+/// A command that is silent, or writes to standard error for ever, ends with the first interrupt.
+#[test]
+fn an_interrupt_ends_a_command_that_never_answers() {
+    let place = Place::new();
+    for command in ["sh -c 'sleep 1000; true'", "sh -c 'while :; do echo waiting >&2; sleep 0.01; done'"] {
+        let job = place.start(&["run", "id.getppid", "--via", command, "--probe", "/nowhere", "--timeout", "1000"]);
+        assert!(wait_for(Duration::from_secs(60), || (!place.processes().is_empty()).then_some(())).is_some());
+        std::thread::sleep(Duration::from_millis(300));
+        killpg(job.pid(), Signal::SIGINT).unwrap();
+        assert_eq!(job.output().status.code(), Some(130), "{command}");
+        let clean = || (place.left_behind().is_empty() && place.processes().is_empty()).then_some(());
+        assert!(wait_for(Duration::from_secs(10), clean).is_some(), "{command}: {:?}", place.processes());
+    }
 }
 
 #[test]

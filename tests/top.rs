@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::helper;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -316,12 +316,20 @@ fn metrics_are_in_a_file_and_served() {
     TcpStream::connect(("127.0.0.1", port)).unwrap().write_all(b"\r\n\r\n").unwrap();
     assert!(get("/metrics").is_some_and(|text| counted(&text)));
     drop(silent);
+    // Nor do many, who also do not delay the end.
+    let idle: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    let asked = Instant::now();
+    assert!(get("/metrics").is_some_and(|text| counted(&text)));
+    assert!(asked.elapsed() < PATIENCE / 4, "forty idle clients delay an answer by {:?}", asked.elapsed());
     let file = || fs::read_to_string(place.path().join("s.prom")).ok().filter(counted);
     assert!(wait_for(PATIENCE, file).unwrap().ends_with("# EOF\n"));
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
     let mut printed = String::new();
+    let ending = Instant::now();
     child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
     assert_eq!((child.wait().unwrap().code(), printed.as_str()), (Some(0), ""));
+    assert!(ending.elapsed() < PATIENCE / 4, "forty idle clients delay the end by {:?}", ending.elapsed());
+    drop(idle);
     let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".syscost-")), "{left:?}");
 }

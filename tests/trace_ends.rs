@@ -422,3 +422,26 @@ fn nothing_is_left_in_the_place_of_a_trace() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!((place.processes().len(), place.left_behind()), (0, Vec::<PathBuf>::new()));
 }
+
+/// An ordinary user learns in one line what is missing and what to do.
+#[test]
+fn what_takes_more_rights_says_which() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("what_takes_more_rights_says_which", "not root: no other user to be");
+    }
+    let place = Place::new();
+    for (arguments, said) in [
+        (
+            &["trace", "-p", "1"][..],
+            "it belongs to another user or is protected; try as root, or see kernel.yama.ptrace_scope",
+        ),
+        (&["trace", "--tracer", "bpf", "true"], "run it as root, or leave out --tracer for one that needs no rights"),
+        (&["trace", "--all", "--for", "1"], "run it as root, or where ptrace is permitted"),
+    ] {
+        let done = place.command_as_nobody(arguments).arg("--quiet").output().unwrap();
+        let text = stderr(&done);
+        assert_eq!(done.status.code(), Some(1), "{text}");
+        let last = text.lines().last().unwrap_or_default();
+        assert!(last.starts_with("syscost: ") && !last.starts_with("syscost: trace:") && last.contains(said), "{text}");
+    }
+}

@@ -46,6 +46,8 @@ const MOST_OF_ANSWER: usize = 4 << 20;
 /// `cat`, or a terminal between.
 const ECHO: &str =
     "the command sends back what it is sent, so there is a terminal in between (leave out -t) or no probe";
+/// What a worker may write to standard error while an answer is waited for.
+const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 /// Bytes of standard error that are read from its beginning, and from its end.
 const MOST_OF_ERRORS: u64 = 64 << 10;
 
@@ -305,6 +307,9 @@ impl Child {
             }
             if wait_readable(output, left.min(Duration::from_millis(100))) {
                 return Ok(());
+            }
+            if fs::metadata(self.directory.join(STDERR)).is_ok_and(|facts| facts.len() > MOST_WRITTEN_TO_STDERR) {
+                return Err(self.flood("more than 16 MiB of error messages"));
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::kernel::host;
 use crate::kernel::{Sources, private};
 use crate::model::{Case, EnvironmentFacts, Facts, Host, Operation, Unit};
 use crate::runner::{Child, Environment, Workers, parse_catalogue};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -78,7 +78,7 @@ impl Remote {
         let mut remote = Remote::default();
         for environment in own {
             let visited = remote.visit_one(workers, environment, alone);
-            visited.map_err(|failure| anyhow!("{}: {failure:#}", spelled(environment)))?;
+            visited.with_context(|| spelled(environment))?;
         }
         Ok(remote)
     }

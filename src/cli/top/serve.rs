@@ -1,6 +1,6 @@
 //! A text by HTTP, to many clients at once from one thread: each has its own deadline, so that those who say nothing, or read
-//! slowly, keep nobody from an answer. It knows one path. The crates that were looked at (tiny_http and smaller ones) have
-//! a thread for each client and no deadlines, and larger ones need an asynchronous runtime.
+//! slowly, keep nobody from an answer. It knows one path. Rejected: tiny_http, which has no deadline for a client that is silent,
+//! and servers for an asynchronous runtime, which would be the largest dependency of this program.
 
 use crate::cli::error::usage;
 use crate::kernel::threads;
