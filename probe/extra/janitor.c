@@ -10,7 +10,8 @@
  * "+PGID" when a process group is started; "-PGID" when it has ended, before its number can be reused.
  *
  * The directory's name contains the run's number, which names all kernel objects that the run may create (objects.h).
- * Nothing found inside the directory is trusted. A run is alive as long as its driver and its janitor hold a lock on
+ * Nothing found inside the directory is trusted; the file "containers" says that podman may keep some with the label
+ * "syscost=DIRECTORY". A run is alive as long as its driver and its janitor hold a lock on
  * the file "lock" in its directory: unlike a PID, a lock means the same in every PID namespace and after a reboot.
  * Rejected: flock(2), because a child that was forked just before the kill would keep the lock.
  */
@@ -30,6 +31,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -44,6 +46,7 @@
 
 #define NAME "syscost-run-%08x"
 #define LOCK "lock"
+#define CONTAINERS "containers"
 
 struct run {
     uint32_t number;
@@ -52,6 +55,7 @@ struct run {
 };
 
 static int parent;
+static const char *parent_path;
 
 static void pause_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
@@ -271,9 +275,32 @@ static int remove_directory(struct run *run) {
     return !is_there(run);
 }
 
+enum { PODMAN_MS = 10000 };
+
+/* Containers whose podman was killed: it alone knows what else belongs to them. A file that somebody planted as the note
+   costs a search for containers with a label that none has. */
+static void remove_containers(const struct run *run) {
+    char label[PATH_MAX + 64];
+    int state;
+    if (faccessat(run->directory, CONTAINERS, F_OK, 0) != 0) return;
+    snprintf(label, sizeof label, "label=syscost=%s/%s", parent_path, run->name);
+    pid_t podman = fork();
+    if (podman == 0) {
+        int null = open("/dev/null", O_RDWR);
+        for (int fd = 0; fd <= 2; fd++) dup2(null, fd);
+        execlp("podman", "podman", "rm", "--all", "--force", "--time", "0", "--filter", label, (char *)NULL);
+        _exit(127);
+    }
+    for (int waited = 0; podman > 0 && waitpid(podman, &state, WNOHANG) == 0; waited += 10) {
+        if (waited >= PODMAN_MS) kill(podman, SIGKILL);
+        pause_ms(10);
+    }
+}
+
 /* Returns whether the directory is gone. */
 static int end_run(struct run *run) {
     for (int i = 0; i < MOST_ATTEMPTS && end_strays(run->number) > 0; i++) pause_ms(2);
+    remove_containers(run);
     remove_objects(run->number);
     remove_named_queues(run->number);
     return remove_directory(run);
@@ -384,6 +411,7 @@ int main(int argc, char **argv) {
     char line[64];
     if (argc != 2) return 2;
     go_alone();
+    parent_path = argv[1];
     if ((parent = open(argv[1], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) return complain("open");
     sweep();
     if (!make_directory(&run)) return complain("mkdir");

@@ -3,7 +3,7 @@
 //!
 //! It is used by path, and programs are executed from it, so nobody else may be able to replace a part of the path.
 
-use super::files::{FILES, JANITOR, write_program};
+use super::files::{FILES, JANITOR, create_private, write_program};
 use super::janitor::Janitor;
 use crate::kernel::libraries::{lacks, missing_loader};
 use crate::kernel::owner::{self, Trust};
@@ -105,6 +105,18 @@ impl RunDirectory {
         let copy = self.path.join(name);
         write_program(&copy, &image)?;
         Ok(copy)
+    }
+
+    /// Notes for the janitor, of this run or of the next, that podman may keep containers of this run.
+    ///
+    /// # Errors
+    /// If the note cannot be written.
+    pub fn keeps_containers(&self) -> Result<()> {
+        let note = self.path.join("containers");
+        if !note.exists() {
+            create_private(&note, 0o600)?;
+        }
+        Ok(())
     }
 
     /// A new empty directory for one worker.

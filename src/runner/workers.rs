@@ -164,6 +164,10 @@ impl Workers {
             let text = format!("environment {}: not for a machine of its own", case.environment);
             return Err(Failure::new(FailureKind::Unsupported, text));
         }
+        if environment.keeps_containers {
+            let noted = self.directory.borrow().keeps_containers();
+            noted.map_err(|e| Failure::new(FailureKind::Start, format!("no note for the janitor: {e:#}")))?;
+        }
         let built = self.built(case)?;
         let launcher = self.launcher(built.as_ref(), &environment)?;
         let program = built.as_ref().map_or_else(|| Command::new(self.probe()), Built::command);
