@@ -57,6 +57,8 @@ struct run {
 static int parent;
 static const char *parent_path;
 
+static int has_containers(const struct run *run) { return faccessat(run->directory, CONTAINERS, F_OK, 0) == 0; }
+
 static void pause_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
 /* ---- process groups reported by the driver ---- */
@@ -82,11 +84,12 @@ static int has_group(void) {
 
 /* A driver that was killed has closed its workers' input too, so they end by themselves. Those that a container runtime
    has started get time for that, because only the runtime can remove what it keeps elsewhere. */
-enum { GRACE_MS = 1500 };
+enum { GRACE_MS = 1500, GRACE_OF_PODMAN_MS = 5000 };
 
 /* The driver reaps a leader only after reporting its end: these numbers were still in use when the input was closed. */
-static void end_groups(void) {
-    for (int waited = 0; waited < GRACE_MS && has_group(); waited += 10) pause_ms(10);
+static void end_groups(const struct run *run) {
+    int grace = has_containers(run) ? GRACE_OF_PODMAN_MS : GRACE_MS;
+    for (int waited = 0; waited < grace && has_group(); waited += 10) pause_ms(10);
     for (size_t i = 0; i < groups_used; i++) kill(-groups[i], SIGKILL);
     groups_used = 0;
 }
@@ -109,24 +112,24 @@ static int belongs(int process, uint32_t number) {
 }
 
 /* An open directory of /proc keeps meaning the same process, even if its PID is reused. */
-static int end_process(int proc, const char *pid, uint32_t number) {
+static int signal_process(int proc, const char *pid, uint32_t number, int signal) {
     int process = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = 0;
     if (process < 0) return 0;
-    if ((found = belongs(process, number)) && syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0) != 0 &&
+    if ((found = belongs(process, number)) && syscall(SYS_pidfd_send_signal, process, signal, NULL, 0) != 0 &&
         errno == ENOSYS)
-        kill((pid_t)atol(pid), SIGKILL); /* before Linux 5.1 */
+        kill((pid_t)atol(pid), signal); /* before Linux 5.1 */
     close(process);
     return found;
 }
 
-/* Returns how many there were. A dying process is counted until it can do nothing more. */
-static size_t end_strays(uint32_t number) {
+/* Sends them `signal`, 0 for none, and returns how many there were. A dying process is counted until it can do nothing more. */
+static size_t signal_strays(uint32_t number, int signal) {
     size_t found = 0;
     DIR *proc = opendir("/proc");
     if (!proc) return 0;
     for (struct dirent *entry; (entry = readdir(proc));)
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-            found += (size_t)end_process(dirfd(proc), entry->d_name, number);
+            found += (size_t)signal_process(dirfd(proc), entry->d_name, number, signal);
     closedir(proc);
     return found;
 }
@@ -172,7 +175,7 @@ static void remove_named_queues(uint32_t number) {
     }
 }
 #else
-static size_t end_strays(uint32_t number) { return (void)number, 0; }
+static size_t signal_strays(uint32_t number, int signal) { return (void)number, (void)signal, 0; }
 static void remove_objects(uint32_t number) { (void)number; }
 static int has_objects(uint32_t number) { return (void)number, 0; }
 static void remove_named_queues(uint32_t number) { (void)number; }
@@ -282,7 +285,7 @@ enum { PODMAN_MS = 10000 };
 static void remove_containers(const struct run *run) {
     char label[PATH_MAX + 64];
     int state;
-    if (faccessat(run->directory, CONTAINERS, F_OK, 0) != 0) return;
+    if (!has_containers(run)) return;
     snprintf(label, sizeof label, "label=syscost=%s/%s", parent_path, run->name);
     pid_t podman = fork();
     if (podman == 0) {
@@ -299,7 +302,10 @@ static void remove_containers(const struct run *run) {
 
 /* Returns whether the directory is gone. */
 static int end_run(struct run *run) {
-    for (int i = 0; i < MOST_ATTEMPTS && end_strays(run->number) > 0; i++) pause_ms(2);
+    /* A podman that is killed while it creates a container leaves what it cannot remove later. */
+    int grace = has_containers(run) ? GRACE_OF_PODMAN_MS : 0;
+    for (int waited = 0; waited < grace && signal_strays(run->number, 0) > 0; waited += 50) pause_ms(50);
+    for (int i = 0; i < MOST_ATTEMPTS && signal_strays(run->number, SIGKILL) > 0; i++) pause_ms(2);
     remove_containers(run);
     remove_objects(run->number);
     remove_named_queues(run->number);
@@ -418,6 +424,6 @@ int main(int argc, char **argv) {
     printf("%s\n", run.name);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) note_group(line);
-    end_groups();
+    end_groups(&run);
     return end_run(&run) ? 0 : 1;
 }
