@@ -111,7 +111,11 @@ fn standard_input_and_output_are_the_commands() {
     child.stdin.take().unwrap().write_all(b"through\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(stdout(&output), "through\n");
-    assert!(stderr(&output).contains("getrandom") && stderr(&output).contains("syscost: tracer: ptrace, "));
+    assert!(
+        stderr(&output).contains("getrandom") && stderr(&output).contains("syscost: tracer: ptrace"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
