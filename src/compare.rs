@@ -2,8 +2,8 @@
 //! a [`Column`] per run, which holds results without samples so that many files fit into memory; the output is a
 //! [`Comparison`].
 //!
-//! Its files are layers, each of which imports only those before it: what runs are condensed to (`column`,
-//! `conditions`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
+//! Its files are layers, each of which imports only those before it: what runs are condensed to (`metric`, `column`,
+//! `conditions`, `counted`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
 //! `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
 //! them (`areas`, `derived`, `growth`, `gate`, `cautions`, `history`). All results are values; `report` has the text for them.
 //!
@@ -16,6 +16,7 @@ mod caution;
 mod cautions;
 mod column;
 mod conditions;
+mod counted;
 mod derived;
 mod gate;
 mod group;
@@ -49,9 +50,7 @@ pub use group_by::GroupBy;
 pub use growth::{Grown, Growth};
 pub use kernels::{ComparedKernel, KernelStep, KernelSteps, NotCounted, is_good, kernel_steps};
 pub use machine::MachineChange;
-pub use metric::{
-    Metric, MetricColumn, MetricComparison, MetricGrown, MetricOptions, MetricRow, MetricVerdict, compare_metric,
-};
+pub use metric::{MARGIN, Metric, MetricFacts};
 pub use plan::{Plan, PlannedRow, plan};
 pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
@@ -59,7 +58,7 @@ pub use profiles::{
 };
 pub use row::{Cell, ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
-pub use verdict::{CountRatio, Difference, Mark, MetricMark, Ratio, Verdict};
+pub use verdict::{Difference, Mark, Ratio, RatioOf, Verdict};
 pub use within::{WithinRow, within};
 
 use crate::model::StudyView;
@@ -80,9 +79,6 @@ pub struct Options {
     pub order: Order,
 }
 
-/// Default margin: costs within this share of each other are unchanged.
-pub const MARGIN: f64 = 0.01;
-
 impl Default for Options {
     fn default() -> Options {
         Options { baseline: 0, margin: MARGIN, selection: Selection::default(), order: Order::default() }
@@ -92,6 +88,9 @@ impl Default for Options {
 /// Runs side by side. Lists with one element per column are indexed by column.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
+    /// The event that the runs are compared by; `None` for times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<MetricFacts>,
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
     pub baseline: usize,
@@ -173,6 +172,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     cautions.extend((unsought > 0).then_some(Caution::Unsought { records: unsought, most: index::MOST_CANDIDATES }));
     select::sort(&mut rows, options.order, baseline);
     Comparison {
+        metric: columns.first().and_then(|column| Some(column.metric.events()?.facts())),
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
         margin: options.margin,

@@ -30,6 +30,8 @@
 //! - [`fleet`]: pure: scripts that run on many nodes, what is missing of what was gathered, and what its rows say
 //! - [`doctor`]: pure: what disturbs measurements on this host, and what to do about it
 //! - [`top`]: pure: the state of the live table: counts to rates, keys to what is shown
+//! - [`document`]: blocks, tables and records, whatever the subject and the format
+//! - [`mod@write`]: documents and tables in every format, whatever the subject
 //! - [`report`]: tables and figures in all formats
 #![deny(unsafe_code)]
 // A failing print panics. Results go to the writer that a command gets, everything else through `cli::messages`.
@@ -44,6 +46,7 @@ pub mod compare;
 pub mod counters;
 pub mod derive;
 pub mod doctor;
+pub mod document;
 pub mod engine;
 pub mod explain;
 pub mod fit;
@@ -67,3 +70,4 @@ pub mod summary;
 pub mod syscall_names;
 pub mod top;
 pub mod trace;
+pub mod write;

@@ -11,6 +11,11 @@ pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
     }
 }
 
+/// `1 row`, `2 rows`
+pub fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Lines of at most `width` characters, broken between words: the first begins with `first`, the others with `rest`. A word
 /// that is longer than a line is not broken.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {

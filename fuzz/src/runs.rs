@@ -80,8 +80,9 @@ fn compared(run: &Run) {
     let out = &mut std::io::sink();
     let columns = vec![Column::new("a", run), Column::new("b", run)];
     let comparison = compare(&columns, &Options::default());
-    let _ = report::write_comparison(&comparison, Format::Text, Screen { width: Some(100), colour: false }, out);
-    let _ = report::write_comparison_csv(&comparison, out);
+    let document = report::comparison_document(&comparison);
+    let _ = report::write_document(&document, Format::Text, Screen { width: Some(100), colour: false }, out);
+    let _ = report::write_document(&document, Format::Csv, Screen::PLAIN, out);
     let _ = report::write_json(&comparison, out);
     let machines = histories(columns, &[], &Selection::default(), 0.01);
     let _ = report::write_history(&machines, 0.01, Format::Text, Screen::PLAIN, out);

@@ -9,7 +9,7 @@ use crate::compare::{KernelSteps, is_good, kernel_steps};
 use crate::guest::images::{Header, newest_first};
 use crate::model::{Counted, Outcome, Role, Run};
 use crate::plan::Pattern;
-use crate::report::{Document, Format, write_json, write_kernel_steps};
+use crate::report::{Format, JsonDocument, write_json, write_kernel_steps};
 use crate::runner::Environment;
 use crate::store;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -103,7 +103,7 @@ pub fn run(args: &BisectArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     Ok(Exit::Success)
 }
 
-impl Document for KernelSteps {
+impl JsonDocument for KernelSteps {
     const SCHEMA: &'static str = "syscost.kernel-steps/1";
 }
 

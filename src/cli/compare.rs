@@ -3,7 +3,6 @@
 mod asked;
 mod gate;
 mod history;
-mod metric;
 mod profiles;
 mod sides;
 mod within;
@@ -13,16 +12,16 @@ use super::exit::Exit;
 use super::labels::Where;
 use super::messages::Notes;
 use super::{complete, result_files, terminal};
+use crate::clean;
 use crate::compare::{
     self, Column, Comparison, GroupBy, MARGIN, Metric, Options, Order, Selection, StudyCases, Verdict, compare,
 };
 use crate::plan::{Pattern, Study};
-use crate::report::{Format, findings, plan_table, write_comparison, write_comparison_csv, write_json, write_table};
+use crate::report::{Format, comparison_document, findings, plan_table, write_document, write_json, write_table};
 use anyhow::{Result, anyhow};
 use asked::Asked;
 use gate::{GateArgs, percent};
 use history::{HistoryFormat, Question};
-use metric::{MetricChoice, MetricQuestion};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -69,8 +68,8 @@ pub struct CompareArgs {
     plan: Option<f64>,
     /// Compare by counts of an event instead of time, in runs made with --counters: ns, instructions:k, instructions:u,
     /// cycles:k, branch-misses, page-faults, ... as perf spells them.
-    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = metric::parse, conflicts_with_all = ["history", "versus", "plan"])]
-    metric: MetricChoice,
+    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with_all = ["history", "versus", "plan"])]
+    metric: Metric,
     /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
     history: Option<PathBuf>,
@@ -151,14 +150,12 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
     if let Some(change) = args.plan {
         return plan(args, &selection, ((change, margin), format), out);
     }
-    if let MetricChoice::Event(metric) = &args.metric {
-        usage(result_files::check(&args.files, &args.labels))?;
-        return metric::run(&question(metric, args, selection), format, notes, out);
-    }
-    if let ([file], []) = (&args.files[..], &args.versus[..]) {
+    if let ([file], [], Metric::Time) = (&args.files[..], &args.versus[..], &args.metric) {
         return within::run(&args.asked(), file, format, notes, out);
     }
     let (columns, baseline) = columns(args, &selection)?;
+    check_counted(&columns)?;
+    let margin = args.threshold.unwrap_or(args.metric.margin());
     let options = Options { baseline, margin, selection, order: args.sort };
     let mut comparison = compare(&columns, &options);
     check_rows(&comparison, args)?;
@@ -170,8 +167,7 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
     }
     match format {
         Format::Json => write_json(&comparison, out)?,
-        Format::Csv => write_comparison_csv(&comparison, out)?,
-        format => write_comparison(&comparison, format, terminal::screen(), out)?,
+        format => write_document(&comparison_document(&comparison), format, terminal::screen(), out)?,
     }
     out.flush()?;
     let complete = comparison.columns.iter().all(|column| column.complete);
@@ -197,7 +193,7 @@ impl CompareArgs {
             ("--study", self.study.is_some()),
             ("--sort", self.sort != Order::default()),
             ("--plan", self.plan.is_some()),
-            ("--metric", matches!(self.metric, MetricChoice::Event(_))),
+            ("--metric", self.metric != Metric::Time),
         ];
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
@@ -222,7 +218,7 @@ fn plan(
             100.0 * margin
         )));
     }
-    let condense = |_, run| result_files::column(selection.study.as_ref(), run);
+    let condense = |_, run| result_files::column(selection.study.as_ref(), &Metric::Time, run);
     let column = sides::one(&args.files, condense)?;
     let plan = compare::plan(&column, selection, change, margin);
     match format {
@@ -235,7 +231,7 @@ fn plan(
 
 /// The columns, and which of them is the baseline.
 fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, usize)> {
-    let condense = |_, run| result_files::column(selection.study.as_ref(), run);
+    let condense = |_, run| result_files::column(selection.study.as_ref(), &args.metric, run);
     let baseline = args.baseline.as_deref();
     if !args.versus.is_empty() {
         return sides::read([&args.files, &args.versus], &args.labels, baseline, condense);
@@ -256,19 +252,6 @@ pub fn asks_for_bisection(words: impl Iterator<Item = OsString>) -> bool {
     words.iter().any(|word| word == "compare") && words.iter().any(|word| word == "--bisect")
 }
 
-fn question<'a>(metric: &'a Metric, args: &'a CompareArgs, selection: Selection) -> MetricQuestion<'a> {
-    MetricQuestion {
-        metric,
-        files: &args.files,
-        labels: &args.labels,
-        baseline: args.baseline.as_deref(),
-        selection,
-        order: args.sort,
-        threshold: args.threshold,
-        gate: &args.gate,
-    }
-}
-
 fn selection(args: &CompareArgs) -> Result<Selection> {
     let study = args.study.as_deref().map(Study::find).transpose()?;
     let patterns = |texts: &mut dyn Iterator<Item = &str>| texts.map(Pattern::new).collect::<Result<Vec<_>>>();
@@ -281,6 +264,15 @@ fn selection(args: &CompareArgs) -> Result<Selection> {
         }),
     };
     Ok(Selection { study, only: patterns(&mut args.only.iter().map(String::as_str))? })
+}
+
+/// By an event, each file has counts of it.
+fn check_counted(columns: &[Column]) -> Result<()> {
+    let missing = |column: &Column| {
+        let (events, reason) = (column.metric.events()?, column.not_counted()?);
+        Some(anyhow!("--metric: {} in {}: {}", events.name, column.info.label, clean::line(reason)))
+    };
+    usage(columns.iter().find_map(missing).map_or(Ok(()), Err))
 }
 
 /// Nothing to show is a mistake in the question: patterns that match nothing, files that have nothing in common.

@@ -7,7 +7,7 @@ use crate::kernel::Sources;
 use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
-use crate::report::{Cell, Document, Format, Screen, Spec, Style, Table, write_json, write_table};
+use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_json, write_table};
 use crate::runner::RunDirectory;
 use crate::session::{RunOptions, Session, add_facts};
 use anyhow::Result;
@@ -31,7 +31,7 @@ pub struct DoctorDocument<'a> {
     findings: &'a [Finding],
 }
 
-impl Document for DoctorDocument<'_> {
+impl JsonDocument for DoctorDocument<'_> {
     const SCHEMA: &'static str = "syscost.doctor/1";
 }
 

@@ -16,7 +16,7 @@ use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
-use crate::report::{self, Document, Format, KernelView, Screen, write_json};
+use crate::report::{self, Format, JsonDocument, KernelView, Screen, write_json};
 use crate::runner::Environment;
 use crate::session::{Keep, RunOptions, Session};
 use crate::summary::{EventCounts, Row, RowFigure, summarize};
@@ -401,10 +401,10 @@ impl<'a> VariantsJson<'a> {
     }
 }
 
-impl Document for OneJson<'_> {
+impl JsonDocument for OneJson<'_> {
     const SCHEMA: &'static str = "syscost.explain/1";
 }
 
-impl Document for VariantsJson<'_> {
+impl JsonDocument for VariantsJson<'_> {
     const SCHEMA: &'static str = OneJson::SCHEMA;
 }

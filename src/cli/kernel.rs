@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::terminal;
 use crate::guest::images::{ARCHITECTURES, Architecture, Facts, Image, Images, Mirror, Package};
-use crate::report::{Cell, Document, Format, Spec, Style, Table, write_json, write_table};
+use crate::report::{Cell, Format, JsonDocument, Spec, Style, Table, write_json, write_table};
 use crate::runner::Interrupt;
 use anyhow::{Context, Result};
 use schemars::JsonSchema;
@@ -154,7 +154,7 @@ pub struct KernelList {
     kernels: Vec<Kernel>,
 }
 
-impl Document for KernelList {
+impl JsonDocument for KernelList {
     const SCHEMA: &'static str = "syscost.kernels/1";
 }
 

@@ -9,7 +9,7 @@ use crate::clean;
 use crate::model::{Operation, StudyView};
 use crate::plan::{Study, like};
 use crate::prose::wrapped;
-use crate::report::{Cell, Document, Format, Screen, Spec, Style, Table, write_json, write_lines, write_table};
+use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_json, write_lines, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -142,7 +142,7 @@ struct Listed<'a> {
     operation: &'a Operation,
 }
 
-impl Document for OperationList<'_> {
+impl JsonDocument for OperationList<'_> {
     const SCHEMA: &'static str = "syscost.list/1";
 }
 
@@ -166,7 +166,7 @@ struct Found {
     error: Option<String>,
 }
 
-impl Document for LanguageList {
+impl JsonDocument for LanguageList {
     const SCHEMA: &'static str = "syscost.languages/1";
 }
 
@@ -223,7 +223,7 @@ struct ListedStudy<'a> {
     seconds: Option<f64>,
 }
 
-impl Document for StudyList<'_> {
+impl JsonDocument for StudyList<'_> {
     const SCHEMA: &'static str = "syscost.studies/1";
 }
 

@@ -24,7 +24,6 @@ pub enum SchemaKind {
     Row,
     Comparison,
     ComparisonPlan,
-    MetricComparison,
     ProfileComparison,
     History,
     Profile,
@@ -67,7 +66,7 @@ mod tests {
     use crate::cli::kernel::KernelList;
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
-    use crate::compare::{Comparison, KernelSteps, MetricComparison, Plan, ProfileComparison};
+    use crate::compare::{Comparison, KernelSteps, Plan, ProfileComparison};
     use crate::fleet::FleetCheck;
     use crate::report::rows;
     use crate::report::top::TopDocument;
@@ -84,7 +83,6 @@ mod tests {
             SchemaKind::Row => rows::schema(),
             SchemaKind::Comparison => json_schema::<Comparison>(),
             SchemaKind::ComparisonPlan => json_schema::<Plan>(),
-            SchemaKind::MetricComparison => json_schema::<MetricComparison>(),
             SchemaKind::ProfileComparison => json_schema::<ProfileComparison>(),
             SchemaKind::History => json_schema::<HistoryDocument>(),
             SchemaKind::Profile => store::profile_schema(),

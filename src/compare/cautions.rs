@@ -6,7 +6,7 @@ use super::column::{Column, ColumnInfo};
 use super::conditions::{CONDITIONS, Known};
 use super::row::ComparedRow;
 use super::same_work::{Work, work};
-use super::verdict::{Mark, Verdict};
+use super::verdict::Verdict;
 use crate::model::EnvironmentFacts;
 use crate::summary::RunWarning;
 use indexmap::{IndexMap, IndexSet};
@@ -85,7 +85,7 @@ fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -
     let base = columns.get(baseline)?;
     let user_mode = |column: usize| Some(columns[column].spin()?.cost_ns()? / base.spin()?.cost_ns()?);
     let moved = reference.iter().enumerate().filter_map(|(column, verdict)| match verdict {
-        Verdict::Ratio(ratio) if matches!(ratio.mark, Mark::Faster | Mark::Slower) => {
+        Verdict::Ratio(ratio) if ratio.mark.is_better() || ratio.mark.is_worse() => {
             Some(Moved { column, ratio: *ratio, user_mode: user_mode(column) })
         }
         _ => None,

@@ -1,10 +1,11 @@
 //! A run condensed to what a comparison needs: results, launch medians and facts, without the samples.
 
+use super::metric::Metric;
 use crate::derive::DerivedRow;
 use crate::model::{
     Case, Entries, EnvironmentFacts, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool,
 };
-use crate::stats::{Launches, Speed};
+use crate::stats::{Launches, Ranged, Speed};
 use crate::summary::{self, Instructions, Panel, Row, RowCost, RowFigure, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,6 +16,8 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub info: ColumnInfo,
+    /// What the rows are compared by.
+    pub metric: Metric,
     /// The requested records in the order of the run, then the baselines that were not requested.
     pub rows: Vec<ColumnRow>,
     /// The derived rows of the run's study.
@@ -68,6 +71,8 @@ pub struct ColumnRow {
     /// Whether it was requested; otherwise it is one of the baselines that every run measures.
     pub asked: bool,
     pub figure: Result<RowFigure, Failure>,
+    /// The count per iteration of the event that the column is by; `None` for times.
+    pub events: Option<Ranged>,
     /// One for each run of the column, in their order; `None` for a failure, a published value, counted instructions, and if no sample is above 0.
     pub runs: Vec<Option<Launches>>,
     /// `None` if they are not known.
@@ -102,21 +107,22 @@ impl Column {
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
         let panel = panels.iter().map(Panel::costs_ns).collect();
-        Column { info, rows, derived: summary.derived.clone(), panel, run_scatter: summary::run_scatter(run) }
+        let derived = summary.derived.clone();
+        Column { info, metric: Metric::Time, rows, derived, panel, run_scatter: summary::run_scatter(run) }
     }
 
-    /// The record of the reference system call in the native environment.
+    /// The time of the reference system call in the native environment.
     pub fn reference(&self) -> Option<&ColumnRow> {
         self.operation(REFERENCE)
     }
 
-    /// The record of the work in user mode that every run measures.
+    /// The time of the work in user mode that every run measures.
     pub fn spin(&self) -> Option<&ColumnRow> {
         self.operation(SPIN)
     }
 
     fn operation(&self, operation: &str) -> Option<&ColumnRow> {
-        let is_it = |row: &&ColumnRow| row.case.is_plain(operation);
+        let is_it = |row: &&ColumnRow| row.events.is_none() && row.case.is_plain(operation);
         let native = |row: &&ColumnRow| row.case.environment == "native";
         let rows = || self.rows.iter().filter(is_it);
         rows().find(native).or_else(|| rows().find(|row| row.instructions().is_none()))
@@ -165,6 +171,7 @@ fn condensed(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> Colum
         case: record.case.clone(),
         asked: record.role == Role::Asked,
         figure: shown.figure.clone(),
+        events: None,
         runs,
         entries: record.entries.clone(),
         depends_on_history: shown.depends_on_history(),

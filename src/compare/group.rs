@@ -19,6 +19,7 @@ impl Column {
         let panel = columns.iter().flat_map(|column| column.panel.clone()).collect();
         let run_scatter = columns.iter().map(|column| column.run_scatter).sum::<f64>() / columns.len() as f64;
         let counts: Vec<usize> = columns.iter().map(|column| column.info.runs).collect();
+        let metric = columns[0].metric.clone();
         for (index, column) in columns.into_iter().enumerate() {
             for row in column.rows {
                 let files = rows.entry(row.case.clone()).or_default();
@@ -31,7 +32,7 @@ impl Column {
         }
         let mut rows: Vec<ColumnRow> = rows.into_values().map(|files| row(&files, &counts)).collect();
         rows.sort_by_key(|row| !row.asked);
-        Some(Column { info, rows, derived: derived_rows(derived), panel, run_scatter })
+        Some(Column { info, metric, rows, derived: derived_rows(derived), panel, run_scatter })
     }
 }
 
@@ -86,6 +87,7 @@ fn row(files: &[(usize, ColumnRow)], counts: &[usize]) -> ColumnRow {
         figure,
         entries: known().next().cloned(),
         depends_on_history: files.iter().any(|(_, row)| row.depends_on_history),
+        events: None,
         case: first.case.clone(),
     }
 }

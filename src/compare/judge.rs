@@ -4,7 +4,7 @@ use super::column::Column;
 use super::machine::Sides;
 use super::row::{Cell, ComparedRow};
 use super::same_work::{Work, work};
-use super::verdict::{CountRatio, Mark, MetricMark, Ratio, Verdict};
+use super::verdict::{Mark, Ratio, RatioOf, Verdict};
 use crate::stats::{self, BetweenRuns};
 use crate::summary::Instructions;
 
@@ -22,7 +22,6 @@ pub fn judge(rows: &mut [ComparedRow], sides: &[Sides], (columns, baseline): (&[
             rows.iter_mut().for_each(|row| row.verdicts[column] = Verdict::Baseline);
         } else {
             judge_column(rows, &sides[column], (column, baseline), yardstick, margin);
-            judge_counts(rows, (column, baseline), margin);
         }
     }
 }
@@ -36,9 +35,10 @@ fn judge_column(
 ) {
     let mut claims: Vec<(usize, Claim)> = Vec::new();
     for (index, row) in rows.iter_mut().enumerate() {
-        let (verdict, found) = verdict(row, sides, (column, baseline), yardstick);
+        let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else { continue };
+        let (verdict, found) = verdict(cell, base, sides, yardstick, margin);
+        claims.extend(found.map(|found| (index, Claim::of(&found, margin, cell.events.is_some()))));
         row.verdicts[column] = verdict;
-        claims.extend(found.map(|found| (index, Claim::of(&found, margin))));
     }
     let p_values: Vec<f64> = claims.iter().map(|(_, claim)| claim.p).collect();
     let holds = stats::holm(&p_values, LEVEL);
@@ -49,37 +49,58 @@ fn judge_column(
     }
 }
 
-/// Fills in the verdicts of rows whose instructions were counted: they need no test.
-fn judge_counts(rows: &mut [ComparedRow], (column, baseline): (usize, usize), margin: f64) {
-    for row in rows.iter_mut().filter(|row| row.is_counted()) {
-        let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else { continue };
-        let verdict = match (cell.instructions(), base.instructions()) {
-            (Some(own), Some(other)) => match work(cell, base) {
-                Work::Different(difference) => Verdict::DifferentWork(difference),
-                _ => counts(own, other, margin).map_or(Verdict::Missing, Verdict::Counts),
-            },
-            _ if cell.figure.is_ok() && base.figure.is_ok() => Verdict::OtherUnit,
-            _ => Verdict::Missing,
-        };
-        row.verdicts[column] = verdict;
+/// The verdict on `cell`, and what its mark is to be tested by; instructions need no test.
+fn verdict(
+    cell: &Cell,
+    base: &Cell,
+    sides: &Sides,
+    yardstick: Option<f64>,
+    margin: f64,
+) -> (Verdict, Option<BetweenRuns>) {
+    match (cell.instructions(), base.instructions()) {
+        (Some(own), Some(other)) => match work(cell, base) {
+            Work::Different(difference) => return (Verdict::DifferentWork(difference), None),
+            _ => return (instructions(own, other, margin).map_or(Verdict::Missing, Verdict::Ratio), None),
+        },
+        (None, None) => {}
+        _ if cell.figure.is_ok() && base.figure.is_ok() => return (Verdict::OtherUnit, None),
+        _ => {}
+    }
+    let (Some(value), Some(base_value)) = (cell.value(), base.value()) else { return (Verdict::Missing, None) };
+    if let Work::Different(difference) = work(cell, base) {
+        return (Verdict::DifferentWork(difference), None);
+    }
+    let ratio = value / base_value;
+    let relative = yardstick.map(|yardstick| ratio / yardstick);
+    let is_time = cell.events.is_none();
+    if is_time && (cell.depends_on_history || base.depends_on_history) {
+        return (Verdict::DependsOnHistory { ratio, relative }, None);
+    }
+    match sides.compared(&cell.runs, &base.runs) {
+        Some(found) if is_time => {
+            (Verdict::Ratio(unmarked(&found, RatioOf::Time { as_measured: ratio, relative })), Some(found))
+        }
+        Some(found) => (Verdict::Ratio(unmarked(&found, RatioOf::Events {})), Some(found)),
+        None if is_time => (Verdict::OneFigure { ratio, relative }, None),
+        None => (Verdict::TooFew, None),
     }
 }
 
 /// `None` if there is nothing to divide by.
-fn counts(own: &Instructions, base: &Instructions, margin: f64) -> Option<CountRatio> {
+fn instructions(own: &Instructions, base: &Instructions, margin: f64) -> Option<Ratio> {
     if base.low <= 0.0 || own.low <= 0.0 {
         return None;
     }
     let (low, high) = (own.low / base.high, own.high / base.low);
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     let mark = match (low, high) {
-        _ if low > most => MetricMark::More,
-        _ if high < least => MetricMark::Fewer,
-        _ if low >= least && high <= most => MetricMark::Unchanged,
-        _ => MetricMark::Inconclusive,
+        _ if low > most => Mark::More,
+        _ if high < least => Mark::Fewer,
+        _ if low >= least && high <= most => Mark::Unchanged,
+        _ => Mark::Inconclusive,
     };
-    let difference = own.per_operation - base.per_operation;
-    Some(CountRatio { ratio: own.per_operation / base.per_operation, low, high, difference, mark })
+    let of = RatioOf::Instructions { difference: own.per_operation - base.per_operation };
+    Some(Ratio { ratio: own.per_operation / base.per_operation, low, high, of, mark })
 }
 
 /// The mark that a ratio suggests, and its p value.
@@ -89,45 +110,19 @@ struct Claim {
 }
 
 impl Claim {
-    fn of(found: &BetweenRuns, margin: f64) -> Claim {
+    fn of(found: &BetweenRuns, margin: f64, events: bool) -> Claim {
         let (mark, p) = match found.log_ratio {
             log if log.abs() <= margin.ln_1p() => (Mark::Unchanged, found.p_same(margin)),
-            log if log < 0.0 => (Mark::Faster, found.p_differs(margin)),
-            _ => (Mark::Slower, found.p_differs(margin)),
+            log if log < 0.0 => (if events { Mark::Fewer } else { Mark::Faster }, found.p_differs(margin)),
+            _ => (if events { Mark::More } else { Mark::Slower }, found.p_differs(margin)),
         };
         Claim { mark, p }
     }
 }
 
-fn verdict(
-    row: &ComparedRow,
-    sides: &Sides,
-    (column, baseline): (usize, usize),
-    yardstick: Option<f64>,
-) -> (Verdict, Option<BetweenRuns>) {
-    let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else { return (Verdict::Missing, None) };
-    let (Some(cost), Some(base_cost)) = (cell.cost_ns(), base.cost_ns()) else { return (Verdict::Missing, None) };
-    if let Work::Different(difference) = work(cell, base) {
-        return (Verdict::DifferentWork(difference), None);
-    }
-    let ratio = cost / base_cost;
-    let relative = yardstick.map(|yardstick| ratio / yardstick);
-    if cell.depends_on_history || base.depends_on_history {
-        return (Verdict::DependsOnHistory { ratio, relative }, None);
-    }
-    match between(sides, cell, base) {
-        Some(found) => (Verdict::Ratio(unmarked(&found, ratio, relative)), Some(found)),
-        None => (Verdict::OneFigure { ratio, relative }, None),
-    }
-}
-
-fn between(sides: &Sides, cell: &Cell, base: &Cell) -> Option<BetweenRuns> {
-    sides.compared(&cell.runs, &base.runs)
-}
-
-fn unmarked(found: &BetweenRuns, as_measured: f64, relative: Option<f64>) -> Ratio {
+fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
     let (low, high) = found.low_high();
-    Ratio { ratio: found.ratio(), low, high, as_measured, relative, mark: Mark::Inconclusive }
+    Ratio { ratio: found.ratio(), low, high, of, mark: Mark::Inconclusive }
 }
 
 /// The ratio of the reference call in each column; `None` if the column or the baseline lacks it.
@@ -146,9 +141,10 @@ pub fn reference(sides: &[Sides], columns: &[Column], baseline: usize, margin: f
         let found = sides[index].as_measured(&own.runs, &base.runs);
         match (found, own.cost_ns(), base.cost_ns()) {
             (Some(found), ..) => {
-                let claim = Claim::of(&found, margin);
+                let claim = Claim::of(&found, margin, false);
                 let mark = if claim.p <= LEVEL { claim.mark } else { Mark::Inconclusive };
-                Verdict::Ratio(Ratio { mark, ..unmarked(&found, found.ratio(), None) })
+                let of = RatioOf::Time { as_measured: found.ratio(), relative: None };
+                Verdict::Ratio(Ratio { mark, ..unmarked(&found, of) })
             }
             (None, Some(own), Some(base)) => Verdict::OneFigure { ratio: own / base, relative: None },
             _ => Verdict::Missing,
@@ -174,17 +170,12 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
         Verdict::OneFigure { .. } => Some(Standing::Unchanged),
         Verdict::DependsOnHistory { .. } => Some(Standing::Inconclusive),
         Verdict::Ratio(ratio) => Some(match ratio.mark {
-            Mark::Faster | Mark::Slower => Standing::Shown,
             Mark::Unchanged => Standing::Unchanged,
             Mark::Inconclusive => Standing::Inconclusive,
-        }),
-        Verdict::Counts(counts) => Some(match counts.mark {
-            MetricMark::Fewer | MetricMark::More => Standing::Shown,
-            MetricMark::Unchanged => Standing::Unchanged,
-            MetricMark::Inconclusive => Standing::Inconclusive,
+            _ => Standing::Shown,
         }),
         Verdict::OtherUnit => Some(Standing::Shown),
-        Verdict::Baseline | Verdict::Missing => None,
+        Verdict::Baseline | Verdict::Missing | Verdict::TooFew => None,
     };
     row.verdicts.iter().filter_map(of_verdict).max().unwrap_or(Standing::Shown)
 }

@@ -2,6 +2,7 @@
 //! every run measures. On one machine, rows are then judged relative to it, which is several times sharper.
 
 use super::column::{Column, PanelCosts};
+use super::metric::Metric;
 use crate::model::{PANEL, PANEL_IN_USER_MODE};
 use crate::stats::{self, BetweenRuns, FEWEST_MEMBERS, Launches};
 use schemars::JsonSchema;
@@ -38,7 +39,7 @@ impl<'a> Sides<'a> {
     /// `own` compared with `base`.
     pub fn of(own: &'a Column, base: &'a Column) -> Sides<'a> {
         let unknown = Sides { columns: [own, base], shifts: [Vec::new(), Vec::new()], change: None };
-        if !same_machine(own, base) {
+        if own.metric != Metric::Time || !same_machine(own, base) {
             return unknown;
         }
         let Some(shifts) = shifts(&own.panel, &base.panel) else { return unknown };
@@ -47,8 +48,11 @@ impl<'a> Sides<'a> {
         Sides { shifts, change, ..unknown }
     }
 
-    /// A row's runs in both columns compared; relative to the machine as a whole where that is known.
+    /// A row's runs in both columns compared: counts of events, or times relative to the machine as a whole where that is known.
     pub fn compared(&self, own: &[Option<Launches>], base: &[Option<Launches>]) -> Option<BetweenRuns> {
+        if let Some(events) = self.columns[0].metric.events() {
+            return events.compared(own, base);
+        }
         if self.shifts[0].len() != own.len() || self.shifts[1].len() != base.len() {
             return self.as_measured(own, base);
         }

@@ -3,7 +3,7 @@
 use super::column::ColumnRow;
 use super::verdict::Verdict;
 use crate::model::{Case, Entries, Failure, OrError, Size};
-use crate::stats::Launches;
+use crate::stats::{Launches, Ranged};
 use crate::summary::{Instructions, RowFigure};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -68,6 +68,9 @@ pub struct ComparedRow {
 pub struct Cell {
     #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
     pub figure: Result<RowFigure, Failure>,
+    /// The count per iteration of the event that the comparison is by; `None` for times.
+    #[serde(rename = "count", skip_serializing_if = "Option::is_none")]
+    pub events: Option<Ranged>,
     /// `None` if they are not known.
     pub entries: Option<Entries>,
     /// Whether the cost depends on changes to the file system before the run.
@@ -81,6 +84,7 @@ impl Cell {
     pub(super) fn of(row: &ColumnRow) -> Box<Cell> {
         Box::new(Cell {
             figure: row.figure.clone(),
+            events: row.events,
             entries: row.entries.clone(),
             depends_on_history: row.depends_on_history,
             runs: row.runs.clone(),
@@ -90,6 +94,11 @@ impl Cell {
     /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
         Some(self.figure.as_ref().ok()?.cost()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
+    }
+
+    /// What the cell is compared by: its count of events, or else nanoseconds per iteration.
+    pub fn value(&self) -> Option<f64> {
+        self.events.map(|count| count.value).or_else(|| self.cost_ns())
     }
 
     /// The number of instructions; `None` for a failure and a time.
@@ -122,6 +131,11 @@ impl ComparedRow {
     /// The cost in `column` in nanoseconds per iteration.
     pub fn cost_ns(&self, column: usize) -> Option<f64> {
         self.cells.get(column)?.as_ref()?.cost_ns()
+    }
+
+    /// What the row is compared by in `column`: a count of events, or else nanoseconds per iteration.
+    pub fn value(&self, column: usize) -> Option<f64> {
+        self.cells.get(column)?.as_ref()?.value()
     }
 }
 

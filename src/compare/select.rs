@@ -95,7 +95,7 @@ pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
     // Times first.
     let cost = |row: &ComparedRow| {
         let counted = instructions(row).map(|count| (1, count));
-        row.cost_ns(baseline).map(|ns| (0, ns)).or(counted).unwrap_or((2, f64::INFINITY))
+        row.value(baseline).map(|value| (0, value)).or(counted).unwrap_or((2, f64::INFINITY))
     };
     match order {
         Order::Asked => {}

@@ -25,15 +25,14 @@ pub enum Verdict {
         #[serde(rename = "relative_to_reference")]
         relative: Option<f64>,
     },
+    /// Counts of an event that are not above 0 in every launch: a ratio would say nothing.
+    TooFew,
     /// Their kernel entries differ.
     DifferentWork(Difference),
     /// One of the two is missing or failed.
     Missing,
     /// One is a time and the other a number of instructions: there is nothing to compare.
     OtherUnit,
-    /// Both are numbers of instructions; the mark is the verdict.
-    #[serde(untagged)]
-    Counts(CountRatio),
     /// The mark is the verdict.
     #[serde(untagged)]
     Ratio(Ratio),
@@ -46,53 +45,45 @@ pub struct Difference {
     pub base: Entries,
 }
 
-/// Cost over the baseline's cost, without a unit; relative to the machine as a whole where it says so.
+/// A figure over the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ratio {
+    /// Of times, relative to the machine as a whole where it says so.
     pub ratio: f64,
-    /// The ends of the 95% confidence interval, for this row alone.
+    /// The ends of the 95% confidence interval, for this row alone; of instructions the least and the greatest ratio of any two
+    /// repeats, equal if all repeats agree.
     pub low: f64,
     pub high: f64,
-    /// The ratio of the costs that are shown.
-    pub as_measured: f64,
-    /// That ratio divided by that of the reference call; `None` if either run lacks it.
-    #[serde(rename = "relative_to_reference")]
-    pub relative: Option<f64>,
-    /// The verdict; with 95% confidence, all marks of the column are right.
+    #[serde(flatten)]
+    pub of: RatioOf,
+    /// The verdict; with 95% confidence, all marks of the column are right. Those on instructions are certain, since the range of
+    /// the repeats is all the noise there is.
     #[serde(rename = "verdict")]
     pub mark: Mark,
 }
 
-/// Instructions over the baseline's. They have no noise but what the repeats show.
+/// What a ratio is of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct CountRatio {
-    pub ratio: f64,
-    /// The least and the greatest ratio of any two repeats; equal if all repeats agree.
-    pub low: f64,
-    pub high: f64,
-    /// Instructions per operation minus the baseline's.
-    #[serde(rename = "difference_instructions")]
-    pub difference: f64,
-    /// The verdict; certain, since the range of the repeats is all the noise there is.
-    #[serde(rename = "verdict")]
-    pub mark: MetricMark,
+#[serde(untagged)]
+pub enum RatioOf {
+    Time {
+        /// The ratio of the costs that are shown.
+        as_measured: f64,
+        /// That ratio divided by that of the reference call; `None` if either run lacks it.
+        #[serde(rename = "relative_to_reference")]
+        relative: Option<f64>,
+    },
+    /// Instructions of an emulated machine.
+    Instructions {
+        /// Instructions per operation minus the baseline's.
+        #[serde(rename = "difference_instructions")]
+        difference: f64,
+    },
+    /// Counts of an event.
+    Events {},
 }
 
-/// The verdict on a ratio of counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MetricMark {
-    /// Certainly within the margin.
-    Unchanged,
-    /// The runs do not decide it.
-    Inconclusive,
-    /// Certainly fewer, by more than the margin.
-    Fewer,
-    /// Certainly more, by more than the margin.
-    More,
-}
-
-/// The verdict on a ratio.
+/// The verdict on a ratio: of times or, where it is fewer or more, of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
@@ -102,26 +93,47 @@ pub enum Mark {
     Inconclusive,
     /// Certainly less, by more than the margin.
     Faster,
+    Fewer,
     /// Certainly more, by more than the margin.
     Slower,
+    More,
+}
+
+impl Mark {
+    /// Slower, or more.
+    pub fn is_worse(self) -> bool {
+        matches!(self, Mark::Slower | Mark::More)
+    }
+
+    /// Faster, or fewer.
+    pub fn is_better(self) -> bool {
+        matches!(self, Mark::Faster | Mark::Fewer)
+    }
 }
 
 impl Verdict {
+    /// The ratio with its interval; `None` without one.
+    pub fn interval(&self) -> Option<&Ratio> {
+        match self {
+            Verdict::Ratio(ratio) => Some(ratio),
+            _ => None,
+        }
+    }
+
     /// The ratio to the baseline, with or without an interval.
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio { ratio, .. })
             | Verdict::OneFigure { ratio, .. }
             | Verdict::DependsOnHistory { ratio, .. } => Some(*ratio),
-            Verdict::Counts(counts) => Some(counts.ratio),
             _ => None,
         }
     }
 
-    /// The ratio of the costs that are shown, whatever the machine as a whole did.
+    /// The ratio of the figures that are shown, whatever the machine as a whole did.
     pub fn as_measured(&self) -> Option<f64> {
         match self {
-            Verdict::Ratio(ratio) => Some(ratio.as_measured),
+            Verdict::Ratio(Ratio { of: RatioOf::Time { as_measured, .. }, .. }) => Some(*as_measured),
             _ => self.ratio(),
         }
     }
@@ -134,45 +146,28 @@ impl Verdict {
     /// The ratio divided by that of the reference call.
     pub fn relative(&self) -> Option<f64> {
         match self {
-            Verdict::Ratio(Ratio { relative, .. })
+            Verdict::Ratio(Ratio { of: RatioOf::Time { relative, .. }, .. })
             | Verdict::OneFigure { relative, .. }
             | Verdict::DependsOnHistory { relative, .. } => *relative,
             _ => None,
         }
     }
 
-    /// The ends of the ratio's 95% interval, or of the range of counts; `None` without samples.
+    /// The ends of the ratio's interval; `None` without samples.
     pub fn low_high(&self) -> Option<(f64, f64)> {
-        match self {
-            Verdict::Ratio(ratio) => Some((ratio.low, ratio.high)),
-            Verdict::Counts(counts) => Some((counts.low, counts.high)),
+        self.interval().map(|ratio| (ratio.low, ratio.high))
+    }
+
+    /// Instructions per operation minus the baseline's; `None` for anything else.
+    pub fn difference(&self) -> Option<f64> {
+        match self.interval()?.of {
+            RatioOf::Instructions { difference } => Some(difference),
             _ => None,
         }
     }
 
-    /// The ratio of numbers of instructions; `None` for anything else.
-    pub fn counts(&self) -> Option<&CountRatio> {
-        match self {
-            Verdict::Counts(counts) => Some(counts),
-            _ => None,
-        }
-    }
-
-    /// Whether it is certainly slower, or takes more instructions.
-    pub fn is_worse(&self) -> bool {
-        self.mark() == Some(Mark::Slower) || self.counts().is_some_and(|counts| counts.mark == MetricMark::More)
-    }
-
-    /// Whether it is certainly faster, or takes fewer instructions.
-    pub fn is_better(&self) -> bool {
-        self.mark() == Some(Mark::Faster) || self.counts().is_some_and(|counts| counts.mark == MetricMark::Fewer)
-    }
-
-    /// The mark of a ratio of times with an interval; `None` for anything else.
+    /// The mark of a ratio with an interval; `None` for anything else.
     pub fn mark(&self) -> Option<Mark> {
-        match self {
-            Verdict::Ratio(ratio) => Some(ratio.mark),
-            _ => None,
-        }
+        self.interval().map(|ratio| ratio.mark)
     }
 }

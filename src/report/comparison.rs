@@ -1,11 +1,11 @@
 //! Runs side by side, and machines over time.
 
-pub mod cautions;
+pub mod answer;
+mod cautions;
 pub mod conditions;
 mod csv;
 pub mod gate;
 mod history;
-mod metric;
 pub mod notes;
 mod otava;
 mod plan;
@@ -14,12 +14,10 @@ pub mod row;
 mod table;
 mod within;
 
-pub use csv::write_comparison_csv;
-pub use gate::{findings, metric_findings};
+pub use gate::findings;
 pub use history::{write_history, write_history_csv};
-pub use metric::write_metric;
 pub use otava::{write_otava, write_otava_config};
 pub use plan::plan_table;
 pub use profiles::{exceeded_line, profile_findings, write_profiles};
-pub use table::write_comparison;
+pub use table::comparison_document;
 pub use within::{within_findings, write_within};

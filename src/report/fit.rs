@@ -7,4 +7,4 @@ mod table;
 
 pub use figure::over_parameter;
 pub use plot::{plot, plot_lines};
-pub use table::{pages, parameter_table};
+pub use table::parameter_table;

@@ -5,10 +5,8 @@
 //! files: `Markup` escapes them, and a policy in the page forbids all scripts and styles but its own.
 
 mod answer;
-mod cells;
 mod charts;
 mod compared;
-mod controls;
 mod explained;
 mod fleet;
 mod head;
@@ -23,7 +21,7 @@ pub use fleet::{FleetPage, write_fleet_page};
 pub use page::{Explained, MOST_DETAILED, Page};
 pub use profile::{ProfilePage, each_s, write_profile_page};
 
-use super::format::markup::Markup;
+use crate::write::markup::Markup;
 use std::io::{self, Write};
 
 /// Writes the page.

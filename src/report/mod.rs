@@ -11,9 +11,9 @@ mod export;
 pub mod figure;
 mod fit;
 mod fleet;
-mod format;
 mod gate;
 pub mod html;
+mod json;
 mod kernels;
 pub mod numbers;
 mod profile;
@@ -21,26 +21,23 @@ pub mod rows;
 mod run;
 mod study;
 pub mod svg;
-mod table;
 pub mod top;
 
 pub use attribution::{Top, needs_lines, write_attribution};
 pub use comparison::{
-    exceeded_line, findings, metric_findings, plan_table, profile_findings, within_findings, write_comparison,
-    write_comparison_csv, write_history, write_history_csv, write_metric, write_otava, write_otava_config,
-    write_profiles, write_within,
+    comparison_document, exceeded_line, findings, plan_table, profile_findings, within_findings, write_history,
+    write_history_csv, write_otava, write_otava_config, write_profiles, write_within,
 };
 pub use explain::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
 pub use explain::{variant_table, variants_answer, write_explanation};
 pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
-pub use fit::{pages, parameter_table, plot};
+pub use fit::{parameter_table, plot};
 pub use fleet::fleet_table;
-pub use format::json::{
-    AttributionDocument, Document, HistoryDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
+pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
+pub use json::{
+    AttributionDocument, HistoryDocument, JsonDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
     write_json_line,
 };
-pub use format::{Format, Screen, write_lines, write_notes, write_table};
-pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
 pub use kernels::write_kernel_steps;
 pub use profile::{
     Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table, slowest_table,
@@ -50,4 +47,6 @@ pub use run::{
     Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, summary_tables,
     write_bars, write_cmpthese, write_counters, write_distributions, write_latency,
 };
-pub use table::{Align, Cell, Column, Records, Spec, Style, Table};
+// What views and commands name on nearly every page.
+pub use crate::document::{Align, Cell, Column, Records, Spec, Style, Table};
+pub use crate::write::{Format, Screen, pages, write_document, write_lines, write_notes, write_table};

@@ -18,7 +18,7 @@ pub use distributions::spark;
 
 use super::figure::palette;
 use super::figure::{Chart, Figure};
-use super::format::markup::Markup;
+use crate::write::markup::Markup;
 use drawing::{BEYOND, Drawing, NAMED, WIDTH};
 
 /// The style rules of both pages and single files.

@@ -7,7 +7,7 @@ use super::super::result_files::{column, readable};
 use super::super::terminal;
 use crate::clean;
 use crate::compare::history::histories;
-use crate::compare::{Column, GroupBy, Selection};
+use crate::compare::{Column, GroupBy, Metric, Selection};
 use crate::report::{
     Format, HistoryDocument, write_history, write_history_csv, write_json, write_otava, write_otava_config,
 };
@@ -91,7 +91,7 @@ pub fn run(question: &Question, out: &mut dyn Write) -> Result<Exit> {
 
 /// The columns of the files that can be read, called by the files' names.
 fn columns(files: &[PathBuf], selection: &Selection, skipped: &mut Skipped) -> Vec<Column> {
-    let read = readable(files, |_, run| column(selection.study.as_ref(), run), skipped);
+    let read = readable(files, |_, run| column(selection.study.as_ref(), &Metric::Time, run), skipped);
     let named = |(file, mut column): (&Path, Column)| {
         column.info.label = clean::line(&file.file_name().unwrap_or_default().to_string_lossy());
         column

@@ -8,13 +8,13 @@ use super::asked::Asked;
 use super::sides;
 use crate::compare::{ProfileColumn, ProfileComparison, compare_profiles};
 use crate::plan::Pattern;
-use crate::report::{Document, Format, profile_findings, write_json, write_profiles};
+use crate::report::{Format, JsonDocument, profile_findings, write_json, write_profiles};
 use crate::store;
 use anyhow::{Context, Result, anyhow};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-impl Document for ProfileComparison {
+impl JsonDocument for ProfileComparison {
     const SCHEMA: &'static str = "syscost.profile-comparison/1";
 }
 

@@ -3,7 +3,7 @@
 use super::super::terminal;
 use super::super::{exit::Exit, progress::Progress};
 use crate::model::Unit;
-use crate::report::{Cell, Document, Format, Spec, Style, Table, write_json, write_table};
+use crate::report::{Cell, Format, JsonDocument, Spec, Style, Table, write_json, write_table};
 use crate::runner::Environment;
 use crate::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
 use anyhow::Result;
@@ -37,7 +37,7 @@ struct Listed {
     misleads: Vec<String>,
 }
 
-impl Document for EnvironmentList {
+impl JsonDocument for EnvironmentList {
     const SCHEMA: &'static str = "syscost.environments/1";
 }
 

@@ -3,9 +3,9 @@
 use crate::attribute::Attribution;
 use crate::attribute::breakdown::Part;
 use crate::attribute::spread::Seconds;
+use crate::document::{Records, Spec};
 use crate::report::attribution::{self as words, notes};
 use crate::report::profile::class;
-use crate::report::table::spec::{Records, Spec};
 
 /// One number, its section, and what it is compared with.
 #[derive(Clone, Default)]

@@ -36,7 +36,7 @@ pub fn write_attribution(
 ) -> Result<()> {
     match format {
         Format::Json => return write_json(&AttributionDocument { command: &profile.command, found }, out),
-        Format::Csv => return crate::report::format::csv::write(&crate::report::attribution::csv::records(found), out),
+        Format::Csv => return crate::write::csv::write(&crate::report::attribution::csv::records(found), out),
         Format::Text | Format::Markdown => {}
     }
     for (i, table) in tables(profile, found, by, top).iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The text of cautions. `compare` finds them.
 
 use crate::compare::{Caution, Comparison, Moved};
-use crate::prose::some;
+use crate::prose::{counted, some};
 use crate::report::comparison::conditions::{known, shortened};
 use crate::report::comparison::notes::MOST_NAMES;
 use crate::summary::StateChange;
@@ -19,7 +19,7 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
 const RELATIVE: &str = " ('/getppid', and a column of CSV and JSON, have the ratios relative to it)";
 
 /// One caution in words.
-pub fn line(comparison: &Comparison, caution: &Caution) -> String {
+fn line(comparison: &Comparison, caution: &Caution) -> String {
     let in_files = |text: &str, columns: &[usize]| format!("{text}: {}", labels(comparison, columns));
     let by_file = |texts: Vec<(usize, String)>| grouped(comparison, texts);
     match caution {
@@ -105,7 +105,7 @@ fn unsought(records: usize, most: usize) -> String {
 }
 
 fn count(rows: usize) -> String {
-    format!("{rows} row{}", if rows == 1 { "" } else { "s" })
+    counted(rows, "row")
 }
 
 /// Names of the columns that a caution concerns.

@@ -2,21 +2,16 @@
 //! files.
 
 use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, MachineChange, Verdict};
+use crate::document::{Records, Spec, params};
 use crate::model::{Combination, Entries, Unit};
 use crate::report::comparison::row::word;
-use crate::report::table::spec::{Records, Spec, params};
 use crate::stats::Ranged;
 use crate::summary::{Instructions, RowCost};
-use anyhow::Result;
-use std::io::Write;
 
-/// Writes the lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), `mean`
-/// (geometric means of ratios by area), and `machine` (each machine as a whole).
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_comparison_csv(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
-    crate::report::format::csv::write(&Records::of(&columns(), &lines(comparison)), out)
+/// The lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), `mean` (geometric means of ratios
+/// by area), and `machine` (each machine as a whole).
+pub fn records(comparison: &Comparison) -> Records {
+    Records::of(&columns(comparison.metric.is_some()), &lines(comparison))
 }
 
 /// One row in one file.
@@ -31,14 +26,16 @@ struct Line<'a> {
     file: &'a str,
     time: Option<Ranged>,
     instructions: Option<Ranged>,
+    events: Option<Ranged>,
     entries: Option<&'a Entries>,
     ratio: Option<Ranged>,
     verdict: Option<&'a Verdict>,
     error: Option<&'a str>,
 }
 
-fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
-    vec![
+/// By an event, counts stand where times and instructions do otherwise.
+fn columns<'a>(by_event: bool) -> Vec<Spec<'static, Line<'a>>> {
+    let mut columns = vec![
         Spec::hidden()
             .text("kind", |line: &Line| line.kind.to_string())
             .text("name", |line| line.name.to_string())
@@ -47,15 +44,28 @@ fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
             .text("environment", |line| line.environment.to_string())
             .text("params", |line| line.params.clone())
             .text("file", |line| line.file.to_string()),
-        Spec::hidden()
-            .number("median_ns", |line: &Line| Some(line.time?.value))
-            .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
-            .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
-        Spec::hidden()
-            .number("instructions", |line: &Line| Some(line.instructions?.value))
-            .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
-            .number("instructions_high", |line| Some(line.instructions?.low_high?.1))
-            .number("difference_instructions", |line| Some(line.verdict?.counts()?.difference)),
+    ];
+    if by_event {
+        columns.push(
+            Spec::hidden()
+                .number("count", |line: &Line| Some(line.events?.value))
+                .number("count_low", |line| Some(line.events?.low_high?.0))
+                .number("count_high", |line| Some(line.events?.low_high?.1)),
+        );
+    } else {
+        columns.extend([
+            Spec::hidden()
+                .number("median_ns", |line: &Line| Some(line.time?.value))
+                .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
+                .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
+            Spec::hidden()
+                .number("instructions", |line: &Line| Some(line.instructions?.value))
+                .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
+                .number("instructions_high", |line| Some(line.instructions?.low_high?.1))
+                .number("difference_instructions", |line| line.verdict?.difference()),
+        ]);
+    }
+    columns.extend([
         Spec::hidden()
             .number("kernel_entries", |line: &Line| Some(line.entries?.total()))
             .text("kernel_entries_by_call", |line| line.entries.map(ToString::to_string)),
@@ -68,7 +78,8 @@ fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
             .number("relative_to_reference", |line: &Line| line.verdict?.relative())
             .text("verdict", |line| line.said().map(str::to_string))
             .text("error", |line| line.error.map(str::to_string)),
-    ]
+    ]);
+    columns
 }
 
 fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
@@ -101,6 +112,7 @@ impl<'a> Line<'a> {
             file,
             time: cell.and_then(|cell| cell.figure.as_ref().ok()?.cost()).map(RowCost::value),
             instructions: cell.and_then(|cell| cell.instructions()).map(Instructions::value),
+            events: cell.and_then(|cell| cell.events),
             entries: cell.and_then(|cell| cell.entries.as_ref()),
             ratio: verdict.ratio().map(|value| Ranged { value, low_high: verdict.low_high() }),
             verdict: Some(verdict),

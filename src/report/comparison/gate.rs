@@ -1,23 +1,14 @@
 //! What a gate found in a comparison, in words.
 
-use crate::compare::{
-    ColumnInfo, Comparison, Difference, EntriesRule, Found, Gated, GatedRow, MetricComparison, NotJudged,
-};
+use crate::compare::{ColumnInfo, Comparison, Difference, EntriesRule, Found, Gated, GatedRow, NotJudged};
 use crate::report::comparison::row::share;
 use crate::report::gate::{Finding, Outcome, failed_lines, not_judged_lines};
 use crate::report::numbers;
 
-/// The findings of costs, one for each row and file.
+/// The findings, one for each row and file.
 pub fn findings(comparison: &Comparison) -> Vec<Finding> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
-    let facts = Facts { gate, columns: &comparison.columns, baseline: comparison.baseline, metric: None };
-    gate.rows.iter().map(|row| facts.finding(row)).collect()
-}
-
-/// The findings of an event's counts.
-pub fn metric_findings(comparison: &MetricComparison) -> Vec<Finding> {
-    let Some(gate) = &comparison.gate else { return Vec::new() };
-    let metric = Some(comparison.metric.as_str());
+    let metric = comparison.metric.as_ref().map(|metric| metric.name.as_str());
     let facts = Facts { gate, columns: &comparison.columns, baseline: comparison.baseline, metric };
     gate.rows.iter().map(|row| facts.finding(row)).collect()
 }
@@ -81,7 +72,7 @@ fn reason_text(reason: NotJudged) -> &'static str {
 }
 
 /// Whether the gate is passed, in one line for each of its rules.
-pub fn headlines(gate: Option<&Gated>) -> Vec<String> {
+fn headlines(gate: Option<&Gated>) -> Vec<String> {
     let Some(gate) = gate else { return Vec::new() };
     let count = |is_it: fn(&Found) -> bool| gate.rows.iter().filter(|row| is_it(&row.found)).count();
     let grown = count(|found| matches!(found, Found::Grown { .. }));
@@ -99,8 +90,7 @@ pub fn headlines(gate: Option<&Gated>) -> Vec<String> {
 /// The same for output that is kept without the exit status: with what failed, and what was not judged.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let (lines, findings) = (headlines(comparison.gate.as_ref()), findings(comparison));
-    let end = (!lines.is_empty()).then(String::new);
-    lines.into_iter().chain(failed_lines(&findings)).chain(not_judged_lines(&findings)).chain(end).collect()
+    lines.into_iter().chain(failed_lines(&findings)).chain(not_judged_lines(&findings)).collect()
 }
 
 fn rows(count: usize) -> String {

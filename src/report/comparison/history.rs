@@ -2,10 +2,10 @@
 
 use crate::compare::ColumnInfo;
 use crate::compare::history::{Change, Machine, Series};
+use crate::document::params;
 use crate::report::comparison::conditions::host_change;
 use crate::report::comparison::row::{number, share};
 use crate::report::numbers::{date, nanoseconds};
-use crate::report::table::spec::params;
 use crate::report::{Cell, Format, Records, Screen, Spec, Style, Table, write_notes, write_table};
 use crate::stats::FEWEST_RUNS;
 use anyhow::Result;
@@ -158,5 +158,5 @@ pub fn write_history_csv(machines: &[Machine], out: &mut dyn Write) -> Result<()
             .text("host_changes", |c| host_changes(c.change)),
     ];
     let found: Vec<Found> = machines.iter().flat_map(Found::all).collect();
-    crate::report::format::csv::write(&Records::of(&specs, &found), out)
+    crate::write::csv::write(&Records::of(&specs, &found), out)
 }

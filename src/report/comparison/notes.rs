@@ -1,7 +1,7 @@
 //! The lines below the tables of a comparison: what the terms mean, what was left out, why there are no ratios.
 
 use crate::compare::{ColumnInfo, Comparison, LeftOut, Verdict};
-use crate::prose::some;
+use crate::prose::{counted, some};
 use crate::report::comparison::conditions;
 use crate::report::comparison::row::{Names, different_work, share};
 use crate::report::run::instructions::NOT_TIME;
@@ -30,21 +30,26 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(failures(comparison, &names));
     notes.extend(history(comparison, &names));
     notes.extend(runs(comparison));
-    let is_marked = |verdict: &Verdict| verdict.mark().is_some();
+    let is_marked = |verdict: &Verdict| verdict.mark().is_some() && verdict.difference().is_none();
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
         let file = if comparison.columns.len() > 2 { "of a file " } else { "" };
+        let words = if comparison.metric.is_some() { "more, fewer" } else { "slower, faster" };
         notes.push(format!(
-            "slower, faster: by more than {margin}, with 95% confidence for all rows {file}together; unchanged: within {margin}; \
+            "{words}: by more than {margin}, with 95% confidence for all rows {file}together; unchanged: within {margin}; \
              inconclusive: the runs cannot tell; each interval is for its row alone"
         ));
     }
-    notes.extend(counts(comparison));
+    notes.extend(comparison.metric.as_ref().map(|metric| {
+        let assumed = share(metric.assumed_between_runs);
+        format!("intervals are over launches, and {assumed} is assumed for what differs between runs")
+    }));
+    notes.extend(instructions(comparison));
     notes
 }
 
 /// What the verdicts on numbers of instructions are, and what is not in them.
-fn counts(comparison: &Comparison) -> Vec<String> {
-    if !comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.counts().is_some()) {
+fn instructions(comparison: &Comparison) -> Vec<String> {
+    if !comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.difference().is_some()) {
         return Vec::new();
     }
     let verdicts = match share(comparison.margin).as_str() {
@@ -91,8 +96,8 @@ pub fn machine(comparison: &Comparison, column: usize) -> Option<String> {
 /// How many runs each column is over; `None` if each is a single one.
 fn runs(comparison: &Comparison) -> Option<String> {
     let columns = &comparison.columns;
-    let count = |runs: usize| if runs == 1 { "1 run".to_string() } else { format!("{runs} runs") };
-    let each: Vec<String> = columns.iter().map(|column| format!("{} {}", column.label, count(column.runs))).collect();
+    let run = |column: &ColumnInfo| format!("{} {}", column.label, counted(column.runs, "run"));
+    let each: Vec<String> = columns.iter().map(run).collect();
     let single = columns.iter().any(|column| column.runs == 1);
     let rest = match single {
         true => "against a single run, what moves a whole run is assumed",

@@ -1,9 +1,9 @@
 //! A plan for a comparison as a table.
 
 use crate::compare::{Plan, PlannedRow};
+use crate::document::{Spec, params};
 use crate::report::comparison::row::share;
 use crate::report::numbers::percent;
-use crate::report::table::spec::{Spec, params};
 use crate::report::{Cell, Table};
 
 /// The table of `plan`: a row for each operation, with the runs that it needs.

@@ -1,8 +1,6 @@
 //! The cells of a comparison: names, costs, ratios and verdicts.
 
-use crate::compare::{
-    self, ComparedDerived, ComparedRow, Comparison, CountRatio, Difference, Mark, MetricMark, Verdict,
-};
+use crate::compare::{self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict};
 use crate::model::{Combination, Scale, Unit};
 use crate::report::numbers::{self, instructions, nanoseconds, significant};
 use crate::report::{Cell, Style};
@@ -40,12 +38,13 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// The figure in `column`: a time, scaled or in nanoseconds, with `~` in front if it depends on the file system's history, or a
-/// number of instructions, with its unit beside times; a dash if it failed, empty if the run lacks it.
+/// The figure in `column`: a count of events, a time, scaled or in nanoseconds, with `~` in front if it depends on the file
+/// system's history, or a number of instructions, with its unit beside times; a dash if it failed, empty if the run lacks it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
         Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
+        Some(compare::Cell { events: Some(events), .. }) => Cell::number(numbers::count(events.value), events.value),
         Some(compare::Cell { figure: Ok(RowFigure::Instructions(count)), .. }) => {
             let unit = if row.is_in_instructions() { "" } else { " instr" };
             Cell::number(format!("{}{unit}", instructions(count.per_operation)), count.per_operation)
@@ -90,19 +89,26 @@ pub fn number(ratio: f64) -> String {
     if ratio < 9.9995 { format!("{ratio:.3}") } else { crate::report::numbers::three_figures(ratio) }
 }
 
+/// The same with four decimals for events, as half a percent is much for a count.
+fn ratio_text(verdict: &Verdict, ratio: f64) -> String {
+    let of_events = verdict.interval().is_some_and(|ratio| matches!(ratio.of, RatioOf::Events {}));
+    if of_events && ratio < 9.99995 { format!("{ratio:.4}") } else { number(ratio) }
+}
+
 pub fn ratio(verdict: &Verdict) -> Cell {
-    verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(number(ratio), ratio))
+    verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(ratio_text(verdict, ratio), ratio))
 }
 
 /// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval and for repeats that agree.
 pub fn interval(verdict: &Verdict) -> Cell {
-    let ends = |ratio: f64, narrow: bool| if narrow || ratio >= 9.995 { number(ratio) } else { format!("{ratio:.2}") };
-    let both = |(low, high): (f64, f64)| {
-        let narrow = high - low < NARROW;
-        Cell::from(format!("{} .. {}", ends(low, narrow), ends(high, narrow)))
+    let Some(Ratio { low, high, of, .. }) = verdict.interval() else { return Cell::default() };
+    let short = match of {
+        RatioOf::Instructions { .. } if low == high => return Cell::default(),
+        RatioOf::Events {} => false,
+        _ => high - low >= NARROW,
     };
-    let exact = |ends: &(f64, f64)| verdict.counts().is_some() && ends.0 == ends.1;
-    verdict.low_high().filter(|ends| !exact(ends)).map_or(Cell::default(), both)
+    let end = |ratio: f64| if short && ratio < 9.995 { format!("{ratio:.2}") } else { ratio_text(verdict, ratio) };
+    Cell::from(format!("{} .. {}", end(*low), end(*high)))
 }
 
 /// Intervals narrower than this need three decimals.
@@ -110,29 +116,16 @@ const NARROW: f64 = 0.05;
 
 /// The verdict in one word or two.
 pub fn mark(verdict: &Verdict) -> Cell {
-    match verdict {
-        Verdict::Baseline | Verdict::Missing => Cell::default(),
-        Verdict::DifferentWork(_) => Cell::styled("other work", Style::Warning),
-        Verdict::OneFigure { .. } => Cell::styled("one figure", Style::Faint),
-        Verdict::DependsOnHistory { .. } => Cell::styled("no verdict", Style::Faint),
-        Verdict::OtherUnit => Cell::styled("other unit", Style::Warning),
-        Verdict::Counts(counts) => Cell::styled(
-            word(verdict),
-            match counts.mark {
-                MetricMark::Unchanged | MetricMark::Inconclusive => Style::Faint,
-                MetricMark::Fewer => Style::Good,
-                MetricMark::More => Style::Bad,
-            },
-        ),
-        Verdict::Ratio(ratio) => Cell::styled(
-            word(verdict),
-            match ratio.mark {
-                Mark::Unchanged | Mark::Inconclusive => Style::Faint,
-                Mark::Faster => Style::Good,
-                Mark::Slower => Style::Bad,
-            },
-        ),
-    }
+    let style = match verdict {
+        Verdict::Baseline | Verdict::Missing => return Cell::default(),
+        Verdict::DependsOnHistory { .. } => return Cell::styled("no verdict", Style::Faint),
+        Verdict::DifferentWork(_) => return Cell::styled("other work", Style::Warning),
+        Verdict::OtherUnit => Style::Warning,
+        Verdict::Ratio(ratio) if ratio.mark.is_better() => Style::Good,
+        Verdict::Ratio(ratio) if ratio.mark.is_worse() => Style::Bad,
+        Verdict::OneFigure { .. } | Verdict::TooFew | Verdict::Ratio(_) => Style::Faint,
+    };
+    Cell::styled(word(verdict).replace('_', " "), style)
 }
 
 /// `not the same operation: getpid x1 in new, none in old`
@@ -151,30 +144,31 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     let word = if matches!(verdict, Verdict::OneFigure { .. }) { String::new() } else { mark.text };
     let parts = [ratio(verdict).text, interval, word];
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, value: None }
+    Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, value: verdict.ratio() }
 }
 
 /// Ratio and mark only: `1.104 slower`, or `~ 1.104` if inconclusive.
 pub fn short_verdict(verdict: &Verdict) -> Cell {
     let (ratio, mark) = (ratio(verdict).text, mark(verdict));
     let text = match verdict {
-        Verdict::Ratio(r) if r.mark == Mark::Inconclusive => format!("~ {ratio}"),
-        Verdict::Ratio(_) | Verdict::Counts(_) => format!("{ratio} {}", mark.text),
+        Verdict::Ratio(r) if r.mark == Mark::Inconclusive && verdict.difference().is_none() => format!("~ {ratio}"),
+        Verdict::Ratio(_) | Verdict::DependsOnHistory { .. } => format!("{ratio} {}", mark.text),
         Verdict::OneFigure { .. } => ratio,
-        Verdict::DependsOnHistory { .. } => format!("{ratio} {}", mark.text),
         _ => mark.text,
     };
-    Cell { text, style: mark.style, value: None }
+    Cell { text, style: mark.style, value: verdict.ratio() }
 }
 
 /// Instructions more or fewer: `-1,616`.
-pub fn difference(counts: &CountRatio) -> Cell {
-    Cell::number(signed(counts.difference, instructions), counts.difference)
+pub fn difference(verdict: &Verdict) -> Cell {
+    let text = |difference| Cell::number(signed(difference, instructions), difference);
+    verdict.difference().map_or(Cell::default(), text)
 }
 
 /// The same in percent: `-59.2%`, with as many digits as show that there is any.
-pub fn difference_percent(counts: &CountRatio) -> Cell {
-    let percent = 100.0 * (counts.ratio - 1.0);
+pub fn difference_percent(verdict: &Verdict) -> Cell {
+    let Some(ratio) = verdict.ratio().filter(|_| verdict.difference().is_some()) else { return Cell::default() };
+    let percent = 100.0 * (ratio - 1.0);
     let digits = if percent.abs() < 0.095 { 3 } else { 1 };
     Cell::number(signed(percent, |value| format!("{value:.digits$}%")), percent)
 }
@@ -197,17 +191,14 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Verdict::OneFigure { .. } => "one_figure",
         Verdict::DependsOnHistory { .. } => "depends_on_history",
         Verdict::OtherUnit => "other_unit",
-        Verdict::Counts(counts) => match counts.mark {
-            MetricMark::Unchanged => "unchanged",
-            MetricMark::Inconclusive => "inconclusive",
-            MetricMark::Fewer => "fewer",
-            MetricMark::More => "more",
-        },
+        Verdict::TooFew => "too_few",
         Verdict::Ratio(ratio) => match ratio.mark {
             Mark::Unchanged => "unchanged",
             Mark::Inconclusive => "inconclusive",
             Mark::Faster => "faster",
             Mark::Slower => "slower",
+            Mark::Fewer => "fewer",
+            Mark::More => "more",
         },
     }
 }

@@ -1,61 +1,33 @@
-//! The tables of a comparison. For two files, a row has both costs and the ratio; for more, costs and ratios are
+//! A comparison as a document. For two files, a row has both figures and the ratio; for more, figures and ratios are
 //! separate tables, which are split on narrow screens. Each scale of a study has its own table, as in its article.
 
-use crate::compare::{AreaMean, ComparedRow, Comparison, CountRatio, Mark, Verdict};
+use crate::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
+use crate::document::{Block, Cell, Document, Filter, Spec, Style, Table};
 use crate::model::{Combination, Scale, Unit};
-use crate::report::comparison::cautions;
-use crate::report::comparison::gate;
 use crate::report::comparison::notes::notes;
 use crate::report::comparison::row::{self as words, Names};
+use crate::report::comparison::{cautions, csv, gate};
 use crate::report::numbers::thousands;
-use crate::report::{Cell, Format, Screen, Spec, Style, Table, pages, write_notes, write_table};
-use anyhow::Result;
 use indexmap::IndexMap;
 use std::collections::HashSet;
-use std::io::Write;
 
-/// Writes a comparison for people: cautions, tables, notes. CSV and JSON have their own functions.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_comparison(comparison: &Comparison, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    // On a terminal the verdict is a message, which a Markdown page would lack.
-    if format == Format::Markdown {
-        write_notes(&gate::verdict(comparison), format, screen, out)?;
+/// Cautions, tables, notes; for programs one record for each row and file.
+pub fn comparison_document(comparison: &Comparison) -> Document {
+    Document {
+        blocks: vec![
+            Block::Message(gate::verdict(comparison)),
+            Block::Cautions(cautions::lines(comparison)),
+            Block::Tables(tables(comparison)),
+            Block::Notes(notes(comparison)),
+        ],
+        records: csv::records(comparison),
     }
-    write_notes(&cautions(comparison), format, screen, out)?;
-    let width = screen.width.filter(|_| format == Format::Text);
-    let tables = tables(comparison);
-    for (i, table) in tables.iter().enumerate() {
-        // The table of two files leaves out columns to fit; all others are split.
-        let pair = table.columns().iter().any(|column| column.expendable > 0);
-        let parts = if pair { vec![table.clone()] } else { pages(table, width) };
-        for (j, part) in parts.iter().enumerate() {
-            if i + j > 0 {
-                writeln!(out)?;
-            }
-            write_table(part, format, screen, out)?;
-        }
-    }
-    let notes = notes(comparison);
-    if !notes.is_empty() && !tables.is_empty() {
-        writeln!(out)?;
-    }
-    write_notes(&notes, format, screen, out)
 }
 
-/// The cautions, followed by an empty line if there are any.
-fn cautions(comparison: &Comparison) -> Vec<String> {
-    let lines = cautions::lines(comparison).into_iter().map(|caution| format!("caution: {caution}"));
-    let end = (!comparison.cautions.is_empty()).then(String::new);
-    lines.chain(end).collect()
-}
-
-/// All tables of `comparison`, in order.
-pub fn tables(comparison: &Comparison) -> Vec<Table> {
+fn tables(comparison: &Comparison) -> Vec<Table> {
     let names = Names::of(comparison);
-    let groups = groups(comparison, &names);
     let table = if comparison.columns.len() == 2 { pair_table } else { cost_table };
+    let groups = groups(comparison, &names);
     let mut tables: Vec<Table> = groups.iter().map(|(key, group)| table(comparison, key, group)).collect();
     if comparison.columns.len() > 2 && !comparison.rows.is_empty() {
         tables.push(ratio_table(comparison, &names));
@@ -71,6 +43,8 @@ pub fn tables(comparison: &Comparison) -> Vec<Table> {
 enum Group {
     Nanoseconds,
     Instructions,
+    /// Counts of this event.
+    Events(String),
     /// Calls and unit of a scale.
     Scaled(u64, String),
 }
@@ -80,14 +54,40 @@ struct Line<'a> {
     name: Cell,
     /// One for each file.
     costs: Vec<Cell>,
-    /// One for each file; empty for derived rows.
-    verdicts: &'a [Verdict],
+    /// `None` for derived rows.
+    row: Option<&'a ComparedRow>,
+}
+
+impl Line<'_> {
+    /// A cell of the verdict on `file`; empty for derived rows.
+    fn cell(&self, file: usize, cell: impl Fn(&Verdict) -> Cell) -> Cell {
+        self.row.map_or(Cell::default(), |row| cell(&row.verdicts[file]))
+    }
+}
+
+/// What rows can be chosen by on pages.
+const KINDS: &[(&str, &str)] = &[("slower", "slower"), ("faster", "faster"), ("other", "other work")];
+
+fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
+    let kinds = |row: &ComparedRow| -> Vec<&'static str> {
+        let has = |kind: fn(&Verdict) -> bool| row.verdicts.iter().any(kind);
+        let kinds = [
+            (has(|verdict| verdict.mark().is_some_and(Mark::is_worse)), "slower"),
+            (has(|verdict| verdict.mark().is_some_and(Mark::is_better)), "faster"),
+            (has(|verdict| matches!(verdict, Verdict::DifferentWork(_))), "other"),
+        ];
+        kinds.iter().filter(|(holds, _)| *holds).map(|(_, kind)| *kind).collect()
+    };
+    let of_row = |row: Option<&ComparedRow>| row.map_or_else(Default::default, |row| (row.area.clone(), kinds(row)));
+    Filter { kinds: KINDS, rows: rows.map(of_row).collect() }
 }
 
 /// The rows by unit; derived rows come last.
 fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
-    let key = |scale: Option<&Scale>| {
-        scale.map_or(Group::Nanoseconds, |scale| Group::Scaled(scale.calls, scale.unit.clone()))
+    let key = |scale: Option<&Scale>| match (&comparison.metric, scale) {
+        (Some(metric), _) => Group::Events(metric.name.clone()),
+        (None, Some(scale)) => Group::Scaled(scale.calls, scale.unit.clone()),
+        (None, None) => Group::Nanoseconds,
     };
     let files = 0..comparison.columns.len();
     let counted = comparison.rows.iter().filter(|row| row.is_in_instructions());
@@ -96,30 +96,30 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
     for row in &comparison.rows {
         let scale = words::scale(comparison, row);
         let costs = files.clone().map(|file| words::cost(row, file, scale)).collect();
-        let line = Line { name: names.row(row).into(), costs, verdicts: &row.verdicts };
         // What failed stands with the others of its environment.
         let failed_there = row.is_without_time() && emulated.contains(row.key.environment.as_str());
         let group = if failed_there { Group::Instructions } else { key(scale) };
-        groups.entry(group).or_default().push(line);
+        groups.entry(group).or_default().push(Line { name: names.row(row).into(), costs, row: Some(row) });
     }
     for row in &comparison.derived {
         // A ratio has no unit: it belongs to the table of the rows that it is derived from.
         let first = comparison.study.as_ref().and_then(|study| study.scale(&row.of[0]));
         let scale = if row.combination == Combination::Ratio { first } else { row.scale.as_ref() };
         let costs = files.clone().map(|file| words::derived(row, file)).collect();
-        let line = Line { name: Cell::styled(names.derived(row), Style::Heading), costs, verdicts: &[] };
         let group = if row.unit == Unit::Instructions { Group::Instructions } else { key(scale) };
-        groups.entry(group).or_default().push(line);
+        let name = Cell::styled(names.derived(row), Style::Heading);
+        groups.entry(group).or_default().push(Line { name, costs, row: None });
     }
     groups
 }
 
-/// `s for 67,108,864 calls`, `ns/op`, or `instr/op`.
+/// `s for 67,108,864 calls`, `ns/op`, `instr/op`, or `page-faults per iteration`.
 fn unit(group: &Group) -> String {
     match group {
         Group::Scaled(calls, unit) => format!("{unit} for {} calls", thousands(*calls as f64)),
         Group::Nanoseconds => "ns/op".to_string(),
         Group::Instructions => "instr/op".to_string(),
+        Group::Events(name) => format!("{name} per iteration"),
     }
 }
 
@@ -131,57 +131,32 @@ fn label(comparison: &Comparison, column: usize) -> &str {
 fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let mut specs = vec![Spec::left("operation", |line: &Line| line.name.clone())];
     specs.extend((0..comparison.columns.len()).map(|column| cost_column(comparison, column)));
-    Table::of(&specs, lines).titled(unit(group))
+    Table::of(&specs, lines).titled(unit(group)).filtered(filter(lines.iter().map(|line| line.row)))
 }
 
 fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line<'l>> {
     Spec::right(label(comparison, column), move |line: &Line| line.costs[column].clone())
 }
 
-/// Both costs, the ratio and the verdict.
+/// Both costs, the ratio and the verdict; of instructions the difference, which has no interval.
 fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
-    if *group == Group::Instructions {
-        return pair_of_counts(comparison, group, lines);
-    }
     let other = 1 - comparison.baseline;
+    let exact = *group == Group::Instructions;
     let relative =
         |verdict: &Verdict| verdict.relative().map_or(Cell::default(), |r| Cell::number(words::number(r), r));
-    let said = |line: &Line, cell: &dyn Fn(&Verdict) -> Cell| line.verdicts.get(other).map_or(Cell::default(), cell);
+    let moved = comparison.reference[other].mark().is_some_and(|mark| mark.is_worse() || mark.is_better());
     let specs = [
         Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
         cost_column(comparison, comparison.baseline).yielding(1),
         cost_column(comparison, other).yielding(1),
-        Spec::right("ratio", |line: &Line| said(line, &words::ratio)),
-        Spec::right("95% interval", |line: &Line| said(line, &words::interval)).expendable(2),
-        Spec::left("verdict", |line: &Line| said(line, &words::mark)),
-        Spec::right("/getppid", |line: &Line| said(line, &relative))
-            .expendable(1)
-            .shown_if(reference_moved(comparison, other)),
+        Spec::right("ratio", |line: &Line| line.cell(other, words::ratio)).shown_if(!exact),
+        Spec::right("95% interval", |line: &Line| line.cell(other, words::interval)).expendable(2).shown_if(!exact),
+        Spec::right("difference", |line: &Line| line.cell(other, words::difference)).shown_if(exact),
+        Spec::right("percent", |line: &Line| line.cell(other, words::difference_percent)).expendable(1).shown_if(exact),
+        Spec::left("verdict", |line: &Line| line.cell(other, words::mark)),
+        Spec::right("/getppid", |line: &Line| line.cell(other, relative)).expendable(1).shown_if(moved && !exact),
     ];
-    Table::of(&specs, lines).titled(unit(group))
-}
-
-/// Both counts and their difference, which has no interval.
-fn pair_of_counts(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
-    let other = 1 - comparison.baseline;
-    let of = move |line: &Line, cell: fn(&CountRatio) -> Cell| {
-        line.verdicts.get(other).and_then(Verdict::counts).map_or(Cell::default(), cell)
-    };
-    let said = move |line: &Line| line.verdicts.get(other).map_or(Cell::default(), words::mark);
-    let specs = [
-        Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
-        cost_column(comparison, comparison.baseline).yielding(1),
-        cost_column(comparison, other).yielding(1),
-        Spec::right("difference", move |line: &Line| of(line, words::difference)),
-        Spec::right("percent", move |line: &Line| of(line, words::difference_percent)).expendable(1),
-        Spec::left("verdict", said),
-    ];
-    Table::of(&specs, lines).titled(unit(group))
-}
-
-/// Whether the cost of the reference call certainly differs between `column` and the baseline.
-fn reference_moved(comparison: &Comparison, column: usize) -> bool {
-    matches!(comparison.reference[column].mark(), Some(Mark::Faster | Mark::Slower))
+    Table::of(&specs, lines).titled(unit(group)).filtered(filter(lines.iter().map(|line| line.row)))
 }
 
 fn others(comparison: &Comparison) -> impl Iterator<Item = usize> + Clone {
@@ -206,7 +181,7 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
         (true, false) => ", with 95% interval",
     };
     let title = format!("ratio to {}{what}", label(comparison, comparison.baseline));
-    Table::of(&specs, &comparison.rows).titled(title)
+    Table::of(&specs, &comparison.rows).titled(title).filtered(filter(comparison.rows.iter().map(Some)))
 }
 
 fn mean_table(comparison: &Comparison) -> Table {
@@ -227,16 +202,16 @@ fn mean_table(comparison: &Comparison) -> Table {
 mod tests {
     use super::*;
     use crate::compare::synthetic::column;
-    use crate::compare::{Column as Run, Options, compare};
-    use crate::model::fixtures::record;
-    use crate::model::{Block, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
-    use crate::report::{write_comparison_csv, write_json};
+    use crate::compare::{Column as Run, Gate, Metric, Options, compare};
+    use crate::model::fixtures::{entering as counted, record, run};
+    use crate::model::{self, Counters, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
+    use crate::report::{Format, Screen, failed_lines, write_document, write_json};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
     fn outcome() -> impl Strategy<Value = Outcome> {
         let ns = prop_oneof![Just(0u64), Just(u64::MAX), 1..1000u64];
-        let block = (0..4u32, vec(vec(ns, 0..3), 0..3)).prop_map(|(launch, slots)| Block { launch, slots });
+        let block = (0..4u32, vec(vec(ns, 0..3), 0..3)).prop_map(|(launch, slots)| model::Block { launch, slots });
         let measured = (0..3u64, vec(block, 0..14)).prop_map(|(iterations, blocks)| {
             Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
         });
@@ -251,10 +226,10 @@ mod tests {
         let mut comparison = compare(columns, options);
         let mut out = Vec::new();
         for _ in 0..2 {
-            for format in [Format::Text, Format::Markdown] {
-                write_comparison(&comparison, format, Screen { width, colour: false }, &mut out).unwrap();
+            for format in [Format::Text, Format::Markdown, Format::Csv] {
+                write_document(&comparison_document(&comparison), format, Screen { width, colour: false }, &mut out)
+                    .unwrap();
             }
-            write_comparison_csv(&comparison, &mut out).unwrap();
             write_json(&comparison, &mut out).unwrap();
             comparison.keep_differing();
         }
@@ -280,5 +255,74 @@ mod tests {
             let text = written(&columns, &Options { baseline, margin, ..Options::default() }, width);
             prop_assert!(!text.contains('\u{1b}'), "{}", text);
         }
+    }
+
+    fn with(record: Record, event: &str, count: f64) -> Record {
+        let launches = (0..5).map(|i| vec![count + 0.01 * f64::from(i)]).collect();
+        let counted = [(event.to_string(), launches)].into_iter().collect();
+        Record { counters: Some(Counters { counted, ..Counters::default() }), ..record }
+    }
+
+    /// Two files by `metric`, with these counts of getppid; of umask both have the same.
+    fn by(metric: &str, old: f64, new: f64) -> Comparison {
+        let metric = Metric::find(metric).unwrap();
+        let name = metric.events().unwrap().name.clone();
+        let file = |label: &str, count| {
+            let same = with(counted("id.umask", 100, &[("umask", 1.0)]), &name, 100.0);
+            let records = vec![with(record("id.getppid", 100), &name, count), same, record("file.stat", 9)];
+            let mut column = Run::by(&metric, &run(records));
+            column.info.label = label.to_string();
+            column
+        };
+        let options = Options { margin: metric.margin(), ..Options::default() };
+        compare(&[file("old", old), file("new", new)], &options)
+    }
+
+    fn text(comparison: &Comparison, format: Format) -> String {
+        let mut out = Vec::new();
+        write_document(&comparison_document(comparison), format, Screen::PLAIN, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn half_a_percent_of_instructions_is_more() {
+        let mut found = by("instructions:k", 274.6, 276.0);
+        found.gate(&Gate { limit: Some(0.003), entries: None });
+        let lines = failed_lines(&gate::findings(&found));
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].starts_with("id.getppid has x1.0051 instructions:k (1.00"), "{}", lines[0]);
+        let text = text(&found, Format::Text);
+        let row = text.lines().find(|line| line.starts_with("id.getppid")).unwrap();
+        assert!(row.contains("274.6") && row.contains("1.0051") && row.ends_with("more"), "{row}");
+        assert!(text.lines().any(|line| line.starts_with("id.umask") && line.ends_with("unchanged")), "{text}");
+        let missing = "file.stat: no result in old, new: not counted in this run: measure with --counters";
+        assert!(text.contains(missing), "{text}");
+        assert!(super::gate::verdict(&found)[0].starts_with("failed: 1 row certainly grew by more than 0.3%"));
+        found.keep_differing();
+        assert_eq!((found.rows.len(), found.left_out.unchanged), (2, 1), "what has no ratio stays");
+    }
+
+    #[test]
+    fn half_a_percent_of_cycles_is_nothing_certain() {
+        let mut found = by("cycles:k", 274.6, 276.0);
+        found.gate(&Gate { limit: Some(0.0), entries: None });
+        assert_eq!(failed_lines(&gate::findings(&found)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn counts_of_none_have_no_ratio() {
+        let found = by("page-faults", 0.0, 2.0);
+        assert_eq!(found.rows[0].verdicts[1], Verdict::TooFew);
+        assert!(text(&found, Format::Text).contains("too few"));
+    }
+
+    #[test]
+    fn programs_get_a_line_for_each_row_and_file() {
+        let csv = text(&by("page-faults", 1.0, 2.0), Format::Csv);
+        let lines: Vec<&str> = csv.lines().collect();
+        let header = "kind,name,area,language,environment,params,file,count,count_low,count_high,kernel_entries,";
+        assert!(lines[0].starts_with(header), "{}", lines[0]);
+        assert!(lines[2].starts_with("cost,id.getppid,id,,native,,new,2.02,") && lines[2].contains(",more,"), "{csv}");
+        assert_eq!(lines.iter().filter(|line| line.starts_with("cost,")).count(), 6);
     }
 }

@@ -47,34 +47,6 @@ fn notes(family: &Family) -> Vec<String> {
     notes
 }
 
-/// The table in parts no wider than `width` columns, each with the first column; the notes are below the last.
-pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
-    let limit = width.map_or(usize::MAX, usize::from);
-    let first = column_width(table, 0);
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut used = usize::MAX;
-    for column in 1..table.columns().len() {
-        let needs = column_width(table, column) + 2;
-        if used.saturating_add(needs) > limit || parts.is_empty() {
-            parts.push(vec![0]);
-            used = first;
-        }
-        used += needs;
-        parts.iter_mut().last().into_iter().for_each(|part| part.push(column));
-    }
-    let last = parts.len().saturating_sub(1);
-    let page = |(i, part): (usize, &Vec<usize>)| {
-        let page = table.select(part);
-        if i == last { page } else { page.noted(vec![]) }
-    };
-    parts.iter().enumerate().map(page).collect()
-}
-
-fn column_width(table: &Table, column: usize) -> usize {
-    let cells = table.rows().iter().map(|row| row[column].text.chars().count());
-    cells.chain([table.columns()[column].title.chars().count()]).max().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +54,7 @@ mod tests {
     use crate::fit::synthetic::{self, Noise, run};
     use crate::model::fixtures;
     use crate::model::{Block, Case, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record, Run};
-    use crate::report::{Format, Screen, SummaryDocument, plot, write_json, write_lines, write_table};
+    use crate::report::{Format, Screen, SummaryDocument, pages, plot, write_json, write_lines, write_table};
     use crate::summary::summarize;
     use proptest::collection::vec;
     use proptest::prelude::*;

@@ -4,14 +4,15 @@ use super::compared;
 use super::page::Page;
 use crate::model::{Combination, Unit};
 use crate::prose::some;
+use crate::report::comparison::answer::base_label;
 use crate::report::figure::Kernel;
-use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
 use crate::report::run::detail::Detail;
 use crate::report::run::figures::{kernel, name};
 use crate::report::run::highlights::{self, Highlight, SURPRISES_RULE};
 use crate::report::study;
 use crate::summary::Row;
+use crate::write::markup::{Markup, cut};
 use std::collections::BTreeSet;
 
 /// Characters of a name, and of a paragraph.
@@ -24,12 +25,12 @@ pub fn write(html: &mut Markup, page: &Page) {
     let study = detail.summary.study.as_ref();
     let question = study.map(|study| flat(&study.question)).filter(|question| !question.is_empty());
     let asked = question.unwrap_or_else(|| match page.comparison {
-        Some(comparison) => format!("Slower or faster than {}?", compared::base_label(comparison)),
+        Some(comparison) => format!("Slower or faster than {}?", base_label(comparison)),
         None => "What does a system call cost here?".to_string(),
     });
     html.raw("<section id=\"answer\" aria-labelledby=\"answer-h\"><h2 id=\"answer-h\">");
     html.text(&cut(&asked, PARAGRAPH)).raw("</h2>");
-    page.comparison.iter().for_each(|comparison| compared::answer(html, comparison));
+    page.comparison.iter().for_each(|comparison| compared::short(html, comparison));
     if let Some(answer) = study.map(|study| flat(&study.answer)).filter(|answer| !answer.is_empty()) {
         html.raw("<p class=\"lead\">").text(&cut(&answer, PARAGRAPH)).raw("</p>");
     }

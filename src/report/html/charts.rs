@@ -1,14 +1,14 @@
 //! The figures of the page, each in a box that it may be wider than; the tables above are their words.
 
-use super::cells;
 use super::page::Page;
 use crate::model::Unit;
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Distribution, Figure};
-use crate::report::format::markup::Markup;
 use crate::report::run::figures;
 use crate::report::run::portrait::Portrait;
 use crate::report::svg;
+use crate::write::html as cells;
+use crate::write::markup::Markup;
 
 /// Distributions that are drawn large.
 const MOST_LARGE: usize = 24;

@@ -3,15 +3,16 @@
 mod tree;
 
 use super::charts::figure;
+use super::head;
 use super::page::Explained;
 use super::profile::{plain, section, top};
-use super::{cells, head};
 use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::prose::some;
 use crate::report::explain::{
     COUNTS, heading, instructions, kernel_flame, kernel_functions, kernel_groups, versus_functions, versus_groups,
 };
-use crate::report::format::markup::{Markup, cut};
+use crate::write::html as cells;
+use crate::write::markup::{Markup, cut};
 use std::io::{self, Write};
 
 /// Characters of a heading, and of a paragraph.
@@ -30,7 +31,7 @@ pub fn write_explained_page(explained: &[Explained], out: &mut dyn Write) -> io:
     html.raw("<main id=\"main\">");
     write(&mut html, explained);
     html.raw("</main>");
-    let files = super::compared::count(explained.len(), "kernel explanation");
+    let files = crate::prose::counted(explained.len(), "kernel explanation");
     head::footer(&mut html, &files, "Numbers are instructions of an emulated processor, not times.");
     out.write_all(html.as_str().as_bytes())
 }

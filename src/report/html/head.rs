@@ -1,9 +1,9 @@
 //! The frame of the page: policy, stylesheet, title, navigation, and the script at its end.
 
 use super::page::Page;
-use crate::prose::some;
-use crate::report::format::markup::{Markup, cut};
+use crate::prose::{counted, some};
 use crate::report::{figure::palette, svg};
+use crate::write::markup::{Markup, cut};
 use sha2::{Digest, Sha256};
 
 /// ID and name of the section with kernel explanations.
@@ -107,7 +107,7 @@ fn base64(bytes: &[u8]) -> String {
 
 /// From the footer to the last byte.
 pub fn close(html: &mut Markup, page: &Page) {
-    let files = super::compared::count(page.files.len(), "result file");
+    let files = counted(page.files.len(), "result file");
     footer(
         html,
         &files,

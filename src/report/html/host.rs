@@ -1,17 +1,17 @@
 //! The machine of each file, how it was measured, and the warnings of each run.
 
-use super::cells;
 use super::page::Page;
 use crate::compare::ColumnInfo;
 use crate::model::{EnvironmentFacts, Host, Unit};
 use crate::prose::some;
 use crate::report::comparison::conditions;
 use crate::report::comparison::notes::MOST_NAMES;
-use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::{date, three_figures};
 use crate::report::run::instructions;
 use crate::report::run::portrait::Portrait;
 use crate::report::{Cell, Spec, Table};
+use crate::write::html as cells;
+use crate::write::markup::{Markup, cut};
 use indexmap::IndexMap;
 
 /// `AMD EPYC, Linux 6.18, kvm`

@@ -1,13 +1,13 @@
 //! Percentiles of single calls: of each file that has some, its table, and its curves a few at a time.
 
-use super::cells;
 use super::charts::figure;
 use super::page::Page;
 use crate::report::figure::palette::SERIES;
-use crate::report::format::markup::Markup;
 use crate::report::run::detail::Singles;
 use crate::report::run::latency_figure;
 use crate::report::run::portrait::Portrait;
+use crate::write::html as cells;
+use crate::write::markup::Markup;
 
 /// Figures of a file; each holds as many curves as there are marks.
 const MOST_FIGURES: usize = 8;

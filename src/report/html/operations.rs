@@ -1,12 +1,9 @@
 //! The table of all operations of a file: every figure of the text table, the distribution of the samples, and what is
 //! doubtful; with controls that the script brings to life.
 
-use super::cells;
-use super::controls;
 use super::page::Page;
 use crate::compare::area;
 use crate::report::figure::{Distribution, Kernel};
-use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::nanoseconds;
 use crate::report::run::columns;
 use crate::report::run::detail::Detail;
@@ -18,6 +15,9 @@ use crate::report::svg::spark;
 use crate::report::{Align, Cell, Column, Table};
 use crate::stats::TWO_MODES_RULE;
 use crate::summary::Row;
+use crate::write::controls;
+use crate::write::html as cells;
+use crate::write::markup::{Markup, cut};
 use indexmap::IndexSet;
 
 pub fn write(html: &mut Markup, page: &Page) {

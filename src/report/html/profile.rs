@@ -9,15 +9,15 @@ mod time;
 
 pub use parts::ProfilePage;
 
-use super::cells;
 use super::charts::figure;
 use super::head;
 use crate::attribute::Attribution;
 use crate::model::{By, ObjectKind, Profile};
 use crate::report::attribution::attribution_tables;
-use crate::report::format::markup::{Markup, cut};
 use crate::report::profile::latency::{Latency, latencies, latency_table};
 use crate::report::profile::{Weight, figures, flame_figure, notes, profile_table, slowest_table};
+use crate::write::html as cells;
+use crate::write::markup::{Markup, cut};
 use parts::MOST_ROWS;
 pub(super) use parts::{plain, section, top};
 use std::collections::HashMap;

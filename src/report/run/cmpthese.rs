@@ -24,8 +24,8 @@ mod timing;
 
 use crate::model::{Outcome, Run};
 use crate::report::Screen;
-use crate::report::format::text::{LONGEST_NOTE, write_lines, write_notes};
 use crate::summary::Summary;
+use crate::write::text::{LONGEST_NOTE, write_lines, write_notes};
 use anyhow::Result;
 use group::{Group, groups};
 use matrix::Marks;

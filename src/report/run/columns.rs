@@ -2,11 +2,11 @@
 
 use super::cold;
 use crate::derive::DerivedRow;
+use crate::document::{Spec, params};
 use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale, Unit};
 use crate::report::numbers::{entries, four_figures, instructions, nanoseconds, percent, rate, three_figures};
 use crate::report::run::counters;
 use crate::report::study::{self, Scaled};
-use crate::report::table::spec::{Spec, params};
 use crate::report::{Cell, Style};
 use crate::stats::{Ranged, UserShare};
 use crate::summary::{Instructions, Relative, Row, RowCost, Summary};

@@ -3,12 +3,12 @@
 
 use crate::model::{Case, REFERENCE, Unit};
 use crate::prose::some;
-use crate::report::format::text_width;
 use crate::report::numbers::{nanoseconds, three_figures};
 use crate::report::run::columns::{Line, environments};
 use crate::report::study::Scaled;
 use crate::report::{Cell, Spec, Style, Table};
 use crate::summary::{Row, Summary, Versus};
+use crate::write::text_width;
 use indexmap::IndexMap;
 
 /// Maximum number of environments side by side; with more, each record has its own row.

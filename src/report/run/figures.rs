@@ -192,7 +192,7 @@ pub fn ratios(comparison: &Comparison) -> Figure {
 
 fn dot(verdict: &Verdict) -> Option<Dot> {
     let ratio = verdict.ranked_ratio().filter(|ratio| *ratio > 0.0 && ratio.is_finite())?;
-    let decided = verdict.is_better() || verdict.is_worse();
+    let decided = verdict.mark().is_some_and(|mark| mark.is_better() || mark.is_worse());
     Some(Dot { ratio, low_high: verdict.low_high(), decided })
 }
 

@@ -1,13 +1,13 @@
 //! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot. Pure; called by `cli` and
 //! `portrait`.
 
+use crate::document::params;
 use crate::model::{EMPTY_LOOP, Nanos, SPIN};
 use crate::prose::some;
 use crate::report::figure::{Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, Place, shares};
 use crate::report::fit::plot_lines;
 use crate::report::numbers::{nanoseconds, thousands};
 use crate::report::run::figures::name;
-use crate::report::table::spec::params;
 use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_lines, write_table};
 use crate::stats::FEWEST_BEYOND;
 use crate::summary::{DEARER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary};

@@ -3,7 +3,6 @@
 use crate::model::{Host, THREADS};
 use crate::prose::some;
 use crate::report::comparison::conditions;
-use crate::report::format::fits;
 use crate::report::numbers::{nanoseconds, percent};
 use crate::report::run::cold;
 use crate::report::run::columns;
@@ -14,6 +13,7 @@ use crate::report::study;
 use crate::report::{Records, Table};
 use crate::stats::{BETWEEN_RUNS, FEWEST_REPEATED};
 use crate::summary::{Row, Summary, Warning};
+use crate::write::fits;
 use indexmap::{IndexMap, IndexSet};
 use std::borrow::Cow;
 

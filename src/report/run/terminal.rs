@@ -5,11 +5,11 @@ use crate::model::{Run, Unit};
 use crate::report::Screen;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::{Bar, Bars, Chart, Distribution, Figure, Kernel, TALLEST};
-use crate::report::format::markup::cut;
-use crate::report::format::text::write_lines;
 use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
 use crate::report::run::figures::{self, modes_in_words};
+use crate::write::markup::cut;
+use crate::write::text::write_lines;
 use anyhow::Result;
 use std::io::Write;
 

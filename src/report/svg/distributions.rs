@@ -2,8 +2,8 @@
 
 use super::drawing::{Drawing, NAMED, label};
 use crate::report::figure::{Distribution, TALLEST};
-use crate::report::format::markup::Markup;
 use crate::report::numbers::nanoseconds;
+use crate::write::markup::Markup;
 
 const ROW: u32 = 58;
 const CHART: u32 = 34;

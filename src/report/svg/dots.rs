@@ -7,8 +7,8 @@ use crate::model::Unit;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Bar, Bars, Group, Kernel, RatioRow, Ratios};
-use crate::report::format::markup::{Markup, short};
 use crate::report::numbers::{instructions, nanoseconds};
+use crate::write::markup::{Markup, short};
 
 /// Height in pixels of a heading, of a row with one dot, and of each further dot below it.
 const HEADING: u32 = 24;

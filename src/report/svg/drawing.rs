@@ -1,6 +1,6 @@
 //! The parts of a drawing and their size, without the frame.
 
-use crate::report::format::markup::{Markup, cut, short};
+use crate::write::markup::{Markup, cut, short};
 
 /// Width in pixels of a figure in a file, and of the space after the end of its plot.
 pub const WIDTH: u32 = 860;

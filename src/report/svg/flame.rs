@@ -3,7 +3,7 @@
 
 use super::drawing::{Drawing, percent};
 use crate::report::figure::{Flame, FrameKind};
-use crate::report::format::markup::cut;
+use crate::write::markup::cut;
 
 const ROW: u32 = 18;
 /// Characters in a frame as wide as the figure.

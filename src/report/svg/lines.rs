@@ -6,7 +6,7 @@ use crate::model::Size;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Line, Lines, Place};
-use crate::report::format::markup::{Markup, short};
+use crate::write::markup::{Markup, short};
 
 /// Pixels of the plot's height.
 const HEIGHT: u32 = 300;

@@ -3,7 +3,7 @@
 use super::drawing::percent;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
-use crate::report::format::markup::{Markup, cut, short};
+use crate::write::markup::{Markup, cut, short};
 
 /// Height in pixels of a line of a legend, and of the numbers of an axis.
 pub const LINE: u32 = 18;

@@ -6,7 +6,7 @@ use super::marks::{LINE, class, duration, legend, mark, note, number};
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Curve, Percentiles, share_words, shares};
-use crate::report::format::markup::{Markup, short};
+use crate::write::markup::{Markup, short};
 
 /// Pixels of the plot's height.
 const HEIGHT: u32 = 300;

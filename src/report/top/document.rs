@@ -1,6 +1,6 @@
 //! The JSON document of an interval: one a line.
 
-use crate::report::Document;
+use crate::report::JsonDocument;
 use crate::top::{Rates, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,6 +52,6 @@ impl<'a> TopDocument<'a> {
     }
 }
 
-impl Document for TopDocument<'_> {
+impl JsonDocument for TopDocument<'_> {
     const SCHEMA: &'static str = "syscost.top/2";
 }

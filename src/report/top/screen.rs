@@ -1,8 +1,8 @@
 //! Rates as the lines of a terminal: as many columns and rows as fit, around the selected one. Pure.
 
 use crate::clean;
-use crate::report::format::fit;
 use crate::report::{Align, Table};
+use crate::write::fit;
 
 /// A screen full of lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The call tree as lists in each other, each function to be opened and closed. Works without a script.
 
 use crate::model::explained::Call;
-use crate::report::format::markup::{Markup, cut};
 use crate::report::numbers::thousands;
+use crate::write::markup::{Markup, cut};
 
 /// Subtrees below this share of all instructions are folded: so many rows would hide the others.
 const SMALL: f64 = 0.001;

@@ -3,7 +3,7 @@
 use super::names::{Names, day, group};
 use crate::fleet::questions::{FEWEST_HOSTS, Outlier, Since, Survey, Upgrade};
 use crate::report::comparison::row::number;
-use crate::report::format::markup::{Markup, cut};
+use crate::write::markup::{Markup, cut};
 
 /// Lines of each kind.
 const MOST: usize = 5;

@@ -5,10 +5,10 @@ use crate::fleet::questions::{
     DEVIATIONS, FEWEST_HOSTS, FEWEST_UPGRADED, LEAST_CHANGE, Outlier, SMALL_GROUPS, Survey, Upgrade,
 };
 use crate::report::comparison::row::number;
-use crate::report::format::markup::Markup;
 use crate::report::html::profile::parts::plain;
 use crate::report::numbers::{nanoseconds, three_figures};
 use crate::report::{Cell, Spec, Style, Table};
+use crate::write::markup::Markup;
 
 /// Rows of each table.
 const MOST: usize = 100;

@@ -3,10 +3,10 @@
 use super::names::{Names, area, group};
 use crate::fleet::questions::{HeatRow, LEAST_CHANGE, Survey};
 use crate::report::comparison::row::number;
-use crate::report::format::markup::{Markup, cut};
-use crate::report::html::{cells, controls};
 use crate::report::numbers::nanoseconds;
 use crate::report::{Align, Cell, Column};
+use crate::write::markup::{Markup, cut};
+use crate::write::{controls, html as cells};
 use indexmap::IndexSet;
 
 /// Groups and cases that are shown; a page of more would be too large to be looked at.

@@ -3,7 +3,7 @@
 use super::names::{Names, day, group};
 use crate::fleet::questions::{Day, Group, Since, Survey};
 use crate::report::comparison::row::number;
-use crate::report::format::markup::{Markup, cut, short};
+use crate::write::markup::{Markup, cut, short};
 use std::collections::BTreeMap;
 
 /// Charts of a page.

@@ -2,13 +2,13 @@
 
 use super::parts::{section, top};
 use crate::model::{By, CallCount, Drives, Profile, drives};
-use crate::report::format::markup::{Markup, cut};
-use crate::report::html::{cells, controls};
 use crate::report::numbers::significant;
 use crate::report::profile::latency::Latency;
 use crate::report::profile::{figures, profile_table};
 use crate::report::svg::spark;
 use crate::report::{Align, Table};
+use crate::write::markup::{Markup, cut};
+use crate::write::{controls, html as cells};
 use indexmap::IndexSet;
 
 /// Marks of rows, and the choice of each.

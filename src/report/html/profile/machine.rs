@@ -2,11 +2,11 @@
 
 use super::parts::section;
 use crate::model::{Host, Profile};
-use crate::report::format::markup::{Markup, cut};
-use crate::report::html::cells;
 use crate::report::numbers::{date, three_figures};
 use crate::report::profile::notes;
 use crate::report::{Cell, Spec, Table};
+use crate::write::html as cells;
+use crate::write::markup::{Markup, cut};
 
 /// `vm, AMD EPYC, Linux 6.18, 2026-01-01 00:00 UTC`
 pub fn one_line(profile: &Profile) -> String {

@@ -3,8 +3,8 @@
 use crate::attribute::Attribution;
 use crate::model::Profile;
 use crate::report::Table;
-use crate::report::format::markup::Markup;
-use crate::report::html::cells;
+use crate::write::html as cells;
+use crate::write::markup::Markup;
 
 /// What the page is about.
 pub struct ProfilePage<'a> {

@@ -3,12 +3,12 @@
 use super::parts::{ProfilePage, section};
 use crate::model::Profile;
 use crate::report::attribution::advice_lines;
-use crate::report::format::markup::Markup;
-use crate::report::html::cells;
 use crate::report::html::charts::figure;
 use crate::report::numbers::thousands;
 use crate::report::profile::figures::time_figure;
 use crate::report::profile::{RUNNABLE, notes};
+use crate::write::html as cells;
+use crate::write::markup::Markup;
 
 /// What must be known before the numbers are read.
 pub fn warnings(html: &mut Markup, profile: &Profile) {

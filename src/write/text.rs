@@ -1,9 +1,9 @@
 //! Aligned columns that fit the screen: narrow screens lose the most expendable columns, then wrap the last ones.
 
 use crate::clean;
+use crate::document::{Align, Style, Table};
 use crate::prose::wrapped;
-use crate::report::format::screen::Screen;
-use crate::report::{Align, Style, Table};
+use crate::write::screen::Screen;
 use anyhow::Result;
 use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, Width};
 use std::io::Write;
@@ -62,6 +62,37 @@ pub fn fit(table: &Table, width: Option<u16>) -> Table {
         );
     }
     table.select(&keep)
+}
+
+/// The table in parts that fit `width`, each with the first column; the notes come last. A table that has expendable columns loses
+/// those instead and stays whole.
+pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
+    if table.columns().iter().any(|column| column.expendable > 0) {
+        return vec![table.clone()];
+    }
+    let limit = width.map_or(usize::MAX, usize::from);
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut used = usize::MAX;
+    for column in 1..table.columns().len() {
+        let needs = full_width(table, column) + 2;
+        if used.saturating_add(needs) > limit || parts.is_empty() {
+            parts.push(vec![0]);
+            used = full_width(table, 0);
+        }
+        used += needs;
+        parts.iter_mut().last().into_iter().for_each(|part| part.push(column));
+    }
+    let last = parts.len().saturating_sub(1);
+    let page = |(i, part): (usize, &Vec<usize>)| {
+        let page = table.select(part);
+        if i == last { page } else { page.noted(vec![]) }
+    };
+    parts.iter().enumerate().map(page).collect()
+}
+
+fn full_width(table: &Table, column: usize) -> usize {
+    let cells = table.rows().iter().map(|row| row[column].text.chars().count());
+    cells.chain([table.columns()[column].title.chars().count()]).max().unwrap_or(0)
 }
 
 /// Whether `table` fits `width` with nothing left out but expendable columns.

@@ -3,7 +3,7 @@
 
 use crate::attribute::Attribution;
 use crate::compare::history::Machine;
-use crate::compare::{Comparison, MetricComparison, Plan};
+use crate::compare::{Comparison, Plan};
 use crate::fit::{Family, families};
 use crate::fleet::FleetCheck;
 use crate::model::{By, CallCount, ObjectCount, ProcessGroup, Profile, Run, SlowCall, StackCount};
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 /// What is printed as JSON.
-pub trait Document: Serialize {
+pub trait JsonDocument: Serialize {
     /// Name and version: `syscost.summary/2`.
     const SCHEMA: &'static str;
 }
@@ -34,7 +34,7 @@ struct Named<'a, T> {
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_json<T: Document>(document: &T, out: &mut dyn Write) -> Result<()> {
+pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer_pretty(&mut *out, &Named { schema: T::SCHEMA, document })?;
     Ok(writeln!(out)?)
 }
@@ -43,13 +43,13 @@ pub fn write_json<T: Document>(document: &T, out: &mut dyn Write) -> Result<()> 
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_json_line<T: Document>(document: &T, out: &mut dyn Write) -> Result<()> {
+pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer(&mut *out, &Named { schema: T::SCHEMA, document })?;
     Ok(writeln!(out)?)
 }
 
 /// The JSON Schema of what [`write_json`] writes for a `T`.
-pub fn json_schema<T: Document + JsonSchema>() -> serde_json::Value {
+pub fn json_schema<T: JsonDocument + JsonSchema>() -> serde_json::Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     schema["properties"]["schema"] = serde_json::json!({"const": T::SCHEMA});
@@ -77,15 +77,11 @@ impl<'a> SummaryDocument<'a> {
     }
 }
 
-impl Document for SummaryDocument<'_> {
+impl JsonDocument for SummaryDocument<'_> {
     const SCHEMA: &'static str = "syscost.summary/2";
 }
 
-impl Document for MetricComparison {
-    const SCHEMA: &'static str = "syscost.metric-comparison/1";
-}
-
-impl Document for Comparison {
+impl JsonDocument for Comparison {
     const SCHEMA: &'static str = "syscost.comparison/2";
 }
 
@@ -98,15 +94,15 @@ pub struct HistoryDocument<'a> {
     pub machines: &'a [Machine],
 }
 
-impl Document for Plan {
+impl JsonDocument for Plan {
     const SCHEMA: &'static str = "syscost.comparison-plan/1";
 }
 
-impl Document for FleetCheck {
+impl JsonDocument for FleetCheck {
     const SCHEMA: &'static str = "syscost.fleet-check/1";
 }
 
-impl Document for HistoryDocument<'_> {
+impl JsonDocument for HistoryDocument<'_> {
     const SCHEMA: &'static str = "syscost.history/2";
 }
 
@@ -179,7 +175,7 @@ struct Process<'a> {
     sum: Sum,
 }
 
-impl Document for ProfileDocument<'_> {
+impl JsonDocument for ProfileDocument<'_> {
     const SCHEMA: &'static str = "syscost.profile-summary/3";
 }
 
@@ -245,7 +241,7 @@ pub struct AttributionDocument<'a> {
     pub found: &'a Attribution,
 }
 
-impl Document for AttributionDocument<'_> {
+impl JsonDocument for AttributionDocument<'_> {
     const SCHEMA: &'static str = "syscost.attribution/3";
 }
 

@@ -2,7 +2,7 @@
 //! spreadsheets would take for a formula is made harmless. Titles and notes are left out.
 
 use crate::clean;
-use crate::report::Records;
+use crate::document::Records;
 use anyhow::Result;
 use std::io::Write;
 

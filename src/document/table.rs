@@ -1,10 +1,7 @@
 //! Tables independent of their format: columns, rows of cells, notes, and records for programs.
 
-mod cell;
-pub mod spec;
-
-pub use cell::{Align, Cell, Column, Style};
-pub use spec::{Records, Spec};
+use super::cell::{Cell, Column, Style};
+use super::spec::{self, Records, Spec};
 
 /// Columns and rows of cells for people, and records for programs. All are made from specifications, so that every row
 /// has one cell per column.
@@ -19,6 +16,17 @@ pub struct Table {
     records: Records,
     /// Lines below the table.
     pub notes: Vec<String>,
+    /// What pages let readers choose rows by.
+    pub filter: Option<Filter>,
+}
+
+/// What rows can be chosen by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filter {
+    /// Kinds that a row may be of, each with the text to choose it by.
+    pub kinds: &'static [(&'static str, &'static str)],
+    /// The area of each row, and the kinds that it is of.
+    pub rows: Vec<(String, Vec<&'static str>)>,
 }
 
 impl Table {
@@ -50,6 +58,11 @@ impl Table {
     /// The same with these lines below.
     pub fn noted(self, notes: Vec<String>) -> Table {
         Table { notes, ..self }
+    }
+
+    /// The same with rows that pages can filter.
+    pub fn filtered(self, filter: Filter) -> Table {
+        Table { filter: Some(filter), ..self }
     }
 
     /// The same with rows such as sums, by index, in the style of headings.
@@ -92,8 +105,8 @@ impl Table {
             cautions: self.cautions.clone(),
             columns: keep.iter().map(|i| self.columns[*i].clone()).collect(),
             rows: self.rows.iter().map(|row| keep.iter().map(|i| row[*i].clone()).collect()).collect(),
-            records: Records::default(),
             notes: self.notes.clone(),
+            ..Table::default()
         }
     }
 }

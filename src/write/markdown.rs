@@ -1,7 +1,7 @@
 //! A Markdown table, followed by its notes as a list.
 
 use crate::clean::{markdown, markdown_line};
-use crate::report::{Align, Table};
+use crate::document::{Align, Table};
 use anyhow::Result;
 use std::io::Write;
 

@@ -1,6 +1,6 @@
 //! What filters the rows of a table: a text, an area, and a kind of row. Hidden until the script shows it.
 
-use crate::report::format::markup::{Markup, cut};
+use crate::write::markup::{Markup, cut};
 
 /// `kinds` are the marks in `data-k` of the rows, and the texts to choose them by.
 pub fn write<'a>(html: &mut Markup, areas: impl Iterator<Item = &'a str>, kinds: &[(&str, &str)]) {

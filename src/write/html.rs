@@ -1,7 +1,9 @@
-//! Tables as HTML: captions, scopes, and values for sorting; what is too wide scrolls in a box of its own.
+//! Documents as HTML. Tables have captions, scopes, and values for sorting; what is too wide scrolls in a box of its own.
 
-use crate::report::format::markup::{Markup, cut};
-use crate::report::{Align, Cell, Column, Style, Table};
+use super::controls;
+use crate::document::{Align, Block, Cell, Column, Document, Style, Table};
+use crate::write::markup::{Markup, cut};
+use indexmap::IndexSet;
 
 /// Characters of a cell; more are cut off, and whole in no place but the file.
 const MOST: usize = 600;
@@ -116,6 +118,38 @@ pub fn plain(html: &mut Markup, table: &Table, caption: &str) {
     close(html);
 }
 
+/// A whole document, as part of a page.
+pub fn document(html: &mut Markup, document: &Document) {
+    for block in &document.blocks {
+        match block {
+            Block::Message(lines) | Block::Notes(lines) => notes(html, lines.iter()),
+            Block::Cautions(lines) if lines.is_empty() => {}
+            Block::Cautions(lines) => {
+                html.raw("<h3>Cautions</h3>");
+                notes(html, lines.iter());
+            }
+            Block::Tables(tables) => tables.iter().for_each(|table| any(html, table)),
+        }
+    }
+}
+
+/// A table whose rows can be sorted and filtered, or one of a few rows.
+fn any(html: &mut Markup, table: &Table) {
+    let Some(filter) = &table.filter else { return plain(html, table, &table.title) };
+    html.raw("<div class=\"sortable\">");
+    let areas: IndexSet<&str> = filter.rows.iter().map(|(area, _)| area.as_str()).filter(|a| !a.is_empty()).collect();
+    controls::write(html, areas.into_iter(), filter.kinds);
+    open(html, &table.title, "side");
+    head(html, table.columns().iter().map(|column| (column.title.as_str(), column.align)));
+    for ((area, kinds), cells) in filter.rows.iter().zip(table.rows()) {
+        html.raw("<tr").attribute("data-k", &kinds.join(" ")).attribute("data-a", &cut(area, 40)).raw(">");
+        row(html, cells, table.columns());
+        html.raw("</tr>");
+    }
+    close(html);
+    html.raw("</div>");
+}
+
 /// Lines below a table.
 pub fn notes<'a>(html: &mut Markup, notes: impl Iterator<Item = &'a String>) {
     let mut notes = notes.peekable();
@@ -132,7 +166,7 @@ pub fn notes<'a>(html: &mut Markup, notes: impl Iterator<Item = &'a String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Spec;
+    use crate::document::Spec;
 
     #[test]
     fn numbers_for_sorting_are_short_and_exact_enough() {

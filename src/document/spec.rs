@@ -1,7 +1,7 @@
 //! Specifications of columns: what people read and what programs read. A list of them makes the table for text,
 //! Markdown and pages, and the records for CSV.
 
-use crate::report::table::cell::{Cell, Column};
+use super::cell::{Cell, Column};
 
 type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
 
@@ -118,7 +118,7 @@ pub fn params<'p>(params: impl IntoIterator<Item = (&'p String, &'p u64)>) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Table;
+    use crate::document::Table;
 
     #[test]
     fn one_list_makes_the_table_and_the_records() {
