@@ -2,7 +2,6 @@
 
 use crate::compare::{ComparedRow, Comparison, Mark, Verdict};
 use crate::prose::counted;
-use crate::report::comparison::notes;
 use crate::report::comparison::row::{Names, number};
 use crate::write::markup::cut;
 
@@ -15,7 +14,7 @@ pub fn base_label(comparison: &Comparison) -> &str {
     comparison.columns.get(comparison.baseline).map_or("", |column| &column.label)
 }
 
-/// `3 slower, 1 faster, ... ×1.004 the cost of before, ... Slower: file.stat ×1.200. The machine ...`: the sentences on `column`.
+/// `3 slower, 1 faster, ... ×1.004 the cost of before, ... The rows that are slower the most: file.stat ×1.200.`
 pub fn answer(comparison: &Comparison, column: usize) -> String {
     let verdicts = || comparison.rows.iter().map(|row| &row.verdicts[column]);
     let [times, instructions]: [Vec<&Verdict>; 2] = [false, true].map(|exact| {
@@ -40,8 +39,7 @@ pub fn answer(comparison: &Comparison, column: usize) -> String {
         most_extreme(comparison, column, is_it).map(|list| format!("The rows that are {word} the most: {list}."))
     });
     let sentences = [Some(format!("{}.", tallies.join("; "))), Some(format!("{}.", mean(comparison, column)))];
-    let machine = notes::machine(comparison, column).map(|machine| format!("{machine}."));
-    sentences.into_iter().chain(extremes).chain([machine]).flatten().collect::<Vec<_>>().join(" ")
+    sentences.into_iter().chain(extremes).flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// `3 slower, 1 faster, 7 unchanged, 2 inconclusive`

@@ -76,7 +76,7 @@ fn machines(comparison: &Comparison) -> Vec<String> {
 }
 
 /// The same of one column; `None` if it is not known.
-pub fn machine(comparison: &Comparison, column: usize) -> Option<String> {
+fn machine(comparison: &Comparison, column: usize) -> Option<String> {
     let change = comparison.machine.get(column)?.as_ref()?;
     let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
     let all = 100.0 * (change.ratio - 1.0).abs();
