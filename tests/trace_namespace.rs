@@ -198,6 +198,6 @@ fn a_proc_of_another_namespace_is_refused_in_one_line() {
     let output = inside(&place, r#""$1" trace -p 1 --for 0.1"#, &[], false);
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
-    assert!(text.starts_with("syscost: trace: /proc shows another PID namespace: mount one for this"), "{text}");
+    assert!(text.starts_with("syscost: /proc shows another PID namespace: mount one for this"), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
 }
