@@ -9,7 +9,8 @@ use super::container;
 use crate::kernel::launch::{Identity, Launch, Step, ignored_signals};
 use crate::kernel::linux::getgrouplist;
 use crate::kernel::process::is_executable;
-use anyhow::{Result, anyhow, bail};
+use crate::kernel::tree::check_numbers;
+use anyhow::{Error, Result, anyhow, bail};
 use nix::errno::Errno;
 use nix::unistd::{Group, Uid, User, geteuid};
 use std::collections::BTreeSet;
@@ -105,6 +106,7 @@ impl Running {
 
 fn check_process(pid: u32) -> Result<()> {
     let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else {
+        check_numbers().map_err(Error::msg)?;
         bail!("-p {pid}: no such process; 'ps -e' lists those that run");
     };
     let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
