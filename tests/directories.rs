@@ -4,6 +4,8 @@
 mod common;
 
 use common::{Place, skip, stderr, stdout};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
@@ -43,6 +45,26 @@ fn links_that_lead_nowhere_are_told() {
         if words[0] == "report" {
             assert!(stdout(&done).contains("3 files read, 3 skipped"));
         }
+    }
+}
+
+#[test]
+fn files_that_hold_no_run_are_told_by_every_reader() {
+    let place = Place::with_hosts();
+    let directory = place.path().join("d");
+    let whole = fs::read(directory.join("a.json")).unwrap();
+    fs::write(directory.join("cut.json"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(directory.join("empty.json"), "").unwrap();
+    fs::File::create(directory.join("zeros.json")).unwrap().set_len(100 << 20).unwrap();
+    mkfifo(&directory.join("fifo.json"), Mode::S_IRWXU).unwrap();
+    for words in READERS {
+        let lines = [
+            "fifo.json: is not a file",
+            "cut.json: the file is incomplete (line ",
+            "empty.json: is empty: ",
+            "zeros.json: is not JSON (line 1, column 1: ",
+        ];
+        said(&place.run(words), &lines);
     }
 }
 

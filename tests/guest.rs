@@ -3,15 +3,17 @@
 mod common;
 
 use common::{EMULATOR, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for};
+use nix::unistd::geteuid;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::time::Duration;
 use syscost::guest::{Guest, Options};
 use syscost::kernel::affinity::Placement;
 use syscost::model::{Failure, FailureKind};
-use syscost::runner::{Environment, Interrupt, RunDirectory, Workers};
+use syscost::runner::{Environment, Interrupt, RunDirectory, Workers, on_path};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -230,6 +232,37 @@ fn what_cannot_be_booted_says_why() {
     }
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
     assert!(place.processes().is_empty());
+}
+
+#[test]
+fn another_users_image_is_not_booted() {
+    let test = "another_users_image_is_not_booted";
+    if !geteuid().is_root() {
+        return skip(test, "needs root");
+    }
+    if on_path(EMULATOR).is_none() {
+        return skip(test, &format!("no {EMULATOR} on PATH"));
+    }
+    let place = Place::new();
+    let folder = place.path().join("folder");
+    let image = folder.join("image");
+    fs::create_dir(&folder).unwrap();
+    fs::write(&image, "no kernel\n").unwrap();
+    let said = |of_folder: u32, of_image: u32| {
+        chown(&folder, Some(of_folder), None).unwrap();
+        chown(&image, Some(of_image), None).unwrap();
+        failure(&place, "linux:folder/image", &[])
+    };
+    let advice = "and that kernel would run as you: make a copy of your own";
+    let refused = said(0, 65534);
+    assert!(
+        refused.contains(&format!("{}: it belongs to ", image.display())) && refused.ends_with(advice),
+        "{refused}"
+    );
+    let refused = said(65534, 0);
+    assert!(refused.contains(", could replace files in ") && refused.ends_with(advice), "{refused}");
+    let read = said(0, 0);
+    assert!(read.contains("image is not a kernel image"), "{read}");
 }
 
 #[test]

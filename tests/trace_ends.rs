@@ -25,11 +25,11 @@ fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
         let words = ["trace"].iter().chain(*options);
         let missing = place.run(&words.clone().chain(&["--", "nosuch"]).copied().collect::<Vec<_>>());
         assert_eq!(missing.status.code(), Some(127));
-        let expected = "syscost: trace: cannot run 'nosuch': No such file or directory (ENOENT)\n";
+        let expected = "syscost: cannot run 'nosuch': No such file or directory (ENOENT)\n";
         assert_eq!(stderr(&missing), expected);
         let directory = place.run(&words.chain(&["--", "/"]).copied().collect::<Vec<_>>());
         assert_eq!(directory.status.code(), Some(126));
-        assert!(stderr(&directory).contains("syscost: trace: cannot run '/': Permission denied (EACCES)\n"));
+        assert!(stderr(&directory).contains("syscost: cannot run '/': Permission denied (EACCES)\n"));
     }
 }
 
@@ -55,7 +55,7 @@ fn a_question_that_makes_no_sense_is_a_usage_error() {
     let output = place.run(&["trace", "--tracer", "perf", "--calls", &many.join(","), "true"]);
     assert!(stderr(&output).contains("21 calls are named, but at most 20"), "{}", stderr(&output));
     let output = place.run(&["trace", "-p", "2147483646"]);
-    assert_eq!((output.status.code(), stderr(&output).contains("no process 2147483646")), (Some(1), true));
+    assert_eq!((output.status.code(), stderr(&output).contains("-p 2147483646: no such process")), (Some(1), true));
 }
 
 #[test]
@@ -68,15 +68,15 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
         stderr(&output)
     };
     let own = std::process::id().to_string();
-    assert_eq!(refused(&["-p", &own, "-p", "2147483646"]), "syscost: trace: no process 2147483646\n");
+    assert_eq!(
+        refused(&["-p", &own, "-p", "2147483646"]),
+        "syscost: -p 2147483646: no such process; 'ps -e' lists those that run\n"
+    );
     let thread = std::thread::scope(|scope| {
         let thread = scope.spawn(|| refused(&["-p", &nix::unistd::gettid().to_string()]));
         thread.join().unwrap()
     });
-    assert!(
-        thread.contains(&format!("is a thread of process {own}: all its threads are traced with -p {own}")),
-        "{thread}"
-    );
+    assert!(thread.contains(&format!("a thread of process {own}: trace all its threads with -p {own}")), "{thread}");
     let mut ended = Command::new("true").spawn().unwrap();
     let zombie = || Some(refused(&["-p", &ended.id().to_string()])).filter(|text| text.contains("zombie"));
     assert!(wait_for(PATIENCE, zombie).is_some());

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Place, skip, stderr};
+use common::{Place, skip, stderr, stdout};
 use nix::unistd::geteuid;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -198,6 +198,45 @@ fn a_proc_of_another_namespace_is_refused_in_one_line() {
     let output = inside(&place, r#""$1" trace -p 1 --for 0.1"#, &[], false);
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
-    assert!(text.starts_with("syscost: trace: /proc shows another PID namespace: mount one for this"), "{text}");
+    assert!(text.starts_with("syscost: /proc shows another PID namespace: mount one for this"), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+#[test]
+fn without_proc_every_command_ends_with_an_error_or_its_result() {
+    let test = "without_proc_every_command_ends_with_an_error_or_its_result";
+    let hidden = |words: &[&str], place: &Place| {
+        let mut command = place.command(&[]);
+        let program = command.get_program().to_owned();
+        command = Command::new("unshare");
+        command
+            .args(["--mount", "sh", "-c", r#"mount -t tmpfs none /proc && exec "$0" "$@""#])
+            .arg(program)
+            .args(words);
+        command.current_dir(place.path()).env("TMPDIR", place.tmp()).stdin(Stdio::null()).output().unwrap()
+    };
+    let place = Place::new();
+    if !geteuid().is_root() || !hidden(&["--version"], &place).status.success() {
+        return skip(test, "no file system can be mounted over /proc: needs root and unshare(1)");
+    }
+    assert!(place.run(&["trace", "--out", "p.json", "true"]).status.success());
+    for words in [&["trace", "true"][..], &["trace", "-p", "1"], &["top", "-p", "1"]] {
+        let output = hidden(words, &place);
+        let text = stderr(&output);
+        assert!(text.starts_with("syscost: /proc does not show us: mount one for this namespace"), "{text}");
+        assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{words:?}: {text}");
+    }
+    // The dynamic loader finds the probe's libraries by /proc; a static probe needs none.
+    let run = hidden(&["run", "id.getppid", "--time", "0.3", "--quiet"], &place);
+    let text = stderr(&run);
+    match run.status.code() {
+        Some(0) => assert!(stdout(&run).contains("id.getppid"), "{}", stdout(&run)),
+        Some(2) => assert!(text.contains("; mount /proc: ") && text.lines().count() == 1, "{text}"),
+        other => panic!("{other:?} {text}"),
+    }
+    let attributed = hidden(&["attribute", "p.json"], &place);
+    assert_eq!(stdout(&attributed), stdout(&place.run(&["attribute", "p.json"])), "{}", stderr(&attributed));
+    let doctor = hidden(&["doctor"], &place);
+    assert!(doctor.status.success() && stdout(&doctor).contains("processors"), "{}", stderr(&doctor));
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
 }

@@ -10,9 +10,9 @@
  * "+PGID" when a process group is started; "-PGID" when it has ended, before its number can be reused.
  *
  * The directory's name contains the run's number, which names all kernel objects that the run may create (objects.h).
- * Nothing found inside the directory is trusted; the file "containers" says that podman may keep some with the label
- * "syscost=DIRECTORY". A run is alive as long as its driver and its janitor hold a lock on
- * the file "lock" in its directory: unlike a PID, a lock means the same in every PID namespace and after a reboot.
+ * If the file "containers" is there, podman may keep containers of the run; they have the label "syscost=DIRECTORY".
+ * Nothing else found inside the directory is trusted. A run is alive as long as its driver and its janitor hold a lock
+ * on the file "lock" in its directory: unlike a PID, a lock means the same in every PID namespace and after a reboot.
  * Rejected: flock(2), because a child that was forked just before the kill would keep the lock.
  */
 #ifndef _GNU_SOURCE
@@ -278,7 +278,8 @@ static int remove_directory(struct run *run) {
     return !is_there(run);
 }
 
-enum { PODMAN_MS = 10000 };
+enum { PODMAN_MS = 4000 };
+_Static_assert(GRACE_OF_PODMAN_MS + PODMAN_MS < 10000, "cleaning up takes less than ten seconds");
 
 /* Containers whose podman was killed: it alone knows what else belongs to them. A file that somebody planted as the note
    costs a search for containers with a label that none has. */

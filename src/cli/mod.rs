@@ -195,10 +195,13 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
 /// The exit status for an error: 2 where the user should ask differently, 126 or 127 where a command cannot be run, 130
 /// after an interrupt, otherwise 1.
 pub fn status(error: &anyhow::Error) -> u8 {
-    let launch = error.downcast_ref::<crate::trace::LaunchError>().map(crate::trace::LaunchError::status);
-    launch.unwrap_or(match error {
-        error if error.is::<UsageError>() => 2,
-        error if error::is_interrupt(error) => Exit::Interrupted.status(),
-        _ => 1,
-    })
+    if let Some(launch) = error.downcast_ref::<crate::trace::LaunchError>() {
+        launch.status()
+    } else if error.is::<UsageError>() {
+        2
+    } else if error::is_interrupt(error) {
+        Exit::Interrupted.status()
+    } else {
+        1
+    }
 }

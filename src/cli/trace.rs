@@ -231,7 +231,7 @@ fn closing(profile: &Profile, told: bool) -> Vec<String> {
 /// Lost data is an error, and always reported.
 fn lost(profile: &Profile) -> Option<String> {
     let lost = profile.tracer.lost;
-    (lost > 0).then(|| format!("trace: {lost} events were lost: the counts are incomplete"))
+    (lost > 0).then(|| format!("{lost} events were lost: the counts are incomplete"))
 }
 
 /// The command's exit status, as time(1) passes it on; 1 if data was lost, unless the command itself failed.

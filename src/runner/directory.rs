@@ -111,7 +111,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// If the note cannot be written.
-    pub fn keeps_containers(&self) -> Result<()> {
+    pub fn note_containers(&self) -> Result<()> {
         let note = self.path.join("containers");
         if !note.exists() {
             create_private(&note, 0o600)?;

@@ -37,9 +37,14 @@ pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
         return Ok(false);
     }
     let pair = line.split_once(' ').and_then(|(ns, switches)| Some((ns.parse().ok()?, switches.parse().ok()?)));
-    let (ns, switches) = pair.ok_or_else(|| failure_in(line))?;
+    let (ns, switches) = pair.ok_or_else(|| if line.starts_with('-') { set_back(line) } else { failure_in(line) })?;
     reply.batches.push(Batch { ns, switches });
     Ok(false)
+}
+
+/// Languages that have but the wall clock (bash, Tcl) see it go back.
+fn set_back(line: &str) -> Failure {
+    Failure::new(FailureKind::Failed, format!("the clock was set back during a batch ('{line}'): measure again"))
 }
 
 /// Reads `sampled USER SYSTEM`.
@@ -113,6 +118,13 @@ mod tests {
         for line in ["hello", "1 2 3", "total 1 2", ""] {
             assert_eq!(add_line(&mut Reply::default(), line).unwrap_err().kind, FailureKind::Crashed, "{line}");
         }
+    }
+
+    #[test]
+    fn a_batch_during_which_the_clock_was_set_back_says_so() {
+        let failure = add_line(&mut Reply::default(), "-3599999797000 0").unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Failed);
+        assert!(failure.message.starts_with("the clock was set back during a batch"), "{failure}");
     }
 
     #[test]

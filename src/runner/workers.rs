@@ -165,7 +165,7 @@ impl Workers {
             return Err(Failure::new(FailureKind::Unsupported, text));
         }
         if environment.keeps_containers {
-            let noted = self.directory.borrow().keeps_containers();
+            let noted = self.directory.borrow().note_containers();
             noted.map_err(|e| Failure::new(FailureKind::Start, format!("no note for the janitor: {e:#}")))?;
         }
         let built = self.built(case)?;

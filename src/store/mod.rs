@@ -159,7 +159,7 @@ pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes(path)?)
 }
 
-/// All bytes of `path`; `-` is standard input.
+/// All bytes of `path`, or only the first ones if these cannot begin JSON; `-` is standard input.
 ///
 /// # Errors
 /// If it cannot be read, or is larger than any file of ours may be.

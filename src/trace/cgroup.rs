@@ -25,7 +25,7 @@ pub struct Hierarchies {
 /// # Errors
 /// If it is not there.
 pub fn id(directory: &Path) -> Result<u64> {
-    let facts = fs::metadata(directory).with_context(|| format!("trace: --cgroup {}", directory.display()))?;
+    let facts = fs::metadata(directory).with_context(|| format!("--cgroup {}", directory.display()))?;
     Ok(facts.ino())
 }
 
@@ -52,11 +52,11 @@ impl Hierarchies {
         match (&self.unified, self.old.first()) {
             (Some(mount), _) => Ok(mount),
             (None, Some(old)) => bail!(
-                "trace: control groups are traced in version 2 only, and this system has version 1 alone ({}): {INSTEAD}",
+                "control groups are traced in version 2 only, and this system has version 1 alone ({}): {INSTEAD}",
                 old.display()
             ),
             (None, None) => {
-                bail!("trace: no control groups are mounted here (/proc/self/mounts has no cgroup2): {INSTEAD}")
+                bail!("no control groups are mounted here (/proc/self/mounts has no cgroup2): {INSTEAD}")
             }
         }
     }
@@ -74,7 +74,7 @@ impl Hierarchies {
         let Some(found) = found else {
             let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
             bail!(
-                "trace: --cgroup {}: there is no such control group (looked for {}); 'systemd-cgls' or 'find {} -type d' \
+                "--cgroup {}: there is no such control group (looked for {}); 'systemd-cgls' or 'find {} -type d' \
                  lists them",
                 asked.display(),
                 looked.join(", "),
@@ -92,11 +92,11 @@ impl Hierarchies {
         let asked = asked.display();
         match self.old.iter().any(|old| path.starts_with(old)) {
             true => anyhow!(
-                "trace: --cgroup {asked}: this group is one of version 1, and only those of version 2 can be traced; its \
+                "--cgroup {asked}: this group is one of version 1, and only those of version 2 can be traced; its \
                  processes can: -p $(paste -sd, {}/cgroup.procs)",
                 path.display()
             ),
-            false => anyhow!("trace: --cgroup {asked}: this directory is not in a control group file system"),
+            false => anyhow!("--cgroup {asked}: this directory is not in a control group file system"),
         }
     }
 

@@ -35,7 +35,7 @@ pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
 /// What was tried, or which groups it could be.
 pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
     if asked.is_empty() || asked.starts_with('-') {
-        bail!("trace: --container '{asked}': this is neither a name nor an ID");
+        bail!("--container '{asked}': this is neither a name nor an ID");
     }
     let mut tried = Vec::new();
     if is_id(asked) {
@@ -55,7 +55,7 @@ pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
         }
     }
     groups.unified()?;
-    bail!("trace: --container {asked}: not found ({})", tried.join("; "))
+    bail!("--container {asked}: not found ({})", tried.join("; "))
 }
 
 impl Manager {
@@ -83,7 +83,7 @@ fn by_id(groups: &Hierarchies, asked: &str, id: &str) -> Result<Option<PathBuf>>
     if found.len() > 1 {
         let names: Vec<String> = found.iter().take(4).map(|path| groups.name(path)).collect();
         bail!(
-            "trace: --container {asked}: {} groups could be meant ({}): name one with --cgroup",
+            "--container {asked}: {} groups could be meant ({}): name one with --cgroup",
             found.len(),
             names.join(", ")
         );
@@ -157,9 +157,7 @@ mod tests {
         let refused = |asked| find(&machine, asked, &docker).unwrap_err().to_string();
         assert!(refused("gone").contains(&format!("docker knows it as {OTHER}, which has no control group")));
         let unknown = refused("nosuch");
-        assert!(
-            unknown.starts_with("trace: --container nosuch: not found (podman: not installed; docker: no such object;")
-        );
+        assert!(unknown.starts_with("--container nosuch: not found (podman: not installed; docker: no such object;"));
         assert!(refused("-f").contains("neither a name nor an ID") && refused("").contains("neither"));
     }
 

@@ -73,7 +73,7 @@ fn added() -> Option<Overhead> {
 impl PerfTracer {
     fn count(&mut self, tid: u32, begin: Begin) -> Result<()> {
         for (position, name) in self.names.iter().enumerate() {
-            let counter = Counter::open(name, tid.cast_signed(), begin).context("trace")?;
+            let counter = Counter::open(name, tid.cast_signed(), begin)?;
             self.counters.push((position, counter));
         }
         Ok(())
@@ -91,7 +91,7 @@ impl PerfTracer {
                     return Ok(());
                 }
                 Err(Errno::ECHILD) => return Ok(()),
-                Err(errno) => bail!("trace: waitid: {} ({errno:?})", errno.desc()),
+                Err(errno) => bail!("waitid: {} ({errno:?})", errno.desc()),
             }
         }
     }
@@ -99,7 +99,7 @@ impl PerfTracer {
     fn sums(&mut self) -> Result<Vec<u64>> {
         let mut sums = vec![0; self.names.len()];
         for (position, counter) in &mut self.counters {
-            sums[*position] += counter.read().context("trace: a perf counter cannot be read")?;
+            sums[*position] += counter.read().context("a perf counter cannot be read")?;
         }
         // Counting begins within the command's execve, after its entry.
         if let (Some(Root::Held(_)), Some(execve)) = (&self.root, self.names.iter().position(|name| name == "execve")) {
@@ -130,7 +130,7 @@ impl Tracer for PerfTracer {
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
-        let _waker = Waker::start(until.stop.clone(), until.after).context("trace")?;
+        let _waker = Waker::start(until.stop.clone(), until.after)?;
         match self.root.clone() {
             Some(Root::Held(pid)) => self.follow_command(pid, until),
             Some(root) => {

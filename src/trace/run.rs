@@ -11,7 +11,7 @@ use crate::kernel::launch::Launch;
 use crate::kernel::tree::check_numbers;
 use crate::kernel::usage::{of_children, of_process};
 use crate::model::{Ending, Host, Profile, Tool, Usage};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Error, Result};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Traces, and returns the profile. `say` gets lines for the user as they come up.
@@ -71,7 +71,7 @@ fn look(tracer: &mut dyn Tracer, until: &Until, deadline: Option<Instant>, watch
 
 /// Opens a tracer for a target that is ready to be traced.
 fn begin<'a>(options: &'a TraceOptions, say: &mut dyn FnMut(&str)) -> Result<(Start<'a>, Box<dyn Tracer>)> {
-    check_numbers().map_err(|why| anyhow!("trace: {why}"))?;
+    check_numbers().map_err(Error::msg)?;
     let start = match &options.target {
         Target::Command(command) => Start::Command(command, command.prepare()?),
         Target::Running { what, .. } => Start::Running(Root::Running(what.clone())),
@@ -112,12 +112,12 @@ impl Start<'_> {
 
 fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, follow: Follow) -> Result<Followed> {
     let before = of_children();
-    let held = launch.hold().context("trace: cannot start a process")?;
+    let held = launch.hold().context("cannot start a process")?;
     tracer.attach(Root::Held(held.pid))?;
     let until = Until::default();
     let begun = Instant::now();
     let filter = tracer.wants_filter();
-    let mut started = held.release(filter).context("trace: the held command has ended")?;
+    let mut started = held.release(filter).context("the held command has ended")?;
     let released = Released { started: &started, needs_tracer: filter };
     let collected = Signals::scope(&launch.ignored, &until, Some(released), || {
         follow(tracer, &until)?;

@@ -39,7 +39,7 @@ impl Signals {
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let caught = HANDLED.iter().filter(|signal| !ignored.contains(signal));
-        let mut signals = SignalsInfo::<WithRawSiginfo>::new(caught).context("trace: cannot handle ^C")?;
+        let mut signals = SignalsInfo::<WithRawSiginfo>::new(caught).context("cannot handle ^C")?;
         let handle = signals.handle();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -51,7 +51,7 @@ impl Signals {
                     again = again || matches!(info.si_signo, SIGINT | SIGQUIT);
                 }
             });
-            let worked = handling.context("trace").and_then(|()| work());
+            let worked = handling.map_err(Into::into).and_then(|()| work());
             done.store(true, Ordering::SeqCst);
             // It wakes the thread by a message, which may fail: once more, or it would wait for ever.
             handle.close();

@@ -9,7 +9,8 @@ use super::container;
 use crate::kernel::launch::{Identity, Launch, Step, ignored_signals};
 use crate::kernel::linux::getgrouplist;
 use crate::kernel::process::is_executable;
-use anyhow::{Result, anyhow, bail};
+use crate::kernel::tree::check_numbers;
+use anyhow::{Error, Result, anyhow, bail};
 use nix::errno::Errno;
 use nix::unistd::{Group, Uid, User, geteuid};
 use std::collections::BTreeSet;
@@ -98,21 +99,22 @@ impl Running {
     pub fn one_process(&self) -> Result<u32> {
         match self {
             Running::Processes(pids) if pids.len() == 1 => Ok(pids[0]),
-            _ => bail!("trace: this tracer follows a command or one process: use --tracer bpf"),
+            _ => bail!("this tracer follows a command or one process: use --tracer bpf"),
         }
     }
 }
 
 fn check_process(pid: u32) -> Result<()> {
     let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else {
-        bail!("trace: no process {pid}");
+        check_numbers().map_err(Error::msg)?;
+        bail!("-p {pid}: no such process; 'ps -e' lists those that run");
     };
     let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     match (of("Tgid:").and_then(|text| text.parse::<u32>().ok()), of("State:")) {
         (Some(process), _) if process != pid => {
-            bail!("trace: {pid} is a thread of process {process}: all its threads are traced with -p {process}")
+            bail!("-p {pid}: a thread of process {process}: trace all its threads with -p {process}")
         }
-        (_, Some(state)) if state.starts_with('Z') => bail!("trace: process {pid} has ended (it is a zombie)"),
+        (_, Some(state)) if state.starts_with('Z') => bail!("-p {pid}: the process has ended (it is a zombie)"),
         _ => Ok(()),
     }
 }
@@ -155,7 +157,7 @@ pub struct Command {
 
 /// The command could not be started.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("trace: cannot {what}: {} ({errno:?}){advice}", .errno.desc())]
+#[error("cannot {what}: {} ({errno:?}){advice}", .errno.desc())]
 pub struct LaunchError {
     what: String,
     errno: Errno,
@@ -191,7 +193,7 @@ impl Command {
     /// [`LaunchError`] if there is no such program; a plain error if there is no such user.
     pub fn prepare(&self) -> Result<Launch> {
         let user = self.identity()?;
-        let name = self.words.first().ok_or_else(|| anyhow!("trace: no command"))?;
+        let name = self.words.first().ok_or_else(|| anyhow!("no command"))?;
         let program = find(name, env::var_os("PATH").as_deref()).map_err(|errno| LaunchError::running(name, errno))?;
         Ok(Launch {
             program: text(program.as_os_str())?,
@@ -218,12 +220,12 @@ impl Command {
 }
 
 fn named(name: &str) -> Result<Option<Identity>> {
-    let Some(user) = User::from_name(name)? else { bail!("trace: --user {name}: no such user") };
+    let Some(user) = User::from_name(name)? else { bail!("--user {name}: no such user") };
     if user.uid == geteuid() {
         return Ok(None);
     }
     if !geteuid().is_root() {
-        bail!("trace: --user {name}: only root can run a command as another user (try sudo)");
+        bail!("--user {name}: only root can run a command as another user (try sudo)");
     }
     Ok(Some(of(&user)))
 }
@@ -258,7 +260,7 @@ fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
 }
 
 fn text(text: &OsStr) -> Result<CString> {
-    CString::new(text.as_bytes()).map_err(|_| anyhow!("trace: '{}' has a zero byte", text.display()))
+    CString::new(text.as_bytes()).map_err(|_| anyhow!("'{}' has a zero byte", text.display()))
 }
 
 /// The file that execvp(3) would execute.
@@ -307,7 +309,7 @@ mod tests {
     #[test]
     fn errors_say_what_and_have_the_status_of_env() {
         let error = LaunchError::running(OsStr::new("nosuch"), Errno::ENOENT);
-        assert_eq!(error.to_string(), "trace: cannot run 'nosuch': No such file or directory (ENOENT)");
+        assert_eq!(error.to_string(), "cannot run 'nosuch': No such file or directory (ENOENT)");
         assert_eq!((error.status(), LaunchError::running(OsStr::new("/"), Errno::EACCES).status()), (127, 126));
     }
 }

@@ -128,7 +128,7 @@ pub trait Tracer {
     /// # Errors
     /// If this tracer cannot be read before its end, or if any of the data cannot be read.
     fn snapshot(&mut self) -> Result<Collected> {
-        bail!("trace: this tracer cannot be read while it counts: use --tracer bpf")
+        bail!("this tracer cannot be read while it counts: use --tracer bpf")
     }
 
     /// Detaches and returns what was collected.
@@ -143,7 +143,7 @@ pub trait Tracer {
 /// # Errors
 /// If there is no such process.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("trace: no process {pid}"))?;
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 

@@ -226,7 +226,7 @@ impl Bpf {
 
     /// Marks a process, and returns its descriptor.
     fn mark(&self, pid: u32, mark: u64) -> Result<OwnedFd> {
-        let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("trace: no process {pid}"))?;
+        let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("no process {pid}"))?;
         self.programs.mark(pidfd.as_fd(), mark)?;
         Ok(pidfd)
     }

@@ -13,7 +13,7 @@ impl PtraceTracer {
     pub(super) fn attach_root(&mut self, root: &Root) -> Result<()> {
         self.held = matches!(root, Root::Held(_));
         for pid in root.processes() {
-            let pid = i32::try_from(*pid).map_err(|_| anyhow!("trace: no process {pid}"))?;
+            let pid = i32::try_from(*pid).map_err(|_| anyhow!("no process {pid}"))?;
             if !self.held {
                 self.attach_threads(pid)?;
                 self.counting = true;
@@ -53,15 +53,15 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map_or("0", str::trim);
     match errno {
-        Errno::ESRCH => anyhow!("trace: no process {pid}"),
+        Errno::ESRCH => anyhow!("no process {pid}"),
         Errno::EPERM if tracer != "0" => {
             let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
-            anyhow!("trace: process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
+            anyhow!("process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
         }
         Errno::EPERM => anyhow!(
             "process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
              root, or see kernel.yama.ptrace_scope"
         ),
-        _ => anyhow!("trace: ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})", errno.desc()),
+        _ => anyhow!("ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})", errno.desc()),
     }
 }

@@ -10,7 +10,7 @@ use crate::kernel::wake::Waker;
 use crate::model::{Ending, TracerFacts};
 use crate::stats::Overhead;
 use crate::trace::{Collected, Root, Tracer, Until};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use nix::errno::Errno;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -225,13 +225,13 @@ impl Tracer for PtraceTracer {
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
-        let _waker = Waker::start(until.stop.clone(), until.after).context("trace")?;
+        let _waker = Waker::start(until.stop.clone(), until.after)?;
         while !until.stopped() {
             match self.follower.next_notice() {
                 Ok(Some(notice)) => self.take(&notice),
                 Ok(None) => break,
                 Err(Errno::EINTR) => {}
-                Err(errno) => bail!("trace: ptrace lost the command: {} ({errno:?})", errno.desc()),
+                Err(errno) => bail!("ptrace lost the command: {} ({errno:?})", errno.desc()),
             }
         }
         self.drain();
