@@ -1,5 +1,5 @@
 //! Directories for this user alone, and the programs that help to build something in them. Everything that is built, unpacked
-//! or executed lies in such a directory, and this is the only place that makes one (`tests/private_directories.rs`).
+//! or executed lies in such a directory, and this is the only place that makes one (`tests/files/private_directories.rs`).
 //!
 //! Below the temporary directory only the janitor makes them, for a run (`runner::RunDirectory`); it removes them, however the
 //! run ends.

@@ -1,6 +1,6 @@
 //! What the runs of many hosts say: which hosts are outliers, which kernel upgrade changed a cost, since when, and how far costs
 //! scatter. The definitions are those of the SQL in `fleet/sql`, which engines run where there are more rows than fit here;
-//! tests/fleet_sql.rs holds both to the same answers.
+//! tests/files/fleet_sql.rs holds both to the same answers.
 //!
 //! Pure. Called by `syscost report` on a directory. Comparing a few runs with intervals is `compare`.
 

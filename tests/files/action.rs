@@ -1,0 +1,73 @@
+//! The steps of the GitHub Action, run as the runner would: measure, compare with the base's file, comment by the gate.
+
+use crate::common::{Place, root, stderr};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn step(place: &Place, name: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new("bash");
+    command.arg(root().join(".ci/action")).arg(name).current_dir(place.path());
+    command.env("SYSCOST", env!("CARGO_BIN_EXE_syscost")).env("TMPDIR", place.tmp());
+    command.env("SYSCOST_ACTION_OUT", "head.json").env("GITHUB_OUTPUT", "output").env("GITHUB_STEP_SUMMARY", "summary");
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+/// What `compare` writes with a gate: the outputs, and the text of the comment.
+fn compared(place: &Place, base: &str, gate: &str) -> (String, String) {
+    let _ = fs::remove_file(place.path().join("output"));
+    let done = step(place, "compare", &[("SYSCOST_ACTION_BASE", base), ("SYSCOST_ACTION_GATE", gate)]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let read = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
+    (read("output"), read("head.json.md"))
+}
+
+/// A copy of a result file in which opening a file took a tenth of the time.
+fn made_faster(from: &Path, to: &Path) {
+    let mut run: serde_json::Value = serde_json::from_slice(&fs::read(from).unwrap()).unwrap();
+    for record in run["records"].as_array_mut().unwrap() {
+        if record["operation"] != "file.open_close" {
+            continue;
+        }
+        let Some(blocks) = record["samples"]["blocks"].as_array_mut() else { continue };
+        for slot in blocks.iter_mut().flat_map(|block| block["slots"].as_array_mut().unwrap()) {
+            let times = slot.as_array_mut().unwrap();
+            times.iter_mut().for_each(|time| *time = (time.as_u64().unwrap() / 10).into());
+        }
+    }
+    fs::write(to, run.to_string()).unwrap();
+}
+
+#[test]
+fn it_measures_and_compares_and_only_the_gate_fails_it() {
+    let place = Place::new();
+    let run = "file.open_close 'id.getppid' --time 1 --quiet";
+    let measured = step(&place, "measure", &[("SYSCOST_ACTION_RUN", run)]);
+    assert!(measured.status.success(), "{}", stderr(&measured));
+    let head = place.path().join("head.json");
+
+    let (output, text) = compared(&place, "", "--fail-over 10%");
+    assert_eq!(output, "verdict=none\n");
+    assert!(text.contains("id.getppid") && text.contains('|'), "{text}");
+
+    fs::copy(&head, place.path().join("same.json")).unwrap();
+    assert_eq!(compared(&place, "same.json", "--fail-over 10%").0, "verdict=passed\n");
+
+    made_faster(&head, &place.path().join("base.json"));
+    assert_eq!(compared(&place, "base.json", "").0, "verdict=passed\n");
+    let (output, text) = compared(&place, "base.json", "--fail-over 10%");
+    assert_eq!(output, "verdict=failed\n");
+    assert!(text.contains("file.open_close"), "{text}");
+
+    let refused =
+        step(&place, "compare", &[("SYSCOST_ACTION_BASE", "base.json"), ("SYSCOST_ACTION_GATE", "--no-such-flag")]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_asked_for_is_never_executed() {
+    let place = Place::new();
+    let run = "'$(touch made)' `touch made` ;touch made";
+    assert!(!step(&place, "measure", &[("SYSCOST_ACTION_RUN", run)]).status.success());
+    assert!(!place.path().join("made").exists());
+}

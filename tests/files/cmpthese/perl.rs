@@ -1,0 +1,139 @@
+//! Against Perl itself: what its Benchmark prints of the same figures. Loudly skipped where there is no Perl.
+//!
+//! Result objects are made as the NOTES of Benchmark's documentation describe them: real, user, system, two times of
+//! children, iterations.
+
+use super::data::{matrix, published, run, shown};
+use crate::common::skip;
+use std::fmt::Write;
+use std::process::Command;
+use syscost::report::ViewKind;
+
+/// Name, user and system hundredths of a second, iterations.
+type Row = (String, u64, u64, u64);
+
+/// What `script` prints; `None` where there is no Perl with Benchmark, which is said.
+fn perl(script: &str) -> Option<String> {
+    let output = Command::new("perl").args(["-MBenchmark=:all", "-e", script]).output();
+    match output {
+        Ok(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap()),
+        Ok(output) => {
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(error.contains("Can't locate Benchmark"), "{error}");
+            missing(&error)
+        }
+        Err(error) => missing(&error.to_string()),
+    }
+}
+
+fn missing(reason: &str) -> Option<String> {
+    skip("Perl's own Benchmark", reason.trim());
+    None
+}
+
+/// Numbers that look random and are the same in every run of the test.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+/// Tables of 1 to 12 cases whose rates lie up to eleven powers of ten apart; every second one of slow cases. No two rates
+/// of a table are equal: Perl's order of those is a hash's.
+fn tables() -> Vec<Vec<Row>> {
+    let mut numbers = Numbers(1);
+    (0..72).map(|i| distinct((0..1 + i % 12).map(|row| any_row(&mut numbers, row, i)).collect())).collect()
+}
+
+fn any_row(numbers: &mut Numbers, row: u64, table: u64) -> Row {
+    let name = "n".repeat(1 + numbers.below(14) as usize) + &row.to_string();
+    let magnitude = 10u64.pow(numbers.below(1 + table % 9) as u32);
+    let count = 1 + numbers.below(9 * magnitude);
+    let scale = if table.is_multiple_of(2) { 1 } else { 1000 };
+    // Together an odd number: never half a second, which the two may round to either side.
+    (name, 2 * scale * numbers.below(150), 1 + 2 * numbers.below(50), count)
+}
+
+/// The rows but those whose rate an earlier one has.
+fn distinct(table: Vec<Row>) -> Vec<Row> {
+    let mut kept: Vec<Row> = Vec::new();
+    for row in table {
+        if kept.iter().all(|other| row.3 * (other.1 + other.2) != other.3 * (row.1 + row.2)) {
+            kept.push(row);
+        }
+    }
+    kept
+}
+
+fn script(tables: &[Vec<Row>]) -> String {
+    let mut script = String::from("$| = 1; sub o { bless [@_], 'Benchmark' }\n");
+    for table in tables {
+        script += "%h = (";
+        for (name, user, system, n) in table {
+            let real = ((user + system) as f64 / 100.0).round();
+            write!(script, "'{name}', o({real}, {user}/100, {system}/100, 0, 0, {n}), ").unwrap();
+        }
+        script += "); printf \"%10s: %s\\n\", $_, timestr($h{$_}) for sort keys %h; cmpthese(\\%h); print qq(==\\n);\n";
+    }
+    script
+}
+
+fn ours(table: &[Row]) -> String {
+    let records = table.iter().map(|(name, user, system, n)| {
+        let seconds = |hundredths: &u64| *hundredths as f64 / 100.0;
+        published(name, seconds(user), seconds(system), *n)
+    });
+    let text = shown(&run(1.0, records.collect()), ViewKind::Cmpthese);
+    let added = ["Benchmark: ", "note: "];
+    let lines = text.lines().filter(|l| !l.contains("(warning: ") && !added.iter().any(|start| l.starts_with(start)));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn figures_are_formatted_as_perl_formats_them() {
+    let tables = tables();
+    let Some(printed) = perl(&script(&tables)) else { return };
+    let theirs: Vec<&str> = printed.split("==\n").collect();
+    assert_eq!(theirs.len(), tables.len() + 1);
+    assert!(["s/iter", "Rate", "e-0", "100%"].iter().all(|kind| printed.contains(kind)), "every kind of number");
+    for (table, theirs) in tables.iter().zip(theirs) {
+        assert_eq!(ours(table), theirs, "of {table:?}");
+    }
+}
+
+const BENCHMARK: &str = "$| = 1; my $r = timethese(20000, {
+    small => 'my $s = 0; $s += $_ for 1 .. 100',
+    middle => 'my $s = 0; $s += $_ for 1 .. 300',
+    large => 'my $s = 0; $s += $_ for 1 .. 900' }); cmpthese($r);";
+
+/// The number between two words.
+fn between(line: &str, before: &str, after: &str) -> f64 {
+    let text = line.split_once(before).and_then(|(_, rest)| rest.split_once(after)).unwrap_or_else(|| panic!("{line}"));
+    text.0.trim().parse().unwrap_or_else(|_| panic!("{line}"))
+}
+
+/// What a line says but for the wall clock and the split, which are our own.
+fn figures(text: &str) -> Vec<&str> {
+    text.lines().map(|line| line.split_once(" sys = ").map_or(line, |(_, figures)| figures)).collect()
+}
+
+#[test]
+fn a_real_benchmark_of_perls_is_shown_alike() {
+    let Some(theirs) = perl(BENCHMARK) else { return };
+    let records: Vec<_> = theirs
+        .lines()
+        .filter(|line| line.contains(" wallclock "))
+        .map(|line| {
+            let name = line.split_once(':').unwrap().0.trim();
+            published(name, between(line, " sys = ", " CPU)"), 0.0, between(line, "(n=", ")") as u64)
+        })
+        .collect();
+    assert_eq!(records.len(), 3, "{theirs}");
+    let ours = shown(&run(0.0, records), ViewKind::Cmpthese);
+    let ours: Vec<&str> = figures(&ours).into_iter().filter(|line| !line.starts_with("note: ")).collect();
+    assert_eq!(ours, figures(&theirs));
+    assert_eq!(matrix(&theirs, 3).len(), 4);
+}

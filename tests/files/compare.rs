@@ -1,0 +1,543 @@
+//! `syscost compare` as its users meet it: golden output in each format, verdicts, exit status, errors, hostile files.
+//!
+//! `SNAPSHOTS=overwrite cargo test --test compare` rewrites tests/golden/compare-*.txt;
+//! read the difference before it is kept.
+
+use crate::data_of_comparisons as data;
+
+use crate::common::{Place, json, stderr, stdout};
+use data::{failed, measured, os_calls, published, run, write};
+use serde_json::{Value, json as value};
+use snapbox::data::DataFormat;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn expect_file(path: PathBuf, actual: &str) {
+    snapbox::assert_data_eq!(actual, snapbox::Data::read_from(&path, Some(DataFormat::Text)).raw());
+}
+
+fn expect_golden(name: &str, actual: &str) {
+    expect_file(root().join("tests/golden").join(name), actual);
+}
+
+/// A machine before and after an update, with a row of each kind.
+fn before_and_after() -> (Value, Value) {
+    let one = |name: &str| value!({name: 1});
+    let before = vec![
+        measured("call.getpid", value!({}), 2.0),
+        measured("id.umask", one("umask"), 90.0),
+        measured("id.getppid", one("getppid"), 100.0),
+        measured("file.lstat", one("newfstatat"), 450.0),
+        measured("file.stat", one("newfstatat"), 430.0),
+        measured("file.open_close", value!({"openat": 1, "close": 1}), 1400.0),
+        failed("file.statx", "ENOSYS: statx: Function not implemented"),
+        measured("process.fork_wait", value!({"clone": 1, "wait4": 1, "exit_group": 1}), 85_000.0),
+        measured("time.clock_gettime", value!({}), 20.0),
+    ];
+    let after = vec![
+        measured("call.getpid", one("getpid"), 104.0),
+        measured("id.umask", one("umask"), 131.0),
+        measured("id.getppid", one("getppid"), 140.0),
+        measured("file.lstat", one("lstat"), 495.0),
+        measured("file.stat", one("newfstatat"), 432.0),
+        measured("file.open_close", value!({"openat": 1, "close": 1}), 1200.0),
+        measured("file.statx", one("statx"), 470.0),
+        measured("process.fork_wait", value!({"clone": 1, "wait4": 1, "exit_group": 1}), 99_000.0),
+        measured("net.socketpair", one("socketpair"), 5000.0),
+    ];
+    let mut after = run("vm", 1_700_086_400, after);
+    after["host"]["kernel"] = value!("6.18.4");
+    after["host"]["mitigations"] = value!(["spectre_v2: IBRS", "vmscape: IBPB on VMEXIT"]);
+    (run("vm", 1_700_000_000, before), after)
+}
+
+/// A place with before.json, after.json and third.json.
+fn place() -> Place {
+    let place = Place::new();
+    let (before, after) = before_and_after();
+    let mut third = before.clone();
+    third["host"]["name"] = value!("db");
+    third["started_unix_s"] = value!(1_700_172_800);
+    third["tool"]["version"] = value!("0.2.0");
+    for (name, run) in [("before.json", before), ("after.json", after), ("third.json", third)] {
+        write(&place.path(), name, &run);
+    }
+    place
+}
+
+fn output(place: &Place, width: &str, arguments: &[&str]) -> Output {
+    place.command(&[&["compare"], arguments].concat()).env("COLUMNS", width).output().unwrap()
+}
+
+/// Standard output of a comparison that must succeed.
+fn printed(place: &Place, width: &str, arguments: &[&str]) -> String {
+    let output = output(place, width, arguments);
+    assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+fn two_files_in_each_format() {
+    let place = place();
+    for width in ["80", "120"] {
+        let text = printed(&place, width, &["before.json", "after.json"]);
+        assert!(text.lines().all(|line| line.chars().count() <= width.parse().unwrap()), "{width}:\n{text}");
+        expect_golden(&format!("compare-{width}.txt"), &text);
+    }
+    for format in ["markdown", "csv", "json"] {
+        let text = printed(&place, "80", &["before.json", "after.json", "--format", format]);
+        expect_golden(&format!("compare-{format}.txt"), &text);
+    }
+}
+
+#[test]
+fn three_files_are_paged() {
+    let arguments = ["before.json", "after.json", "third.json", "--baseline", "after.json", "--label", "old"];
+    let text = printed(&place(), "80", &arguments);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    expect_golden("compare-three-80.txt", &text);
+}
+
+/// Five runs a side, 0.1% apart, which show 3%; two of the files have two runs.
+fn sides(place: &Place) -> (Vec<String>, Vec<String>) {
+    let side = |directory: &str, by: f64| -> Vec<String> {
+        fs::create_dir(place.path().join(directory)).unwrap();
+        let file = |i: i32| {
+            let of = |i: i32| {
+                let ns = |ns: f64| ns * by * (1.0 + 0.001 * f64::from(i - 2));
+                let records = [("file.stat", 430.0), ("id.getppid", 100.0 / by)];
+                records.map(|(id, cost)| measured(id, value!({id: 1}), ns(cost))).to_vec()
+            };
+            let mut run = run("vm", 1_700_000_000 + i as u64 + (by * 1000.0) as u64, of(i));
+            if i == 3 {
+                let results: Vec<Value> = of(4).into_iter().map(|r| value!({"samples": r["samples"]})).collect();
+                run["repeats"] = value!([{"started_unix_s": 9, "seed": (by * 1000.0) as u64, "elapsed_s": 4.0, "host": {}, "results": results}]);
+            }
+            write(&place.path().join(directory), &format!("{i}.json"), &run);
+            format!("{directory}/{i}.json")
+        };
+        (0..4).map(file).collect()
+    };
+    (side("before", 1.0), side("after", 1.03))
+}
+
+#[test]
+fn several_runs_a_side_show_what_single_runs_cannot() {
+    let place = Place::new();
+    let (before, after) = sides(&place);
+    let arguments = [before.clone(), vec!["--versus".to_string()], after.clone()].concat();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let text = printed(&place, "120", &arguments);
+    expect_golden("compare-versus-120.txt", &text);
+    let row = cells(&text, "file.stat");
+    assert!(row.contains(&"slower".to_string()), "{row:?}");
+    let single = printed(&place, "120", &[before[0].as_str(), after[0].as_str()]);
+    assert!(cells(&single, "file.stat").contains(&"inconclusive".to_string()), "{single}");
+    let json = printed(&place, "80", &[&arguments[..], &["--format", "json"]].concat());
+    let document: Value = serde_json::from_str(&json).unwrap();
+    expect_valid("comparison-2.json", &document);
+    assert_eq!((&document["columns"][0]["runs"], &document["columns"][1]["label"]), (&value!(5), &value!("after")));
+    let other = printed(&place, "120", &[&arguments[..], &["--baseline", "after/1.json", "--label", "a"]].concat());
+    assert!(!other.contains("before 5 runs") && other.contains("a 5 runs"), "{other}");
+    let twice = [&["before/1.json", "--versus"], &arguments[..1]].concat();
+    assert!(!printed(&place, "80", &twice).is_empty());
+    let same = printed(&place, "80", &["before/1.json", "before/2.json", "--versus", "before/1.json", "after/1.json"]);
+    assert!(same.contains("the same run, not another: old, new"), "{same}");
+}
+
+#[test]
+fn tables_fit_narrow_screens() {
+    let place = place();
+    for width in [40, 60, 80] {
+        for files in [&["before.json", "after.json"][..], &["before.json", "after.json", "third.json"]] {
+            let text = printed(&place, &width.to_string(), files);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        }
+    }
+    let narrow = printed(&place, "40", &["before.json", "after.json"]);
+    assert!(narrow.contains("\noperation           ratio  verdict\n"), "{narrow}");
+}
+
+#[test]
+fn rows_that_depend_on_history_are_marked() {
+    let place = Place::new();
+    let (before, mut after) = before_and_after();
+    let lstat = |record: &&mut Value| record["operation"] == "file.lstat";
+    after["records"].as_array_mut().unwrap().iter_mut().find(lstat).unwrap()["samples"]["history"] = true.into();
+    write(&place.path(), "before.json", &before);
+    write(&place.path(), "after.json", &after);
+    let text = printed(&place, "120", &["before.json", "after.json"]);
+    let row = text.lines().find(|line| line.starts_with("file.lstat ")).unwrap();
+    assert!(row.contains(" 450.0  ~495.0  1.100 ") && row.contains("no verdict"), "{row}");
+    let (_, note) = text.split_once("\n~: depends on ").unwrap();
+    let note = note.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(note.contains("; no verdict, in no mean: file.lstat"), "{note}");
+    let limited = output(&place, "120", &["before.json", "after.json", "--only", "file.lstat", "--fail-over", "1%"]);
+    assert_eq!(limited.status.code(), Some(2), "a gate that judges nothing does not pass");
+    assert!(stderr(&limited).contains("not judged: file.lstat: the cost depends on earlier"), "{}", stderr(&limited));
+}
+
+#[test]
+fn rows_are_chosen_and_sorted() {
+    let text = printed(&place(), "80", &["before.json", "after.json", "--only", "file", "--sort", "ratio"]);
+    let names = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter_map(|line| line.split_whitespace().next());
+        rows.filter(|word| word.starts_with("file.") && !word.ends_with([',', ':'])).map(str::to_string).collect()
+    };
+    assert_eq!(names(&text), ["file.lstat", "file.stat", "file.open_close", "file.statx"], "{text}");
+    let text = printed(&place(), "80", &["before.json", "after.json", "--only", "*stat", "--sort", "cost"]);
+    assert_eq!(names(&text), ["file.stat", "file.lstat"], "{text}");
+}
+
+#[test]
+fn a_threshold_leaves_out_what_does_not_certainly_differ() {
+    let shown = |threshold: &str| {
+        printed(&place(), "80", &["before.json", "after.json", "--threshold", threshold, "--only", "file.*"])
+    };
+    let (five, ten) = (shown("5%"), shown("10"));
+    for name in ["file.open_close ", "file.statx "] {
+        assert!(five.contains(name) && ten.contains(name), "{name}: {five}{ten}");
+    }
+    assert!(!five.contains("file.stat ") && !ten.contains("file.lstat "), "{five}{ten}");
+    assert!(five.contains("left out, not certainly over 5% apart: 0 unchanged, 2 inconclusive"), "{five}");
+    assert!(ten.contains("left out, not certainly over 10% apart: 1 unchanged, 1 inconclusive"), "{ten}");
+}
+
+#[test]
+fn growth_over_the_limit_is_exit_status_1_and_named() {
+    let place = place();
+    let failing = output(&place, "80", &["before.json", "after.json", "--fail-over", "10%"]);
+    assert_eq!(failing.status.code(), Some(1));
+    let named: Vec<String> = stderr(&failing).lines().map(str::to_string).collect();
+    assert_eq!(named[0], "syscost: call.getpid makes more kernel entries: getpid x1 in after, none in before");
+    assert!(named[1].starts_with("syscost: id.umask costs x1.456 ("), "{named:?}");
+    assert!(
+        named[3].starts_with("syscost: process.fork_wait costs x1.165 (") && named[3].ends_with("over --fail-over 10%")
+    );
+    assert!(named[4..].iter().all(|line| line.starts_with("syscost: not judged: ")), "{named:?}");
+    assert!(stdout(&failing).contains("file.lstat"));
+    let passing = output(&place, "80", &["before.json", "after.json", "--fail-over", "50", "--only", "id"]);
+    assert_eq!((passing.status.code(), stderr(&passing)), (Some(0), String::new()));
+    assert_eq!(
+        output(&place, "80", &["before.json", "after.json", "--fail-over", "50"]).status.code(),
+        Some(1),
+        "entries"
+    );
+    let reversed = ["before.json", "after.json", "--baseline", "after", "--fail-over", "30"];
+    assert_eq!(output(&place, "80", &reversed).status.code(), Some(0), "what became cheaper did not grow");
+    // The rows are judged even where they are not shown.
+    let hidden = ["before.json", "after.json", "--threshold", "90%", "--fail-over", "10%", "--only", "id"];
+    assert_eq!(output(&place, "80", &hidden).status.code(), Some(1));
+}
+
+#[test]
+fn a_markdown_page_says_whether_costs_grew() {
+    let place = place();
+    let page = |limit: &str| {
+        stdout(&output(&place, "80", &["before.json", "after.json", "--fail-over", limit, "--format", "markdown"]))
+    };
+    let failed = page("10%");
+    let headlines =
+        "- failed: 3 rows certainly grew by more than 10% (--fail-over)\n- failed: 1 row with more kernel entries";
+    assert!(failed.starts_with(headlines), "{failed}");
+    assert!(failed.contains("- id.umask costs x1.456 (1.395 .. 1.518) in after, over --fail-over 10%\n"), "{failed}");
+    assert!(
+        page("50%").starts_with("- passed: no row certainly grew by more than 50% (--fail-over)\n- failed: 1 row ")
+    );
+}
+
+fn articles(place: &Place) {
+    for (column, name) in ["macosx-10.7.json", "linux-2.6.32.json", "solaris-oi151.json"].iter().enumerate() {
+        write(&place.path(), name, &os_calls(column));
+    }
+    let entry = |name: &str| value!({name: 1});
+    let mine = vec![
+        measured("file.fstat", entry("newfstatat"), 200.0),
+        measured("file.lstat", entry("newfstatat"), 500.0),
+        measured("id.umask", entry("umask"), 90.0),
+        measured("process.fork_wait", value!({"clone": 1, "wait4": 1, "exit_group": 1}), 90_000.0),
+        measured("process.vfork_wait", value!({"vfork": 1, "wait4": 1, "exit_group": 1}), 30_000.0),
+    ];
+    write(&place.path(), "mine.json", &run("mine", 1_700_000_000, mine));
+}
+
+const OS_CALLS: [&str; 6] =
+    ["--study", "os-calls", "macosx-10.7.json", "linux-2.6.32.json", "solaris-oi151.json", "mine.json"];
+
+/// The cells of the line that starts with `name`, in the first table that has it.
+fn cells(text: &str, name: &str) -> Vec<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{name}:\n{text}"));
+    line.split_whitespace().map(str::to_string).collect()
+}
+
+#[test]
+fn the_tables_of_an_article_come_out_with_one_more_column() {
+    let place = Place::new();
+    articles(&place);
+    let text = printed(&place, "120", &OS_CALLS);
+    expect_golden("compare-study-120.txt", &text);
+    assert_eq!(cells(&text, "fstat "), ["31.12", "8.36", "62.13", "13.42"]);
+    assert_eq!(cells(&text, "lstat - fstat "), ["20.06", "19.05", "103.13", "20.13"]);
+    assert_eq!(cells(&text, "getpid "), ["21.78"]);
+    assert_eq!(cells(&text, "fork+wait "), ["27.36", "9.35", "24.32", "5.90"]);
+    assert_eq!(cells(&text, "vfork / fork "), ["1.9%", "64.5%", "23.4%", "33.3%"]);
+    assert!(!text.contains("unrelated"), "{text}");
+}
+
+/// The same of the files that are part of this tool.
+#[test]
+fn the_published_files_give_the_articles_tables() {
+    let names = ["macosx-10.7.json", "linux-2.6.32.json", "solaris-oi151.json"];
+    let files: Vec<String> = names.iter().map(|n| root().join("published").join(n).display().to_string()).collect();
+    let arguments: Vec<&str> = ["--study", "os-calls"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let text = printed(&Place::new(), "200", &arguments);
+    assert_eq!(cells(&text, "fstat "), ["31.12", "8.36", "62.13"]);
+    assert_eq!(cells(&text, "lstat - fstat "), ["20.06", "19.05", "103.13"]);
+    assert_eq!(cells(&text, "vfork / fork "), ["1.9%", "64.5%", "23.4%"]);
+    // 160962.56, 22548.48 and 40355.84 s for 1,024 times as many calls.
+    assert_eq!(cells(&text, "execve "), ["157.19", "22.02", "39.41"]);
+}
+
+/// Sixteen days; after the ninth the kernel is another and one operation slower.
+fn days(place: &Place) {
+    for day in 0..16u64 {
+        let new = day >= 9;
+        let wobble = (day * 7 % 5) as f64 / 10.0;
+        let records = vec![
+            measured("file.stat", value!({"newfstatat": 1}), if new { 480.0 } else { 400.0 } + wobble),
+            measured("id.umask", value!({"umask": 1}), 90.0 + wobble / 5.0),
+        ];
+        let mut one = run("vm", 1_700_000_000 + 86_400 * day, records);
+        if new {
+            one["host"]["kernel"] = value!("6.18.4");
+        }
+        write(&place.path(), &format!("day-{day:02}.json"), &one);
+    }
+}
+
+#[test]
+fn a_history_names_changes_and_what_changed_in_the_machine() {
+    let place = Place::new();
+    days(&place);
+    let text = printed(&place, "80", &["--history", "."]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    expect_golden("compare-history-80.txt", &text);
+    expect_golden("compare-history-csv.txt", &printed(&place, "80", &["--history", ".", "--format", "csv"]));
+    let document = output(&place, "80", &["--history", ".", "--format", "json"]);
+    let change = &json(&document)["machines"][0]["series"][0]["changes"][0];
+    let kernel = |version: &str| value!({"text": format!("Linux {version}")});
+    let expected = value!({"kind": "fact", "fact": "kernel", "before": kernel("6.1.0"), "after": kernel("6.18.4")});
+    assert_eq!((change["run"].as_u64(), &change["host_changes"][0]), (Some(9), &expected));
+}
+
+#[test]
+fn a_history_skips_what_is_no_result_and_says_so() {
+    let place = Place::new();
+    days(&place);
+    fs::write(place.path().join("broken.json"), "{\"schema\":").unwrap();
+    fs::write(place.path().join("notes.txt"), "not looked at").unwrap();
+    let output = output(&place, "80", &["--history", "."]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let message = stderr(&output);
+    assert!(message.starts_with("syscost: skipped: ./broken.json: ") && message.lines().count() == 1, "{message}");
+    assert!(stdout(&output).contains("file.stat"));
+}
+
+#[test]
+fn too_few_runs_are_no_history() {
+    let text = printed(&place(), "80", &["--history", "."]);
+    assert!(text.contains("too few runs to find changes: 10 of one operation are needed"), "{text}");
+}
+
+/// Exit status 2 and one line that names what is wrong and what to do.
+fn expect_usage(arguments: &[&str], named: &str) {
+    let output = output(&place(), "80", arguments);
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert!(message.lines().next().unwrap().contains(named) && stdout(&output).is_empty(), "{arguments:?}: {message}");
+}
+
+#[test]
+fn what_the_user_can_mend_has_exit_status_2() {
+    let pair = |more: &[&'static str]| [&["before.json", "after.json"], more].concat();
+    expect_usage(&["before.json"], "two files or more");
+    expect_usage(&[], "required");
+    expect_usage(&["-", "-"], "standard input");
+    expect_usage(&pair(&["--label", "a", "--label", "a"]), "'a' is given twice");
+    expect_usage(&pair(&["--label", "a", "--label", "b", "--label", "c"]), "3 labels for 2 files");
+    expect_usage(&pair(&["--label", " "]), "label 1 is empty");
+    expect_usage(&pair(&["--baseline", "nowhere"]), "which are called before, after");
+    expect_usage(&pair(&["--only", "nothing.*"]), "no row matches nothing.*");
+    expect_usage(&pair(&["--only", "["]), "pattern '['");
+    expect_usage(&pair(&["--study", "nonsense"]), "there is no study 'nonsense'");
+    expect_usage(&pair(&["--study", "perl-ops"]), "no file has a case of the study");
+    for wrong in ["many", "-5", "nan", "%"] {
+        expect_usage(&pair(&["--threshold", wrong].map(|text| if text == "-5" { "--threshold=-5" } else { text })), "");
+    }
+    expect_usage(&["--versus", "before.json"], "required");
+    expect_usage(&["-", "--versus", "-"], "standard input");
+    expect_usage(&["before.json", "--versus", "after.json", "--baseline", "x"], "which are called before, after");
+    expect_usage(&["--history", "missing"], "--history missing: cannot be read");
+    expect_usage(&["--history", "tmp"], "no file called *.json");
+    expect_usage(&["--history", ".", "before.json"], "cannot be used with");
+}
+
+#[test]
+fn files_without_a_common_row_are_a_mistake() {
+    let place = Place::new();
+    write(&place.path(), "a.json", &run("a", 1, vec![measured("file.stat", value!({}), 1.0)]));
+    write(&place.path(), "b.json", &run("b", 2, vec![measured("file.lstat", value!({}), 1.0)]));
+    let output = output(&place, "80", &["a.json", "b.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).starts_with("syscost: the files have no row in common: "), "{}", stderr(&output));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let place = place();
+    fs::write(place.path().join("bad.json"), "{}").unwrap();
+    for bad in ["bad.json", "missing.json"] {
+        let output = output(&place, "80", &["before.json", bad, "after.json"]);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()));
+        assert!(stderr(&output).starts_with(&format!("syscost: {bad}: ")), "{}", stderr(&output));
+    }
+}
+
+/// Names with control characters and markup, no samples, zeros, huge numbers, a million samples.
+fn hostile() -> Value {
+    let mut many = measured("many.samples", value!({}), 100.0);
+    many["samples"]["blocks"][0]["slots"][0] = (0..1_000_000u64).map(|i| value!(100_000 + i % 97)).collect();
+    let mut none = measured("no.samples", value!({}), 100.0);
+    none["samples"]["blocks"] = value!([]);
+    let mut zero = measured("zero.samples", value!({}), 100.0);
+    zero["samples"]["blocks"] = value!([{"launch": 0, "slots": [[0, 0, 0], []]}]);
+    let mut huge = measured("huge.samples", value!({}), 100.0);
+    huge["samples"]["blocks"] =
+        value!([{"launch": 4_294_967_295u32, "slots": [[u64::MAX, 0, 1]]}, {"launch": 0, "slots": [[u64::MAX]]}]);
+    let records = vec![
+        measured("\u{1b}[31mred\u{7}\nline|`*<script>", value!({"\u{1b}]0;x\u{7}": 1}), 100.0),
+        published("tiny", 5e-324, 1, None),
+        published("vast", 1.8e10, 1, None),
+        published("nothing", 0.0, 1, None),
+        failed("failed", "\u{1b}[2J"),
+        many,
+        none,
+        zero,
+        huge,
+    ];
+    let mut run = run("\u{1b}[31mhost\u{7}", 7, records);
+    run["host"]["kernel"] = value!("\u{1b}[0m".repeat(500));
+    run
+}
+
+#[test]
+fn hostile_files_give_marked_rows_and_nothing_reaches_the_terminal() {
+    let place = Place::new();
+    let mut other = hostile();
+    other["plan"]["seed"] = value!(8);
+    other["host"]["kernel"] = value!("6.1");
+    for (name, run) in [("a.json", &hostile()), ("b.json", &other)] {
+        write(&place.path(), name, run);
+    }
+    for format in ["text", "markdown", "csv", "json"] {
+        let text = printed(&place, "80", &["a.json", "b.json", "--format", format]);
+        assert!(!text.contains(['\u{1b}', '\u{7}']), "{format}: {text:?}");
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{format}: {text}");
+        assert!(text.contains("no.samples") && text.contains("many.samples"), "{format}: {text}");
+        let history = output(&place, "80", &["--history", ".", "--format", format]);
+        assert_eq!((history.status.code(), stderr(&history)), (Some(0), String::new()), "{format}");
+    }
+    let failing = output(&place, "80", &["a.json", "b.json", "--fail-over", "0"]);
+    assert!(!stderr(&failing).contains('\u{1b}'));
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    for (wrong, what) in
+        [("-1.0", "figure.ns_per_op"), ("1e290", "figure.ns_per_op"), ("NaN", "not JSON"), ("1e999", "")]
+    {
+        let place = place();
+        let text = run("x", 1, vec![published("file.stat", 1.0, 1_000_000_000, None)]).to_string();
+        let text = text.replace("\"ns_per_op\":1.0", &format!("\"ns_per_op\":{wrong}"));
+        fs::write(place.path().join("wrong.json"), &text).unwrap();
+        let output = output(&place, "80", &["before.json", "wrong.json"]);
+        assert_eq!(output.status.code(), Some(1), "{wrong}: {}", stdout(&output));
+        assert!(stderr(&output).contains(what) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let place = place();
+    for format in ["text", "markdown", "csv", "json"] {
+        let arguments = ["compare", "before.json", "after.json", "--format", format];
+        let mut child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{format}");
+    }
+}
+
+fn expect_valid(schema: &str, document: &Value) {
+    let schema = fs::read_to_string(root().join("schema").join(schema)).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert!(!validator.is_valid(&Value::Null), "the schema accepts anything");
+}
+
+#[test]
+fn documents_are_valid_by_the_schemas_that_are_kept() {
+    let place = Place::new();
+    articles(&place);
+    let study = output(&place, "80", &[&OS_CALLS[..], &["--format", "json"]].concat());
+    expect_valid("comparison-2.json", &json(&study));
+    days(&place);
+    let history = output(&place, "80", &["--history", ".", "--format", "json"]);
+    expect_valid("history-2.json", &json(&history));
+}
+
+/// Every field of the documents is told of in FORMAT.md.
+#[test]
+fn format_md_tells_of_every_field() {
+    let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
+    for (schema, heading) in
+        [("comparison-2.json", "## Comparison document"), ("history-2.json", "## History document")]
+    {
+        let text = fs::read_to_string(root().join("schema").join(schema)).unwrap();
+        let schema: Value = serde_json::from_str(&text).unwrap();
+        let section = page.split(heading).nth(1).unwrap_or_else(|| panic!("FORMAT.md has no '{heading}'"));
+        let section = section.split("\n## ").next().unwrap();
+        let definitions =
+            schema["$defs"].as_object().unwrap().iter().filter(|(name, _)| *name != "Host" && *name != "Tax");
+        let all = definitions.map(|(_, definition)| definition).chain([&schema]);
+        let fields: Vec<&String> = all.filter_map(|d| d["properties"].as_object()).flat_map(|p| p.keys()).collect();
+        let missing: Vec<&&String> = fields.iter().filter(|field| !section.contains(&format!("`{field}`"))).collect();
+        assert!(fields.len() > 10 && missing.is_empty(), "{heading}: {missing:?}");
+    }
+}
+
+/// How many runs a side a change takes, from two runs.
+#[test]
+fn a_plan_says_how_many_runs_are_needed() {
+    let place = place();
+    let plan =
+        |arguments: &[&str]| output(&place, "80", &[&["before.json", "after.json", "--plan"], arguments].concat());
+    let text = stdout(&plan(&["200%", "--threshold", "0.5%"]));
+    assert!(text.starts_with("runs a side to find a change of 200% nine times in ten"), "{text}");
+    assert!(
+        text.contains("\nfile.stat ") && text.contains("is the scatter of 2 runs, relative to the machine"),
+        "{text}"
+    );
+    expect_valid("comparison-plan-1.json", &json(&plan(&["5%", "--format", "json"])));
+    let csv = stdout(&plan(&["5%", "--format", "csv"]));
+    assert!(csv.starts_with("name,environment,params,deviation_percent,runs_a_side\n"), "{csv}");
+    let refused = plan(&["1%"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("--plan: the change is not over the 1% that is too small"), "{refused:?}");
+}

@@ -1,0 +1,175 @@
+//! Every parser, and what reads its results, with hostile inputs: the corpus in fuzz/corpus and mutations of it, the same
+//! ones each time. SYSCOST_FUZZ_SECONDS=N goes on with others for N seconds a target; see fuzz/README.md.
+
+mod mutate;
+#[path = "../../fuzz/src/lib.rs"]
+mod targets;
+
+use mutate::Mutator;
+use std::collections::BTreeSet;
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+use targets::{TARGETS, Target};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz");
+/// Seconds a target that inputs are made for; without it, the number that the table names.
+const SECONDS: &str = "SYSCOST_FUZZ_SECONDS";
+/// The target that this process is a child for.
+const CHILD: &str = "SYSCOST_FUZZ_CHILD";
+
+fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let directory = Path::new(ROOT).join("corpus").join(name);
+    let entries = fs::read_dir(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let seeds: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+    assert!(!seeds.is_empty(), "{} is empty", directory.display());
+    seeds
+}
+
+/// Runs one input; where the target panics, it is kept and named.
+fn stands(target: &Target, bytes: &[u8]) {
+    if catch_unwind(|| targets::run(target.name, bytes)).is_err() {
+        let kept = keep(target.name, bytes);
+        panic!("{} panicked; its input is {}", target.name, kept.display());
+    }
+}
+
+fn keep(name: &str, bytes: &[u8]) -> PathBuf {
+    let directory = Path::new(ROOT).join("artifacts").join(name);
+    fs::create_dir_all(&directory).unwrap();
+    let sum =
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+    let path = directory.join(format!("crash-{sum:016x}"));
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// The corpus, and as many mutations of it as the table says.
+fn bounded(name: &str) {
+    if std::env::var_os(SECONDS).is_some() {
+        return;
+    }
+    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+    let seeds = corpus(name);
+    seeds.iter().for_each(|seed| stands(target, seed));
+    let mut mutator = Mutator::new(1);
+    (0..target.mutations).for_each(|_| stands(target, &mutator.next(&seeds)));
+}
+
+macro_rules! bounded {
+    ($($name:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() {
+            bounded(stringify!($name));
+        })*
+        const TESTED: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+bounded!(
+    result,
+    profile,
+    explained,
+    lmbench,
+    perf_bench,
+    libmicro,
+    google_benchmark,
+    strace,
+    perf_trace,
+    study,
+    settings,
+    expectation,
+    catalogue,
+    ready,
+    reply,
+    sampled,
+    singles,
+    snippet,
+    language,
+    environment,
+    btf,
+    stat,
+    maps,
+    host,
+    symbols,
+);
+
+#[test]
+fn every_target_has_its_test_its_corpus_and_its_file() {
+    let names: BTreeSet<&str> = TARGETS.iter().map(|target| target.name).collect();
+    assert_eq!(names, TESTED.iter().copied().collect());
+    let manifest = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
+    for name in names {
+        let file = fs::read_to_string(Path::new(ROOT).join(format!("fuzz_targets/{name}.rs"))).unwrap();
+        assert!(file.contains(&format!("run(\"{name}\", bytes)")), "{file}");
+        assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name}");
+        assert!(!corpus(name).is_empty());
+    }
+}
+
+#[test]
+fn mutations_are_the_same_for_the_same_seed() {
+    let seeds = [b"ready a=1".to_vec(), b"error ENOSYS x".to_vec()];
+    let some = |seed| -> Vec<Vec<u8>> {
+        let mut mutator = Mutator::new(seed);
+        (0..50).map(|_| mutator.next(&seeds)).collect()
+    };
+    assert_eq!(some(1), some(1));
+    assert_ne!(some(1), some(2));
+}
+
+/// For as long as one likes: a child process for each target, so that an abort or a hang is found too.
+#[test]
+fn as_long_as_asked() {
+    let Ok(seconds) = std::env::var(SECONDS) else { return };
+    if let Ok(name) = std::env::var(CHILD) {
+        return child(TARGETS.iter().find(|target| target.name == name).unwrap(), seconds.parse().unwrap());
+    }
+    let only = std::env::var("SYSCOST_FUZZ_TARGET").ok();
+    let chosen = TARGETS.iter().filter(|target| only.as_ref().is_none_or(|name| name == target.name));
+    let failed: Vec<&str> = chosen.filter(|target| !survives(target)).map(|target| target.name).collect();
+    assert!(failed.is_empty(), "failed: {}; the inputs are in {ROOT}/artifacts", failed.join(", "));
+}
+
+fn survives(target: &Target) -> bool {
+    let program = std::env::current_exe().unwrap();
+    let mut child = Command::new(program);
+    child.args(["--exact", "fuzz::as_long_as_asked", "--nocapture"]).env(CHILD, target.name).stdout(Stdio::null());
+    let done = child.status().unwrap().success();
+    if !done {
+        let current = current(target.name);
+        let kept = fs::read(&current).map(|bytes| keep(target.name, &bytes));
+        eprintln!("{}: FAILED, the input is {kept:?}", target.name);
+    }
+    let _ = fs::remove_file(current(target.name));
+    done
+}
+
+/// What the child works on.
+fn current(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("syscost-fuzz-{name}"))
+}
+
+fn child(target: &Target, seconds: u64) {
+    let (started, mut seeds) = (Instant::now(), corpus(target.name));
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let (mut mutator, mut runs, mut slowest) = (Mutator::new(seed), 0u64, Duration::ZERO);
+    let first = seeds.len();
+    while started.elapsed() < Duration::from_secs(seconds) {
+        let bytes = mutator.next(&seeds);
+        fs::write(current(target.name), &bytes).unwrap();
+        let begun = Instant::now();
+        (target.run)(&bytes);
+        slowest = slowest.max(begun.elapsed());
+        runs += 1;
+        // Mutations of mutations: one in a hundred becomes a seed, in the place of another one that did.
+        if runs.is_multiple_of(100) {
+            if seeds.len() < first + 50 { seeds.push(bytes) } else { seeds[first + (runs / 100) as usize % 50] = bytes }
+        }
+    }
+    eprintln!("{:<18} {runs:>9} inputs, the slowest took {} ms", target.name, slowest.as_millis());
+}

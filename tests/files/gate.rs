@@ -1,0 +1,283 @@
+//! Gates: what fails a comparison of runs and of profiles, a traced command, and a bisection; their exit statuses and what they
+//! print for CI.
+
+// It makes articles too, for the tests of `compare`.
+#[allow(dead_code)]
+use crate::data_of_comparisons as data;
+
+use crate::common::{Place, json, root, skip, stderr, stdout};
+use clap::Parser;
+use data::{measured, run, write};
+use serde_json::json;
+use std::fs;
+use std::process::{Command, Output};
+
+/// Runs in which file.stat makes one entry or two, and costs as much.
+fn runs(place: &Place) {
+    let file = |entries: u32, ns: f64| {
+        run(
+            "vm",
+            100 + u64::from(entries),
+            vec![measured("file.stat", json!({"stat": entries}), ns), measured("id.umask", json!({"umask": 1}), 90.0)],
+        )
+    };
+    write(&place.path(), "base.json", &file(1, 450.0));
+    write(&place.path(), "same.json", &file(1, 450.4));
+    write(&place.path(), "doubled.json", &file(2, 451.0));
+    write(&place.path(), "slower.json", &file(1, 600.0));
+    let mut failed = file(1, 450.0);
+    failed["records"][0] = data::failed("file.stat", "EPERM");
+    failed["records"][1] = data::failed("id.umask", "EPERM");
+    write(&place.path(), "failed.json", &failed);
+}
+
+fn compared(place: &Place, head: &str, flags: &[&str]) -> Output {
+    place.run(&[&["compare", "base.json", head], flags].concat())
+}
+
+#[test]
+fn doubled_entries_fail_and_the_row_is_named() {
+    let place = Place::new();
+    runs(&place);
+    for flag in ["--fail-over=10%", "--fail-on-entries", "--fail-on-entries=any"] {
+        let failed = compared(&place, "doubled.json", &[flag]);
+        assert_eq!(failed.status.code(), Some(1), "{flag}");
+        let line = "syscost: file.stat makes more kernel entries: stat x2 in doubled, stat x1 in base\n";
+        assert_eq!(stderr(&failed), line, "{flag}");
+        let passed = compared(&place, "same.json", &[flag]);
+        assert_eq!((passed.status.code(), stderr(&passed)), (Some(0), String::new()), "{flag}");
+    }
+    assert_eq!(compared(&place, "doubled.json", &[]).status.code(), Some(0), "without a gate nothing fails");
+    let fewer = place.run(&["compare", "doubled.json", "base.json", "--fail-over", "10%"]);
+    assert_eq!(fewer.status.code(), Some(0));
+    assert!(stderr(&fewer).starts_with("syscost: not judged: file.stat: other kernel entries, not more"), "{fewer:?}");
+    let any = place.run(&["compare", "doubled.json", "base.json", "--fail-on-entries=any"]);
+    assert_eq!(any.status.code(), Some(1));
+    let nothing = compared(&place, "failed.json", &["--fail-on-entries"]);
+    assert_eq!(nothing.status.code(), Some(2), "a gate that judges nothing does not pass: {}", stderr(&nothing));
+}
+
+#[test]
+fn statuses_are_those_of_git_bisect() {
+    let place = Place::new();
+    runs(&place);
+    let status = |head: &str, flags: &[&str]| compared(&place, head, &[&["--bisect"], flags].concat()).status.code();
+    assert_eq!(status("same.json", &["--fail-over", "10%"]), Some(0));
+    assert_eq!(status("slower.json", &["--fail-over", "10%"]), Some(1));
+    assert_eq!(status("doubled.json", &["--fail-on-entries"]), Some(1));
+    assert_eq!(status("slower.json", &["--fail-over", "33%"]), Some(125), "the limit lies within the interval");
+    assert_eq!(status("failed.json", &["--fail-over", "10%"]), Some(125));
+    assert_eq!(status("missing.json", &["--fail-over", "10%"]), Some(125));
+    for wrong in [&[][..], &["--fail-over", "much"], &["--nonsense"]] {
+        assert_eq!(status("same.json", wrong), Some(255), "{wrong:?}");
+    }
+    let no_good = place.run(&["compare", "missing.json", "same.json", "--bisect", "--fail-over", "10%"]);
+    assert_eq!(no_good.status.code(), Some(255), "every commit would be skipped");
+}
+
+/// git finds the commit since which a program opens more files.
+#[test]
+fn git_bisect_run_finds_the_commit() {
+    const NAME: &str = "git_bisect_run_finds_the_commit";
+    // Not a shell script: how often a shell calls rt_sigaction depends on the signals that are ignored when it starts, and git
+    // changes those of its children on the way.
+    let place = Place::new();
+    if Command::new("git").arg("--version").output().is_err() {
+        return skip(NAME, "git is not installed");
+    }
+    let trace = "\"$SYSCOST\" -q trace --tracer ptrace --report /dev/null -o";
+    let judge = format!(
+        "{trace} ../tmp/new.json -- ./program > /dev/null || exit 125\n\
+         \"$SYSCOST\" -q compare --bisect --fail-over 5% ../tmp/good.json ../tmp/new.json >&2\n"
+    );
+    fs::write(place.tmp().join("judge"), judge).unwrap();
+    let script = format!(
+        "set -e; mkdir repository; cd repository; git init -q .; git config user.email a@b; git config user.name n
+         for i in 1 2 3 4 5 6 7 8; do
+             {{ echo '#!/bin/cat'; echo \"# $i\"; [ $i -lt 6 ] || head -c 1000000 /dev/zero; }} > program
+             chmod +x program; git add program; git commit -qm \"commit $i\"
+         done
+         head=$(git rev-parse HEAD); git checkout -q HEAD~7; {trace} ../tmp/good.json -- ./program > /dev/null
+         git checkout -q $head; git bisect start $head $head~7; git bisect run sh ../tmp/judge
+         git log -1 --format=%s refs/bisect/bad"
+    );
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).env("SYSCOST", env!("CARGO_BIN_EXE_syscost")).current_dir(place.path());
+    let output = shell.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", place.path()).output().unwrap();
+    let said = stderr(&output);
+    if said.contains("ptrace") && !output.status.success() {
+        return skip(NAME, said.lines().next().unwrap_or_default());
+    }
+    assert!(stdout(&output).trim_end().ends_with("commit 6"), "{}{said}", stdout(&output));
+}
+
+/// A profile of `program`, traced under ptrace, which needs no rights; `None`, said loudly, where that is refused.
+fn traced(test: &str, place: &Place, name: &str, flags: &[&str], program: &[&str]) -> Option<Output> {
+    let start = ["--quiet", "trace", "--tracer", "ptrace", "-o", name, "--report", "/dev/null"];
+    let output = place.run(&[&start, flags, &["--"], program].concat());
+    if output.status.code() == Some(1) && stderr(&output).contains("ptrace") {
+        skip(test, &stderr(&output));
+        return None;
+    }
+    Some(output)
+}
+
+#[test]
+fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
+    const NAME: &str = "twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails";
+    let place = Place::new();
+    let program = ["sh", "-c", "cat /dev/null; test -e /etc/passwd"];
+    for pair in 0..20 {
+        for side in ["a", "b"] {
+            let Some(output) = traced(NAME, &place, &format!("{side}.json"), &[], &program) else { return };
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        }
+        let passed = place.run(&["compare", "a.json", "b.json", "--fail-over", "0%"]);
+        assert_eq!(passed.status.code(), Some(0), "pair {pair}: {}", stderr(&passed));
+    }
+    traced(NAME, &place, "more.json", &[], &["sh", "-c", "cat /dev/null; test -e /etc/passwd; : < /dev/null"]);
+    let failed =
+        place.run(&["compare", "a.json", "more.json", "--fail-over", "0%", "--junit", "x.xml", "--only", "openat"]);
+    assert_eq!(failed.status.code(), Some(1), "{}", stdout(&failed));
+    let said = stderr(&failed);
+    assert!(
+        said.contains("syscost: openat: ") && said.contains(" calls in more, ") && said.contains(": +1 "),
+        "{said}"
+    );
+    let xml = fs::read_to_string(place.path().join("x.xml")).unwrap();
+    assert!(xml.contains("<testcase name=\"openat\" classname=\"more\"><failure message=\"openat: "), "{xml}");
+    let document = place.run(&["compare", "a.json", "more.json", "--format", "json", "--fail-over", "0"]);
+    let schema = fs::read_to_string(root().join("schema/profile-comparison-1.json")).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let errors: Vec<String> =
+        jsonschema::validator_for(&schema).unwrap().iter_errors(&json(&document)).map(|e| e.to_string()).collect();
+    assert_eq!(errors, Vec::<String>::new());
+}
+
+#[test]
+fn a_budget_fails_a_command_that_succeeds() {
+    const NAME: &str = "a_budget_fails_a_command_that_succeeds";
+    let place = Place::new();
+    let shell = |text: &str, budget: &str| traced(NAME, &place, "x.json", &["--budget", budget], &["sh", "-c", text]);
+    let Some(over) = shell("cat /dev/null", "openat=1,total=100000") else { return };
+    assert_eq!(over.status.code(), Some(1));
+    let said = stderr(&over);
+    assert!(said.contains("syscost: --budget openat=1 exceeded: ") && said.contains(", most of them "), "{said}");
+    let status = |text: &str, budget: &str| shell(text, budget).and_then(|output| output.status.code());
+    assert_eq!(status("cat /dev/null", "openat=1000,total=100000,errors=1000"), Some(0));
+    assert_eq!(status("exit 7", "total=1"), Some(7), "the command's own failure goes first");
+    assert_eq!(status("true", "opnat=1"), Some(2));
+    assert_eq!(status("true", "openat"), Some(2));
+}
+
+/// A program that makes as many calls as it likes: between 3 and 11 more, by the number of its process.
+const VARIES: &str = "i=$(( $$ % 8 )); while [ $i -ge 0 ]; do : < /dev/null; i=$((i - 1)); done";
+
+#[test]
+fn runs_give_ranges() {
+    const NAME: &str = "runs_give_ranges";
+    let place = Place::new();
+    for file in ["a.json", "b.json"] {
+        let Some(output) = traced(NAME, &place, file, &["--runs", "6"], &["sh", "-c", VARIES]) else { return };
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    let file: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(place.path().join("a.json")).unwrap()).unwrap();
+    assert_eq!(file["repeats"].as_array().map(Vec::len), Some(5));
+    let shown = json(&place.run(&["show", "a.json", "--format", "json"]));
+    let open = shown["calls"].as_array().unwrap().iter().find(|call| call["name"] == "openat").unwrap();
+    assert!(open["calls_range"][0].as_u64() < open["calls_range"][1].as_u64() && shown["runs"] == 6, "{open}");
+    let passed = place.run(&["compare", "a.json", "b.json", "--fail-over", "0%"]);
+    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    let twice = format!("{VARIES}; {}", ": < /dev/null; ".repeat(40));
+    traced(NAME, &place, "more.json", &["--runs", "6"], &["sh", "-c", &twice]);
+    let failed = place.run(&["compare", "a.json", "more.json", "--fail-over", "10%", "--only", "openat"]);
+    assert_eq!(failed.status.code(), Some(1), "{}", stdout(&failed));
+    let stopped = traced(NAME, &place, "no.json", &["--runs", "6"], &["sh", "-c", "exit 3"]).unwrap();
+    assert_eq!(stopped.status.code(), Some(3));
+}
+
+/// The example of docs/ci.md: two programs in the same rounds, judged within their one file.
+#[test]
+fn a_study_of_base_and_head_is_judged_in_one_file() {
+    let place = Place::new();
+    let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let study = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    fs::write(place.path().join("programs.toml"), study).unwrap();
+    for (name, text) in [("base", "#!/bin/sh\ntrue\n"), ("head", "#!/bin/sh\n: < /dev/null\n: < /dev/null\n")] {
+        let path = place.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let run = |head: &str, out: &str| {
+        let mut command = place.command(&["--quiet", "run", "--study", "programs.toml", "--time", "0.5", "--out", out]);
+        let variables = [("BASE", place.path().join("base")), ("HEAD", place.path().join(head))];
+        crate::common::succeeded(command.envs(variables));
+    };
+    run("head", "pr.json");
+    run("base", "same.json");
+    let gate =
+        |file: &str| place.run(&["compare", file, "--fail-on-entries", "--format", "markdown", "--junit", "x.xml"]);
+    let failed = gate("pr.json");
+    if stderr(&failed).contains("not judged") {
+        return skip("a_study_of_base_and_head_is_judged_in_one_file", &stderr(&failed));
+    }
+    assert_eq!(failed.status.code(), Some(1), "{}{}", stdout(&failed), stderr(&failed));
+    assert!(stderr(&failed).contains("head over base: head makes other kernel entries: "), "{}", stderr(&failed));
+    assert!(stdout(&failed).contains("- failed: head over base: "), "{}", stdout(&failed));
+    assert!(fs::read_to_string(place.path().join("x.xml")).unwrap().contains("<testcase name=\"head over base\""));
+    let passed = gate("same.json");
+    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    assert!(stdout(&passed).contains("passed"), "{}", stdout(&passed));
+    let slower = place.run(&["compare", "same.json", "--fail-over", "10000%"]);
+    assert_eq!(slower.status.code(), Some(0), "{}", stderr(&slower));
+    let others = place.run(&["compare", "same.json", "--fail-over", "5", "--format", "csv"]);
+    assert_eq!(others.status.code(), Some(2));
+}
+
+/// Each command in docs/ci.md is one that the program takes.
+#[test]
+fn commands_of_the_page_are_understood() {
+    let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let lines = page.split("```").skip(1).step_by(2).flat_map(str::lines).map(str::trim);
+    let commands: Vec<&str> = lines.filter(|line| line.starts_with("syscost ")).collect();
+    assert!(commands.len() >= 9, "{commands:?}");
+    for command in commands {
+        let alone = command.split(['>', '#', '|']).next().unwrap_or_default().trim_end();
+        let words = alone.trim_end_matches('\'').replace("$(cat ci/budget)", "total=1");
+        let words = shell_words::split(&words).unwrap_or_else(|error| panic!("{command}: {error}"));
+        if let Err(error) = syscost::cli::Arguments::try_parse_from(&words) {
+            panic!("{command}: {error}");
+        }
+    }
+}
+
+/// What a label, a name of an operation and a command hold stays text in every format of a gate.
+#[test]
+fn hostile_names_end_neither_xml_nor_json_nor_yaml() {
+    const HOSTILE: &str = "]]></testcase>\"'&<!--\n- x: {y\u{1b}[31m`$(id)`";
+    let place = Place::new();
+    for day in 0..12 {
+        let name = format!("op {HOSTILE}");
+        let mut file = run(HOSTILE, 1_700_000_000 + day, vec![measured(&name, json!({"stat": 1 + day}), 450.0)]);
+        file["labels"] = json!({"pool": HOSTILE});
+        write(&place.path(), &format!("{day:02}.json"), &file);
+    }
+    let gate =
+        ["00.json", "01.json", "--fail-over", "1", "--label", HOSTILE, "--junit", "x.xml", "--format", "markdown"];
+    assert_eq!(place.run(&[&["compare"], &gate[..]].concat()).status.code(), Some(1));
+    let xml = fs::read_to_string(place.path().join("x.xml")).unwrap();
+    let parsed = Command::new("python3")
+        .args(["-c", "import sys, xml.etree.ElementTree as e; print(len(e.parse(sys.argv[1]).findall('.//testcase')))"])
+        .arg(place.path().join("x.xml"))
+        .output();
+    match parsed {
+        Ok(output) => assert_eq!(stdout(&output), "1\n", "{}", stderr(&output)),
+        Err(_) => skip("hostile_names_end_neither_xml_nor_json_nor_yaml", "python3 is not installed"),
+    }
+    assert!(!xml.contains('\u{1b}') && xml.lines().count() == 6, "{xml}");
+    let config = place.printed(&["compare", "--history", ".", "--group-by", "pool", "--format", "otava-config"]);
+    assert_eq!(config.lines().count(), 9, "one metric, on one line: {config}");
+    let entries = json(&place.run(&["show", "00.json", "--format", "github-action-benchmark"]));
+    assert_eq!(entries.as_array().map(Vec::len), Some(1));
+}

@@ -1,0 +1,31 @@
+//! What reads files and prints them, and what holds for the source: no probe is built.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod action;
+mod architecture;
+mod attribute;
+mod bpf_object;
+mod cli;
+mod cmpthese;
+mod compare;
+mod counted;
+mod csv;
+mod data_of_comparisons;
+mod directories;
+mod extremes;
+mod fleet_sql;
+mod formats;
+mod fuzz;
+mod gate;
+mod hostile;
+mod private_directories;
+mod profile;
+mod published;
+mod report;
+mod rows;
+mod scale;
+mod split;
+mod store;
+mod study;

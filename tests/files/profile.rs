@@ -1,0 +1,560 @@
+//! Profiles as their users meet them: files written, by hand or by the store, read, shown, and imported from other
+//! tracers; what cannot be read is explained in a line.
+//!
+//! `SNAPSHOTS=overwrite cargo test --test profile` rewrites tests/profile/*.golden.
+
+use crate::common::{Place, expect_file, root, stderr, stdout};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use syscost::import::Importer;
+use syscost::model::*;
+use syscost::report::{AttributionDocument, ProfileDocument, json_schema};
+use syscost::store::{self, Stored};
+
+fn fixture(name: &str) -> PathBuf {
+    root().join("tests/profile").join(name)
+}
+
+fn text(name: &str) -> String {
+    fs::read_to_string(fixture(name)).unwrap()
+}
+
+fn json(profile: &Profile) -> String {
+    let mut bytes = Vec::new();
+    store::write_to(profile, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Reads `bytes` as a profile; the message of a failure is checked to be one printable line that names the file.
+fn read_bytes(bytes: &[u8]) -> Result<Profile, String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), bytes).unwrap();
+    store::read_profile(file.path()).map_err(|error| {
+        let message = error.to_string();
+        assert!(message.starts_with(file.path().to_str().unwrap()), "{message}");
+        assert!(!message.chars().any(char::is_control) && message.len() < 1500, "{message}");
+        message
+    })
+}
+
+fn printed(arguments: &[&str]) -> String {
+    Place::new().printed(arguments)
+}
+
+fn valid(schema: &Value, text: &str) {
+    let validator = jsonschema::validator_for(schema).unwrap();
+    let document = serde_json::from_str(text).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{text}");
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0..100u64, 0..1u64 << 50]
+}
+
+prop_compose! {
+    fn any_class()(
+        descriptor in option::of(prop_oneof![Just(DescriptorKind::File), Just(DescriptorKind::None), Just(DescriptorKind::Event)]),
+        size in option::of(number()), depth in option::of(number()), set in option::of(number()),
+        operation in option::of("[a-z_]{1,8}"),
+    ) -> Class {
+        Class { descriptor, size, depth, operation, set }
+    }
+}
+
+prop_compose! {
+    fn any_call()(
+        call in "[a-z_]{1,12}(\\(i386\\))?", class in any_class(), calls in number(), unfinished in number(),
+        errors in btree_map("E[A-Z]{1,8}", number(), 0..3),
+        times in vec(option::of(number()), 6), woken in any::<bool>(),
+    ) -> CallCount {
+        // A part of both, in the file.
+        let woken_ns = times[2].filter(|_| woken && times[1].is_some());
+        CallCount {
+            call, class, calls, unfinished, errors,
+            on_cpu_ns: times[0], blocked_ns: times[1], runnable_ns: times[2], elapsed_ns: times[3], bytes: times[4],
+            stalled_ns: times[5], woken_ns,
+        }
+    }
+}
+
+prop_compose! {
+    fn any_group(named: bool)(
+        name in if named { "\\PC{1,15}" } else { "" }, times in vec(option::of(number()), 2),
+        calls in vec(any_call(), 0..4), pid in option::of(1..99u32), cgroup in option::of("/[a-z]{1,8}"),
+    ) -> ProcessGroup {
+        let pid = pid.filter(|_| named);
+        let cgroup = cgroup.filter(|_| named);
+        ProcessGroup { name, pid, cgroup, user_ns: times[0], system_ns: times[1], calls }
+    }
+}
+
+prop_compose! {
+    fn any_histogram()(coarse in any::<bool>(), counts in btree_map(0..256u16, 0..1u64 << 40, 1..4)) -> Histogram {
+        let mut histogram = Histogram::with_resolution(if coarse { Histogram::COARSE } else { Histogram::FINE });
+        histogram.counts = counts;
+        histogram
+    }
+}
+
+prop_compose! {
+    fn any_object()(
+        path in any::<bool>(), name in "\\PC{0,10}", process in "[a-z]{0,5}", call in "[a-z]{1,5}", calls in number(),
+        directory in option::of("/[a-z]{0,5}"), times in vec(option::of(number()), 3), errors in btree_map("E[A-Z]{1,8}", number(), 0..3),
+    ) -> ObjectCount {
+        let kind = if path { ObjectKind::Path } else { ObjectKind::Descriptor };
+        let count = CallCount {
+            call, calls, errors, on_cpu_ns: times[0], blocked_ns: times[1], bytes: times[2], ..CallCount::default()
+        };
+        ObjectCount { kind, name, process, directory, count }
+    }
+}
+
+prop_compose! {
+    fn any_details()(
+        objects in vec(any_object(), 0..3), objects_dropped in option::of(number()), frames in vec("[a-z]{1,5}", 0..3),
+        process in "[a-z]{0,5}", call in "[a-z]{1,5}", class in any_class(), calls in number(),
+        times in vec(option::of(number()), 2), concurrency in option::of(vec(number(), 2..5)),
+    ) -> Profile {
+        let (on_cpu_ns, blocked_ns) = (times[0], times[1]);
+        let woken_ns = blocked_ns.and(on_cpu_ns);
+        let tree = vec![ProcessPath { names: frames.clone(), processes: 2, calls }];
+        let stack = StackCount {
+            process: process.clone(), call: call.clone(), frames: frames.clone(), calls, on_cpu_ns, blocked_ns, woken_ns,
+        };
+        let slow = SlowCall { process, pid: Some(7), call, class, at_ns: 1, elapsed_ns: calls, blocked_ns, woken_ns, frames };
+        let concurrency = concurrency.map(|ns| {
+            Concurrency { waiting_ns: ns[0], blocked_ns: ns[1], on_cpu_ns: ns[2..].to_vec() }
+        });
+        Profile {
+            objects, objects_dropped, stacks: vec![stack], stacks_sampled: objects_dropped, slowest: vec![slow], tree,
+            usage: Usage { concurrency, ..Usage::default() }, ..Profile::default()
+        }
+    }
+}
+
+prop_compose! {
+    fn any_profile()(
+        mut groups in vec(any::<bool>().prop_flat_map(any_group), 0..4), numbers in vec(option::of(number()), 12),
+        ending in option::of(prop_oneof![any::<i32>().prop_map(Ending::Exited), any::<i32>().prop_map(Ending::Signalled)]),
+        latencies in btree_map("[a-z]{1,8}", any_histogram(), 0..3),
+        command in vec("\\PC{0,10}", 0..3), complete in any::<bool>(), lost in number(),
+        added_per_call_ns in option::of(0.0..1e6), warnings in vec("\\PC{0,20}", 0..3),
+        details in any_details(), scope in option::of("[a-z]{1,8}"),
+    ) -> Profile {
+        groups.sort_by(|a, b| a.name.cmp(&b.name));
+        groups.dedup_by(|a, b| a.name == b.name);
+        let n = |i: usize| numbers[i];
+        let usage = Usage {
+            wall_ns: n(0), user_ns: n(1), system_ns: n(2), peak_rss_kib: n(3), minor_faults: n(4), major_faults: n(5),
+            voluntary_switches: n(6), involuntary_switches: n(7), processes: n(8), threads: n(9), peak_concurrency: n(10),
+            cpus: n(11), concurrency: details.usage.concurrency.clone(),
+        };
+        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), added_range_ns: added_per_call_ns.map(|ns| [-ns, ns]), offset_range_ns: None, added_total_ns: n(0), lost };
+        let tool = Some(Tool { name: "syscost".into(), version: "1".into(), compiler: String::new() });
+        let source = (!complete).then(|| Source { title: "a log".into(), note: "n".into() });
+        Profile { tool, host: Host::default(), started_unix_s: 7, command, tracer, source, complete, ending, usage, groups, latencies, warnings, scope, ..details }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_profile_is_read_as_it_was_written(profile in any_profile()) {
+        let text = json(&profile);
+        prop_assert_eq!(read_bytes(text.as_bytes()).unwrap(), profile);
+        valid(&store::profile_schema(), &text);
+    }
+
+    #[test]
+    fn every_profile_can_be_shown(profile in any_profile()) {
+        for by in [By::Call, By::Class, By::Process] {
+            for format in [syscost::report::Format::Text, syscost::report::Format::Json] {
+                let screen = syscost::report::Screen { width: Some(80), colour: false };
+                syscost::report::write_profile(&profile, by, format, screen, &mut Vec::new()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_profile_that_was_cut_off_or_changed_gives_a_line(at in any::<prop::sample::Index>(), gone in 0..40usize, put in "[ -~]{0,6}") {
+        let whole = hand_written();
+        let start = at.index(whole.len());
+        let end = (start + gone).min(whole.len());
+        let _ = read_bytes(format!("{}{put}{}", &whole[..start], &whole[end..]).as_bytes());
+        let message = read_bytes(&whole.as_bytes()[..start]).unwrap_err();
+        prop_assert!(start == 0 || message.contains("is incomplete"), "{}", message);
+    }
+
+    #[test]
+    fn damaged_traces_give_a_line_or_a_profile(which in 0..TRACES.len(), at in any::<prop::sample::Index>(), gone in 0..40usize, put in "[ -~\n]{0,12}") {
+        let (kind, name) = TRACES[which];
+        let whole = text(name);
+        let start = at.index(whole.len());
+        let end = (start + gone).min(whole.len());
+        match import(kind, &format!("{}{put}{}", &whole[..start], &whole[end..])) {
+            Ok(profile) => drop(json(&profile)),
+            Err(message) => prop_assert!(!message.contains('\n') && message.starts_with("line "), "{}", message),
+        }
+    }
+
+    #[test]
+    fn no_text_panics(which in 0..2usize, text in any::<String>()) {
+        let _ = import(["strace", "perf-trace"][which], &text);
+    }
+}
+
+const TRACES: [(&str, &str); 5] = [
+    ("strace", "strace-log-6.1.txt"),
+    ("strace", "strace-paths-6.1.txt"),
+    ("strace", "strace-table-6.1.txt"),
+    ("perf-trace", "perf-trace-summary-6.1.txt"),
+    ("perf-trace", "perf-trace-6.1.txt"),
+];
+
+fn import(kind: &str, text: &str) -> Result<Profile, String> {
+    match Importer::find(kind).unwrap().import(text, "a file").map_err(|error| error.to_string())? {
+        Stored::Profile(profile) => Ok(*profile),
+        _ => panic!("{kind} gives no profile"),
+    }
+}
+
+fn hand_written() -> String {
+    r#"{"schema": "syscost.profile/1", "calls": [{"name": "read", "calls": 12}, {"name": "read", "calls": 3, "process": "sh"}]}"#.to_string()
+}
+
+#[test]
+fn a_profile_by_hand_needs_names_and_counts_only() {
+    let profile = read_bytes(hand_written().as_bytes()).unwrap();
+    assert!(profile.complete && profile.usage == Usage::default());
+    let total = &profile.totals(By::Call)[0].count;
+    assert_eq!((total.call.as_str(), total.calls, total.on_cpu_ns), ("read", 15, None));
+    valid(&store::profile_schema(), &hand_written());
+}
+
+#[test]
+fn where_a_tracer_works_is_known_of_files_that_do_not_say() {
+    let adds = |tracer: &str| {
+        let text = format!(r#"{{"schema": "syscost.profile/1", "tracer": {{{tracer}}}, "calls": []}}"#);
+        read_bytes(text.as_bytes()).unwrap().tracer.adds_system_time
+    };
+    let kinds = ["bpf", "perf", "ptrace", "seccomp", "strace -c", ""];
+    let by_kind = kinds.map(|kind| adds(&format!(r#""kind": "{kind}""#)));
+    assert_eq!(by_kind, [true, true, false, false, false, false]);
+    assert!(adds(r#""kind": "new", "adds_system_time": true"#));
+    assert!(!adds(r#""kind": "bpf", "adds_system_time": false"#));
+}
+
+#[test]
+fn each_mistake_has_its_own_message() {
+    let swap = |from: &str, to: &str| hand_written().replacen(from, to, 1);
+    let cases = [
+        (String::new(), "is empty: name the profile of a trace"),
+        ("[1]".into(), "is not a syscost profile: it is JSON without \"schema\": \"syscost.profile/1\""),
+        (
+            swap("profile/1", "profile/2"),
+            "written by a newer syscost (profile/2); this one reads up to profile/1: update",
+        ),
+        (
+            swap("profile/1", "result/1"),
+            "is \"syscost.result/1\", not a profile: use the profile (\"syscost.profile/1\")",
+        ),
+        (swap("12", "-12"), "calls[0].calls: invalid value: integer `-12`, expected u64; the file was edited or"),
+        (swap("12", "1.5"), "calls[0].calls: invalid type: floating point `1.5`"),
+        (swap("\"calls\": 12", "\"times\": 12"), "calls[0]: missing field `calls`"),
+        (swap("\"read\"", "\"\""), "calls[0] (): name: is empty"),
+        (swap("12", "18446744073709551615"), "calls.calls: add up to 2^64 or more"),
+        (swap("12", "12, \"errors\": {\"\": 1}"), "calls[0] (read): errors: is empty"),
+        (swap("12", "12, \"class\": {\"descriptor\": \"door\"}"), "unknown variant `door`"),
+        (
+            swap("\"calls\": [", "\"latencies\": {\"read\": [[256, 1]]}, \"calls\": ["),
+            "latencies.read: bucket 256 is beyond",
+        ),
+        (
+            swap("\"calls\": [", "\"processes\": [{\"name\": \"a\"}, {\"name\": \"a\"}], \"calls\": ["),
+            "'a' occurs twice",
+        ),
+        (
+            swap("\"calls\": [", "\"tracer\": {\"added_per_call_ns\": -1}, \"calls\": ["),
+            "tracer.added_per_call_ns: is -1.0, must be a number from 0 to 2^64",
+        ),
+        (
+            swap("\"calls\": [", "\"tracer\": {\"added_per_call_ns\": 1e308}, \"calls\": ["),
+            "tracer.added_per_call_ns: is 1e308, must be a number from 0 to 2^64",
+        ),
+        (
+            swap("12", "12, \"on_cpu_ns\": 9223372036854775808, \"blocked_ns\": 9223372036854775808"),
+            "calls: on_cpu_ns, blocked_ns, preempted_ns and elapsed_ns together: add up to 2^64 or more",
+        ),
+    ];
+    for (bytes, expected) in cases {
+        let message = read_bytes(bytes.as_bytes()).unwrap_err();
+        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_told_and_leaves_nothing() {
+    let profile = read_bytes(hand_written().as_bytes()).unwrap();
+    let message = |path: &str| store::write(&profile, Path::new(path)).unwrap_err().to_string();
+    assert!(message("/nowhere/p.json").contains("cannot be written (its directory does not exist)"));
+    assert!(message("/").contains("is a directory: name a profile"));
+    #[cfg(target_os = "linux")]
+    assert!(message("/dev/full").contains("/dev/full: cannot be written (No space left on device"));
+    let mut nan = profile.clone();
+    nan.tracer.added_per_call_ns = Some(f64::NAN);
+    let place = tempfile::tempdir().unwrap();
+    let error = store::write(&nan, &place.path().join("p.json")).unwrap_err().to_string();
+    assert!(error.contains("not written, since no profile may have this: tracer.added_per_call_ns"), "{error}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn show_tells_profiles_and_runs_apart() {
+    let place = Place::new();
+    fs::write(place.path().join("p.json"), hand_written()).unwrap();
+    let run = root().join("tests/golden/run.json").to_string_lossy().into_owned();
+    let cases = [
+        (vec!["show", "p.json", "--sort", "cost"], "--only and --sort are for result files, p.json is a profile"),
+        (
+            vec!["show", "p.json", "--format", "bencher"],
+            "--format bencher holds no profile: choose text, markdown, csv, json, openmetrics or github-action-benchmark",
+        ),
+        (
+            vec!["show", "p.json", "--view", "bars"],
+            "choose --view table, latency, slowest, paths, descriptors or stacks",
+        ),
+        (vec!["show", "p.json", "--view", "paths", "--by", "call"], "--by is for the table of a profile"),
+        (vec!["show", "p.json", "--weight", "blocked"], "--weight is for --view stacks"),
+        (vec!["show", &run, "--by", "class"], "--by, --weight, --no-arguments and --anonymous are for profiles"),
+        (vec!["show", &run, "--view", "stacks"], "this --view is for profiles"),
+    ];
+    for (arguments, expected) in cases {
+        let output = place.run(&arguments);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+    }
+    assert!(stdout(&place.run(&["show", "p.json"])).contains("total"));
+}
+
+/// A profile with everything in it, as a tracer would leave it; the figures are made up.
+fn traced() -> String {
+    text("traced.json")
+}
+
+#[test]
+fn a_traced_profile_is_shown_in_each_format() {
+    let path = fixture("traced.json").to_string_lossy().into_owned();
+    expect_file(fixture("traced.json"), &json(&read_bytes(traced().as_bytes()).unwrap()));
+    for by in ["call", "class", "process"] {
+        let table = printed(&["show", &path, "--by", by]);
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        expect_file(fixture(&format!("show-{by}.golden")), &table);
+    }
+    for format in ["markdown", "csv", "json"] {
+        expect_file(fixture(&format!("show-{format}.golden")), &printed(&["show", &path, "--format", format]));
+    }
+    valid(&json_schema::<ProfileDocument>(), &printed(&["show", &path, "--format", "json"]));
+}
+
+/// A profile with what tracers collect only when asked; the figures are made up.
+#[test]
+fn a_detailed_profile_has_more_views() {
+    let path = fixture("detailed.json").to_string_lossy().into_owned();
+    expect_file(fixture("detailed.json"), &json(&read_bytes(text("detailed.json").as_bytes()).unwrap()));
+    for view in ["latency", "slowest", "paths", "descriptors", "stacks"] {
+        let shown = printed(&["show", &path, "--view", view]);
+        assert!(shown.lines().all(|line| line.chars().count() <= 80) || view == "stacks", "{shown}");
+        expect_file(fixture(&format!("view-{view}.golden")), &shown);
+        let csv = printed(&["show", &path, "--view", view, "--format", "csv"]);
+        expect_file(fixture(&format!("view-{view}-csv.golden")), &csv);
+        assert!(printed(&["show", &path, "--view", view, "--format", "markdown"]).contains("| --"), "{view}");
+        valid(&json_schema::<ProfileDocument>(), &printed(&["show", &path, "--view", view, "--format", "json"]));
+    }
+    for by in ["process", "cgroup", "error"] {
+        expect_file(fixture(&format!("detailed-{by}.golden")), &printed(&["show", &path, "--by", by]));
+    }
+    expect_file(fixture("openmetrics.golden"), &printed(&["show", &path, "--format", "openmetrics"]));
+}
+
+#[test]
+fn stacks_are_weighed_as_asked() {
+    let path = fixture("detailed.json").to_string_lossy().into_owned();
+    let blocked = printed(&["show", &path, "--view", "stacks", "--weight", "blocked"]);
+    assert!(blocked.contains("store;main;import_orders;commit;sync_file;fdatasync 1250000000\n"), "{blocked}");
+    assert!(!blocked.contains("newfstatat"), "it was never blocked: {blocked}");
+}
+
+#[test]
+fn what_a_profile_does_not_hold_is_said() {
+    let place = Place::new();
+    fs::write(place.path().join("p.json"), hand_written()).unwrap();
+    for (view, words) in [
+        ("latency", "This profile has no latencies"),
+        ("slowest", "This profile has no slowest calls"),
+        ("paths", "This profile has no paths"),
+        ("descriptors", "This profile has no descriptors"),
+        ("stacks", "This profile has no stacks"),
+    ] {
+        let output = place.run(&["show", "p.json", "--view", view]);
+        assert!(stdout(&output).contains(words), "{view}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_profile_is_shown_without_what_names_its_owner() {
+    let path = fixture("detailed.json").to_string_lossy().into_owned();
+    let without = printed(&["show", &path, "--format", "json", "--no-arguments"]);
+    assert!(without.contains("\"store\"") && !without.contains("hunter2") && without.contains("orders.db"));
+    let anonymous = printed(&["show", &path, "--format", "json", "--anonymous"]);
+    for secret in ["hunter2", "orders", "store", "user.slice", "\"example\"", "412", "import_orders", "1767225600"] {
+        assert!(!anonymous.contains(secret), "{secret}");
+    }
+    let (named, nameless): (Value, Value) =
+        (serde_json::from_str(&without).unwrap(), serde_json::from_str(&anonymous).unwrap());
+    assert_eq!((&named["calls"], &named["total"]), (&nameless["calls"], &nameless["total"]), "counts and times stay");
+}
+
+#[test]
+fn the_summary_document_has_what_other_programs_ask_for() {
+    let path = fixture("traced.json").to_string_lossy().into_owned();
+    let document: Value = serde_json::from_str(&printed(&["show", &path, "--format", "json"])).unwrap();
+    assert_eq!(document["schema"], "syscost.profile-summary/3");
+    let read = document["calls"].as_array().unwrap().iter().find(|call| call["name"] == "read").unwrap();
+    assert_eq!((&read["calls"], &read["errors"]["EAGAIN"]), (&Value::from(20_010), &Value::from(3)));
+    assert_eq!((&read["on_cpu_ns"], &read["blocked_ns"]), (&Value::from(4_020_000), &Value::from(1_500_000_000)));
+    assert_eq!(read["classes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn traces_of_other_programs_are_imported() {
+    for (kind, name) in TRACES {
+        let place = Place::new();
+        fs::write(place.path().join(name), text(name)).unwrap();
+        let output = place.run(&["import", kind, name, "-o", "p.json"]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let written = fs::read_to_string(place.path().join("p.json")).unwrap();
+        valid(&store::profile_schema(), &written);
+        let by = if name.contains("table") { "call" } else { "process" };
+        let table = stdout(&place.command(&["show", "p.json", "--by", by]).env("COLUMNS", "80").output().unwrap());
+        expect_file(fixture(&name.replace(".txt", ".golden")), &table);
+    }
+}
+
+/// Calls and failures of a log, by other means than the importer's: lines that begin a call, and errno names.
+#[test]
+fn imported_logs_have_as_many_calls_and_errors_as_lines_say() {
+    for name in ["strace-log-6.1.txt", "strace-paths-6.1.txt"] {
+        let log = text(name);
+        let remark = |line: &&str| line.contains(" +++ ") || line.contains(" --- ") || line.contains(" resumed>");
+        let calls = log.lines().filter(|line| !remark(line)).count() as u64;
+        let errors = log.lines().filter(|line| line.contains(" = -1 E") || line.contains(" = ? E")).count() as u64;
+        let all = import("strace", &log).unwrap().all_calls();
+        assert_eq!((all.calls, all.failures()), (calls, errors), "{name}");
+    }
+    let all = import("strace", &text("strace-table-6.1.txt")).unwrap().all_calls();
+    let table = text("strace-table-6.1.txt");
+    let total: Vec<&str> = table.lines().find(|line| line.ends_with(" total")).unwrap().split_whitespace().collect();
+    assert_eq!([all.calls.to_string(), all.failures().to_string()], [total[3], total[4]]);
+}
+
+#[test]
+fn logs_tell_classes_programs_and_unfinished_calls() {
+    let profile = import("strace", &text("strace-paths-6.1.txt")).unwrap();
+    let calls =
+        || profile.groups.iter().flat_map(|group| group.calls.iter().map(move |call| (group.name.as_str(), call)));
+    let find = |name: &str, kind| calls().filter(|(_, c)| c.call == name && c.class.descriptor == Some(kind)).count();
+    assert!(find("read", DescriptorKind::Pipe) >= 1 && find("read", DescriptorKind::File) >= 1);
+    assert!(find("write", DescriptorKind::Device) >= 1, "cat writes to /dev/null");
+    assert!(calls().any(|(group, call)| group == "cat" && call.call == "openat" && call.class.depth == Some(2)));
+    assert_eq!(profile.groups.iter().map(|g| g.name.as_str()).collect::<Vec<_>>(), ["sh", "cat"]);
+    let exits: u64 = calls().filter(|(_, call)| call.call == "exit_group").map(|(_, call)| call.unfinished).sum();
+    assert_eq!((exits, profile.usage.processes, profile.usage.threads), (3, Some(3), Some(0)));
+    assert!(profile.usage.wall_ns.is_some_and(|ns| ns > 1_000_000 && ns < 1_000_000_000));
+}
+
+#[test]
+fn malformed_lines_are_named() {
+    let log = "1 1.0 read(3, \"\", 8) = 0\n";
+    let cases = [
+        ("strace", String::new(), "line 1: there is no call: name a log of 'strace -f -T -ttt -o FILE'"),
+        ("strace", format!("{log}hello world\n"), "line 2: expected 'CALL(ARGUMENTS) = RESULT', found 'hello world'"),
+        ("strace", format!("{log}1 1.0 read(3, \"\", 8"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
+        ("strace", format!("{log}1 1.0 <... write resumed>) = x"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
+        (
+            "strace",
+            "1 1.0 read(3, <unfinished ...>\n1 1.0 <... write resumed>) = 0".into(),
+            "line 2: expected the end of 'read(3,'",
+        ),
+        ("strace", "% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n".into(), "line 2: expected a row"),
+        ("strace", "% time seconds calls\n".into(), "line 1: expected the columns '% time, seconds, usecs/call"),
+        ("perf-trace", String::new(), "line 1: there is no call: name the output of 'perf trace -s -o FILE'"),
+        ("perf-trace", "hello\n".into(), "line 1: expected 'TIME (DURATION ms): NAME/TID CALL(ARGUMENTS) = RESULT'"),
+        ("perf-trace", " Summary of events:\n\n read 1 0\n".into(), "line 3: expected 'NAME (TID), N events' or a row"),
+    ];
+    for (kind, text, expected) in cases {
+        let message = import(kind, &text).unwrap_err();
+        assert!(message.starts_with(expected), "\n{message}\ndoes not begin with\n{expected}");
+    }
+    let place = Place::new();
+    fs::write(place.path().join("log.txt"), format!("{log}hello\n")).unwrap();
+    let output = place.run(&["import", "strace", "log.txt"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert!(stderr(&output).starts_with("syscost: log.txt: line 2: expected"), "{}", stderr(&output));
+}
+
+#[test]
+fn special_lines_of_logs_are_understood() {
+    let cases: [(&str, &str, u64); 6] = [
+        ("1 read(3, \") = 5\", 8) = 6\n", "read", 0),
+        ("1 nanosleep({tv_sec=1}, 0x7ffe) = ? ERESTART_RESTARTBLOCK (Interrupted by signal)\n", "nanosleep", 0),
+        ("1 exit_group(0) = ?\n", "exit_group", 1),
+        ("1 <... wait4 resumed>) = 17\n", "wait4", 0),
+        ("1 read(0,  <unfinished ...>\n", "read", 1),
+        ("clone3({x=1}strace: Process 21640 attached\n => {parent_tid=[21640]}, 88) = 21640 <0.000048>\n", "clone3", 0),
+    ];
+    for (log, name, unfinished) in cases {
+        let profile = import("strace", log).unwrap_or_else(|e| panic!("{log}: {e}"));
+        let all = profile.all_calls();
+        assert_eq!(
+            (profile.groups[0].calls[0].call.as_str(), all.calls, all.unfinished),
+            (name, 1, unfinished),
+            "{log}"
+        );
+    }
+    let restarted = import("strace", cases[1].0).unwrap().all_calls();
+    assert_eq!(restarted.errors.keys().collect::<Vec<_>>(), ["ERESTART_RESTARTBLOCK"]);
+    let mode = import("strace", "[ Process PID=1 runs in 32 bit mode. ]\ngetpid() = 1\n").unwrap();
+    assert!(mode.warnings[0].contains("32 bit"), "{:?}", mode.warnings);
+}
+
+#[test]
+fn format_md_names_every_field() {
+    fn names(value: &Value, found: &mut Vec<String>) {
+        if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {
+            found.extend(properties.keys().cloned());
+        }
+        value.as_object().into_iter().flatten().for_each(|(_, inner)| names(inner, found));
+    }
+    let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
+    let mut found = Vec::new();
+    for schema in [store::profile_schema(), json_schema::<ProfileDocument>(), json_schema::<AttributionDocument>()] {
+        names(&schema, &mut found);
+    }
+    assert!(found.len() > 90, "{found:?}");
+    found.retain(|name| !page.contains(&format!("`{name}`")));
+    assert!(found.is_empty(), "FORMAT.md does not tell of {found:?}");
+}
+
+#[test]
+fn shipped_profiles_are_sound() {
+    let path = root().join("studies/mercurial.profile.json");
+    valid(&store::profile_schema(), &fs::read_to_string(&path).unwrap());
+    assert_eq!(store::read_profile(&path).unwrap().all_calls().calls, 60_397_978);
+    assert!(store::read(&path).unwrap_err().to_string().contains("not a result file"));
+}

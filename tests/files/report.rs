@@ -1,0 +1,546 @@
+//! `syscost report`: pages and figures from result files alone, and what a real browser makes of them. Files are made from
+//! tests/golden/run.json, a real run.
+
+mod explanations;
+mod fleet;
+
+use crate::common::{Place, skip, stderr, stdout};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const HOSTILE: [&str; 8] = [
+    "</script><script>globalThis.hacked = 1; alert(1)</script>",
+    "<img src=x onerror=\"globalThis.hacked = 2; alert(2)\">",
+    "\" onmouseover=\"alert(3)\" x=\"",
+    "' onfocus='alert(4)' autofocus='",
+    "<!--<svg/onload=alert(5)>",
+    "\u{202e}gnp.exe\u{2066}\u{1b}[31m\u{0}\u{7}",
+    "</title></style></table></svg><iframe src=javascript:alert(6)>",
+    "&lt;script&gt; &#x3c;b&#x3e; ]]> `${alert(7)}`",
+];
+
+fn golden() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/run.json");
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The asked record called `operation` of the golden run.
+fn record(operation: &str) -> Value {
+    let golden = golden();
+    golden["records"].as_array().unwrap().iter().find(|r| r["operation"] == operation).unwrap().clone()
+}
+
+fn save(place: &Place, name: &str, run: &Value) -> String {
+    fs::write(place.path().join(name), run.to_string()).unwrap();
+    name.to_string()
+}
+
+/// All samples of `record` times `factor`.
+fn scaled(record: &Value, factor: f64) -> Value {
+    let mut record = record.clone();
+    for block in record["samples"]["blocks"].as_array_mut().unwrap() {
+        for slot in block["slots"].as_array_mut().unwrap() {
+            let times = slot.as_array().unwrap().iter().map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
+            *slot = Value::Array(times.collect());
+        }
+    }
+    record
+}
+
+/// The golden run with other costs, on another host.
+fn other_run(factor: f64) -> Value {
+    let mut run = golden();
+    run["host"]["name"] = json!("other");
+    run["started_unix_s"] = json!(1_800_000_000);
+    let records = run["records"].as_array_mut().unwrap();
+    for record in records.iter_mut().filter(|r| r["role"] == "asked" && !r["samples"].is_null()) {
+        *record = scaled(record, factor);
+    }
+    records[0]["entries"] = json!({});
+    run
+}
+
+/// A run in which everything that can be named is hostile.
+fn hostile_run() -> Value {
+    let mut run = golden();
+    let text = |i: usize| json!(HOSTILE[i % HOSTILE.len()]);
+    let long = format!("<b>{}", "x".repeat(4000));
+    for (i, record) in run["records"].as_array_mut().unwrap().iter_mut().enumerate() {
+        if record["role"] == "asked" {
+            record["name"] = if i == 1 { json!(long) } else { text(i) };
+            record["operation"] = text(i + 1);
+            record["environment"] = text(i + 2);
+            record["warnings"] = json!([text(i + 3), long]);
+            record["params"] = json!({HOSTILE[i % 8]: 4});
+            if record["entries"].is_object() {
+                record["entries"] = json!({HOSTILE[(i + 4) % 8]: 1});
+            }
+            if record["error"].is_object() {
+                record["error"]["message"] = text(1);
+            }
+        }
+    }
+    for (i, field) in ["name", "system", "kernel", "cpu", "hypervisor", "libc", "command_line"].iter().enumerate() {
+        run["host"][field] = text(i);
+    }
+    run["host"]["mitigations"] = json!(HOSTILE);
+    run["host"]["taxes"] = json!([{"kind": text(0), "detail": text(1)}]);
+    run["tool"] = json!({"name": text(0), "version": text(1), "compiler": text(2)});
+    run["source"] = json!({"title": text(1), "note": text(6)});
+    run["warnings"] = json!(HOSTILE);
+    let mut study: Value = json!({"name": text(0), "title": text(6), "question": text(0), "answer": text(1)});
+    study["views"] = json!([text(0)]);
+    study["derived"] = json!([]);
+    study["scales"] = json!([{"calls": 5, "unit": "s", "cases": []}]);
+    run["study"] = study;
+    run
+}
+
+/// A run over five sizes, of two operations that cross.
+fn sizes_run() -> Value {
+    let mut run = golden();
+    let base = record("id.umask");
+    let mut records: Vec<Value> =
+        run["records"].as_array().unwrap().iter().filter(|r| r["role"] != "asked").cloned().collect();
+    for (operation, fixed, each) in [("io.read", 1.0, 0.001), ("io.map", 5.0, 0.0001)] {
+        for size in [1u64, 64, 1024, 4096, 65536] {
+            let mut record = scaled(&base, fixed + each * size as f64);
+            record["operation"] = json!(operation);
+            record["params"] = json!({"size": size});
+            record["entries"] = json!({"read": 1});
+            records.push(record);
+        }
+    }
+    run["records"] = json!(records);
+    run
+}
+
+/// `run` as large as real ones are: long names, high costs, warnings, and an environment of its own for some.
+fn large(mut run: Value) -> Value {
+    let names = ["time.clock_monotonic_coarse_raw", "dir.opendir_readdir_closedir", "process.vfork_exec_static"];
+    let records = run["records"].as_array().unwrap().clone();
+    let asked = records.iter().filter(|record| record["role"] == "asked" && !record["samples"].is_null());
+    let more = (0..60).zip(asked.cycle()).map(|(i, record)| {
+        let mut record = scaled(record, f64::from(1 + i));
+        record["operation"] = json!(format!("{}{i}", names[i as usize % 3]));
+        record["params"] = json!({"entries": 5000});
+        record["warnings"] = json!(if i % 7 == 0 { vec!["the file system may answer from a cache"] } else { vec![] });
+        record
+    });
+    let more: Vec<Value> = more.collect();
+    run["records"].as_array_mut().unwrap().extend(more);
+    run["host"]["taxes"] = json!([{"kind": "seccomp", "detail": "a filter runs at every system call"}]);
+    run
+}
+
+fn page(place: &Place, arguments: &[&str]) -> String {
+    let all: Vec<&str> = ["report"].iter().chain(arguments).chain(&["-o", "-"]).copied().collect();
+    let output = place.run(&all);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+fn a_page_has_its_parts_in_order_and_asks_for_nothing() {
+    let place = Place::new();
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
+    let sizes = save(&place, "sizes.json", &sizes_run());
+    let sections = |html: &str| -> Vec<String> {
+        html.split("<section id=\"").skip(1).map(|part| part.split('"').next().unwrap().to_string()).collect()
+    };
+    let single = page(&place, &[&one]);
+    assert_eq!(sections(&single), ["answer", "operations", "charts", "host"]);
+    assert_eq!(sections(&page(&place, &[&one, &two])), ["answer", "compared", "operations", "charts", "host"]);
+    assert_eq!(sections(&page(&place, &[&sizes])), ["answer", "operations", "charts", "parameters", "host"]);
+    for word in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttp"] {
+        assert!(!single.contains(word), "{word}");
+    }
+    assert!(single.contains("default-src &#39;none&#39;"));
+}
+
+#[test]
+fn answers_name_what_they_rest_on() {
+    let place = Place::new();
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
+    let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]).replace("<wbr>", "");
+    for text in [
+        "named after clock_gettime but makes no system call",
+        "The slowest",
+        " faster, 0 unchanged, ",
+        " inconclusive (95% confidence)",
+        ">other work</td>",
+        "call.getpid: ",
+        "data-k=\"never",
+        "operations with a cost, 1 make no system call at all.",
+        "EINVAL: parameter entries",
+        "<b>after</b>",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn cautions_stand_before_the_ratios_and_name_a_column_that_is_there() {
+    let place = Place::new();
+    let mut moved = other_run(1.0);
+    let records = moved["records"].as_array_mut().unwrap();
+    let getppid = records.iter_mut().find(|r| r["operation"] == "id.getppid").unwrap();
+    *getppid = scaled(getppid, 2.0);
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &moved));
+    let html = page(&place, &[&one, &two]);
+    let (caution, table) = (html.find("the reference call id.getppid itself costs"), html.find("class=\"side\""));
+    assert!(caution.is_some() && caution < table, "{caution:?} {table:?}");
+    assert!(html.contains("&#39;/getppid&#39;, and a column") && html.contains(">/getppid</th>"));
+}
+
+/// Checks that each text stands on the page, after the one before it.
+fn after(html: &str, texts: &[&str]) {
+    let places: Vec<_> = texts.iter().map(|text| html.find(text).unwrap_or_else(|| panic!("{text}"))).collect();
+    assert!(places.is_sorted(), "{texts:?}: {places:?}");
+}
+
+#[test]
+fn a_comparison_leads_with_its_verdict_and_warnings_stand_before_all_results() {
+    let place = Place::new();
+    let (one, two) = (save(&place, "one.json", &large(golden())), save(&place, "two.json", &large(other_run(1.5))));
+    let compared = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
+    let tax = "tax on every system call: seccomp: a filter runs at every system call";
+    let verdict = "<b>after</b>: ";
+    after(&compared, &[&format!("{tax} (before, after)"), "Slower or faster than before?", verdict, "class=\"side\""]);
+    after(&compared, &["class=\"side\"", "before, the baseline", "A system call that does next to nothing"]);
+    assert!(!compared.contains("What does a system call cost here?"));
+    let single = page(&place, &[&one]);
+    after(&single, &[tax, "What does a system call cost here?", "ns</b>"]);
+    assert!(single.contains("the file system may answer from a cache") && !single.contains("<abbr"), "notes in words");
+    // Nothing to list, no card.
+    let only = page(&place, &[&one, "--only", "id.umask"]);
+    assert!(only.contains("The slowest") && !only.contains("No system calls at all"));
+}
+
+#[test]
+fn articles_are_compared_without_claims() {
+    let place = Place::new();
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("published/perlio-2006.json");
+    let published = published.to_str().unwrap();
+    let html = page(&place, &[published, published, "--label", "a", "--label", "b"]);
+    assert!(html.contains("these results have no samples, so that no row is called slower or faster"));
+    assert!(html.contains(">one figure</td>"));
+    for word in ["slower", "faster", "unchanged", "inconclusive"] {
+        assert!(!html.contains(&format!(">{word}</td>")), "{word}");
+    }
+}
+
+#[test]
+fn costs_over_a_parameter_have_model_and_crossover() {
+    let place = Place::new();
+    let sizes = save(&place, "sizes.json", &sizes_run());
+    let html = page(&place, &[&sizes]);
+    assert!(html.contains("io.map overtakes io.read at size 4"), "crossover");
+    assert!(html.contains("per unit of size") && html.contains("class=\"x\"") && html.contains("class=\"fit s1\""));
+}
+
+#[test]
+fn a_line_through_three_values_is_warned_about() {
+    let place = Place::new();
+    let mut run = sizes_run();
+    run["records"].as_array_mut().unwrap().retain(|r| !matches!(r["params"]["size"].as_u64(), Some(64 | 4096)));
+    let html = page(&place, &[&save(&place, "three.json", &run)]);
+    assert!(html.contains("warning: io.read: a line through 3 values passes through two of them"), "{html}");
+    let five = page(&place, &[&save(&place, "five.json", &sizes_run())]);
+    assert!(!five.contains("a line through"), "{five}");
+}
+
+#[test]
+fn figures_are_files_of_their_own() {
+    let place = Place::new();
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
+    let sizes = save(&place, "sizes.json", &sizes_run());
+    for (figure, files) in
+        [("bars", vec![&one]), ("distribution", vec![&one]), ("fit", vec![&sizes]), ("ratios", vec![&one, &two])]
+    {
+        let files: Vec<&str> = files.into_iter().map(String::as_str).collect();
+        let arguments = [&["report"][..], &files, &["--format", "svg", "--figure", figure]].concat();
+        let output = place.run(&arguments);
+        assert_eq!(stdout(&output), format!("wrote {figure}.svg\n"), "{}", stderr(&output));
+        let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"), "{figure}");
+    }
+    let only = page(&place, &[&one, "--only", "io", "--format", "svg"]);
+    assert!(only.contains("io.fgets") && !only.contains("id.umask"));
+}
+
+#[test]
+fn the_page_is_written_whole_under_its_name() {
+    let place = Place::new();
+    let one = save(&place, "one.json", &golden());
+    let output = place.run(&["report", &one]);
+    assert_eq!(stdout(&output), "wrote report.html\n");
+    assert!(fs::read_to_string(place.path().join("report.html")).unwrap().ends_with("</html>\n"));
+    let names: Vec<_> = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "tmp, one.json and report.html: {names:?}");
+}
+
+/// Exit status and one line on standard error.
+fn refused(place: &Place, arguments: &[&str], status: i32, words: &str) {
+    let output = place.run(&[&["report"], arguments].concat());
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
+    assert!(message.starts_with("syscost: ") && message.contains(words), "{arguments:?}: {message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    let place = Place::new();
+    let one = save(&place, "one.json", &golden());
+    fs::write(place.path().join("cut.json"), &golden().to_string()[..900]).unwrap();
+    std::os::unix::fs::symlink("one.json", place.path().join("link.json")).unwrap();
+    let mut negative = golden();
+    negative["records"][0]["samples"]["blocks"][0]["slots"][0][0] = json!(-5);
+    let negative = save(&place, "negative.json", &negative);
+    refused(&place, &["missing.json"], 1, "missing.json: there is no such file");
+    refused(&place, &["cut.json"], 1, "cut.json: the file is incomplete");
+    refused(&place, &[&negative], 1, "negative.json: ");
+    refused(&place, &[&one, "-o", "one.json"], 2, "--output one.json would replace a result file");
+    refused(&place, &[&one, "-o", "link.json"], 2, "would replace a result file");
+    refused(&place, &[&one, "-o", "no/such/place.html"], 1, "no/such/place.html: ");
+    refused(&place, &[&one, "--figure", "bars"], 2, "add --format svg");
+    refused(&place, &[&one, "--format", "svg", "--figure", "ratios"], 2, "two files or more");
+    refused(&place, &[&one, "--format", "svg", "--figure", "fit"], 2, "no parameter with three values");
+    refused(&place, &[&one, "--only", "nothing.*"], 2, "--only: nothing in");
+    refused(&place, &[&one, &one, "--baseline", "third"], 2, "--baseline: 'third' is none of the files");
+    refused(&place, &[&one, "--label", "a", "--label", "b"], 2, "2 labels for 1 files");
+    assert_eq!(
+        serde_json::from_str::<Value>(&fs::read_to_string(place.path().join("one.json")).unwrap()).unwrap(),
+        golden()
+    );
+}
+
+#[test]
+fn odd_files_make_a_page_with_marked_rows() {
+    let place = Place::new();
+    let mut run = golden();
+    let records = run["records"].as_array_mut().unwrap();
+    let many: Vec<u64> = (0..1_000_000u64).map(|i| 10_000 + i % 977).collect();
+    records[0]["samples"]["blocks"] = json!([{"launch": 0, "slots": [many]}]);
+    records[1]["samples"]["blocks"] = json!([]);
+    for block in records[2]["samples"]["blocks"].as_array_mut().unwrap() {
+        block["slots"] = json!([[0, 0]]);
+    }
+    records[3]["samples"]["blocks"] = json!([{"launch": 0, "slots": [[u64::MAX, 1, 0]]}]);
+    let odd = save(&place, "odd.json", &run);
+    let html = page(&place, &[&odd]);
+    assert!(
+        html.contains("1000000 samples")
+            && html.contains("data-k=\"enters failed\"")
+            && !html.contains("=\"NaN")
+            && !html.contains(">NaN")
+    );
+    run["records"] = json!([]);
+    let empty = save(&place, "empty.json", &run);
+    refused(&place, &[&empty], 2, "has no operations");
+}
+
+#[test]
+fn terminals_get_bars_and_histograms() {
+    let place = Place::new();
+    let golden = save(&place, "golden.json", &golden());
+    let shown = |file: &str, view: &str| {
+        let output = place.command(&["show", file, "--view", view]).env("COLUMNS", "80").output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let bars = shown(&golden, "bars");
+    assert!(bars.contains("time\n  time.clock_gettime") && bars.contains("░░░") && bars.contains("███"), "{bars}");
+    assert!(bars.lines().all(|line| line.chars().count() <= 80), "{bars}");
+    let distribution = shown(&golden, "distribution");
+    assert!(distribution.contains("id.umask") && distribution.contains('█'), "{distribution}");
+}
+
+/// 50 files of 120 operations, samples as many as the golden run has.
+#[test]
+fn fifty_files_stay_under_three_mebibytes() {
+    let place = Place::new();
+    let operations: Vec<Value> = golden()["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|r| r["role"] == "asked" && !r["samples"].is_null())
+        .cloned()
+        .collect();
+    let baselines: Vec<Value> =
+        golden()["records"].as_array().unwrap().iter().filter(|r| r["role"] != "asked").cloned().collect();
+    let names: Vec<String> = (0..50)
+        .map(|file| {
+            let mut run = golden();
+            let area = ["file", "io", "process", "time", "sync"];
+            let asked = (0..120).map(|i: usize| {
+                let mut record =
+                    scaled(&operations[i % operations.len()], 1.0 + 0.01 * ((file * 7 + i * 13) % 40) as f64);
+                record["operation"] = json!(format!("{}.operation_number_{i}", area[i % 5]));
+                record
+            });
+            run["records"] = json!(asked.chain(baselines.iter().cloned()).collect::<Vec<Value>>());
+            run["host"]["name"] = json!(format!("machine-{file:02}.example.org"));
+            run["started_unix_s"] = json!(1_800_000_000 + file);
+            save(&place, &format!("{file}.json"), &run)
+        })
+        .collect();
+    let arguments: Vec<&str> = names.iter().map(String::as_str).collect();
+    let html = page(&place, &arguments);
+    assert!(html.len() < 3 << 20, "{} bytes", html.len());
+    assert!(html.contains("file.operation_number_0") && html.contains("machine-49.example.org"));
+    assert!(html.contains("Of 49 more files this page has costs and ratios"), "what is left out is said");
+}
+
+/// What the browser tests need: node, a browser, and the folder of playwright-core.
+fn browser() -> Result<(PathBuf, PathBuf), String> {
+    let in_path = |name: &str| {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+    };
+    in_path("node").ok_or("no node: see .ci/browser")?;
+    let chromium = ["chromium", "chromium-browser", "google-chrome"].iter().find_map(|name| in_path(name));
+    let chromium = chromium.ok_or("no chromium: see .ci/browser")?;
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let folder = variable("SYSCOST_PLAYWRIGHT").or_else(|| Some(cache?.join("syscost/browser")));
+    let folder = folder.filter(|folder| folder.join("node_modules/playwright-core").is_dir());
+    Ok((chromium, folder.ok_or("no playwright-core: see .ci/browser")?))
+}
+
+/// Opens the page of `files` in a browser and runs the checks of tests/report/browser.mjs.
+fn browse(kind: &str, runs: &[Value]) {
+    browse_with(kind, runs, &[]);
+}
+
+/// The same with further arguments.
+fn browse_with(kind: &str, runs: &[Value], further: &[&str]) {
+    let place = Place::new();
+    let names: Vec<String> = runs.iter().enumerate().map(|(i, run)| save(&place, &format!("{i}.json"), run)).collect();
+    let arguments: Vec<&str> = names.iter().map(String::as_str).chain(further.iter().copied()).collect();
+    browse_page(kind, &place, &page(&place, &arguments));
+}
+
+/// The same with a page.
+fn browse_page(kind: &str, place: &Place, html: &str) {
+    let (chromium, playwright) = match browser() {
+        Ok(found) => found,
+        Err(missing) => return skip(&format!("the page of {kind} in a browser"), &missing),
+    };
+    fs::write(place.path().join("page.html"), html).unwrap();
+    // SYSCOST_SHOTS keeps the screenshots, to be looked at.
+    let shots = std::env::var_os("SYSCOST_SHOTS").map_or(place.path(), PathBuf::from);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report/browser.mjs");
+    let mut command = Command::new("node");
+    command.arg(script).arg(place.path().join("page.html")).arg(shots).arg(kind);
+    command.env("SYSCOST_PLAYWRIGHT", playwright).env("SYSCOST_CHROMIUM", chromium).env("TMPDIR", place.tmp());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{kind}: {}\n{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).trim_end().ends_with("20 checks"), "{}", stdout(&output));
+}
+
+#[test]
+fn one_file_in_a_browser() {
+    browse("one", &[large(golden())]);
+}
+
+#[test]
+fn two_files_in_a_browser() {
+    browse("two", &[large(golden()), large(other_run(1.5))]);
+}
+
+#[test]
+fn parameters_in_a_browser() {
+    browse("sizes", &[sizes_run()]);
+}
+
+/// A profile with everything that a tracer may collect; the figures are made up.
+fn profile() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile/detailed.json");
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_profile_has_a_page_and_figures() {
+    let place = Place::new();
+    let name = save(&place, "profile.json", &profile());
+    let html = page(&place, &[&name]);
+    after(&html, &["Where did the time go?", "blocked in fdatasync", ">System calls</h2>", "The slowest calls"]);
+    after(&html, &["Calls by path", "Calls by descriptor", "Who makes the calls, by calls", "The machine"]);
+    assert!(html.contains("hunter2") && !html.contains("By unit costs"));
+    let hidden = page(&place, &[&name, "--anonymous"]);
+    for secret in ["hunter2", "orders", "store", "user.slice", "example", "412", "import_orders"] {
+        assert!(!hidden.contains(secret), "{secret}");
+    }
+    assert!(hidden.contains("process 1") && hidden.contains("fdatasync"));
+    for figure in ["time", "latency", "stacks"] {
+        let output = place.run(&["report", &name, "--format", "svg", "--figure", figure]);
+        assert_eq!(stdout(&output), format!("wrote {figure}.svg\n"), "{}", stderr(&output));
+        let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"), "{figure}");
+    }
+}
+
+#[test]
+fn what_a_profile_has_no_figure_of_is_said_in_one_line() {
+    let place = Place::new();
+    let mut bare = profile();
+    for field in ["stacks", "durations"] {
+        bare[field] = json!(if field == "stacks" { json!([]) } else { json!({}) });
+    }
+    bare["usage"] = json!({});
+    let (bare, run) = (save(&place, "bare.json", &bare), save(&place, "run.json", &golden()));
+    let svg = |figure: &'static str| ["--format", "svg", "--figure", figure];
+    let cases = [
+        ([&[bare.as_str()][..], &svg("stacks")].concat(), "the profile has no stacks of this weight"),
+        ([&[bare.as_str()][..], &svg("latency")].concat(), "the profile has no latencies"),
+        ([&[bare.as_str()][..], &svg("time")].concat(), "what the wall time was spent on is not known"),
+        ([&[bare.as_str()][..], &svg("bars")].concat(), "a profile has no such figure"),
+        (vec![&bare, "--format", "svg"], "which figure of the profile?"),
+        (vec![&bare, "--only", "io"], "--only are for result files, this is a profile"),
+        (vec![&run, "--anonymous"], "are for one profile of 'syscost trace -o'"),
+        ([&[run.as_str()][..], &svg("stacks")].concat(), "--figure time and stacks are of profiles"),
+    ];
+    for (arguments, words) in cases {
+        refused(&place, &arguments, 2, words);
+    }
+    let weight = [&[bare.as_str()][..], &svg("stacks"), &["--weight", "attributed"]].concat();
+    refused(&place, &weight, 2, "--weight attributed needs unit costs");
+}
+
+/// The same with names that would be markup.
+fn hostile_profile() -> Value {
+    let mut profile = profile();
+    let name = "</title><script>globalThis.hacked=1</script><img src=x onerror=hacked=1>";
+    profile["command"] = json!([name]);
+    profile["warnings"] = json!([name]);
+    profile["processes"][0]["name"] = json!(name);
+    profile["calls"][0]["process"] = json!(name);
+    profile["calls"][0]["name"] = json!(name);
+    profile["objects"][0]["name"] = json!(name);
+    profile["stacks"][0]["frames"] = json!([name]);
+    profile["slowest"][0]["frames"] = json!([name]);
+    profile
+}
+
+#[test]
+fn a_profile_in_a_browser() {
+    browse("profile", &[profile()]);
+    browse("profile-hostile", &[hostile_profile()]);
+}
+
+#[test]
+fn a_profile_with_unit_costs_in_a_browser() {
+    let published = |name: &str| format!("{}/published/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let (here, there) = (published("linux-2.6.32"), published("macosx-10.7"));
+    browse_with("attribution", &[profile()], &["--costs", &here, "--versus", &there]);
+}
+
+#[test]
+fn hostile_names_in_a_browser() {
+    browse("hostile", &[hostile_run()]);
+    browse("hostile-two", &[hostile_run(), golden()]);
+}

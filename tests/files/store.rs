@@ -1,0 +1,396 @@
+//! Result files as their users meet them: what is written can be read, and what cannot be read is explained in a line.
+//!
+//! `SNAPSHOTS=overwrite cargo test --test store` rewrites the examples in `FORMAT.md`.
+
+mod data;
+
+use crate::common::{overwriting, root};
+use data::{any_run, emulated, example, json, mutated, published, repeat};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::fs;
+use std::io::Seek;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
+use syscost::model::{Counted, Outcome, Record, Run};
+use syscost::store::{self, Problem};
+
+/// Reads `bytes` as a file; a message of a failure is checked to be one printable line that names the file.
+fn read_bytes(bytes: &[u8]) -> Result<Run, String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), bytes).unwrap();
+    store::read(file.path()).map_err(|error| {
+        let message = error.to_string();
+        assert!(message.starts_with(file.path().to_str().unwrap()), "{message}");
+        assert!(!message.chars().any(char::is_control) && message.len() < 1500, "{message}");
+        message
+    })
+}
+
+fn validate(text: &str) {
+    static VALIDATOR: LazyLock<jsonschema::Validator> =
+        LazyLock::new(|| jsonschema::validator_for(&store::schema()).unwrap());
+    let value = serde_json::from_str(text).unwrap();
+    let errors: Vec<String> = VALIDATOR.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_run_is_read_as_it_was_written(run in any_run()) {
+        let text = json(&run);
+        prop_assert_eq!(read_bytes(text.as_bytes()).unwrap(), run);
+        validate(&text);
+    }
+
+    #[test]
+    fn damaged_files_give_a_line_that_names_them(bytes in mutated()) {
+        let _ = read_bytes(&bytes);
+    }
+
+    #[test]
+    fn random_bytes_give_a_line_that_names_the_file(bytes in vec(any::<u8>(), 0..64)) {
+        prop_assert!(read_bytes(&bytes).is_err());
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_said_to_be() {
+    let text = json(&example());
+    for end in (1..text.trim_end().len()).step_by(3) {
+        let message = read_bytes(&text.as_bytes()[..end]).unwrap_err();
+        assert!(message.contains("the file is incomplete (line "), "{end}: {message}");
+    }
+}
+
+#[test]
+fn each_mistake_has_its_own_message() {
+    let text = json(&example());
+    let swap = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        text.replacen(from, to, 1)
+    };
+    let cases = [
+        ("".to_string(), ": is empty: name the result file of a run"),
+        ("hello".to_string(), "is not JSON (line 1, column 1: expected value)"),
+        ("[1, 2]".to_string(), "is not a syscost result file"),
+        (r#"{"a": 1}"#.to_string(), "is not a syscost result file"),
+        (r#"{"schema": "syscost.summary/1"}"#.to_string(), "is \"syscost.summary/1\", not a result file: use the"),
+        (swap("result/1", "result/2"), "written by a newer syscost (result/2); this one reads up to result/1: update"),
+        (r#"{"schema": "syscost.result/7", "records": 1}"#.to_string(), "written by a newer syscost (result/7)"),
+        (swap("4096", "\"4096\""), ", records[0].samples.iterations: invalid type: string \"4096\", expected u64; the"),
+        (swap("1902114", "-1"), "records[0].samples.blocks[0].slots[0][0]: invalid value: integer `-1`, expected u64"),
+        (swap("58.25", "1e999"), "elapsed_s: number out of range"),
+        (swap("\"asked\"", "\"a\\nsked\""), "records[0].role: unknown variant `a sked`, expected `asked` or"),
+        (swap("\"seed\"", "\"sead\""), "plan: missing field `seed`"),
+        (swap("4096", "0"), "records[0] (file.lstat depth=4): samples.iterations: is 0, must be at least 1; the file"),
+        (swap("\"file.lstat\"", "\"\""), "records[0] ( depth=4): operation: is empty"),
+        (swap("native", &"n".repeat(5000)), "environment: has 5000 bytes, a name may have 4096"),
+        (swap("58.25", "1e300"), "elapsed_s: is 1e300, must be a number from 0 to 2^64"),
+        (swap("58.25", "-58.25"), "elapsed_s: is -58.25, must be a number from 0 to 2^64"),
+        (
+            swap("\"error\":{", "\"other\":{"),
+            "records[1] (io.uring_nop): must have exactly one of samples, error, figure and counted",
+        ),
+        (swap("\"samples\":{", "\"figure\":{\"ns_per_op\":1,\"as_printed\":\"\"},\"samples\":{"), "exactly one of"),
+        (swap("\"entries_reason\":\"ptrace: EPERM\"", "\"entries_reason\":null"), "must say why they are unverified"),
+    ];
+    for (bytes, expected) in cases {
+        let message = read_bytes(bytes.as_bytes()).unwrap_err();
+        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+    }
+}
+
+#[test]
+fn repeats_that_make_no_sense_have_their_messages() {
+    let first = example();
+    let again = || repeat(&first, 43, vec![first.records[0].outcome.clone()], vec![]);
+    let text = json(&Run { repeats: vec![again(), again()], ..first.clone() });
+    assert_eq!(read_bytes(text.as_bytes()).unwrap().runs().map(|run| run.seed).collect::<Vec<_>>(), [42, 43, 43]);
+    let results = text.split("\"results\":").nth(1).unwrap();
+    let swap = |from: &str, to: &str| {
+        assert!(results.contains(from), "{from}");
+        text.replacen(results, &results.replacen(from, to, 1), 1)
+    };
+    let cases = [
+        (
+            swap("{\"error\":{", "{\"other\":{"),
+            "repeats[0].results[1]: must have exactly one of samples, error and counted; the",
+        ),
+        (swap("4096", "0"), "repeats[0].results[0].samples.iterations: is 0, must be at least 1"),
+        (swap("4096", "\"x\""), "repeats[0].results[0].samples.iterations: invalid type: string"),
+        (swap(",{\"error\"", "],\"x\":[{\"error\""), "repeats[0].results: are 1, must be 2: one per record"),
+        (text.replacen("\"seed\":43", "\"sead\":43", 1), "repeats[0]: missing field `seed`"),
+    ];
+    for (bytes, expected) in cases {
+        let message = read_bytes(bytes.as_bytes()).unwrap_err();
+        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+    }
+}
+
+#[test]
+fn instructions_may_be_counted_again() {
+    let again = |instructions: u64| {
+        let counted = Counted { fewer: 1, more: 11, batches: vec![(50, 50 + instructions)] };
+        let run = emulated();
+        let record = Record { outcome: Outcome::Counted(counted), ..run.records[0].clone() };
+        Run { records: vec![record], ..run }
+    };
+    let whole = Run { repeats: vec![again(3370), again(3380)], ..emulated() };
+    let text = json(&whole);
+    validate(&text);
+    assert_eq!(read_bytes(text.as_bytes()).unwrap(), whole);
+    let cases = [
+        ("\"fewer\":1,", "\"fewer\":0,", "repeats[0].results[0].counted.fewer: is 0, must be at least 1"),
+        ("\"more\":11,", "\"more\":1,", "repeats[0].results[0].counted.more: is 1, must be more than 1"),
+        ("[[50,3420]]", "[]", "repeats[0].results[0].counted.batches: are 0, must be from 1 to"),
+        (
+            "\"counted\":{\"fewer\":1,",
+            "\"error\":{\"kind\":\"failed\",\"message\":\"x\"},\"counted\":{\"fewer\":1,",
+            "repeats[0].results[0]: must have exactly one of samples, error and counted",
+        ),
+        ("\"name\":\"linux-6.1\"", "\"name\":\"\"", "environments.name: "),
+    ];
+    for (from, to, expected) in cases {
+        assert!(text.contains(from), "{from}\n{text}");
+        let message = read_bytes(text.replacen(from, to, 1).as_bytes()).unwrap_err();
+        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+    }
+}
+
+#[test]
+fn repeats_of_long_code_are_refused_before_they_fill_the_memory() {
+    let mut first = example();
+    first.records[1].case.language = Some("perl".into());
+    first.records[1].case.operation = "x".repeat(1 << 20);
+    let lone = Run { records: vec![first.records[1].clone()], ..first };
+    let many = vec![repeat(&lone, 1, vec![], vec![]); 300];
+    let error = store::write_to(&Run { repeats: many, ..lone }, &mut std::io::sink()).unwrap_err();
+    assert!(error.to_string().contains("bytes of names and code, more than 268435456"), "{error}");
+}
+
+#[test]
+fn too_many_samples_are_refused_by_the_record_that_has_them() {
+    let many = "7,".repeat(10_000_001);
+    let text = json(&example()).replacen("\"preempted_ns\":[", &format!("\"preempted_ns\":[{many}"), 1);
+    let message = read_bytes(text.as_bytes()).unwrap_err();
+    assert!(message.contains("records[0] (file.lstat depth=4): samples: are 10000008, more than"), "{message}");
+}
+
+#[test]
+fn fields_of_later_additions_are_ignored() {
+    let mut text = json(&example());
+    for start in ["{\n", "{\"operation\"", "{\"iterations\"", "{\"launch\"", "{\"user_ns\"", "{\"kind\""] {
+        assert!(text.contains(start), "{start}");
+        text = text.replace(start, &start.replacen('{', "{\"later\":{\"deep\":[1]},", 1));
+    }
+    validate(&text);
+    assert_eq!(read_bytes(text.as_bytes()).unwrap(), example());
+}
+
+#[test]
+fn a_file_is_laid_out_one_record_a_line() {
+    let lines = json(&example());
+    assert_eq!(lines.lines().filter(|line| line.contains("\"operation\":")).count(), 2);
+    assert_eq!(lines.lines().next_back(), Some("}"));
+}
+
+#[test]
+fn what_is_no_file_to_read_is_said_to_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let large = dir.path().join("large\nname.json");
+    fs::File::create(&large).unwrap().set_len((1 << 30) + 1).unwrap();
+    let message = |path: &Path| store::read(path).unwrap_err().to_string();
+    assert!(message(&dir.path().join("no.json")).ends_with("no.json: there is no such file: check its name"));
+    assert!(message(dir.path()).ends_with(": is a directory: name a result file"));
+    assert!(message(&large).contains("large name.json: is larger than 1024 MiB"));
+}
+
+/// Runs itself again with a file as its standard input.
+#[test]
+fn a_single_dash_is_standard_input() {
+    const NAME: &str = "a_single_dash_is_standard_input";
+    if std::env::var_os("SYSCOST_TEST_INPUT").is_some() {
+        assert_eq!(store::read(Path::new("-")).unwrap(), example());
+        let message = store::read(Path::new("-")).unwrap_err().to_string();
+        assert!(message.starts_with("standard input: is empty"), "{message}");
+        return;
+    }
+    let mut input = tempfile::tempfile().unwrap();
+    store::write_to(&example(), &mut input).unwrap();
+    input.rewind().unwrap();
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    let output = again
+        .args(["--exact", &format!("store::{NAME}")])
+        .env("SYSCOST_TEST_INPUT", "1")
+        .stdin(input)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+fn names_in(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn writing_replaces_the_file_behind_a_link_and_lets_others_read_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, link, plain) = (dir.path().join("run.json"), dir.path().join("link"), dir.path().join("plain"));
+    fs::write(&file, "old").unwrap();
+    fs::write(&plain, "").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    store::write(&example(), &link).unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(store::read(&file).unwrap(), example());
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(mode(&file), mode(&plain));
+    assert_eq!(names_in(dir.path()).len(), 3);
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_mode_and_owner() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    fs::write(&file, "old").unwrap();
+    let is_root = std::os::unix::fs::chown(&file, Some(65534), Some(65533)).is_ok();
+    for mode in [0o600, 0o664, 0o444] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let before = fs::metadata(&file).unwrap();
+        store::write(&example(), &file).unwrap();
+        let after = fs::metadata(&file).unwrap();
+        assert_eq!(after.permissions().mode() & 0o7777, mode);
+        assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()), "root keeps both: {is_root}");
+    }
+}
+
+/// Runs itself again, which writes until it is killed.
+#[test]
+fn killed_writers_leave_nothing_that_the_next_does_not_remove() {
+    const NAME: &str = "killed_writers_leave_nothing_that_the_next_does_not_remove";
+    if let Some(path) = std::env::var_os("SYSCOST_TEST_WRITER") {
+        let mut run = example();
+        run.warnings = vec!["x".repeat(1 << 22)];
+        loop {
+            store::write(&run, Path::new(&path)).unwrap();
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    for delay in 0..8 {
+        let mut writer = Command::new(std::env::current_exe().unwrap());
+        let mut writer =
+            writer.args(["--exact", &format!("store::{NAME}")]).env("SYSCOST_TEST_WRITER", &file).spawn().unwrap();
+        while !file.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(20 + delay * 3));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        store::read(&file).expect("a whole file");
+    }
+    store::write(&example(), &file).unwrap();
+    assert_eq!(names_in(dir.path()), [file]);
+}
+
+#[test]
+fn a_run_that_no_file_may_have_leaves_the_old_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    store::write(&example(), &file).unwrap();
+    let mut run = example();
+    run.records[0].entries = Some([("openat".to_string(), f64::NAN)].into_iter().collect());
+    let error = store::write(&run, &file).unwrap_err();
+    assert!(matches!(error.problem(), Problem::NotWritten(_)));
+    assert!(error.to_string().contains("records[0] (file.lstat depth=4): entries.openat: is NaN"), "{error}");
+    assert_eq!(store::read(&file).unwrap(), example());
+    assert_eq!(names_in(dir.path()), [file]);
+}
+
+/// Runs itself again in a shell that limits the size of files, which is how a full disk looks to the writer.
+#[test]
+fn writing_that_fails_in_the_middle_leaves_the_old_file() {
+    const NAME: &str = "writing_that_fails_in_the_middle_leaves_the_old_file";
+    let mut run = example();
+    run.warnings = vec!["x".repeat(1 << 20)];
+    if let Some(path) = std::env::var_os("SYSCOST_TEST_LIMITED") {
+        let error = store::write(&run, Path::new(&path)).unwrap_err().to_string();
+        assert!(error.ends_with(
+            ": cannot be written (File too large (os error 27)): make room, or choose another place; an earlier file of \
+             that name is unchanged"
+        ), "{error}");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    store::write(&example(), &file).unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact \"$1\""]);
+    shell.arg(std::env::current_exe().unwrap()).arg(format!("store::{NAME}")).env("SYSCOST_TEST_LIMITED", &file);
+    let output = shell.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(store::read(&file).unwrap(), example());
+    assert_eq!(names_in(dir.path()), [file]);
+}
+
+#[test]
+fn places_that_cannot_be_written_are_explained() {
+    let message = |path: &str| store::write(&example(), Path::new(path)).unwrap_err().to_string();
+    assert!(message("/nowhere/run.json").contains("cannot be written (its directory does not exist): make room, or"));
+    assert!(message("/").contains("is a directory"));
+    #[cfg(target_os = "linux")]
+    assert!(message("/dev/full").contains("/dev/full: cannot be written (No space left on device"));
+}
+
+#[test]
+fn published_files_are_sound() {
+    let files = if root().join("published").is_dir() { names_in(&root().join("published")) } else { vec![] };
+    for file in files.iter().filter(|file| file.extension().is_some_and(|e| e == "json")) {
+        validate(&fs::read_to_string(file).unwrap());
+        store::read(file).unwrap();
+    }
+}
+
+/// The text between ```json and ``` of each block.
+fn blocks(page: &str) -> Vec<&str> {
+    page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn the_examples_in_format_md_are_what_the_store_writes() {
+    let path = root().join("FORMAT.md");
+    let mut page = fs::read_to_string(&path).unwrap();
+    let examples = [example(), published(), emulated()];
+    if overwriting() {
+        let found: Vec<String> = blocks(&page).into_iter().map(str::to_string).collect();
+        page = found.iter().zip(&examples).fold(page, |page, (old, run)| page.replacen(old.as_str(), &json(run), 1));
+        fs::write(&path, &page).unwrap();
+    }
+    for (i, run) in examples.iter().enumerate() {
+        let block = blocks(&page)[i];
+        validate(block);
+        assert_eq!(&read_bytes(block.as_bytes()).unwrap(), run);
+        assert_eq!(block, json(run));
+    }
+}
+
+#[test]
+fn format_md_names_every_field() {
+    fn names(value: &serde_json::Value, found: &mut Vec<String>) {
+        if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {
+            found.extend(properties.keys().cloned());
+        }
+        value.as_object().into_iter().flatten().for_each(|(_, inner)| names(inner, found));
+    }
+    let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
+    let mut found = Vec::new();
+    names(&store::schema(), &mut found);
+    assert!(found.len() > 70, "{found:?}");
+    found.retain(|name| !page.contains(&format!("`{name}`")));
+    assert!(found.is_empty(), "FORMAT.md does not tell of {found:?}");
+}

@@ -1,0 +1,162 @@
+//! Studies as their authors and users meet them: mistakes are told with line, key and what is allowed; those that are part
+//! of the tool parse, name what exists, and hold where they can be run.
+
+use crate::common::{Place, json, skip, stderr};
+use syscost::plan::{Choices, Study};
+use syscost::runner::{Environment, Fixture, Language, RunDirectory, read_catalogue};
+
+const HEAD: &str = "title = \"t\"\n";
+
+fn message(text: &str) -> String {
+    Study::parse("x", "studies/x.toml", &format!("{HEAD}{text}")).unwrap_err().to_string()
+}
+
+#[test]
+fn mistakes_name_file_line_key_and_what_is_allowed() {
+    let c = "[[case]]\nname = \"a\"\n";
+    let languages = Language::all().unwrap().iter().map(|l| l.name.clone()).collect::<Vec<_>>().join(", ");
+    let cases = [
+        ("titel = \"x\"", "2: key 'titel' is not known here; allowed: title, question, answer, patterns, case, environments, parameters, fixture, derived, scale, views, seconds, cpu_seconds".to_string()),
+        (&format!("{c}langage = \"c\""), "4: key 'langage' is not known here; allowed: name, operation, language, body, setup, prelude, for_languages, against, params, entries, environments, scale".into()),
+        (&format!("{c}language = \"cobol\"\nbody = \"x\""), format!("4: key 'language': 'cobol' is not known; allowed: {languages}")),
+        (&format!("{c}operation = 5"), "4: key 'operation': invalid type: integer `5`, expected a string".into()),
+        (&format!("{c}body = \"x\""), "2: a case has exactly one of: 'operation'; 'language' and 'body' (perhaps 'setup' and 'prelude'); 'for_languages'".into()),
+        ("[[case]]\noperation = \"id.umask\"", "2: key 'name' is missing".into()),
+        ("patterns = [\"id\"]\nenvironments = [\"m64\"]", format!("3: key 'environments': 'm64' is not known; allowed: {}", Environment::names().join(", "))),
+        ("patterns = [\"id\"]\nviews = [\"table\", \"pie\"]", "3: key 'views': 'pie' is not known; allowed: table, cmpthese, timethese".into()),
+        ("patterns = [\"id\"]\n[scale]\ncalls = 5\nunit = \"h\"", "5: key 'unit': 'h' is not known; allowed: ns, us, ms, s, min".into()),
+        ("patterns = [\"id\"]\n[[derived]]\nname = \"d\"", "3: a derived row has either 'difference' or 'ratio', each with two cases".into()),
+        (&format!("{c}operation = \"id.umask\"\nentries = \"umask\""), "5: key 'entries': kernel entries 'umask' are not pairs of a name and a count".into()),
+        ("patterns = [\"id\"]\n[[fixture]]\nfile = \"f\"\nsize = \"{size}\"", "3: fixture 'f': depends on {size}, so its name must hold {size}".into()),
+        ("patterns = [\"id\"]\n[[fixture]]\nfile = \"../f\"\nsize = 1", "3: fixture '../f': its name must be a path below the fixtures' directory".into()),
+        ("question = \"?\"", "1: the study names no case: it needs 'patterns' or [[case]]".into()),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(message(text), format!("studies/x.toml:{expected}"), "{text}");
+    }
+    assert!(
+        message("patterns = [\"id\"]\n[parameters]\nsize = \"4X\"").starts_with("studies/x.toml:4: key 'size': '4X' ")
+    );
+    assert!(message("patterns = [").starts_with("studies/x.toml:2: "));
+}
+
+#[test]
+fn what_only_the_catalogue_knows_is_told_with_its_line_too() {
+    let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
+    let plan = |text: &str| {
+        let study = Study::parse("x", "x.toml", &format!("{HEAD}{text}")).unwrap();
+        study.plan(&catalogue, &Choices::default()).unwrap_err().to_string()
+    };
+    let umask = "[[case]]\nname = \"a\"\noperation = \"id.umask\"\n";
+    assert!(
+        plan("[[case]]\nname = \"a\"\noperation = \"id.umaks\"").starts_with("x.toml:4: key 'operation': no operation")
+    );
+    assert!(plan("patterns = [\"nothing\"]").starts_with("x.toml:2: key 'patterns': no operation"));
+    assert_eq!(
+        plan(&format!("{umask}params = {{ depth = 1 }}")),
+        "x.toml:5: parameter 'depth' is in no case here; allowed: none"
+    );
+    let derived = format!("{umask}[[derived]]\nratio = [\"a\", \"b\"]");
+    assert_eq!(plan(&derived), "x.toml:5: key 'derived': 'b' is not known; allowed: a");
+}
+
+#[test]
+fn an_unknown_study_is_told_which_there_are() {
+    let error = Study::find("toru").unwrap_err().to_string();
+    let start = format!("there is no study 'toru'; available: {}; ", Study::names().join(", "));
+    assert!(error.starts_with(&start), "{error}");
+}
+
+#[test]
+fn a_study_of_too_many_cases_is_refused() {
+    let text = "title = 'x'\n[parameters]\na = '1..200+1'\nb = '1..200+1'\nc = '1..200+1'\n[[case]]\nname = 'a'\n\
+                language = 'c'\nbody = '{a}{b}{c}'\nenvironments = ['native', 'static']\n[[case]]\nname = 'b'\nlanguage = \
+                'c'\nbody = '{a}'\n";
+    let study = Study::parse("x", "x.toml", text).unwrap();
+    let error = study.plan(&[], &Choices::default()).unwrap_err().to_string();
+    assert!(error.starts_with("these are 16000200 cases, more than 10000: "), "{error}");
+    let settings = ["b", "c"].map(|name| format!("{name}=1").parse().unwrap());
+    let most = Choices { settings: &settings, most_cases: 600, ..Choices::default() };
+    assert_eq!(study.plan(&[], &most).unwrap().planned.len(), 600 + 2, "and the empty loops");
+    assert!(study.plan(&[], &Choices { most_cases: 599, ..most }).is_err());
+}
+
+#[test]
+fn every_study_names_what_exists() {
+    let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
+    for name in Study::names() {
+        let study = Study::find(&name).unwrap();
+        let plan = study.plan(&catalogue, &Choices::default()).unwrap();
+        assert!(plan.planned.len() > 5, "{name}");
+        assert!(!study.view.title.is_empty() && !study.view.question.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn parameters_environments_and_fixtures_multiply_cases() {
+    let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
+    let study = Study::find("perlio").unwrap();
+    let names = |settings: &[&str]| {
+        let settings: Vec<_> = settings.iter().map(|s| s.parse().unwrap()).collect();
+        let plan = study.plan(&catalogue, &Choices { settings: &settings, ..Choices::default() }).unwrap();
+        let cases: Vec<String> = plan.planned.iter().map(|p| p.case.to_string()).filter(|c| c.contains('=')).collect();
+        (cases, plan.fixtures)
+    };
+    let (cases, fixtures) = names(&[]);
+    assert!(cases.contains(&"mmap size=4M".to_string()) && !cases.contains(&"raw size=4M".to_string()), "{cases:?}");
+    assert_eq!(fixtures.len(), 7);
+    let (cases, fixtures) = names(&["size=2K"]);
+    assert_eq!(cases, ["none size=2K", "perlio size=2K", "mmap size=2K", "raw size=2K", "unix size=2K"]);
+    assert_eq!(fixtures, [Fixture::File { name: "lines-2048".into(), size: 2048, line_length: 64 }]);
+    let locking = Study::find("locking")
+        .unwrap()
+        .plan(&catalogue, &Choices { environments: &["native".into()], ..Choices::default() })
+        .unwrap();
+    assert!(locking.planned.iter().all(|p| p.case.environment == "native"));
+}
+
+/// Runs a study for a moment; `None`, said loudly, where the program of one of its languages is missing.
+fn run(place: &Place, study: &str, more: &[&str]) -> Option<serde_json::Value> {
+    for language in Study::find(study).unwrap().languages() {
+        if let Err(missing) = Language::find(language).unwrap().program() {
+            skip(study, &format!("{missing:#}"));
+            return None;
+        }
+    }
+    let arguments = ["run", "--study", study, "--time", "0.5", "--format", "json"];
+    let output = place.run(&[&arguments, more].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{study}: {:?} {}", output.status, stderr(&output));
+    Some(json(&output))
+}
+
+fn unmet(run: &serde_json::Value) -> Vec<String> {
+    let records = run["records"].as_array().unwrap().iter();
+    let warnings =
+        records.flat_map(|r| r["warnings"].as_array().unwrap().iter().map(move |w| format!("{}: {w}", r["name"])));
+    warnings.filter(|warning| warning.contains("declared are")).collect()
+}
+
+#[test]
+fn clock_calls_and_locking_enter_the_kernel_as_they_expect() {
+    for study in ["clock-calls", "locking"] {
+        let Some(run) = run(&Place::new(), study, &["--env", "native"]) else { continue };
+        assert_eq!(run["study"]["name"], study);
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(unmet(&run), [] as [String; 0], "{study}");
+        }
+        assert!(!run["derived"].as_array().unwrap().is_empty());
+        assert!(run["study"]["scales"][0]["calls"].as_u64().is_some());
+    }
+}
+
+#[test]
+fn perl_ops_runs_on_its_fixture_and_shows_the_same_from_the_file() {
+    let place = Place::new();
+    let Some(run) = run(&place, "perl-ops", &["--out", "run.json"]) else { return };
+    let records = run["records"].as_array().unwrap();
+    let names: Vec<&str> = records.iter().map(|r| r["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["eval", "open", "stat", "for/1", "ArrayRef", "time"]);
+    assert!(records.iter().all(|r| r["median_ns"].as_f64().is_some()), "{records:#?}");
+    let shown = json(&place.run(&["show", "run.json", "--format", "json"]));
+    assert_eq!((&shown["study"], &shown["records"]), (&run["study"], &run["records"]));
+}

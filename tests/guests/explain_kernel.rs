@@ -1,0 +1,143 @@
+//! `explain` in an emulated kernel. Needs an emulator and an image that 'syscost kernel fetch' got.
+
+use crate::common::{Place, emulated_kernel};
+use std::time::Duration;
+use syscost::explain::kernel::{Recorder, Wanted};
+use syscost::kernel::affinity::Placement;
+use syscost::model::explained::{Call, Group, KernelExplanation};
+use syscost::model::{Case, Failure, Operation, Planned, Role};
+use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
+
+struct Laboratory {
+    workers: Workers,
+    catalogue: Vec<Operation>,
+}
+
+impl Laboratory {
+    fn new() -> Laboratory {
+        let directory = RunDirectory::create().unwrap();
+        let catalogue = read_catalogue(&directory.probe()).unwrap();
+        let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
+        let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(60));
+        Laboratory { workers, catalogue }
+    }
+
+    fn explain(&self, guest: &mut Recorder, id: &str) -> Result<KernelExplanation, Failure> {
+        let operation = self.catalogue.iter().find(|operation| operation.id == id).unwrap();
+        let planned = Planned::new(Case::native(id), Role::Asked);
+        guest.explain(&Wanted { planned: &planned, what: &operation.what, limit: operation.limit })
+    }
+}
+
+fn names(call: &Call) -> Vec<&str> {
+    std::iter::once(call.name.as_str()).chain(call.children.iter().flat_map(names)).collect()
+}
+
+fn find<'a>(call: &'a Call, name: &str) -> Option<&'a Call> {
+    if call.name == name { Some(call) } else { call.children.iter().find_map(|child| find(child, name)) }
+}
+
+#[test]
+fn an_iteration_is_recorded_to_the_instruction() {
+    let Some(name) = emulated_kernel("an_iteration_is_recorded_to_the_instruction") else { return };
+    let laboratory = Laboratory::new();
+    let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
+
+    let getppid = laboratory.explain(&mut guest, "id.getppid").unwrap();
+    let again = laboratory.explain(&mut guest, "id.getppid").unwrap();
+    assert_eq!(getppid, again, "two recordings");
+    assert_eq!(getppid.instructions as f64, getppid.counted.unwrap());
+    assert_eq!(getppid.iterations.alike, getppid.iterations.recorded);
+    let call = find(&getppid.tree, "__x64_sys_getppid").expect("the call's own function");
+    assert!(find(call, "entry_SYSCALL_64").is_none() && find(call, "do_syscall_64").is_none());
+    let entry = find(&getppid.tree, "do_syscall_64").unwrap();
+    assert!(find(entry, "__x64_sys_getppid").is_some() && entry.calls == 1);
+
+    for id in ["file.fstat", "file.lstat", "io.pipe_write_read", "time.clock_gettime"] {
+        let explained = laboratory.explain(&mut guest, id).unwrap();
+        let (seen, counted) = (explained.instructions as f64, explained.counted.unwrap());
+        assert!((seen - counted).abs() <= 0.01 * counted, "{id}: {seen} in the tree, {counted} counted");
+        let functions: u64 = explained.functions.iter().map(|f| f.own).sum();
+        let groups: u64 = explained.groups.iter().map(|g| g.instructions).sum();
+        assert_eq!((functions, groups), (explained.instructions, explained.instructions), "{id}");
+        assert!(!names(&explained.tree).contains(&"[unknown]"), "{id}");
+        let top: Vec<&str> = explained.tree.children.iter().map(|child| child.name.as_str()).collect();
+        assert_eq!(top.len(), 1, "{id}: everything is below the probe's loop: {top:?}");
+    }
+}
+
+/// Operations that switch between processes, fault, or have batches of one: their tree may be a guess, but is one.
+#[test]
+fn operations_of_all_kinds_have_a_tree() {
+    let Some(name) = emulated_kernel("operations_of_all_kinds_have_a_tree") else { return };
+    let laboratory = Laboratory::new();
+    let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
+    for (id, function, group) in [
+        ("ipc.pipe", "schedule", Group::Scheduling),
+        ("process.fork_wait", "copy_process", Group::Work),
+        ("mem.fault_anonymous", "handle_mm_fault", Group::Faults),
+        ("sync.futex_wait_timeout", "futex_wait", Group::Work),
+        ("process.exit_wait", "do_exit", Group::Work),
+    ] {
+        let explained = laboratory.explain(&mut guest, id).unwrap();
+        assert!(find(&explained.tree, function).is_some(), "{id}: {function} in {:?}", names(&explained.tree));
+        assert!(explained.groups.iter().any(|sum| sum.group == group && sum.instructions > 0), "{id}: {group:?}");
+        assert_eq!(explained.tree.total, explained.instructions, "{id}");
+    }
+}
+
+#[test]
+fn two_kernels_are_compared_function_by_function() {
+    let Some(name) = emulated_kernel("two_kernels_are_compared_function_by_function") else { return };
+    let arguments = ["explain", "getppid", "--env", &name, "--versus-append", "audit=1", "--format", "json"];
+    let document: serde_json::Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
+    assert_eq!(document["schema"], "syscost.explain-kernel-versus/1");
+    let instructions = |side: &str| document[side]["instructions"].as_u64().unwrap();
+    assert!(instructions("after") > instructions("before"), "auditing takes instructions: {document:#}");
+    let changes = document["functions"].as_array().unwrap();
+    let sum: i64 = changes.iter().map(|change| change["change"].as_i64().unwrap()).sum();
+    assert_eq!(sum, instructions("after") as i64 - instructions("before") as i64);
+    assert!(changes.iter().any(|change| change["name"] == "__audit_syscall_entry"), "{document:#}");
+}
+
+#[test]
+fn a_snippet_is_looked_into_as_an_operation_is() {
+    let Some(name) = emulated_kernel("a_snippet_is_looked_into_as_an_operation_is") else { return };
+    let snippet = "c:twice(getppid() - before)";
+    let surroundings =
+        ["--setup", "c:int before = getpid();", "--prelude", "c:static int twice(int x) { return 2 * x; }"];
+    let arguments = [&["explain", snippet, "--env", &name, "--format", "json"], &surroundings[..]].concat();
+    let document: serde_json::Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
+    assert_eq!(document["operation"], snippet);
+    let (seen, counted) = (document["instructions"].as_f64().unwrap(), document["counted"].as_f64().unwrap());
+    assert!((seen - counted).abs() <= 0.01 * counted, "{seen} in the tree, {counted} counted");
+    let top = document["tree"]["children"].as_array().unwrap();
+    assert_eq!((top.len(), &top[0]["name"]), (1, &serde_json::json!("main")), "{document:#}");
+    let functions = document["functions"].as_array().unwrap();
+    assert!(functions.iter().any(|f| f["name"] == "__x64_sys_getppid"), "{document:#}");
+}
+
+#[test]
+fn snippets_that_cannot_be_looked_into_are_told() {
+    let refused = |arguments: &[&str]| {
+        let output = Place::new().run(&[&["explain"], arguments].concat());
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&["c:getppid()"]).contains("add --env linux-6.1"));
+    assert!(refused(&["perl:getppid()", "--env", "linux-0.1"]).contains("only C is built"));
+    assert!(refused(&["getppid", "--env", "linux-0.1", "--setup", "c:int x;"]).contains("are about a snippet"));
+}
+
+#[test]
+fn what_is_no_kernel_or_not_there_is_told() {
+    let refused = |arguments: &[&str]| {
+        let output = Place::new().run(&[&["explain", "getppid", "--env"], arguments].concat());
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&["linux-0.1"]).contains("syscost kernel fetch 0.1"));
+    assert!(refused(&["linux:/no/such/vmlinuz"]).contains("/no/such/vmlinuz"));
+    assert!(refused(&["linux-0.1", "--versus", "native"]).contains("--env native: not a kernel"));
+    assert!(refused(&["linux-0.1", "--versus", "linux-0.2", "--view", "flame"]).contains("--view is for one kernel"));
+}

@@ -1,0 +1,342 @@
+//! Guests: other kernels in machines of their own. They need an emulator and an image that 'syscost kernel fetch' got.
+
+use crate::common::{EMULATOR, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for};
+use nix::unistd::geteuid;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::PathBuf;
+use std::time::Duration;
+use syscost::guest::{Guest, Options};
+use syscost::kernel::affinity::Placement;
+use syscost::model::{Failure, FailureKind};
+use syscost::runner::{Environment, Interrupt, RunDirectory, Workers, on_path};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+fn workers() -> Workers {
+    let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
+    Workers::new(RunDirectory::create().unwrap(), placement, Interrupt::default(), TIMEOUT)
+}
+
+fn boot(workers: &Workers, name: &str, append: &str) -> Result<Guest, Failure> {
+    Guest::boot(workers, name, &Options { append: append.into(), ..Options::default() })
+}
+
+#[test]
+fn a_guest_answers_on_several_channels() {
+    let Some(name) = emulated_kernel("a_guest_answers_on_several_channels") else { return };
+    let workers = workers();
+    let guest = boot(&workers, &name, "audit=0").unwrap();
+    assert!(guest.file("/proc/cmdline").unwrap()[0].ends_with("audit=0"));
+    assert_eq!(guest.file("/proc/sys/kernel/osrelease").unwrap(), [guest.release()]);
+    let (first, second) = (guest.channel("op id.getppid").unwrap(), guest.channel("op id.umask").unwrap());
+    for channel in [&second, &first, &second] {
+        let reply = channel.request(100, 3, TIMEOUT).unwrap();
+        assert_eq!(reply.batches.len(), 3);
+        assert!(reply.batches.iter().all(|batch| (2_000..10_000_000).contains(&batch.ns)), "{reply:?}");
+    }
+    let none = guest.channel("op no.such").err().unwrap();
+    assert_eq!(none.message, "no such operation");
+    let missing = guest.file("/no/such").unwrap_err();
+    assert_eq!(missing.message, "the guest answered: ENOENT /no/such: No such file or directory");
+    drop(second);
+    assert_eq!(first.request(1, 1, TIMEOUT).unwrap().batches.len(), 1);
+    assert!(guest.is_alive());
+}
+
+#[test]
+fn a_guest_that_panics_says_so() {
+    let Some(name) = emulated_kernel("a_guest_that_panics_says_so") else { return };
+    let failure = boot(&workers(), &name, "rdinit=/nothing root=/dev/none").err().unwrap();
+    assert_eq!(failure.kind, FailureKind::Crashed);
+    assert!(failure.message.contains("Kernel panic - not syncing: "), "{failure}");
+}
+
+#[test]
+fn kernel_entries_are_counted_inside_the_guest() {
+    let Some(name) = emulated_kernel("kernel_entries_are_counted_inside_the_guest") else { return };
+    let workers = workers();
+    let guest = boot(&workers, &name, "").unwrap();
+    let more = |greeting: &str, call: &str| {
+        let traced = guest.traced(greeting).unwrap();
+        let counts = [10, 30].map(|n| traced.request(n, TIMEOUT).unwrap().get(call).copied().unwrap_or(0));
+        counts[1] - counts[0]
+    };
+    assert_eq!(more("op id.getppid", "getppid"), 20);
+    assert_eq!(more("op id.getppid", "getpid"), 0);
+    assert_eq!(more("op call.int80", "getpid(i386)"), 20);
+    // Children and threads are followed, and their partners waited for.
+    assert_eq!(more("op process.fork_wait", "exit_group"), 20);
+    assert_eq!(more("op process.thread", "exit"), 20);
+    assert_eq!(more("op ipc.pipe", "read"), 40);
+    let none = guest.traced("op no.such").err().unwrap();
+    assert_eq!(none.message, "no such operation");
+    assert!(guest.is_alive());
+}
+
+/// The records of a run with these arguments, and whether all cases could be measured.
+fn records(place: &Place, arguments: &[&str]) -> (Vec<serde_json::Value>, bool) {
+    let output = place.run(&[&["run", "--out", "run.json"], arguments].concat());
+    let written = fs::read(place.path().join("run.json"));
+    let written = written.unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
+    let run: serde_json::Value = serde_json::from_slice(&written).unwrap();
+    (run["records"].as_array().unwrap().clone(), output.status.success())
+}
+
+#[test]
+fn operations_and_snippets_have_entries_there_as_they_have_here() {
+    let Some(name) = emulated_kernel("operations_and_snippets_have_entries_there_as_they_have_here") else { return };
+    let wrong = "c:*(volatile char *)0 = 1;";
+    let operations = ["file.open_close", "time.clock_gettime", "c:getpid()", "c:close(dup(0));", wrong];
+    let (records, all) = records(&Place::new(), &[&operations[..], &["--env", &name]].concat());
+    assert!(!all, "one of them is wrong");
+    let of = |operation: &str| records.iter().find(|record| record["operation"] == operation).unwrap();
+    let entries = |operation: &str| {
+        let record = of(operation);
+        assert_eq!((&record["entries_status"], &record["warnings"]), (&json!("verified"), &json!([])), "{record}");
+        record["entries"].clone()
+    };
+    assert_eq!(entries("file.open_close"), json!({"openat": 1.0, "close": 1.0}));
+    assert_eq!(entries("time.clock_gettime"), json!({}));
+    assert_eq!(entries("getpid()"), json!({"getpid": 1.0}));
+    assert_eq!(entries("close(dup(0));"), json!({"dup": 1.0, "close": 1.0}));
+    let error = of("*(volatile char *)0 = 1;")["error"]["message"].to_string();
+    assert!(error.contains("killed by signal 11"), "{error}");
+}
+
+/// Instructions per operation, by operation and environment, of a run with these arguments.
+fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_string();
+    let per_operation = |record: &serde_json::Value| {
+        let counted = record.get("counted").unwrap_or_else(|| panic!("{record}"));
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        let iterations = number(&counted["more"]) - number(&counted["fewer"]);
+        let pairs = counted["batches"].as_array().unwrap().iter();
+        let mut each: Vec<f64> = pairs.map(|pair| (number(&pair[1]) - number(&pair[0])) / iterations).collect();
+        each.sort_by(f64::total_cmp);
+        ((text(&record["operation"]), text(&record["environment"])), each[each.len() / 2])
+    };
+    let (records, all) = records(place, arguments);
+    assert!(all, "{records:?}");
+    records.iter().map(per_operation).collect()
+}
+
+#[test]
+fn two_runs_count_the_same_and_boot_parameters_count() {
+    let Some(name) = emulated_kernel("two_runs_count_the_same_and_boot_parameters_count") else { return };
+    let place = Place::new();
+    let audit = format!("{name} audit=1");
+    let operations = ["id.getppid", "id.umask", "time.clock_gettime", "file.fstat"];
+    let arguments = [&operations[..], &["--env", &name, "--env", &audit]].concat();
+    let first = counted(&place, &arguments);
+    // Counting kernel entries does not change what else is counted.
+    let second = counted(&place, &[&arguments[..], &["--no-verify"]].concat());
+    let of = |run: &BTreeMap<_, f64>, operation: &str, environment: &str| run[&(operation.into(), environment.into())];
+    for operation in &operations[..3] {
+        assert_eq!(of(&first, operation, &name), of(&second, operation, &name), "{operation}");
+    }
+    // An entry and an exit that are audited, and a clock that does not enter the kernel.
+    let getppid = of(&first, "id.getppid", &audit) / of(&first, "id.getppid", &name);
+    assert!((1.2..3.0).contains(&getppid), "{getppid}");
+    let clock = "time.clock_gettime";
+    assert_eq!(of(&first, clock, &audit), of(&first, clock, &name));
+    assert_eq!(of(&first, "call.empty_loop", &name), 2.0, "one subtraction, one jump");
+}
+
+/// A kernel for arm64 that can be booted here, and its compiler; or says that `test` is skipped.
+fn arm64_kernel(test: &str) -> Option<String> {
+    let name = emulated_kernel_of(test, "aarch64")?;
+    match Environment::find(&name).unwrap().compiler() {
+        Ok(_) => Some(name),
+        Err(missing) => {
+            skip(test, &missing.to_string());
+            None
+        }
+    }
+}
+
+#[test]
+fn kernels_for_arm64_count_the_same_twice() {
+    let Some(name) = arm64_kernel("kernels_for_arm64_count_the_same_twice") else { return };
+    let place = Place::new();
+    let fixed = format!("{name} randomize_kstack_offset=off");
+    let operations = ["id.getppid", "id.umask", "time.clock_gettime"];
+    let arguments = [&operations[..], &["--env", &name, "--env", &fixed]].concat();
+    let (first, second) = (counted(&place, &arguments), counted(&place, &arguments));
+    let of = |operation: &str, environment: &str| first[&(operation.to_string(), environment.to_string())];
+    for operation in operations {
+        let case = (operation.to_string(), name.clone());
+        assert_eq!(first[&case], second[&case], "{operation}");
+    }
+    assert!((300.0..600.0).contains(&of("id.getppid", &name)), "{first:?}");
+    // A share of the random numbers that are made for 48 entries at once.
+    assert!(of("id.getppid", &name) > of("id.getppid", &fixed) + 50.0, "{first:?}");
+    assert_eq!(of("time.clock_gettime", &name), of("time.clock_gettime", &fixed), "it does not enter the kernel");
+    assert_eq!(of("call.empty_loop", &name), 2.0, "one subtraction, one jump");
+    let refused = place.run(&["explain", "id.getppid", "--env", &name]);
+    assert!(stderr(&refused).contains("only kernels for x86_64 are explained"), "{}", stderr(&refused));
+}
+
+#[test]
+fn newer_kernels_do_less_for_fstat() {
+    let test = "newer_kernels_do_less_for_fstat";
+    let found = |wanted: &str| syscost::guest::images::find(wanted, "x86_64").ok().map(|image| image.path);
+    let (Some(old), Some(new), Some(_)) = (found("6.1"), found("6.12"), emulated_kernel(test)) else {
+        return skip(test, "kernel images of 6.1 and 6.12 were not fetched");
+    };
+    let names = [old, new].map(|path| format!("linux:{}", path.display()));
+    let counted = counted(&Place::new(), &["file.fstat", "--env", &names[0], "--env", &names[1]]);
+    let of = |name: &String| counted[&("file.fstat".to_string(), name.clone())];
+    assert!(of(&names[0]) > 2.0 * of(&names[1]), "6.12 looks at no empty path: {counted:?}");
+}
+
+/// Why the only operation of a run in this environment failed.
+fn failure(place: &Place, name: &str, more: &[&str]) -> String {
+    let arguments = [&["run", "id.getppid", "--env", name, "--format", "json"], more].concat();
+    let output = place.run(&arguments);
+    let document = crate::common::json(&output);
+    let record = document["records"].as_array().unwrap().iter().find(|record| record["operation"] == "id.getppid");
+    record.unwrap()["error"]["message"].as_str().unwrap_or_else(|| panic!("{document}")).to_string()
+}
+
+#[test]
+fn what_cannot_be_booted_says_why() {
+    let Some(name) = emulated_kernel("what_cannot_be_booted_says_why") else { return };
+    let place = Place::new();
+    fs::write(place.path().join("text"), "no kernel\n").unwrap();
+    let mut old = vec![0; 0x400];
+    old[0x1fe..0x206].copy_from_slice(b"\x55\xaa\0\0HdrS");
+    fs::write(place.path().join("old"), old).unwrap();
+    let cases: [(&str, &[&str], &str); 8] = [
+        ("linux:text", &[], "text is not a kernel image"),
+        ("linux:old", &[], "old is for i686, the emulated machine is x86_64"),
+        ("linux:none", &[], "none: No such file or directory"),
+        ("linux-0.1", &[], "get one with 'syscost kernel fetch 0.1'"),
+        (&name, &["--guest-memory", "32"], "its console is empty (too little memory, see --guest-memory, or "),
+        (&name, &["--append", "mem=50M"], "Kernel panic - not syncing: System is deadlocked on memory"),
+        (&name, &["--append", "rdinit=/nothing root=/dev/none"], "Kernel panic - not syncing: "),
+        (
+            &name,
+            &["--append", "rdinit=/nothing root=/dev/none panic=0", "--timeout", "3"],
+            "did not answer within 18 s",
+        ),
+    ];
+    for (name, more, expected) in cases {
+        let more: Vec<&str> = more.to_vec();
+        let said = failure(&place, name, &more);
+        assert!(said.contains(expected), "{name} {more:?}: {said}");
+    }
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    assert!(place.processes().is_empty());
+}
+
+#[test]
+fn another_users_image_is_not_booted() {
+    let test = "another_users_image_is_not_booted";
+    if !geteuid().is_root() {
+        return skip(test, "needs root");
+    }
+    if on_path(EMULATOR).is_none() {
+        return skip(test, &format!("no {EMULATOR} on PATH"));
+    }
+    let place = Place::new();
+    let folder = place.path().join("folder");
+    let image = folder.join("image");
+    fs::create_dir(&folder).unwrap();
+    fs::write(&image, "no kernel\n").unwrap();
+    let said = |of_folder: u32, of_image: u32| {
+        chown(&folder, Some(of_folder), None).unwrap();
+        chown(&image, Some(of_image), None).unwrap();
+        failure(&place, "linux:folder/image", &[])
+    };
+    let advice = "and that kernel would run as you: make a copy of your own";
+    let refused = said(0, 65534);
+    assert!(
+        refused.contains(&format!("{}: it belongs to ", image.display())) && refused.ends_with(advice),
+        "{refused}"
+    );
+    let refused = said(65534, 0);
+    assert!(refused.contains(", could replace files in ") && refused.ends_with(advice), "{refused}");
+    let read = said(0, 0);
+    assert!(read.contains("image is not a kernel image"), "{read}");
+}
+
+#[test]
+fn without_an_emulator_it_is_named() {
+    let place = Place::new();
+    let output = place
+        .command(&["run", "id.getppid", "--env", "linux-6.1", "--format", "json"])
+        .env("PATH", place.path())
+        .output()
+        .unwrap();
+    let said = crate::common::json(&output)["records"][0]["error"]["message"].as_str().unwrap().to_string();
+    assert!(said.contains("qemu-system-x86_64 is not on PATH; install "), "{said}");
+}
+
+#[test]
+fn boot_parameters_and_memory_without_a_guest_are_refused() {
+    for given in [["--append", "audit=1"], ["--guest-memory", "64"]] {
+        let output = Place::new().run(&["run", "id.getppid", given[0], given[1]]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(&format!("{} needs a guest", given[0])), "{}", stderr(&output));
+    }
+}
+
+fn runs(pid: i32, program: &str) -> bool {
+    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path.to_string_lossy().contains(program))
+}
+
+#[test]
+fn a_killed_run_leaves_no_guest() {
+    let Some(name) = emulated_kernel("a_killed_run_leaves_no_guest") else { return };
+    let place = Place::new();
+    let job = place.start(&["run", "id.getppid", "--env", &name]);
+    let emulator = || place.processes().into_iter().any(|process| runs(process.pid, EMULATOR)).then_some(());
+    assert!(wait_for(TIMEOUT, emulator).is_some(), "no guest was started: {:?}", place.processes());
+    nix::sys::signal::kill(job.pid(), nix::sys::signal::Signal::SIGKILL).unwrap();
+    let gone = || (place.processes().is_empty() && place.left_behind().is_empty()).then_some(());
+    assert!(wait_for(TIMEOUT, gone).is_some(), "{:?} {:?}", place.processes(), place.left_behind());
+}
+
+/// A user-mode Linux that starts programs here: that of `.ci/uml`, since those of Debian up to 13 panic where there is AMX.
+fn user_mode_linux() -> Option<String> {
+    let place = std::env::var_os("SYSCOST_UML").map(PathBuf::from)?;
+    place.is_file().then(|| format!("uml:{}", place.display()))
+}
+
+#[test]
+fn user_mode_linux_is_measured_in_the_same_rounds() {
+    let test = "user_mode_linux_is_measured_in_the_same_rounds";
+    let Some(name) = user_mode_linux() else {
+        return skip(test, "SYSCOST_UML names no user-mode Linux; .ci/uml DIRECTORY gets one");
+    };
+    let place = Place::new();
+    let output =
+        place.run(&["run", "id.getppid", "--env", "native", "--env", &name, "--time", "4", "--format", "json"]);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let document = crate::common::json(&output);
+    let records = document["records"].as_array().unwrap();
+    let median = |environment: &str| {
+        let own =
+            |record: &&serde_json::Value| record["operation"] == "id.getppid" && record["environment"] == environment;
+        records.iter().find(own).unwrap()["median_ns"].as_f64().unwrap_or_else(|| panic!("{document}"))
+    };
+    assert!(median(&name) > 5.0 * median("native"), "each of its calls is a stop of ptrace");
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    assert!(place.processes().is_empty());
+}
+
+#[test]
+fn a_user_mode_linux_that_is_none_says_why() {
+    let place = Place::new();
+    for (name, expected) in
+        [("uml:/bin/false", "ended without an answer"), ("uml:none", "none: No such file or directory")]
+    {
+        let said = failure(&place, name, &[]);
+        assert!(said.contains(expected), "{name}: {said}");
+    }
+    let output = place.run(&["run", "id.getppid", "--env", "uml-7.2"]);
+    assert!(stderr(&output).contains("invalid value 'uml-7.2'"), "{}", stderr(&output));
+}

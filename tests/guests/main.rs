@@ -1,0 +1,9 @@
+//! Kernels: fetched, emulated, counted.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bisect_kernels;
+mod explain_kernel;
+mod guest;
+mod kernel_images;

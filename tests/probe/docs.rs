@@ -1,0 +1,202 @@
+//! The documents against the program: examples run, links lead somewhere, columns are explained, and what CONTRIBUTING.md
+//! tells people to write compiles and runs.
+
+mod worked;
+
+use crate::common::{Place, json, root, skip, stderr, stdout};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use syscost::runner::{Environment, Language};
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// The documents at the root and in docs/, and the READMEs of what users add to.
+fn documents() -> Vec<PathBuf> {
+    let folders = [root().to_path_buf(), root().join("docs")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let mut documents: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    documents.extend(["languages", "studies", "fuzz"].map(|folder| root().join(folder).join("README.md")));
+    documents
+}
+
+/// The contents of each block that is marked as `language`.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let start = format!("```{language}\n");
+    page.split(start.as_str()).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+/// A command with the exit status that the example states behind `# exit status`, or 0.
+fn examples(page: &str) -> Vec<(String, i32)> {
+    let lines = blocks(page, "console").into_iter().flat_map(str::lines);
+    let commands = lines.filter_map(|line| line.strip_prefix("$ "));
+    commands
+        .map(|line| match line.split_once("# exit status ") {
+            Some((command, status)) => (command.trim().to_string(), status.trim().parse().unwrap()),
+            None => (line.to_string(), 0),
+        })
+        .collect()
+}
+
+/// PATH with the program under test in front.
+fn path() -> std::ffi::OsString {
+    let own = Path::new(env!("CARGO_BIN_EXE_syscost")).parent().unwrap().to_path_buf();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others))).unwrap()
+}
+
+/// In one directory and in their order, since one example reads what another wrote.
+#[test]
+fn examples_of_the_readme_run() {
+    let directory = tempfile::tempdir().unwrap();
+    for shipped in ["published", "studies"] {
+        let source = root().join(shipped);
+        std::os::unix::fs::symlink(source, directory.path().join(shipped)).unwrap();
+    }
+    let examples = examples(&page("README.md"));
+    assert!(examples.len() >= 8, "{examples:?}");
+    for (command, status) in examples {
+        assert!(command.starts_with("syscost "), "{command}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &command]).env("PATH", path()).current_dir(directory.path());
+        let output = shell.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{command}: {said}");
+    }
+}
+
+#[test]
+fn the_test_command_is_marked() {
+    let readme = page("README.md");
+    let marked = readme.split("<!-- test-command -->\n").nth(1).unwrap_or_default();
+    assert!(marked.starts_with("```sh\ncargo test --release\n```\n"), "{marked:.60}");
+}
+
+#[test]
+fn every_command_and_every_column_is_in_the_readme() {
+    let readme = page("README.md");
+    let output = |args: &[&str]| stdout(&Place::new().run(args));
+    let help = output(&["--help"]);
+    let listed = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+    let entries = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let commands: Vec<&str> = entries.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.len() > 5, "{help}");
+    for command in commands.iter().filter(|command| **command != "help") {
+        assert!(readme.contains(&format!("`syscost {command}`")), "README.md does not tell of {command}");
+    }
+    let table = output(&["run", "call.spin", "--no-verify", "--time", "0.05", "--format", "markdown"]);
+    let heading = table.lines().find(|line| line.starts_with('|')).unwrap();
+    for column in heading.trim_matches('|').split('|').map(str::trim) {
+        assert!(readme.contains(&format!("| `{column}` |")), "README.md does not explain the column '{column}'");
+    }
+}
+
+/// The targets of `[text](target)` outside of code.
+fn links(page: &str) -> Vec<&str> {
+    let text = page.split("```").step_by(2);
+    let targets = text.flat_map(|text| text.split("](").skip(1));
+    targets.filter_map(|rest| rest.split(')').next()).collect()
+}
+
+#[test]
+fn links_lead_to_files() {
+    let mut seen = 0;
+    for document in documents() {
+        let page = fs::read_to_string(&document).unwrap();
+        for link in links(&page).into_iter().filter(|link| !link.contains("://")) {
+            let file = link.split('#').next().unwrap_or_default();
+            let target = document.parent().unwrap().join(file);
+            assert!(target.exists(), "{}: {link} is not there", document.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "only {seen} links were found");
+}
+
+/// Words in code spans that name a file of the project, e.g. `src/proof.rs`.
+#[test]
+fn files_that_are_named_exist() {
+    let places = ["src/", "probe/", "schema/", "languages/", "environments/", "studies/", "tests/"];
+    for document in documents() {
+        let page = fs::read_to_string(&document).unwrap();
+        for text in page.split("```").step_by(2) {
+            for span in text.split('`').skip(1).step_by(2).filter(|span| !span.contains(['<', ' ', '*'])) {
+                if places.iter().any(|place| span.starts_with(place)) {
+                    assert!(root().join(span).exists(), "{}: there is no {span}", document.display());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_worked_example_of_an_operation_compiles() {
+    let contributing = page("CONTRIBUTING.md");
+    let [function, entry] = blocks(&contributing, "c")[..] else { panic!("a function and an entry") };
+    let table = "const struct operation id";
+    let source = page("probe/ops/id.c").replacen(table, &format!("{function}\n{table}"), 1);
+    let source = source.replacen("    {0},", &format!("{entry}    {{0}},"), 1);
+    assert!(source.contains(function) && source.contains(entry));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("id.c");
+    fs::write(&file, source.replace("../probe.h", "probe.h")).unwrap();
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
+    compiler.args(["-std=c11", "-O2", "-Wall", "-Werror", "-c", "-o"]).arg(directory.path().join("id.o"));
+    let output = compiler.arg("-I").arg(root().join("probe")).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An operation, a format, a kind of import and a price, all added to one copy of the project.
+#[test]
+fn the_worked_examples_in_rust_compile() {
+    let Ok(folder) = worked::copy(root()) else {
+        return skip("the_worked_examples_in_rust_compile", "the target directory cannot be written");
+    };
+    let page = page("CONTRIBUTING.md");
+    let examples = blocks(&page, "rust");
+    assert!(examples.len() >= 7, "{examples:?}");
+    for example in examples {
+        worked::apply(&folder, example);
+    }
+    let output = worked::check(&folder).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn the_worked_example_of_a_study_runs() {
+    let place = Place::new();
+    let page = page("CONTRIBUTING.md");
+    fs::write(place.path().join("study.toml"), worked::file(&blocks(&page, "toml"), "studies/")).unwrap();
+    let arguments =
+        ["run", "--study", "study.toml", "--time", "0.3", "--precision", "100", "--quiet", "--format", "json"];
+    let output = place.run(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let derived = &json(&output)["derived"][0];
+    assert!(derived["value"].is_number(), "{derived}");
+}
+
+#[test]
+fn the_worked_example_of_an_environment_builds() {
+    let page = page("CONTRIBUTING.md");
+    let environment: Environment = toml::from_str(worked::file(&blocks(&page, "toml"), "environments/")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("empty.c");
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
+    let output = compiler.args(&environment.flags).arg("-o").arg(directory.path().join("empty")).arg(&source).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// Parsed as the tool parses it; what keeps a value alive is a variable that the loop has.
+#[test]
+fn the_worked_example_of_a_language_is_one() {
+    let page = page("CONTRIBUTING.md");
+    let language: Language = toml::from_str(worked::file(&blocks(&page, "toml"), "languages/")).unwrap();
+    let loop_text = fs::read_to_string(root().join("languages/lua").join(&language.template)).unwrap();
+    let keeper = language.expression.unwrap().replace("{{body}}", "").replace('=', "");
+    assert!(loop_text.contains(&format!("local {}\n", keeper.trim())), "{keeper}");
+    assert!(language.run.iter().chain(language.build.iter().flatten()).any(|word| word.contains("{source}")));
+}

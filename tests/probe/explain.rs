@@ -1,0 +1,207 @@
+//! `syscost explain` against the real kernel: what it says of operations whose answer is known, and that it has an answer
+//! for every operation there is. What this machine lacks is skipped, loudly.
+
+use crate::common::{Place, skip, stderr, stdout};
+use serde_json::Value;
+use std::process::Output;
+
+fn explain(args: &[&str]) -> Output {
+    Place::new().command(&[&["explain"], args].concat()).env("COLUMNS", "80").output().unwrap()
+}
+
+/// The JSON document, or why there is none.
+fn document(args: &[&str]) -> Result<Value, String> {
+    let output = explain(&[args, &["--format", "json", "--time", "0.05"]].concat());
+    match output.status.success() {
+        true => Ok(serde_json::from_slice(&output.stdout).unwrap()),
+        false => Err(stderr(&output)),
+    }
+}
+
+/// The document of one operation; `None` where this machine cannot step through it, which is said.
+fn explained(operation: &str) -> Option<Value> {
+    let document = document(&[operation]);
+    let reason = match &document {
+        Err(reason) => reason.clone(),
+        Ok(document) if document["code"].is_null() => document["notes"].to_string(),
+        Ok(document) if document["entries"].is_null() => document["entries_unverified"].to_string(),
+        Ok(_) => return document.ok(),
+    };
+    let lacking = ["ENOSYS", "refused", "architecture", "system does not have it"];
+    assert!(lacking.iter().any(|word| reason.contains(word)), "{operation}: {reason}");
+    skip(operation, reason.trim());
+    None
+}
+
+fn gates(document: &Value) -> Vec<(&str, &str)> {
+    let gates = document["verdict"]["gates"].as_array().unwrap();
+    gates.iter().map(|g| (g["gate"].as_str().unwrap(), g["function"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn getpid_is_a_system_call_in_libc() {
+    let Some(document) = explained("call.getpid") else { return };
+    assert_eq!(document["schema"], "syscost.explain/1");
+    assert_eq!(document["verdict"]["answer"], "kernel");
+    assert_eq!(gates(&document), [("syscall", "getpid")]);
+    assert_eq!(document["entries"], serde_json::json!({"getpid": 1}));
+    assert_eq!(document["verdict"]["remarks"], serde_json::json!([]));
+    let resolved = document["code"]["resolved"][0].as_str().unwrap();
+    assert!(resolved.starts_with("getpid -> PLT of probe -> getpid in /"), "{resolved}");
+    assert!(document["cost"]["ns"].as_f64().unwrap() > 0.0);
+    assert!(document["code"]["caller_bytes"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn clock_gettime_is_answered_by_the_vdso() {
+    let Some(document) = explained("time.clock_gettime") else { return };
+    if document["entries"] != serde_json::json!({}) {
+        return skip("time.clock_gettime", "the vDSO cannot read this machine's clock source");
+    }
+    assert_eq!(document["verdict"]["answer"], "vdso");
+    assert!(document["code"]["resolved"][0].as_str().unwrap().contains("__vdso_clock_gettime in [vdso]"));
+}
+
+#[test]
+fn a_cached_pid_is_user_code() {
+    let Some(document) = explained("call.cached_pid") else { return };
+    assert_eq!(document["verdict"]["answer"], "program");
+    assert_eq!(document["entries"], serde_json::json!({}));
+    assert!(document["verdict"]["text"].as_str().unwrap().contains("cached_pid"));
+}
+
+#[test]
+fn other_gates_are_named() {
+    if let Some(document) = explained("call.int80") {
+        assert_eq!(gates(&document), [("int 0x80", "run_int80")]);
+        assert_eq!(document["entries"], serde_json::json!({"getpid(i386)": 1}));
+    }
+    if let Some(document) = explained("call.inline_getpid") {
+        assert_eq!(gates(&document), [("syscall", "run_inline_getpid")]);
+    }
+    match std::fs::read_to_string("/proc/self/maps").unwrap().contains("[vsyscall]") {
+        false => skip("call.vsyscall_time", "no [vsyscall] on this machine"),
+        true => {
+            let Some(document) = explained("call.vsyscall_time") else { return };
+            assert_eq!(document["verdict"]["answer"], "legacy_gate");
+            assert_eq!(document["entries"], serde_json::json!({}));
+        }
+    }
+}
+
+#[test]
+fn faults_are_not_taken_for_plain_user_code() {
+    let Some(document) = explained("mem.fault_anonymous") else { return };
+    assert_eq!(document["verdict"]["answer"], "page_faults");
+}
+
+#[test]
+fn the_riddle_of_getpid_is_answered_by_its_variants() {
+    let Some(_) = explained("call.getpid") else { return };
+    let document = document(&["call.getpid", "--variants"]).unwrap();
+    let rows = document["variants"].as_array().unwrap();
+    let ids: Vec<&str> = rows.iter().map(|row| row["operation"].as_str().unwrap()).collect();
+    let expected = ["call.cached_pid", "call.getpid", "call.syscall_getpid", "call.inline_getpid", "call.int80"];
+    assert_eq!(ids, expected);
+    assert!(rows.iter().all(|row| row["explanation"].is_object() != row["failure"].is_string()));
+    let answer = document["answer"].as_str().unwrap();
+    assert!(answer.contains("call.cached_pid is answered in user space"), "{answer}");
+}
+
+#[test]
+fn environments_differ_in_code_and_in_how_they_enter() {
+    let rows = document(&["id.umask", "call.getpid", "--env", "native,static,m32"]).unwrap();
+    let rows = rows["variants"].as_array().unwrap();
+    let find = |operation: &str, environment: &str| {
+        rows.iter().find(|row| row["operation"] == operation && row["environment"] == environment).unwrap()
+    };
+    for operation in ["id.umask", "call.getpid"] {
+        for (environment, gate) in [("native", "syscall"), ("static", "syscall"), ("m32", "sysenter int 0x80 syscall")]
+        {
+            let row = find(operation, environment);
+            let code = &row["explanation"]["code"];
+            if code.is_null() {
+                skip(
+                    &format!("{operation} in {environment}"),
+                    &format!("{} {}", row["failure"], row["explanation"]["notes"]),
+                );
+                continue;
+            }
+            let gates = row["explanation"]["verdict"]["gates"].as_array().unwrap();
+            assert_eq!(gates.len(), 1, "{row}");
+            assert!(gate.contains(gates[0]["gate"].as_str().unwrap()), "{row}");
+            assert!(code["caller_bytes"].as_u64() > Some(0) && code["callee_bytes"].as_u64() > Some(0), "{row}");
+        }
+    }
+}
+
+#[test]
+fn output_for_people_fits_80_columns() {
+    let Some(_) = explained("call.getpid") else { return };
+    for args in [&["call.getpid"][..], &["call.getpid", "--variants"], &["id.umask", "--env", "native,m32"]] {
+        let output = explain(&[args, &["--time", "0.05"]].concat());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(args[0]), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    let markdown = explain(&["call.getpid", "--format", "markdown", "--time", "0.05"]);
+    assert!(String::from_utf8(markdown.stdout).unwrap().contains("```nasm"));
+}
+
+#[test]
+fn questions_that_cannot_be_answered_are_explained() {
+    for (args, expected) in [
+        (&["call.getpidd"][..], "did you mean call.getpid"),
+        (&["call"], "explain takes one"),
+        (&["id.getppid", "--variants"], "operations that have some: call."),
+        (&["call.getpid", "--format", "csv"], "--format csv"),
+        (&["file.lstat", "--param", "depth=1,2"], "one value"),
+        (&["call.getpid", "--time", "0"], "not a positive number"),
+    ] {
+        let output = explain(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(expected), "{args:?}: {}", stderr(&output));
+    }
+}
+
+/// Needs root: everything must work without privileges too.
+#[test]
+fn an_ordinary_user_can_explain() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("an_ordinary_user_can_explain", "not root: every other test runs as an ordinary user already");
+    }
+    let place = Place::new();
+    let output = place.command_as_nobody(&["explain", "call.getpid", "--time", "0.05"]).output().unwrap();
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(text.contains("`syscall` in getpid") || text.contains("no disassembly"), "{text}");
+}
+
+/// Every operation either is explained or fails with a reason, in bounded time, and the machine is left clean.
+#[test]
+fn every_operation_has_an_answer() {
+    let list = Place::new().printed(&["list", "--format", "csv"]);
+    let ids: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert!(ids.len() > 50, "{list}");
+    // Most of it is waiting for processes to start and to end: two at a time.
+    std::thread::scope(|scope| {
+        ids.chunks(ids.len().div_ceil(2)).for_each(|some| {
+            scope.spawn(move || some.iter().for_each(|id| assert_answered(id)));
+        });
+    });
+}
+
+fn assert_answered(id: &str) {
+    let began = std::time::Instant::now();
+    match document(&[id]) {
+        Err(reason) => assert!(reason.contains(id) && reason.contains(": "), "{id}: {reason}"),
+        Ok(document) => {
+            let text = document["verdict"]["text"].as_str().unwrap();
+            assert!(!text.is_empty() && !text.contains("unmapped"), "{id}: {text}");
+            let resolved = document["code"]["resolved"].as_array().is_some_and(|lines| !lines.is_empty());
+            assert!(resolved || document["notes"][0].is_string(), "{id}");
+            assert!(!document["verdict"]["remarks"].to_string().contains("disagree"), "{id}: {document:#}");
+        }
+    }
+    assert!(began.elapsed().as_secs() < 60, "{id} took {:?}", began.elapsed());
+}

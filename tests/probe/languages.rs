@@ -1,0 +1,421 @@
+//! Snippets on the real kernel: every example of every language that is installed enters what it declares, and what is
+//! wrong with a snippet is one row, in the language's own words and the user's own lines.
+
+use crate::common::{Place, json, root, skip, stderr, stdout};
+use serde_json::{Value, json as value};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{LazyLock, Mutex};
+use syscost::model::{Entries, Expectation};
+use toml::Table;
+
+/// One look is enough: what is tested here are entries and messages.
+const SHORT: [&str; 8] = ["run", "--format", "json", "--time", "0.3", "--precision", "100", "--quiet"];
+
+/// What `list --languages` knows, by name.
+static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    let list = json(&Place::new().run(&["list", "--languages", "--format", "json"]));
+    let languages = list["languages"].as_array().unwrap().clone();
+    languages.into_iter().map(|language| (text(&language, "name").to_string(), language)).collect()
+});
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_else(|| panic!("{field} of {value}"))
+}
+
+fn toml(language: &str, file: &str) -> Table {
+    let path = root().join("languages").join(language).join(file);
+    fs::read_to_string(path).unwrap().parse().unwrap()
+}
+
+/// Whether `language` is here; said where it is not.
+fn installed(test: &str, language: &str) -> bool {
+    let found = KNOWN[language]["path"].is_string();
+    if !found {
+        skip(test, &format!("{language} is not installed (usual package: {})", text(&KNOWN[language], "package")));
+    }
+    found
+}
+
+/// The program in a place that also holds what it builds. Go's own cache stays where it was: it would be filled anew.
+fn command(place: &Place, arguments: &[&str]) -> Command {
+    let mut command = place.command(arguments);
+    command.env("XDG_CACHE_HOME", place.path().join("cache"));
+    let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+    if let (None, Some(home)) = (std::env::var_os("GOCACHE"), home) {
+        command.env("GOCACHE", home.join("go-build"));
+    }
+    command
+}
+
+fn run(place: &Place, arguments: &[&str]) -> Output {
+    command(place, &[&SHORT[..], arguments].concat()).output().unwrap()
+}
+
+/// The records of a run that ended with `status` and left nothing behind.
+fn records(place: &Place, output: &Output, status: i32) -> Vec<Value> {
+    assert_eq!(output.status.code(), Some(status), "{}{}", stdout(output), stderr(output));
+    assert!(place.processes().is_empty(), "{:?}", place.processes());
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+    json(output)["records"].as_array().unwrap().clone()
+}
+
+fn entries(record: &Value) -> Entries {
+    assert!(record["median_ns"].as_f64().is_some_and(|median| median > 0.0), "{record:#}");
+    assert_eq!(record["entries_status"], "verified", "{record:#}");
+    serde_json::from_value(record["entries"].clone()).unwrap()
+}
+
+/// Whether entries can be counted on this machine at all.
+fn countable(test: &str) -> bool {
+    static REFUSED: LazyLock<Option<String>> = LazyLock::new(|| {
+        let record = json(&Place::new().run(&[&SHORT[..], &["id.getppid"]].concat()))["records"][0].clone();
+        (record["entries_status"] != "verified").then(|| record["warnings"].to_string())
+    });
+    if let Some(reason) = &*REFUSED {
+        skip(test, &format!("kernel entries cannot be counted here: {reason}"));
+    }
+    REFUSED.is_none()
+}
+
+/// One `[[example]]`.
+#[derive(Clone)]
+struct Example {
+    body: String,
+    prelude: String,
+    setup: String,
+    entries: String,
+}
+
+fn examples(language: &str) -> Vec<Example> {
+    let all = toml(language, "examples.toml");
+    let field = |example: &Table, name: &str| example.get(name).map_or("", |v| v.as_str().unwrap()).to_string();
+    let tables = all["example"].as_array().unwrap().iter().map(|example| example.as_table().unwrap());
+    let read = |example: &Table| Example {
+        body: field(example, "body"),
+        prelude: field(example, "prelude"),
+        setup: field(example, "setup"),
+        entries: example["entries"].as_str().unwrap().to_string(),
+    };
+    tables.map(read).collect()
+}
+
+/// Examples that can be in one run: those with the same prelude and set-up.
+fn groups(examples: Vec<Example>) -> Vec<Vec<Example>> {
+    let mut groups: BTreeMap<(String, String), Vec<Example>> = BTreeMap::new();
+    for example in examples {
+        groups.entry((example.prelude.clone(), example.setup.clone())).or_default().push(example);
+    }
+    groups.into_values().collect()
+}
+
+fn run_examples(language: &str, group: &[Example]) -> Vec<Value> {
+    let (prelude, setup) = (format!("{language}:{}", group[0].prelude), format!("{language}:{}", group[0].setup));
+    let bodies: Vec<String> = group.iter().map(|example| format!("{language}:{}", example.body)).collect();
+    let mut arguments = vec!["--prelude", &prelude, "--setup", &setup];
+    arguments.extend(bodies.iter().map(String::as_str));
+    let place = Place::new();
+    let output = run(&place, &arguments);
+    records(&place, &output, 0)
+}
+
+fn check_example(example: &Example, record: &Value) {
+    let counted = entries(record);
+    if example.entries == "?" {
+        return;
+    }
+    let declared: Expectation = example.entries.parse().unwrap();
+    let why = format!("{counted}, declared are {declared}: {record:#}");
+    assert!(declared.matches(&counted, &BTreeMap::new()), "{why}");
+}
+
+fn check_language(language: &str) {
+    if !installed(language, language) || !countable(language) {
+        return;
+    }
+    let examples = examples(language);
+    let mut measured = BTreeMap::new();
+    for group in groups(examples.clone()) {
+        let records = run_examples(language, &group);
+        assert_eq!(records.len(), group.len());
+        for (example, record) in group.iter().zip(&records) {
+            check_example(example, record);
+            measured.insert(example.body.clone(), entries(record));
+        }
+    }
+    assert!(measured.contains_key(""), "{language} has no example with an empty body");
+    assert!(examples.iter().any(makes_one_call), "{language} has no example of one line that makes one call");
+}
+
+/// Whether one line is declared to make one call, beside those that the runtime may add.
+fn makes_one_call(example: &Example) -> bool {
+    let counts = example.entries.split_whitespace().skip(1).step_by(2).filter(|count| *count != "x?");
+    !example.body.trim().contains('\n') && counts.collect::<Vec<_>>() == ["x1"]
+}
+
+/// Checks each of `languages`, as many at once as there are processors; `ONLY=perl` leaves out the others.
+fn check_each(languages: impl Iterator<Item = &'static str>, check: fn(&str)) {
+    let only = std::env::var("ONLY").ok();
+    let wanted: Vec<&str> = languages.filter(|name| only.as_ref().is_none_or(|only| only == name)).collect();
+    let (left, failed) = (Mutex::new(wanted.into_iter()), Mutex::new(Vec::new()));
+    let next = || left.lock().unwrap().next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(language) = next() {
+                    if std::panic::catch_unwind(|| check(language)).is_err() {
+                        failed.lock().unwrap().push(language);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(failed.into_inner().unwrap(), [""; 0], "these failed, see above");
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    KNOWN.keys().map(String::as_str)
+}
+
+#[test]
+fn every_language_keeps_its_examples() {
+    check_each(known(), check_language);
+}
+
+#[test]
+fn what_is_in_the_folder_is_a_language() {
+    let entries = fs::read_dir(root().join("languages")).unwrap().map(|entry| entry.unwrap());
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(known().collect::<Vec<_>>(), names);
+}
+
+/// Snippets of one language that go wrong, each in its way: `[wrong]`. What is told of line 2 stands in line 2.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wrong {
+    #[serde(skip)]
+    language: String,
+    good: String,
+    /// Does not compile, and what the language says of it.
+    syntax: (String, String),
+    /// Throws, and what the language says of it.
+    throws: (String, String),
+    /// Where the language says of an error at run time no line, as C does not.
+    #[serde(default)]
+    lineless: bool,
+    exits: [String; 2],
+    /// Prints; reads standard input. Both are measured.
+    harmless: [String; 2],
+    hangs: String,
+}
+
+impl Wrong {
+    /// `None` for a language that has none.
+    fn of(language: &str) -> Option<Wrong> {
+        let wrong = toml(language, "examples.toml").remove("wrong")?;
+        Some(Wrong { language: language.to_string(), ..wrong.try_into().unwrap() })
+    }
+
+    fn word(&self, body: &str) -> String {
+        format!("{}:{body}", self.language)
+    }
+}
+
+fn expect_error(record: &Value, kind: &str, parts: &[&str]) {
+    assert!(record["median_ns"].is_null(), "{record:#}");
+    assert_eq!(record["error"]["kind"], kind, "{record:#}");
+    let message = text(&record["error"], "message");
+    assert!(!message.contains('\n'), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "no '{part}' in: {message}");
+    }
+}
+
+fn check_wrong(language: &str) {
+    let Some(wrong) = Wrong::of(language) else { return };
+    if !installed(&format!("wrong snippets in {language}"), language) {
+        return;
+    }
+    let Wrong { good, syntax, throws, exits, harmless, .. } = &wrong;
+    let bodies = [good, &syntax.0, &throws.0, &exits[0], &exits[1], &harmless[0], &harmless[1]];
+    let words: Vec<String> = bodies.iter().map(|body| wrong.word(body)).collect();
+    let place = Place::new();
+    let output = run(&place, &words.iter().map(String::as_str).collect::<Vec<_>>());
+    let records = records(&place, &output, 3);
+    let told: Vec<&str> = records.iter().map(|record| text(record, "operation")).collect();
+    assert_eq!(told, bodies);
+    let line = if wrong.lineless { "" } else { "line 2 of the body: " };
+    expect_error(&records[1], "failed", &["line 2 of the body: ", &syntax.1]);
+    expect_error(&records[2], "crashed", &[line, &throws.1]);
+    expect_error(&records[3], "crashed", &["exit status 0"]);
+    expect_error(&records[4], "crashed", &["exit status 3"]);
+    for measured in [&records[0], &records[5], &records[6]] {
+        assert!(measured["error"].is_null() && measured["median_ns"].is_f64(), "{measured:#}");
+    }
+}
+
+#[test]
+fn wrong_snippets_are_rows() {
+    check_each(known(), check_wrong);
+}
+
+/// Two rows: a snippet that never ends, and an operation that is measured beside it.
+fn expect_timeout(wrong: &Wrong, more: &[&str]) {
+    let place = Place::new();
+    let output = run(&place, &[&["--timeout", "1", &wrong.word(&wrong.hangs), "id.getppid"], more].concat());
+    let records = records(&place, &output, 3);
+    expect_error(&records[0], "timeout", &["(--timeout allows more)"]);
+    assert!(records[1]["median_ns"].is_f64(), "{:#}", records[1]);
+}
+
+#[test]
+fn a_snippet_that_hangs_is_a_row() {
+    for wrong in
+        known().filter_map(Wrong::of).filter(|wrong| installed("a_snippet_that_hangs_is_a_row", &wrong.language))
+    {
+        expect_timeout(&wrong, &["--no-verify"]);
+    }
+}
+
+#[test]
+fn a_snippet_that_hangs_while_its_entries_are_counted_is_a_row() {
+    let test = "a_snippet_that_hangs_while_its_entries_are_counted_is_a_row";
+    if installed(test, "perl") && countable(test) {
+        expect_timeout(&Wrong::of("perl").unwrap(), &[]);
+    }
+}
+
+#[test]
+fn a_missing_interpreter_is_named_with_its_package() {
+    let place = Place::new();
+    let empty = place.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let words: Vec<String> = known().map(|language| format!("{language}:1")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).chain(["id.getppid"]).collect();
+    let output = command(&place, &[&SHORT[..], &words].concat()).env("PATH", &empty).output().unwrap();
+    let records = records(&place, &output, 3);
+    for (language, record) in known().zip(&records) {
+        let toml = toml(language, "language.toml");
+        let package = format!("(usual package: {})", toml["package"].as_str().unwrap());
+        expect_error(record, "unsupported", &[toml["programs"][0].as_str().unwrap(), "not on PATH", &package]);
+    }
+    assert!(records.last().unwrap()["median_ns"].is_f64(), "{records:?}");
+}
+
+#[test]
+fn an_unknown_language_is_told_which_there_are() {
+    let all = known().collect::<Vec<_>>().join(", ");
+    for arguments in [&["run", "cobol:1"][..], &["run", "id.getppid", "--setup", "cobol:1"]] {
+        let output = Place::new().run(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        let message = stderr(&output);
+        assert!(message.contains(&format!("there is no language 'cobol'; available: {all}")), "{message}");
+    }
+}
+
+#[test]
+fn the_languages_are_listed_with_version_and_path() {
+    let output = Place::new().command(&["list", "--languages"]).env("COLUMNS", "400").output().unwrap();
+    let table = stdout(&output);
+    for (name, language) in KNOWN.iter() {
+        let row = table.lines().find(|line| line.split_whitespace().next() == Some(name));
+        let row = row.unwrap_or_else(|| panic!("{name} is not in\n{table}"));
+        match language["path"].as_str() {
+            Some(path) => assert!(row.contains(path) && row.contains(version(language)), "{row}"),
+            None => assert!(row.contains(text(language, "package")), "{row}"),
+        }
+    }
+}
+
+/// As it was found; none where the language has no option that prints it.
+fn version(language: &Value) -> &str {
+    let asked = toml(text(language, "name"), "language.toml")["version"].as_array().is_some_and(|v| !v.is_empty());
+    if asked { text(language, "version") } else { "" }
+}
+
+/// The difference from the empty loop decides, which on a busy machine may be anything once, but not each time.
+#[test]
+fn a_folded_body_is_warned_about() {
+    let test = "a_folded_body_is_warned_about";
+    if !installed(test, "c") {
+        return;
+    }
+    let warned = || {
+        let place = Place::new();
+        let records = records(&place, &run(&place, &["c:1+1", "c:getppid()"]), 0);
+        let [folded, call] = [0, 1].map(|i| records[i]["warnings"].to_string().contains("folded_body"));
+        assert!(!call, "{:#}", records[1]);
+        folded
+    };
+    assert!((0..8).any(|_| warned()));
+}
+
+#[test]
+fn a_call_that_is_named_but_not_made_is_warned_about() {
+    let test = "a_call_that_is_named_but_not_made_is_warned_about";
+    if !installed(test, "c") || !countable(test) {
+        return;
+    }
+    let place = Place::new();
+    let records = records(&place, &run(&place, &["--setup", "c:pid_t getpid = 1;", "c:getpid"]), 0);
+    let warnings = records[0]["warnings"].as_array().unwrap();
+    assert!(warnings.contains(&value!({"kind": "not_entered", "name": "getpid"})), "{warnings:?}");
+}
+
+#[test]
+fn a_c_snippet_is_built_statically() {
+    let test = "a_c_snippet_is_built_statically";
+    if !installed(test, "c") || !countable(test) {
+        return;
+    }
+    let place = Place::new();
+    let output = run(&place, &["--env", "static", "c:getppid()", "c:sqrt(errno)"]);
+    let first = &json(&output)["records"][0];
+    if first["error"]["kind"] == "unsupported" {
+        return skip(test, text(&first["error"], "message"));
+    }
+    let records = records(&place, &output, 0);
+    assert_eq!(records[0]["environment"], "static");
+    assert_eq!(entries(&records[0]).to_string(), "getppid x1");
+    assert_eq!(entries(&records[1]).to_string(), "none");
+}
+
+/// A C compiler in `directory` that has no 32-bit library.
+fn compiler_without_m32(directory: &Path, real: &str) -> PathBuf {
+    let script = format!(
+        "#!/bin/sh\nfor word; do\n  if [ \"$word\" = -m32 ]; then\n    echo '/usr/include/stdio.h:27:10: fatal error: \
+         bits/libc-header-start.h: No such file or directory' >&2\n    exit 1\n  fi\ndone\nexec '{real}' \"$@\"\n"
+    );
+    fs::create_dir(directory).unwrap();
+    let path = directory.join("cc");
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn without_a_32_bit_library_it_is_said_what_to_install() {
+    let test = "without_a_32_bit_library_it_is_said_what_to_install";
+    if !installed(test, "c") {
+        return;
+    }
+    let place = Place::new();
+    let directory = place.path().join("bin");
+    let compiler = compiler_without_m32(&directory, text(&KNOWN["c"], "path"));
+    let path =
+        std::env::join_paths([directory].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
+    let arguments = [&SHORT[..], &["--env", "native,m32", "c:getppid()", "id.getppid"]].concat();
+    let output = command(&place, &arguments).env("PATH", path.unwrap()).env("CC", compiler).output().unwrap();
+    let records = records(&place, &output, 3);
+    let by_environment = |name: &str| records.iter().filter(|r| r["environment"] == name).collect::<Vec<_>>();
+    assert!(by_environment("native").iter().all(|record| record["median_ns"].is_f64()), "{records:#?}");
+    let failed = by_environment("m32");
+    assert_eq!(failed.len(), 2);
+    failed.iter().for_each(|record| expect_error(record, "unsupported", &["gcc-multilib", "libc-header-start.h"]));
+}

@@ -1,0 +1,146 @@
+//! Single calls from end to end: the probe counts what it was asked for, what is stored is an HdrHistogram, and eBPF sees the
+//! same calls. No test asserts a time; percentiles must only be in order.
+
+use crate::common::{Place, skip, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use syscost::runner::RunDirectory;
+
+/// A run of operations of each kind: dear, too short, with partners, and a snippet.
+const RUN: [&str; 10] = [
+    "run",
+    "io.write_null",
+    "file.open_close",
+    "call.direct",
+    "ipc.pipe",
+    "c:getpid()",
+    "--time",
+    "0.5",
+    "--view",
+    "latency",
+];
+
+fn measured(place: &Place, more: &[&str]) -> String {
+    place.printed(&[&RUN[..], &["--latency-calls", "2000", "--latency-time", "5", "--out", "r.json"], more].concat())
+}
+
+fn record<'a>(run: &'a Value, operation: &str) -> &'a Value {
+    run["records"].as_array().unwrap().iter().find(|record| record["operation"] == operation).unwrap()
+}
+
+#[test]
+fn as_many_calls_are_timed_as_were_asked_for_and_percentiles_are_in_order() {
+    let place = Place::new();
+    let printed: Value = serde_json::from_str(&measured(&place, &["--format", "json"])).unwrap();
+    for operation in ["file.open_close", "ipc.pipe"] {
+        let latency = &record(&printed, operation)["latency"];
+        assert_eq!(latency["calls"], 2000, "{latency}");
+        let ns = ["p50_ns", "p90_ns", "p99_ns", "max_ns"].map(|name| latency[name].as_f64().unwrap());
+        assert!(ns.is_sorted(), "{latency}");
+        assert!(latency["p99_9_ns"].is_null(), "two calls lie beyond it: {latency}");
+    }
+    let files = &record(&printed, "file.open_close")["latency"];
+    let count = |name: &str| files[name].as_u64().unwrap();
+    assert!(count("preempted") + files["interrupted"].as_u64().unwrap_or(0) <= count("calls"), "{files}");
+    assert!(record(&printed, "ipc.pipe")["latency"]["preempted"].is_null(), "its switches are its own");
+    let short = &record(&printed, "call.direct")["latency"]["error"];
+    assert_eq!(short["kind"], "too_short", "{short}");
+    let snippet = &record(&printed, "getpid()")["latency"]["error"];
+    assert!(snippet["message"].as_str().unwrap().starts_with("calls of snippets are not timed"), "{snippet}");
+}
+
+#[test]
+fn what_is_stored_shows_the_same_table_and_other_runs_say_how_to_have_one() {
+    let place = Place::new();
+    let table = measured(&place, &[]);
+    assert!(table.contains("too short: ") && table.contains("is subtracted"), "{table}");
+    assert_eq!(place.printed(&["show", "r.json", "--view", "latency"]), table);
+    let drawn = place.printed(&["report", "r.json", "--format", "svg", "--figure", "latency", "-o", "-"]);
+    assert!(drawn.contains("share of the calls") && drawn.contains("file.open_close"), "{drawn}");
+    let page = place.printed(&["report", "r.json", "-o", "-"]);
+    assert!(page.contains("<section id=\"latency\""));
+    let golden = crate::common::root().join("tests/golden/run.json");
+    let without = place.printed(&["show", golden.to_str().unwrap(), "--view", "latency"]);
+    assert!(without.contains("measure again with 'syscost run --latency'"), "{without}");
+}
+
+/// What HdrHistogram_py makes of the histograms of a result file: calls, median and maximum of each.
+const DECODE: &str = "
+import json, sys
+from hdrh.histogram import HdrHistogram
+for record in json.load(open(sys.argv[1]))['records']:
+    times = record.get('latency', {}).get('times')
+    if times and record['operation'] == 'file.open_close':
+        histogram = HdrHistogram.decode(times['all'])
+        median = histogram.get_value_at_percentile(50)
+        print(histogram.total_count, median - times['timer_ns'], histogram.get_max_value() - times['timer_ns'])
+";
+
+#[test]
+fn another_library_reads_the_histograms() {
+    const NAME: &str = "another_library_reads_the_histograms";
+    let there = Command::new("python3").args(["-c", "import hdrh"]).output();
+    if !there.is_ok_and(|output| output.status.success()) {
+        return skip(NAME, "python3 with hdrhistogram is not installed");
+    }
+    let place = Place::new();
+    let printed: Value = serde_json::from_str(&measured(&place, &["--format", "json"])).unwrap();
+    let output = Command::new("python3").args(["-c", DECODE]).arg(place.path().join("r.json")).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let theirs: Vec<f64> = stdout(&output).split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let latency = &record(&printed, "file.open_close")["latency"];
+    let ours = ["calls", "p50_ns", "max_ns"].map(|name| latency[name].as_f64().unwrap());
+    assert!(ours.iter().zip(&theirs).all(|(ours, theirs)| (ours - theirs).abs() < 0.01), "{ours:?} {theirs:?}");
+}
+
+/// The probe's reply to a request for 5000 single calls, traced: the facts of its last line, and the profile.
+fn traced(place: &Place, operation: &str) -> (String, Value) {
+    let directory = RunDirectory::create().unwrap();
+    let script = format!("printf 'op {operation}\\nsingle 5000 10000\\n' | {}", directory.probe().display());
+    let arguments = ["trace", "--tracer", "bpf", "-o", "p.json", "--report", "table.txt", "--", "sh", "-c", &script];
+    let output = place.run(&arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let facts = stdout(&output).lines().find(|line| line.starts_with("singles ")).unwrap().to_string();
+    (facts, serde_json::from_str(&fs::read_to_string(place.path().join("p.json")).unwrap()).unwrap())
+}
+
+#[test]
+fn ebpf_sees_exactly_the_calls_that_were_timed() {
+    const NAME: &str = "ebpf_sees_exactly_the_calls_that_were_timed";
+    if let Err(why) = syscost::kernel::bpf::available() {
+        return skip(NAME, &why.to_string());
+    }
+    let place = Place::new();
+    for (operation, call) in [("id.getppid", "getppid"), ("fd.dup_close", "dup")] {
+        let (facts, profile) = traced(&place, operation);
+        let performed: u64 = facts.rsplit_once("performed=").unwrap().1.parse().unwrap();
+        let calls = profile["calls"].as_array().unwrap();
+        let seen: u64 = calls
+            .iter()
+            .filter(|one| one["process"] == "probe" && one["name"] == call)
+            .map(|one| one["calls"].as_u64().unwrap())
+            .sum();
+        assert_eq!((seen, profile["tracer"]["lost"].as_u64()), (performed, Some(0)), "{facts}");
+        assert!(performed > 5000, "those that warm the caches too: {facts}");
+    }
+}
+
+/// A probe whose CPU is not its own alone cannot tell whose interrupts it counts.
+#[test]
+fn interrupts_are_told_apart_on_a_cpu_of_ones_own_only() {
+    const NAME: &str = "interrupts_are_told_apart_on_a_cpu_of_ones_own_only";
+    if !Path::new("/proc/interrupts").exists() || std::thread::available_parallelism().is_ok_and(|n| n.get() < 2) {
+        return skip(NAME, "it takes two CPUs and /proc/interrupts");
+    }
+    let place = Place::new();
+    let interrupted = |more: &[&str]| -> Value {
+        let text = place.printed(
+            &[&["run", "file.open_close", "--time", "0.5", "--view", "latency", "--format", "json"][..], more].concat(),
+        );
+        record(&serde_json::from_str(&text).unwrap(), "file.open_close")["latency"]["interrupted"].clone()
+    };
+    assert!(interrupted(&[]).is_u64());
+    assert!(interrupted(&["--cpu", "none"]).is_null());
+}

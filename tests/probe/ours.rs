@@ -1,0 +1,244 @@
+//! What runs is the user's own: nobody else's cache, study or snippet runs without being asked for.
+
+use crate::common::{Place, json, skip, stderr};
+use nix::unistd::geteuid;
+use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const NOBODY: u32 = 65534;
+/// A snippet that has to be built, measured as briefly as possible.
+const SNIPPET: [&str; 8] = ["run", "c:getppid()", "--time", "0.1", "--no-verify", "--quiet", "--format", "json"];
+
+fn can_compile(test: &str) -> bool {
+    let there = Command::new("cc").arg("--version").output().is_ok();
+    if !there {
+        skip(test, "there is no C compiler");
+    }
+    there
+}
+
+/// A home below the place; `owner` is for root to set.
+fn home(place: &Place, name: &str, owner: Option<u32>) -> PathBuf {
+    let home = place.path().join(name);
+    fs::create_dir(&home).unwrap();
+    fs::set_permissions(&home, Permissions::from_mode(0o755)).unwrap();
+    chown(&home, owner, owner).unwrap();
+    home
+}
+
+fn with_home(mut command: Command, home: &Path) -> Command {
+    command.env("HOME", home).env_remove("XDG_CACHE_HOME");
+    for name in ["SUDO_UID", "PKEXEC_UID", "DOAS_USER"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn succeeds(mut command: Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    output
+}
+
+/// The directories of builds below a home.
+fn builds(home: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir(home.join(".cache/syscost")).into_iter().flatten();
+    all.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Puts a program into a build that leaves `mark` when it runs, with a manifest that fits.
+fn plant(build: &Path, mark: &Path) {
+    let program = format!("#!/bin/sh\ntouch {}\n", mark.display());
+    fs::remove_file(build.join("snippet")).unwrap();
+    fs::write(build.join("snippet"), &program).unwrap();
+    fs::set_permissions(build.join("snippet"), Permissions::from_mode(0o755)).unwrap();
+    chown(build.join("snippet"), Some(NOBODY), Some(NOBODY)).unwrap();
+    let digest: String = Sha256::digest(&program).iter().map(|byte| format!("{byte:02x}")).collect();
+    let manifest = fs::read_to_string(build.join(".manifest")).unwrap();
+    let lines = manifest.split_inclusive('\n').map(|line| match line.ends_with(" snippet\0\n") {
+        true => format!("{digest} snippet\0\n"),
+        false => line.to_string(),
+    });
+    fs::write(build.join(".manifest"), lines.collect::<String>()).unwrap();
+}
+
+#[test]
+fn root_runs_and_makes_nothing_in_the_home_of_a_user() {
+    let test = "root_runs_and_makes_nothing_in_the_home_of_a_user";
+    if !geteuid().is_root() {
+        return skip(test, "needs root");
+    }
+    if !can_compile(test) {
+        return;
+    }
+    let place = Place::new();
+    let users = home(&place, "user", Some(NOBODY));
+    succeeds(with_home(place.command_as_nobody(&SNIPPET), &users));
+    let mark = place.tmp().join("planted-ran");
+    builds(&users).iter().for_each(|build| plant(build, &mark));
+    // The plant itself works: whose cache it is runs it.
+    with_home(place.command_as_nobody(&SNIPPET), &users).output().unwrap();
+    fs::remove_file(&mark).expect("the user's own run runs what the user has planted");
+    succeeds(with_home(place.command(&SNIPPET), &users));
+    assert!(!mark.exists(), "root ran what a user had planted");
+
+    let fresh = home(&place, "fresh", Some(NOBODY));
+    succeeds(with_home(place.command(&SNIPPET), &fresh));
+    let mut as_sudo = with_home(place.command(&SNIPPET), &home(&place, "own", None));
+    as_sudo.env("XDG_CACHE_HOME", place.path().join("own")).env("SUDO_UID", "1000");
+    succeeds(as_sudo);
+    for home in [fresh, place.path().join("own")] {
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "{}", home.display());
+    }
+}
+
+#[test]
+fn a_cache_that_others_may_write_is_not_used() {
+    if !can_compile("a_cache_that_others_may_write_is_not_used") {
+        return;
+    }
+    let place = Place::new();
+    let base = home(&place, "cache", None);
+    fs::create_dir(base.join("syscost")).unwrap();
+    fs::set_permissions(base.join("syscost"), Permissions::from_mode(0o777)).unwrap();
+    let mut command = place.command(&SNIPPET);
+    succeeds(with_home(place.command(&SNIPPET), &home(&place, "home", None)));
+    command.env("XDG_CACHE_HOME", &base).env("HOME", place.path().join("home"));
+    succeeds(command);
+    assert_eq!(fs::read_dir(base.join("syscost")).unwrap().count(), 0);
+    assert_eq!(builds(&place.path().join("home")).len(), 2, "the snippet and its empty loop");
+}
+
+#[test]
+fn a_home_that_is_no_absolute_path_is_not_used() {
+    if !can_compile("a_home_that_is_no_absolute_path_is_not_used") {
+        return;
+    }
+    for wrong in ["", "relative"] {
+        let place = Place::new();
+        let mut command = with_home(place.command(&SNIPPET), Path::new(wrong));
+        command.env("XDG_CACHE_HOME", wrong).env("XDG_STATE_HOME", wrong);
+        succeeds(command);
+        let here: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(here, ["tmp"], "HOME={wrong}");
+    }
+}
+
+#[test]
+fn paths_that_are_not_utf_8_are_paths() {
+    if !can_compile("paths_that_are_not_utf_8_are_paths") {
+        return;
+    }
+    let place = Place::new();
+    let odd = place.path().join(OsStr::from_bytes(b"odd-\xff"));
+    fs::create_dir(&odd).unwrap();
+    fs::set_permissions(&odd, Permissions::from_mode(0o755)).unwrap();
+    succeeds(with_home(place.command(&SNIPPET), &odd));
+    assert_eq!(builds(&odd).len(), 2);
+    let mut command = with_home(place.command(&SNIPPET), Path::new(""));
+    command.env("TMPDIR", &odd);
+    succeeds(command);
+}
+
+#[test]
+fn a_build_that_was_changed_is_said_and_built_anew() {
+    if !can_compile("a_build_that_was_changed_is_said_and_built_anew") {
+        return;
+    }
+    let place = Place::new();
+    let home = home(&place, "home", None);
+    succeeds(with_home(place.command(&SNIPPET), &home));
+    for build in builds(&home) {
+        fs::write(build.join("snippet"), "").unwrap();
+    }
+    let mut again = with_home(place.command(&SNIPPET), &home);
+    let warnings = json(&again.output().unwrap())["warnings"].to_string();
+    assert_eq!(warnings.matches("was changed after it was built").count(), 2, "{warnings}");
+    let third = json(&succeeds(with_home(place.command(&SNIPPET), &home)));
+    assert!(!third["warnings"].to_string().contains("built anew"));
+}
+
+const STUDY: &str = "title = 'mine'\n[[case]]\nname = 'a'\nlanguage = 'c'\nbody = 'getppid()'\n";
+
+/// Runs `arguments` with a file of `text` that has `mode`.
+fn with_file(place: &Place, name: &str, text: &str, mode: u32, arguments: &[&str]) -> Output {
+    let file = place.path().join(name);
+    fs::write(&file, text).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+    place.run(arguments)
+}
+
+const BRIEF: [&str; 5] = ["--time", "0.1", "--no-verify", "--quiet", "--no-plot"];
+
+#[test]
+fn what_others_may_have_written_runs_only_when_the_user_says_so() {
+    if !can_compile("what_others_may_have_written_runs_only_when_the_user_says_so") {
+        return;
+    }
+    let place = Place::new();
+    let ways: [(&str, &str, &[&str]); 4] = [
+        ("my.toml", STUDY, &["run", "--study", "./my.toml"]),
+        ("body.c", "getppid();", &["run", "c:@body.c"]),
+        ("body.c", "long x = 1;", &["run", "c:getppid()", "--setup", "c:@body.c"]),
+        ("body.c", "#include <math.h>", &["run", "c:getppid()", "--prelude", "c:@body.c"]),
+    ];
+    for (name, text, arguments) in ways {
+        let arguments = [arguments, &BRIEF].concat();
+        for mode in [0o664, 0o646] {
+            let refused = with_file(&place, name, text, mode, &arguments);
+            assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+            let said = stderr(&refused);
+            let expected = format!(
+                "{name}: others may write it (mode {mode:04o}), and what it holds would run as you: read it, then make a \
+                 copy of your own or add --trust-files\n"
+            );
+            assert!(said.ends_with(&expected) && said.lines().count() == 1, "{said}");
+        }
+        let trusted = with_file(&place, name, text, 0o666, &[&arguments[..], &["--trust-files"]].concat());
+        assert!(trusted.status.success(), "{}", stderr(&trusted));
+        let own = with_file(&place, name, text, 0o644, &arguments);
+        assert!(own.status.success(), "{}", stderr(&own));
+    }
+}
+
+#[test]
+fn another_users_study_is_refused_and_roots_is_not() {
+    let test = "another_users_study_is_refused_and_roots_is_not";
+    if !geteuid().is_root() {
+        return skip(test, "needs root");
+    }
+    if !can_compile(test) {
+        return;
+    }
+    let place = Place::new();
+    let arguments = [&["run", "--study", "./my.toml"], &BRIEF[..]].concat();
+    assert!(with_file(&place, "my.toml", STUDY, 0o644, &arguments).status.success());
+    succeeds(place.command_as_nobody(&arguments));
+    chown(place.path().join("my.toml"), Some(NOBODY), None).unwrap();
+    succeeds(place.command_as_nobody(&arguments));
+    let refused = place.run(&arguments);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = stderr(&refused);
+    assert!(said.starts_with("syscost: ./my.toml: it belongs to nobody, and what it holds would run as you"), "{said}");
+    chown(place.path().join("my.toml"), Some(NOBODY - 1), None).unwrap();
+    assert_eq!(place.command_as_nobody(&arguments).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn reading_a_study_needs_no_trust() {
+    let place = Place::new();
+    let study = "title = 'mine'\n[[case]]\nname = 'a'\noperation = 'no.such'\n";
+    let said = stderr(&with_file(
+        &place,
+        "my.toml",
+        study,
+        0o666,
+        &["compare", "--study", "./my.toml", "none.json", "nor.json"],
+    ));
+    assert!(!said.contains("--trust-files") && said.contains("none.json"), "{said}");
+}

@@ -1,0 +1,64 @@
+//! The probe compiles and links for every target that is known to link, with zig. Nothing of that is run, except what this
+//! machine can run by itself.
+
+use crate::common::{Place, skip, stderr, stdout};
+use std::fs;
+use std::process::Command;
+
+/// The first bytes of a program for each system: ELF, or Mach-O of 64 bits.
+fn looks_like_a_program(target: &str, bytes: &[u8]) -> bool {
+    bytes.starts_with(if target.contains("macos") { b"\xcf\xfa\xed\xfe" } else { b"\x7fELF" })
+}
+
+fn assert_links(test: &str, place: &Place, target: &str) {
+    let file = place.path().join(target);
+    // One cache for all runs: zig builds a C library for each target the first time.
+    let mut command = place.command(&["probe", "build", "--target", target, "-o", &file.display().to_string()]);
+    let done = command.env_remove("XDG_STATE_HOME").output().unwrap();
+    if stderr(&done).contains("no compiler for") {
+        return skip(test, &format!("{target}: {}", stderr(&done).trim()));
+    }
+    assert!(done.status.success(), "{target}: {}", stderr(&done));
+    assert!(looks_like_a_program(target, &fs::read(&file).unwrap()), "{target}");
+}
+
+#[test]
+fn the_probe_links_for_every_target() {
+    let test = "the_probe_links_for_every_target";
+    let place = Place::new();
+    let listed = place.printed(&["probe", "list-targets"]);
+    let targets: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(targets.len() >= 8, "{listed}");
+    std::thread::scope(|scope| {
+        targets.chunks(targets.len().div_ceil(2)).for_each(|some| {
+            let place = &place;
+            scope.spawn(move || some.iter().for_each(|target| assert_links(test, place, target)));
+        });
+    });
+    let here = place.path().join("x86_64-linux-musl");
+    if cfg!(target_arch = "x86_64") && here.exists() {
+        let listed = Command::new(here).arg("--list").output().unwrap();
+        assert!(stdout(&listed).contains("id.getppid\t"), "{}", stdout(&listed));
+    }
+}
+
+#[test]
+fn what_cannot_be_built_is_told_with_what_to_install() {
+    let place = Place::new();
+    let file = place.path().join("x").display().to_string();
+    let unknown = place.run(&["probe", "build", "--target", "no-such-target", "-o", &file]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let said = stderr(&unknown);
+    assert!(said.contains("install zig") || said.contains("syscost probe list-targets"), "{said}");
+    let nowhere = place.run(&["probe", "build", "-o", "/no/such/directory/x"]);
+    assert_eq!(stderr(&nowhere).trim(), "syscost: -o /no/such/directory/x: not a file in an existing directory");
+    // Without any compiler.
+    let none = place
+        .command(&["probe", "build", "--target", "x86_64-freebsd", "-o", &file])
+        .env("PATH", "/nowhere")
+        .output()
+        .unwrap();
+    let expected =
+        "syscost: no compiler for x86_64-freebsd: install zig ('pip install ziglang' is enough), or x86_64-freebsd-gcc";
+    assert_eq!(stderr(&none).trim(), expected);
+}

@@ -1,0 +1,137 @@
+//! Several runs in one file, and two sides in the same rounds, as their users meet them.
+
+use crate::common::{Place, root, stderr, stdout};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+fn expect_valid(schema: &str, document: &Value) {
+    let schema = fs::read_to_string(root().join("schema").join(schema)).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// Exit status 2, one line, and nothing left behind.
+fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
+    let place = Place::new();
+    let output = place.run(arguments);
+    let message = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}: {message}");
+    assert!(message.starts_with(start) && message.contains(named), "{arguments:?}: {message}");
+    assert!(message.trim_end().lines().count() == 1 && place.left_behind().is_empty(), "{arguments:?}: {message}");
+}
+
+/// The result file `out.json` of a run with these arguments.
+fn run_to_file(place: &Place, arguments: &[&str]) -> Value {
+    let output = place.run(&[&["run", "--time", "0.3", "--out", "out.json"], arguments].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&fs::read_to_string(place.path().join("out.json")).unwrap()).unwrap()
+}
+
+/// Each run leaves its level for later ones. How many of them it learns from depends on the load that others make here.
+#[test]
+fn runs_teach_later_ones_how_much_runs_scatter() {
+    let place = Place::new();
+    let levels = || fs::read_to_string(place.path().join("state/syscost/levels.jsonl")).unwrap().lines().count();
+    run_to_file(&place, &["id.getppid", "--runs", "3", "--no-verify"]);
+    assert_eq!(levels(), 3);
+    let next = run_to_file(&place, &["id.getppid", "--no-verify"]);
+    assert_eq!(levels(), 4);
+    let text = stdout(&place.run(&["show", "out.json"]));
+    let source = match next["host"]["run_scatter_runs"].as_u64() {
+        Some(runs) => format!("(learned from {runs} runs)"),
+        None => "(assumed)".to_string(),
+    };
+    assert!(text.replace("\n  ", " ").contains(&source), "{text}");
+}
+
+#[test]
+fn runs_are_repeated_into_one_file() {
+    let place = Place::new();
+    let file = run_to_file(&place, &["id.umask", "--runs", "3", "--seed", "18446744073709551615"]);
+    let repeats = file["repeats"].as_array().unwrap();
+    let seeds: Vec<u64> = repeats.iter().map(|repeat| repeat["seed"].as_u64().unwrap()).collect();
+    assert_eq!((seeds, file["complete"].as_bool()), (vec![0, 1], Some(true)));
+    let records = file["records"].as_array().unwrap().len();
+    let whole =
+        |repeat: &Value| repeat["results"].as_array().unwrap().iter().filter(|r| r["samples"].is_object()).count();
+    assert_eq!(repeats.iter().map(whole).collect::<Vec<_>>(), [records, records]);
+    let shown = stdout(&place.run(&["show", "out.json"]));
+    assert!(shown.contains("next run") && shown.contains("3 runs: "), "{shown}");
+    let document: Value = serde_json::from_str(&stdout(&place.run(&["show", "out.json", "--format", "json"]))).unwrap();
+    expect_valid("summary-2.json", &document);
+    assert_eq!(document["records"][0]["runs"]["medians_ns"].as_array().unwrap().len(), 3);
+    let lines = stdout(&place.run(&["show", "out.json", "--format", "go-benchmark"]));
+    assert_eq!(lines.lines().filter(|line| line.starts_with("BenchmarkId.umask ")).count(), 3, "{lines}");
+}
+
+#[test]
+fn an_interrupt_keeps_the_runs_that_came_to_their_end() {
+    let place = Place::new();
+    let arguments = ["run", "id.umask", "--runs", "1000", "--time", "0.2", "--no-verify", "--out", "out.json"];
+    let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let file = place.path().join("out.json");
+    let read = || serde_json::from_str::<Value>(&fs::read_to_string(&file).ok()?).ok();
+    let repeats = || read().map_or(0, |file| file["repeats"].as_array().map_or(0, Vec::len));
+    let began = Instant::now();
+    while repeats() < 2 && began.elapsed().as_secs() < 60 {
+        sleep(Duration::from_millis(50));
+    }
+    assert!(read().is_some_and(|file| file["complete"] == false), "more runs were asked for");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    assert!(!child.wait().unwrap().success());
+    assert!(repeats() >= 2 && read().is_some_and(|file| file["complete"] == false));
+}
+
+#[test]
+fn two_probes_are_measured_side_by_side() {
+    let place = Place::new();
+    let probe = place.path().join("other");
+    fs::copy(concat!(env!("OUT_DIR"), "/probe"), &probe).unwrap();
+    let file = run_to_file(&place, &["id.umask", "perl:1", "--versus-probe", "other", "--runs", "2"]);
+    let environments: Vec<&str> = file["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|r| r["operation"] == "id.umask")
+        .map(|r| r["environment"].as_str().unwrap())
+        .collect();
+    assert_eq!(environments, ["native", "other"]);
+    let shown = stdout(&place.run(&["show", "out.json"]));
+    assert!(shown.contains("other ns/op") && shown.contains("/ native"), "{shown}");
+    let document: Value = serde_json::from_str(&stdout(&place.run(&["show", "out.json", "--format", "json"]))).unwrap();
+    expect_valid("summary-2.json", &document);
+    let versus = &document["records"][1]["versus"];
+    assert!(versus["environment"] == "native" && versus["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{versus}");
+    for (file, named) in [
+        ("/bin/true", "does not answer as a probe"),
+        ("/bin/cat", "does not answer"),
+        ("/etc/passwd", "not an executable file"),
+        ("none", "no such file"),
+    ] {
+        expect_usage_error(
+            &["run", "id.umask", "--versus-probe", file],
+            &format!("syscost: --versus-probe {file}: "),
+            named,
+        );
+    }
+}
+
+#[test]
+fn directories_are_measured_side_by_side() {
+    let place = Place::new();
+    let file = run_to_file(&place, &["file.stat", "--tmpdir", "tmp,tmp"]);
+    let asked = file["records"].as_array().unwrap().iter().filter(|r| r["role"] == "asked");
+    let environments: Vec<&str> = asked.map(|r| r["environment"].as_str().unwrap()).collect();
+    assert_eq!(environments, ["./tmp", "./tmp #2"]);
+    assert!(
+        fs::read_dir(place.tmp()).unwrap().all(|entry| !entry.unwrap().file_name().to_string_lossy().contains("run-"))
+    );
+    expect_usage_error(&["run", "id.umask", "--tmpdir", "/tmp"], "syscost: --tmpdir needs two", "set TMPDIR");
+    expect_usage_error(&["run", "id.umask", "--tmpdir", "/tmp,/none"], "syscost: cannot measure in /none", "");
+}

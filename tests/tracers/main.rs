@@ -1,0 +1,18 @@
+//! Tracing and what is made of it, against the real kernel.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod advice;
+mod bpf_support;
+mod support;
+mod top;
+mod trace;
+mod trace_bpf;
+mod trace_bpf_details;
+mod trace_bpf_running;
+mod trace_ends;
+mod trace_namespace;
+mod trace_stacks;
+mod trace_tree;
+mod waiting;

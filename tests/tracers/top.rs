@@ -1,0 +1,490 @@
+//! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
+
+use crate::support;
+
+use crate::common::{Place, root, skip, stderr, stdout, wait_for};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use support::helper;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Whether eBPF can be used here; says so where not.
+fn is_possible(test: &str) -> bool {
+    match syscost::kernel::bpf::available() {
+        Ok(()) => true,
+        Err(why) => {
+            skip(test, &why);
+            false
+        }
+    }
+}
+
+/// A process of two threads that call getppid without end.
+struct Busy(Child);
+
+impl Busy {
+    fn start(place: &Place) -> Busy {
+        let mut child = Command::new(helper(place)).arg("endless").stdout(Stdio::piped()).spawn().unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+        Busy(child)
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn documents(output: &Output) -> Vec<Value> {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn each_interval_is_a_document_of_its_schema() {
+    if !is_possible("intervals as JSON") {
+        return;
+    }
+    let place = Place::new();
+    let busy = Busy::start(&place);
+    let run = |by: &str| {
+        let arguments = ["top", "-p", &busy.pid(), "--interval", "0.2", "--count", "2", "--format", "json", "--by", by];
+        documents(&place.run(&arguments))
+    };
+    let schema: Value = serde_json::from_slice(&fs::read(root().join("schema/top-2.json")).unwrap()).unwrap();
+    for by in ["process", "call", "class", "error"] {
+        let intervals = run(by);
+        assert_eq!(intervals.len(), 2);
+        for interval in intervals {
+            assert!(jsonschema::is_valid(&schema, &interval), "{interval:#}");
+            assert_eq!((&interval["schema"], &interval["lost"]), (&"syscost.top/2".into(), &0.into()));
+            assert_eq!(interval["scope"], format!("process {}", busy.pid()));
+            assert!(interval["total"]["calls"].as_u64().unwrap() > 0, "{interval:#}");
+            assert!(interval["interval_s"].as_f64().unwrap() >= 0.15, "{interval:#}");
+        }
+    }
+    assert_eq!(run("process")[1]["rows"][0]["process"], "tree");
+    let calls = run("call");
+    let called = calls[1]["rows"].as_array().unwrap().iter().find(|row| row["call"] == "getppid").unwrap();
+    assert!(called["p99_ns"].as_f64().unwrap() >= called["p50_ns"].as_f64().unwrap(), "{called:#}");
+}
+
+#[test]
+fn one_table_says_what_watching_costs() {
+    if !is_possible("one table") {
+        return;
+    }
+    let place = Place::new();
+    let busy = Busy::start(&place);
+    let output = place.run(&["top", "-p", &busy.pid(), "--interval", "0.2", "--once", "--by", "call", "--quiet"]);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    let text = stdout(&output);
+    assert!(text.starts_with(&format!("process {}: ", busy.pid())) && text.contains("cost: tracing adds "), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("call ") && line.contains("calls/s")), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("getppid ")), "{text}");
+}
+
+#[test]
+fn a_command_is_started_without_output_and_ends_with_it() {
+    if !is_possible("a command of top") {
+        return;
+    }
+    let place = Place::new();
+    let tree = helper(&place);
+    let words =
+        ["top", "--interval", "0.2", "--count", "1", "--format", "json", "--", tree.to_str().unwrap(), "endless"];
+    let intervals = documents(&place.run(&words));
+    assert_eq!(intervals.len(), 1);
+    assert_eq!(intervals[0]["scope"], format!("{} endless", tree.display()));
+    assert!(wait_for(PATIENCE, || place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
+    // One that ends by itself ends the table; its status is not ours.
+    let ended = place.run(&["top", "--plain", "sh", "-c", "echo out; echo err >&2; sleep 0.2; exit 3"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
+    assert!(stdout(&ended).contains("sleep") && !stdout(&ended).contains("out\n"), "{}", stdout(&ended));
+    assert!(!stderr(&ended).contains("err"), "{}", stderr(&ended));
+    let missing = place.run(&["top", "--plain", "nosuch"]);
+    assert_eq!(missing.status.code(), Some(127), "{}", stderr(&missing));
+}
+
+#[test]
+fn a_target_that_ends_ends_the_table() {
+    if !is_possible("a target that ends") {
+        return;
+    }
+    let place = Place::new();
+    let mut sleep = Command::new("sleep").arg("1").spawn().unwrap();
+    let output = place.run(&["top", "-p", &sleep.id().to_string(), "--interval", "30", "--plain"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("clock_nanosleep") || stdout(&output).contains("process "), "{}", stdout(&output));
+    sleep.wait().unwrap();
+}
+
+#[test]
+fn signals_end_it_with_success_and_a_last_table() {
+    if !is_possible("signals to top") {
+        return;
+    }
+    let place = Place::new();
+    let busy = Busy::start(&place);
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "60", "--plain"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut introduced = String::new();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        said.read_line(&mut introduced).unwrap();
+        assert!(introduced.contains("tracer: eBPF"), "{introduced}");
+        std::thread::sleep(Duration::from_millis(500));
+        kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{signal}");
+        assert!(stdout(&output).contains("calls/s"), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it() {
+    if !is_possible("a reader that goes away") {
+        return;
+    }
+    let place = Place::new();
+    let busy = Busy::start(&place);
+    let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--quiet"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let ended = wait_for(PATIENCE, || child.try_wait().unwrap());
+    assert_eq!(ended.and_then(|status| status.code()), Some(0));
+}
+
+/// A control group of version 2 of its own, which is removed with all that runs in it.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(test: &str) -> Option<Group> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let mount =
+            mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).find(|fields| fields[2] == "cgroup2");
+        let group = mount.map(|mount| Path::new(mount[1]).join(format!("syscost-test-{}", std::process::id())));
+        match group.filter(|group| fs::create_dir(group).is_ok()) {
+            Some(group) => Some(Group(group)),
+            None => {
+                skip(test, "no control group of version 2 can be made here");
+                None
+            }
+        }
+    }
+
+    /// A shell in it that runs `line`.
+    fn run(&self, line: &str) -> Child {
+        let enter = format!("echo $$ > {}/cgroup.procs && {line}", self.0.display());
+        Command::new("sh").args(["-c", &enter]).stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    fn pids(&self) -> Vec<i32> {
+        let text = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for pid in self.pids() {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        let removed = || fs::remove_dir(&self.0).ok();
+        wait_for(PATIENCE, removed);
+    }
+}
+
+/// The calls of getppid by processes of this name.
+fn null_calls(document: &Value, of: &str) -> u64 {
+    let rows = document["rows"].as_array().unwrap();
+    rows.iter().filter(|row| row["process"] == of).map(|row| row["calls"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_control_group_has_its_own_processes_and_those_that_enter() {
+    let test = "a control group";
+    if !is_possible(test) {
+        return;
+    }
+    let Some(group) = Group::new(test) else { return };
+    let place = Place::new();
+    let tree = helper(&place);
+    let outside = Busy::start(&place);
+    let mut first = group.run("exec sleep 60");
+    wait_for(PATIENCE, || (!group.pids().is_empty()).then_some(())).unwrap();
+    let name = group.0.file_name().unwrap().to_str().unwrap();
+    let mut command = place.command(&["trace", "--cgroup", name, "-o", "p.json", "--for", "3"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    // It enters after tracing began, and stays for longer than its arrival may take to be seen.
+    std::thread::sleep(Duration::from_millis(300));
+    let mut second = group.run(&format!("sleep 0.5; {} leaf 500; true", tree.display()));
+    said.read_to_string(&mut String::new()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let shown = crate::common::json(&place.run(&["show", "p.json", "--format", "json"]));
+    assert_eq!(shown["scope"], format!("cgroup /{name}"));
+    assert_eq!(support::count(&shown, "getppid"), 500, "{:#}", shown["calls"]);
+    let _ = (first.kill(), first.wait(), second.wait());
+    drop(outside);
+}
+
+#[test]
+fn the_whole_system_has_what_starts_later() {
+    let test = "the whole system";
+    if !is_possible(test) {
+        return;
+    }
+    let place = Place::new();
+    let tree = helper(&place);
+    let name = format!("t{}", std::process::id());
+    let copy = place.tmp().join(&name);
+    fs::copy(&tree, &copy).unwrap();
+    let mut command = place.command(&["top", "--all", "--interval", "2", "--count", "1", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    std::thread::sleep(Duration::from_millis(800));
+    let ran = Command::new(&copy).args(["leaf", "3000"]).status().unwrap();
+    assert!(ran.success());
+    let output = child.wait_with_output().unwrap();
+    let document: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+    assert_eq!(document["scope"], "the whole system");
+    assert!(null_calls(&document, &name) >= 3000, "{document:#}");
+}
+
+#[test]
+fn a_kill_leaves_no_program() {
+    if !is_possible("top and kill -9") {
+        return;
+    }
+    let place = Place::new();
+    let busy = Busy::start(&place);
+    let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let programs = syscost::kernel::bpf::programs_of(child.id());
+    let loaded = || programs.iter().filter(|id| syscost::kernel::bpf::is_loaded(**id)).count();
+    assert!(!programs.is_empty() && loaded() == programs.len(), "{programs:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(wait_for(PATIENCE, || (loaded() == 0).then_some(())).is_some());
+    assert!(Path::new(&format!("/proc/{}", busy.pid())).exists());
+}
+
+#[test]
+fn metrics_are_in_a_file_and_served() {
+    if !is_possible("metrics") {
+        return;
+    }
+    let place = Place::new();
+    let busy = Busy::start(&place);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let arguments =
+        ["top", "-p", &busy.pid(), "--interval", "0.2", "-q", "--textfile", "s.prom", "--listen", &port.to_string()];
+    let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let get = |path: &str| -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        Some(text)
+    };
+    let counted = |text: &String| text.contains("syscost_calls_total{call=\"getppid\"} ");
+    let served = wait_for(PATIENCE, || get("/metrics").filter(counted)).expect("metrics");
+    assert!(served.starts_with("HTTP/1.1 200 OK\r\n") && served.ends_with("# EOF\n"), "{served}");
+    assert!(get("/other").unwrap().starts_with("HTTP/1.1 404 "));
+    // A client that says nothing, or nonsense, does not keep others from their answer.
+    let silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    TcpStream::connect(("127.0.0.1", port)).unwrap().write_all(b"\r\n\r\n").unwrap();
+    assert!(get("/metrics").is_some_and(|text| counted(&text)));
+    drop(silent);
+    // Nor do many, who also do not delay the end.
+    let idle: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    let asked = Instant::now();
+    assert!(get("/metrics").is_some_and(|text| counted(&text)));
+    assert!(asked.elapsed() < PATIENCE / 4, "forty idle clients delay an answer by {:?}", asked.elapsed());
+    let file = || fs::read_to_string(place.path().join("s.prom")).ok().filter(counted);
+    assert!(wait_for(PATIENCE, file).unwrap().ends_with("# EOF\n"));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    let mut printed = String::new();
+    let ending = Instant::now();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert_eq!((child.wait().unwrap().code(), printed.as_str()), (Some(0), ""));
+    assert!(ending.elapsed() < PATIENCE / 4, "forty idle clients delay the end by {:?}", ending.elapsed());
+    drop(idle);
+    let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".syscost-")), "{left:?}");
+}
+
+#[test]
+fn what_makes_no_sense_is_told() {
+    let place = Place::new();
+    for (arguments, expected) in [
+        (vec!["top"], "COMMAND"),
+        (vec!["top", "--all", "-p", "1"], "cannot be used with"),
+        (vec!["top", "--all", "--interval", "0.01"], "at least 0.1 seconds"),
+        (vec!["top", "--all", "--count", "0"], "--count"),
+        (vec!["top", "--all", "--listen", "nowhere"], "it takes [ADDRESS:]PORT"),
+        (vec!["top", "--all", "--textfile", "/nosuch/file"], "--textfile /nosuch/file"),
+        (vec!["top", "--for", "1", "true"], "--for applies to what already runs"),
+    ] {
+        let output = place.run(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+    }
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = busy.local_addr().unwrap().port().to_string();
+    let output = place.run(&["top", "--all", "--listen", &port]);
+    assert_eq!((output.status.code(), stderr(&output).contains(&format!("--listen {port}: "))), (Some(1), true));
+}
+
+#[test]
+fn an_ordinary_user_is_told_what_is_missing() {
+    let place = Place::new();
+    if !geteuid().is_root() {
+        return skip("top as nobody", "becoming another user needs root");
+    }
+    let output = place.command_as_nobody(&["top", "--all", "--once"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("eBPF needs root or CAP_BPF and CAP_PERFMON"), "{}", stderr(&output));
+}
+
+/// A terminal of tmux, with a server of its own.
+struct Tmux<'a> {
+    place: &'a Place,
+}
+
+impl Tmux<'_> {
+    /// A shell of 100 x 20.
+    fn open<'a>(test: &str, place: &'a Place) -> Option<Tmux<'a>> {
+        let tmux = Tmux { place };
+        let opened =
+            tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "20", "env PS1='$ ' sh"]);
+        if opened.is_none() {
+            skip(test, "tmux cannot be used here");
+        }
+        opened.map(|_| tmux)
+    }
+
+    fn command(&self, words: &[&str]) -> Option<String> {
+        let socket = self.place.tmp().join("tmux");
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(socket).args(words).env_remove("TMUX").current_dir(self.place.path());
+        let output = command.output().ok().filter(|output| output.status.success())?;
+        Some(stdout(&output))
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        self.command(&[&["send-keys", "-t", "0"], keys].concat()).unwrap();
+    }
+
+    fn screen(&self) -> String {
+        self.command(&["capture-pane", "-t", "0", "-p"]).unwrap()
+    }
+
+    /// Waits for a screen with all of `wanted`.
+    fn shows(&self, wanted: &[&str]) -> String {
+        let screen = || Some(self.screen()).filter(|screen| wanted.iter().all(|text| screen.contains(text)));
+        wait_for(PATIENCE, screen).unwrap_or_else(|| panic!("{wanted:?} is not in\n{}", self.screen()))
+    }
+
+    fn run(&self, words: &[&str]) {
+        self.keys(&[
+            &format!("{} {}; echo status=$?; stty -a", env!("CARGO_BIN_EXE_syscost"), words.join(" ")),
+            "Enter",
+        ]);
+    }
+
+    /// The shell is back, in a terminal as it was.
+    fn is_as_before(&self) {
+        let screen = self.shows(&["status=0", " icanon ", " echo "]);
+        assert!(!screen.contains("q quit"), "{screen}");
+        assert_eq!(
+            self.command(&["display-message", "-t", "0", "-p", "#{alternate_on} #{cursor_flag}"]).unwrap(),
+            "0 1\n"
+        );
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        self.command(&["kill-server"]);
+    }
+}
+
+#[test]
+fn keys_lead_through_the_live_table() {
+    let test = "the live table";
+    let place = Place::new();
+    let (true, Some(tmux)) = (is_possible(test), Tmux::open(test, &place)) else { return };
+    let busy = Busy::start(&place);
+    tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
+    tmux.shows(&["process  ", "calls/s", "tree", "sorted by calls/s", "cost: tracing adds"]);
+    tmux.keys(&["Enter"]);
+    tmux.shows(&[", tree", "p99 us", "getppid"]);
+    tmux.keys(&["Enter"]);
+    tmux.shows(&["call ", "class "]);
+    tmux.keys(&["Escape"]);
+    tmux.shows(&["p99 us"]);
+    tmux.keys(&["Escape"]);
+    tmux.shows(&["process  "]);
+    tmux.keys(&["s"]);
+    tmux.shows(&["sorted by errors/s"]);
+    tmux.keys(&["p"]);
+    tmux.shows(&["PAUSED"]);
+    tmux.keys(&["p", "?"]);
+    tmux.shows(&["Keys", "quit"]);
+    tmux.keys(&["x", "b"]);
+    tmux.shows(&["call  ", "p50 us"]);
+    tmux.command(&["resize-window", "-t", "0", "-x", "40", "-y", "8"]);
+    tmux.shows(&["getppid"]);
+    tmux.command(&["resize-window", "-t", "0", "-x", "100", "-y", "20"]);
+    tmux.keys(&["q"]);
+    tmux.is_as_before();
+}
+
+#[test]
+fn however_it_ends_the_terminal_is_as_it_was() {
+    let test = "the terminal after the end";
+    let place = Place::new();
+    let (true, Some(tmux)) = (is_possible(test), Tmux::open(test, &place)) else { return };
+    let busy = Busy::start(&place);
+    // By ^C, and by each signal that can be caught.
+    for signal in ["C-c", "TERM", "HUP", "INT"] {
+        tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
+        tmux.shows(&["sorted by"]);
+        match signal {
+            "C-c" => tmux.keys(&[signal]),
+            signal => {
+                let pane = tmux.command(&["display-message", "-t", "0", "-p", "#{pane_pid}"]).unwrap();
+                let killed =
+                    Command::new("pkill").args(["-x", &format!("-{signal}"), "-P", pane.trim(), "syscost"]).status();
+                assert!(killed.unwrap().success());
+            }
+        }
+        tmux.is_as_before();
+        tmux.keys(&["clear", "Enter"]);
+        wait_for(PATIENCE, || (!tmux.screen().contains("status=")).then_some(())).unwrap();
+    }
+    // The process that is watched ends.
+    let mut sleep = Command::new("sleep").arg("3").spawn().unwrap();
+    tmux.run(&["top", "--interval", "0.3", "-p", &sleep.id().to_string()]);
+    sleep.wait().unwrap();
+    tmux.is_as_before();
+}

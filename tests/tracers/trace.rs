@@ -1,0 +1,166 @@
+//! `syscost trace`: exact counts of trees that do what is hard to follow, their classes, errors and accounting.
+
+use crate::support;
+
+use crate::common::{Place, json, skip, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use support::{TRACERS, build, call, count, helper, is_possible, trace};
+
+#[test]
+fn twenty_thousand_calls_of_a_tree_are_twenty_thousand() {
+    let place = Place::new();
+    let tree = helper(&place);
+    for options in TRACERS.iter().filter(|options| is_possible("exact counts", options)) {
+        for _ in 0..10 {
+            let (output, document) = trace(&place, options, &[tree.to_str().unwrap()]);
+            assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
+            assert_eq!(count(&document, "getppid"), 20_000, "{options:?}");
+        }
+    }
+}
+
+#[test]
+fn each_fork_is_followed_and_its_orphans_are_waited_for() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let (_, document) = trace(&place, TRACERS[0], &[tree.to_str().unwrap()]);
+    // The command, four of its children by fork with an orphan each of two, one by vfork, one by posix_spawn.
+    assert_eq!(document["usage"]["processes"], 10, "{document:#}");
+    assert_eq!(document["usage"]["threads"], 3);
+    assert_eq!(count(&document, "execve"), 5);
+    assert_eq!(count(&document, "exit_group"), 10);
+}
+
+#[test]
+fn ten_thousand_forks() {
+    let place = Place::new();
+    let tree = helper(&place);
+    for options in TRACERS.iter().filter(|options| is_possible("10,000 forks", options)) {
+        let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "forks", "10000"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(count(&document, "getppid"), 10_000, "{options:?}");
+    }
+}
+
+#[test]
+fn calls_have_classes_and_errors() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let (_, document) = trace(&place, TRACERS[0], &[tree.to_str().unwrap(), "classes"]);
+    let of = |name: &str, key: &str, value: Value| -> u64 {
+        let classes = call(&document, name)["classes"].as_array().unwrap();
+        let matching = classes.iter().filter(|class| class[key] == value && class["size"] != 512);
+        matching.map(|class| class["calls"].as_u64().unwrap()).sum()
+    };
+    let kinds = ["pipe", "device", "none"].map(|kind| of("read", "descriptor", kind.into()));
+    assert_eq!(kinds, [10, 10, 7], "{document:#}");
+    assert_eq!(of("access", "depth", 3.into()), 5, "{document:#}");
+    assert_eq!(call(&document, "read")["errors"]["EBADF"], 7);
+    assert_eq!(call(&document, "access")["errors"]["ENOENT"].as_u64().unwrap() % 6, 0);
+    let sleep = call(&document, "clock_nanosleep");
+    assert!(sleep["blocked_ns"].as_u64().unwrap() >= 40_000_000, "{sleep:#}");
+    // Time on a CPU and latencies are those of the stops as much as of the calls.
+    let calls = document["calls"].as_array().unwrap();
+    assert!(calls.iter().all(|call| call["on_cpu_ns"].is_null() && call["p50_ns"].is_null()), "{document:#}");
+}
+
+#[test]
+fn signals_and_stops_pass_through() {
+    let place = Place::new();
+    let tree = helper(&place);
+    for options in TRACERS.iter().filter(|options| is_possible("signals", options)) {
+        let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "signals"]);
+        assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
+        assert_eq!(count(&document, "getppid"), 10);
+    }
+}
+
+#[test]
+fn counts_are_those_of_strace() {
+    let place = Place::new();
+    let log = place.path().join("strace.txt");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-c", "-o"]).arg(&log).args(["ls", "-lR", "/usr/include/linux"]).stdin(Stdio::null());
+    if !strace.output().is_ok_and(|output| output.status.success()) {
+        return skip("counts are those of strace", "strace cannot be used here");
+    }
+    let (_, document) = trace(&place, TRACERS[0], &["ls", "-lR", "/usr/include/linux"]);
+    let text = fs::read_to_string(log).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let rows =
+        rows.iter().filter(|row| row.len() >= 5 && row[3].parse::<u64>().is_ok() && row.last() != Some(&"total"));
+    let mut compared = 0;
+    for row in rows {
+        assert_eq!(count(&document, row[row.len() - 1]).to_string(), row[3], "{row:?}");
+        compared += 1;
+    }
+    assert!(compared > 10, "{text}");
+}
+
+#[test]
+fn standard_input_and_output_are_the_commands() {
+    let place = Place::new();
+    let mut command = place.command(&["trace", "--tracer", "ptrace", "cat"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"through\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(stdout(&output), "through\n");
+    assert!(
+        stderr(&output).contains("getrandom") && stderr(&output).contains("syscost: tracer: ptrace"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn the_exit_status_is_the_commands() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let status = |words: &[&str]| trace(&place, TRACERS[0], words).0.status.code();
+    assert_eq!(status(&["sh", "-c", "exit 7"]), Some(7));
+    assert_eq!(status(&[tree.to_str().unwrap(), "killed"]), Some(128 + 9));
+    let script = place.path().join("script");
+    fs::write(&script, "exit 5\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(status(&[script.to_str().unwrap()]), Some(5));
+}
+
+#[test]
+fn programs_of_another_architecture_have_its_names() {
+    let place = Place::new();
+    let Some(program) = build(&place, "tree32", &["-m32"]) else {
+        return skip("a 32-bit program", "cc builds none");
+    };
+    for options in &TRACERS[..2] {
+        let (output, document) = trace(&place, options, &[program.to_str().unwrap(), "leaf", "500"]);
+        assert_eq!(count(&document, "getppid"), 500, "{}", stderr(&output));
+        assert!(stderr(&output).contains("is a program for i386"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn the_profile_can_be_shown_again() {
+    let place = Place::new();
+    let output = place.run(&["trace", "--tracer", "ptrace", "-o", "p.json", "sh", "-c", "exit 3"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let shown = place.run(&["show", "p.json", "--format", "json"]);
+    assert_eq!(json(&shown)["schema"], "syscost.profile-summary/3");
+    assert_eq!(count(&json(&shown), "execve"), 1);
+}
+
+#[test]
+fn the_accounting_has_those_that_nobody_waited_for() {
+    let place = Place::new();
+    let tree = helper(&place);
+    for options in TRACERS.iter().filter(|options| is_possible("the accounting", options)) {
+        let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "accounts"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let ns = |mode: &str| document["usage"][mode].as_u64().unwrap();
+        let cpu_ms = (ns("user_ns") + ns("system_ns")) / 1_000_000;
+        assert!((290..600).contains(&cpu_ms), "{options:?}: {cpu_ms} ms of 300");
+    }
+}

@@ -1,0 +1,189 @@
+//! The eBPF tracer on what is already running: processes with the calls that they wait in, a control group, the whole
+//! system, and reading while it counts.
+
+use crate::bpf_support as support;
+
+use crate::common::skip;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+use support::{count, open_for, rows, run, workload};
+use syscost::model::CallCount;
+use syscost::trace::{Collected, Detail, Grouping, More, Root, Running, Target, Tracer, Until};
+
+/// A process that is killed at the end of the test.
+struct Process(Child);
+
+impl Process {
+    fn start(program: &Path, arguments: &[&str]) -> Process {
+        let child = Process(Command::new(program).args(arguments).spawn().unwrap());
+        std::thread::sleep(Duration::from_millis(60));
+        child
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn attached(what: &Running, detail: Detail, grouping: Grouping) -> Box<dyn Tracer> {
+    let target = Target::Running { what: what.clone(), time: None };
+    let mut tracer = open_for(target, detail, More { grouping, ..More::default() });
+    tracer.attach(Root::Running(what.clone())).unwrap();
+    tracer
+}
+
+fn follow(tracer: &mut dyn Tracer, ms: u64) {
+    tracer.follow(&Until { after: Some(Duration::from_millis(ms)), ..Until::default() }).unwrap();
+}
+
+fn traced_for(what: &Running, detail: Detail, grouping: Grouping, ms: u64) -> Collected {
+    let mut tracer = attached(what, detail, grouping);
+    follow(tracer.as_mut(), ms);
+    tracer.collect().unwrap()
+}
+
+#[test]
+fn a_call_in_progress_is_blocked_since_tracing_began() {
+    if workload().is_none() {
+        return;
+    }
+    let sleeper = Process::start(Path::new("/bin/sleep"), &["1000"]);
+    let what = Running::Processes(vec![sleeper.0.id()]);
+    let collected = traced_for(&what, Detail::Times, Grouping::Name, 300);
+    let sleeps: Vec<&CallCount> = rows(&collected, "clock_nanosleep").collect();
+    assert_eq!((sleeps.len(), sleeps[0].calls, sleeps[0].unfinished), (1, 1, 1));
+    let (blocked, on_cpu) = (sleeps[0].blocked_ns.unwrap(), sleeps[0].on_cpu_ns.unwrap());
+    assert!(blocked >= 300_000_000 && on_cpu < blocked / 10, "{blocked} blocked, {on_cpu} on");
+    let concurrency = collected.usage.concurrency;
+    assert!(concurrency.is_none_or(|parts| parts.blocked_ns >= 290_000_000));
+    let counts = traced_for(&what, Detail::Counts, Grouping::Name, 100);
+    assert_eq!(count(&counts, "clock_nanosleep"), 1);
+}
+
+#[test]
+fn several_processes_are_followed_and_told_apart() {
+    let Some(program) = workload() else { return };
+    let (one, two, other) = (
+        Process::start(program, &["forever"]),
+        Process::start(program, &["forever"]),
+        Process::start(program, &["forever"]),
+    );
+    let pids = vec![one.0.id(), two.0.id()];
+    let collected = traced_for(&Running::Processes(pids.clone()), Detail::Times, Grouping::Process, 300);
+    let mut groups: Vec<u32> = collected.groups.iter().map(|group| group.pid.unwrap()).collect();
+    groups.sort_unstable();
+    assert!(groups.len() == 2 && !groups.contains(&other.0.id()), "{groups:?}, not {}", other.0.id());
+    assert_eq!((collected.usage.processes, collected.usage.threads), (Some(2), Some(2)));
+    for group in &collected.groups {
+        let calls: u64 = group.calls.iter().filter(|row| row.call == "getppid").map(|row| row.calls).sum();
+        assert!(calls >= 200, "{calls}");
+    }
+}
+
+#[test]
+fn the_whole_system_is_traced_but_not_we() {
+    let Some(program) = workload() else { return };
+    let _one = Process::start(program, &["forever"]);
+    for detail in [Detail::Times, Detail::Counts] {
+        let collected = traced_for(&Running::System, detail, Grouping::Name, 300);
+        assert_eq!(collected.facts.lost, 0, "{:?}", collected.warnings);
+        let group = collected.groups.iter().find(|group| group.name == "trace-bpf-workl").unwrap();
+        let calls: u64 = group.calls.iter().filter(|row| row.call == "getppid").map(|row| row.calls).sum();
+        assert!(calls >= 200, "{calls}");
+        // What reads the counts would count itself. (Children that other tests calibrate by have the name, and do not read.)
+        let own = collected.groups.iter().filter(|group| group.name.starts_with("trace_bpf_runni"));
+        assert_eq!(own.flat_map(|group| &group.calls).filter(|row| row.call == "bpf").count(), 0);
+    }
+}
+
+/// A control group of version 2 that is removed at the end.
+struct Group(PathBuf);
+
+impl Group {
+    fn make() -> Option<Group> {
+        let mounts = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(Path::new);
+        let mount = mounts.iter().find(|mount| mount.join("cgroup.controllers").exists())?;
+        let path = mount.join(format!("syscost-test-{}", std::process::id()));
+        std::fs::create_dir(&path).ok().map(|()| Group(path))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for _ in 0..50 {
+            if std::fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn a_control_group_is_traced_with_those_below_it() {
+    let Some(program) = workload() else { return };
+    let Some(group) = Group::make() else {
+        return skip("a_control_group_is_traced_with_those_below_it", "no writable control groups of version 2");
+    };
+    let below = Group(group.0.join("below"));
+    std::fs::create_dir(&below.0).unwrap();
+    let (inside, _outside) = (Process::start(program, &["forever"]), Process::start(program, &["forever"]));
+    std::fs::write(below.0.join("cgroup.procs"), inside.0.id().to_string()).unwrap();
+    let collected = traced_for(&Running::Cgroup(group.0.clone()), Detail::Times, Grouping::Cgroup, 300);
+    let groups: Vec<(&str, Option<&str>)> =
+        collected.groups.iter().map(|group| (group.name.as_str(), group.cgroup.as_deref())).collect();
+    let path = format!("/{}/below", group.0.file_name().unwrap().to_str().unwrap());
+    assert_eq!(groups, [("trace-bpf-workl", Some(path.as_str()))]);
+    assert!(count(&collected, "getppid") >= 200);
+    assert_eq!(collected.usage.processes, Some(1));
+    drop(inside);
+    drop(below);
+}
+
+#[test]
+fn counts_are_read_while_they_grow() {
+    let Some(program) = workload() else { return };
+    let child = Process::start(program, &["forever"]);
+    let what = Running::Processes(vec![child.0.id()]);
+    let mut tracer = attached(&what, Detail::Times, Grouping::Name);
+    let mut before = 0;
+    for _ in 0..5 {
+        follow(tracer.as_mut(), 100);
+        let now = count(&tracer.snapshot().unwrap(), "getppid");
+        assert!(now > before, "{now} after {before}");
+        before = now;
+    }
+    assert!(count(&tracer.collect().unwrap(), "getppid") >= before);
+}
+
+#[test]
+fn wall_time_is_divided_by_what_the_threads_did() {
+    let Some(collected) = run(&["blocked"], Detail::Times) else { return };
+    let parts = collected.usage.concurrency.clone().unwrap();
+    assert!(parts.blocked_ns >= 200_000_000, "{parts:?}");
+    assert_eq!(parts.on_cpu_ns.len(), 1, "one thread: {parts:?}");
+    let slept = |row: &&CallCount| row.call.ends_with("nanosleep");
+    let stalled: u64 =
+        collected.groups.iter().flat_map(|group| &group.calls).filter(slept).filter_map(|row| row.stalled_ns).sum();
+    assert!(stalled >= 200_000_000 && stalled <= parts.blocked_ns, "{stalled} of {parts:?}");
+    let tree = run(&["tree"], Detail::Times).unwrap();
+    assert!(tree.usage.peak_concurrency.unwrap() >= 2, "{:?}", tree.usage);
+}
+
+#[test]
+fn what_an_argument_selects_is_a_class() {
+    let Some(collected) = run(&["classes"], Detail::Times) else { return };
+    let with = |call: &str, operation: &str| {
+        rows(&collected, call)
+            .filter(|row| row.class.operation.as_deref() == Some(operation))
+            .map(|row| row.calls)
+            .sum::<u64>()
+    };
+    assert!(with("mmap", "anonymous") >= 1 && with("mmap", "file") >= 1);
+    assert_eq!((with("futex", "wake"), with("openat", "create")), (6, 0));
+    assert_eq!(collected.latencies["read"].per_octave(), 32);
+}

@@ -1,0 +1,445 @@
+//! `syscost trace` and what ends badly: commands that cannot run, tracers that are killed, interrupts, full disks, users
+//! without permission. Each with its message, and with nobody left attached.
+
+use crate::support;
+
+use crate::common::{Job, Place, is_traced, json, skip, stderr, stdout, wait_for};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, geteuid};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+use support::{TRACERS, count, helper, is_possible};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[test]
+fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
+    let place = Place::new();
+    for options in TRACERS.iter().filter(|options| is_possible("a command that is not there", options)) {
+        let words = ["trace"].iter().chain(*options);
+        let missing = place.run(&words.clone().chain(&["--", "nosuch"]).copied().collect::<Vec<_>>());
+        assert_eq!(missing.status.code(), Some(127));
+        let expected = "syscost: cannot run 'nosuch': No such file or directory (ENOENT)\n";
+        assert_eq!(stderr(&missing), expected);
+        let directory = place.run(&words.chain(&["--", "/"]).copied().collect::<Vec<_>>());
+        assert_eq!(directory.status.code(), Some(126));
+        assert!(stderr(&directory).contains("syscost: cannot run '/': Permission denied (EACCES)\n"));
+    }
+}
+
+#[test]
+fn a_question_that_makes_no_sense_is_a_usage_error() {
+    let place = Place::new();
+    let many: Vec<String> = (0..21).map(|n| format!("call{n}")).collect();
+    for (arguments, expected) in [
+        (vec!["trace", "--tracer", "perf", "true"], "--calls"),
+        (vec!["trace", "--calls", "read", "true"], "--tracer perf"),
+        (vec!["trace", "-o", "/nosuch/file", "true"], "-o /nosuch/file"),
+        (vec!["trace", "--for", "1", "true"], "--pid"),
+        (vec!["trace"], "COMMAND"),
+        (vec!["trace", "--all", "--cgroup", "/x"], "cannot be used with"),
+        (vec!["trace", "-p", "1", "--user", "root"], "cannot be used with"),
+        (vec!["trace", "-p", "1,x"], "--pid"),
+        (vec!["trace", "--report", "/nosuch/file", "true"], "--report /nosuch/file"),
+    ] {
+        let output = place.run(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    let output = place.run(&["trace", "--tracer", "perf", "--calls", &many.join(","), "true"]);
+    assert!(stderr(&output).contains("21 calls are named, but at most 20"), "{}", stderr(&output));
+    let output = place.run(&["trace", "-p", "2147483646"]);
+    assert_eq!((output.status.code(), stderr(&output).contains("-p 2147483646: no such process")), (Some(1), true));
+}
+
+#[test]
+fn a_target_that_is_not_there_is_told_with_what_was_tried() {
+    let place = Place::new();
+    let refused = |arguments: &[&str]| {
+        let output = place.command(&[&["trace", "--for", "1"], arguments].concat()).env("PATH", place.path()).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        stderr(&output)
+    };
+    let own = std::process::id().to_string();
+    assert_eq!(
+        refused(&["-p", &own, "-p", "2147483646"]),
+        "syscost: -p 2147483646: no such process; 'ps -e' lists those that run\n"
+    );
+    let thread = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| refused(&["-p", &nix::unistd::gettid().to_string()]));
+        thread.join().unwrap()
+    });
+    assert!(thread.contains(&format!("a thread of process {own}: trace all its threads with -p {own}")), "{thread}");
+    let mut ended = Command::new("true").spawn().unwrap();
+    let zombie = || Some(refused(&["-p", &ended.id().to_string()])).filter(|text| text.contains("zombie"));
+    assert!(wait_for(PATIENCE, zombie).is_some());
+    ended.wait().unwrap();
+    // Where there is no cgroup2, both say so instead.
+    let mounted = fs::read_to_string("/proc/self/mounts").unwrap().contains(" cgroup2 ");
+    let group = refused(&["--cgroup", "no/such/group"]);
+    assert_eq!(
+        group.contains("--cgroup no/such/group: there is no such control group (looked for /"),
+        mounted,
+        "{group}"
+    );
+    let container = refused(&["--container", "nosuch"]);
+    let tried =
+        "--container nosuch: not found (podman: not installed; docker: not installed; nerdctl: not installed; crictl:";
+    assert_eq!(container.contains(tried), mounted, "{container}");
+    // Managers that fail are told with their own words.
+    let docker = place.path().join("docker");
+    fs::write(&docker, "#!/bin/sh\necho 'error: no such object: nosuch' >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    let container = refused(&["--container", "nosuch"]);
+    assert_eq!(container.contains("docker: error: no such object: nosuch;"), mounted, "{container}");
+}
+
+#[test]
+fn what_only_ebpf_can_trace_is_told() {
+    let place = Place::new();
+    for (arguments, expected) in [
+        (vec!["--all"], "ptrace: the whole system: only eBPF can trace that"),
+        (vec!["-p", "1", "--group", "process"], "ptrace: counts by process or control group: only eBPF can trace that"),
+        (vec!["-p", "1", "--stacks"], "ptrace: stacks: only eBPF can trace that"),
+        (vec!["-p", "1", "--paths"], "ptrace: paths and descriptors: only eBPF can trace that"),
+        (vec!["-p", "1", "--slowest", "5"], "ptrace: the slowest calls: only eBPF can trace that"),
+    ] {
+        let output = place.run(&[&["trace", "--tracer", "ptrace"], arguments.as_slice()].concat());
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+    }
+    if !geteuid().is_root() {
+        return skip("the whole system as nobody", "becoming another user needs root");
+    }
+    let output = run(&mut place.command_as_nobody(&["trace", "--all", "--for", "1"]));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("eBPF needs root or CAP_BPF and CAP_PERFMON"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_document_is_all_that_is_printed_and_a_report_may_follow_the_output() {
+    let place = Place::new();
+    let trace = |more: &[&str]| {
+        place.run(&[&["trace", "--tracer", "ptrace", "--format", "json"], more, &["--", "echo", "said"]].concat())
+    };
+    let alone = trace(&[]);
+    assert_eq!(stdout(&alone), "said\n");
+    let document: serde_json::Value = serde_json::from_str(&stderr(&alone)).unwrap();
+    assert_eq!(document["schema"], "syscost.profile-summary/3");
+    let after = trace(&["--report", "-", "--quiet"]);
+    let text = stdout(&after);
+    let (said, document) = text.split_once('\n').unwrap();
+    assert_eq!((said, stderr(&after).as_str()), ("said", ""));
+    let document: serde_json::Value = serde_json::from_str(document).unwrap();
+    assert_eq!(count(&document, "write"), 1);
+}
+
+#[test]
+fn arguments_and_names_are_left_out_where_asked() {
+    let place = Place::new();
+    let kept = |more: &[&str]| {
+        let words =
+            [&["trace", "--tracer", "ptrace", "-o", "p.json"], more, &["--", "true", "--token=secret"]].concat();
+        let output = place.run(&words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        (fs::read_to_string(place.path().join("p.json")).unwrap(), stderr(&output))
+    };
+    let (whole, _) = kept(&[]);
+    assert!(whole.contains("--token=secret"));
+    let (file, table) = kept(&["--no-arguments"]);
+    assert!(!file.contains("secret") && !table.contains("secret") && file.contains("\"true\""), "{file}");
+    let (file, table) = kept(&["--anonymous"]);
+    assert!(!file.contains("secret") && !file.contains("\"true\"") && !table.contains("secret"), "{file}");
+}
+
+#[test]
+fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
+    let test = "a set-user-ID program";
+    let place = Place::new();
+    if !geteuid().is_root() {
+        return skip(test, "making one needs root");
+    }
+    let program = helper(&place);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let mut alone = Command::new(&program);
+    std::os::unix::process::CommandExt::uid(&mut alone, 65534);
+    if stdout(&alone.arg("euid").output().unwrap()) != "0\n" {
+        return skip(test, "the file system ignores the bit");
+    }
+    for options in &TRACERS[..2] {
+        let command = ["--", program.to_str().unwrap(), "euid"];
+        let words = ["trace"].iter().chain(*options).chain(&command);
+        let output = run(&mut place.command_as_nobody(&words.copied().collect::<Vec<_>>()));
+        assert_eq!(stdout(&output), "65534\n", "{}", stderr(&output));
+        assert!(stderr(&output).contains("ran without that privilege"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_ordinary_user_gets_a_tracer_without_asking() {
+    let place = Place::new();
+    let output = match geteuid().is_root() {
+        true => run(&mut place.command_as_nobody(&["trace", "true"])),
+        false => run(&mut place.command(&["trace", "true"])),
+    };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("syscost: tracer: ptrace"), "{}", stderr(&output));
+}
+
+#[test]
+fn under_sudo_the_command_is_the_callers() {
+    if !geteuid().is_root() {
+        return skip("the user of sudo", "becoming another user needs root");
+    }
+    let place = Place::new();
+    let run = |more: &[&str]| {
+        let words = ["trace", "--tracer", "ptrace"].iter().chain(more).chain(&["--", "sh", "-c", "id -u; echo $USER"]);
+        let mut command = place.command(&words.copied().collect::<Vec<_>>());
+        command.env("SUDO_UID", "65534").env("SUDO_GID", "65534").output().unwrap()
+    };
+    let output = run(&[]);
+    assert_eq!(stdout(&output), "65534\nnobody\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains("; the command runs as nobody\n"), "{}", stderr(&output));
+    assert!(stdout(&run(&["--user", "root"])).starts_with("0\n"));
+    let unknown = run(&["--user", "no-such-user"]);
+    assert!(stderr(&unknown).contains("--user no-such-user: no such user"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_table_is_shown() {
+    let place = Place::new();
+    let output = place.run(&["trace", "--tracer", "ptrace", "-o", "/dev/full", "true"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    assert!(text.contains("/dev/full") && text.contains("No space left"), "{text}");
+    assert!(text.contains("execve"), "{text}");
+    let output = place.run(&["trace", "--tracer", "ptrace", "--report", "/dev/full", "true"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("--report /dev/full"), "{}", stderr(&output));
+}
+
+/// Runs a copy of the program. While another test forks, that one's child may still have the copy open for writing.
+fn run(command: &mut Command) -> Output {
+    let run = || match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => None,
+        other => Some(other.unwrap()),
+    };
+    wait_for(PATIENCE, run).expect("the copy can be executed")
+}
+
+/// A helper that runs until it is ended, and the number that it says of itself.
+struct Endless {
+    child: Child,
+    pid: Pid,
+}
+
+impl Endless {
+    fn of(mut command: Command) -> Endless {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Endless { pid: Pid::from_raw(line.trim().parse().unwrap()), child }
+    }
+
+    fn traced(place: &Place, options: &[&str], words: &[&str]) -> Endless {
+        let words = ["trace", "-o", "p.json"].iter().chain(options).chain(&["--"]).chain(words);
+        Endless::of(place.command(&words.copied().collect::<Vec<_>>()))
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        let _ = killpg(self.group(), Signal::SIGKILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Not one of its threads has a tracer.
+fn expect_untraced(pid: Pid) {
+    let threads: Vec<_> = fs::read_dir(format!("/proc/{pid}/task")).unwrap().map(|entry| entry.unwrap()).collect();
+    assert_eq!(threads.len(), 2);
+    for thread in threads {
+        let tid = thread.file_name().to_str().unwrap().parse().unwrap();
+        assert_eq!(is_traced(tid), Some(false), "{tid}");
+    }
+}
+
+fn runs(pid: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.contains("State:") && !status.contains("State:\tZ") && !status.contains("State:\tX")
+}
+
+#[test]
+fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut command = Command::new(&tree);
+    command.arg("endless");
+    let endless = Endless::of(command);
+    let output =
+        place.run(&["trace", "-p", &endless.pid.to_string(), "--for", "0.5", "--tracer", "ptrace", "--format", "csv"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).lines().any(|line| line.starts_with("getppid,")), "{}", stderr(&output));
+    assert!(runs(endless.pid));
+    expect_untraced(endless.pid);
+}
+
+#[test]
+fn one_that_is_traced_already_is_told() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    let output = place.run(&["trace", "--tracer", "ptrace", "-p", &endless.pid.to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = format!("process {} is traced already, by process {} (syscost)", endless.pid, endless.group());
+    assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+}
+
+#[test]
+fn when_the_tracer_is_killed_the_command_goes_on_untraced() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGKILL).unwrap();
+    endless.child.wait().unwrap();
+    assert!(runs(endless.pid));
+    expect_untraced(endless.pid);
+}
+
+#[test]
+fn when_the_tracer_with_a_filter_is_killed_the_command_ends() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[1], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGKILL).unwrap();
+    endless.child.wait().unwrap();
+    assert!(wait_for(PATIENCE, || (!runs(endless.pid)).then_some(())).is_some());
+}
+
+#[test]
+fn an_interrupt_ends_the_command_and_the_profile_is_written() {
+    let place = Place::new();
+    let tree = helper(&place);
+    for options in &TRACERS[..2] {
+        let mut endless = Endless::traced(&place, options, &[tree.to_str().unwrap(), "endless"]);
+        killpg(endless.group(), Signal::SIGINT).unwrap();
+        assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
+        let shown = place.run(&["show", "p.json", "--format", "json"]);
+        assert!(count(&json(&shown), "getppid") > 0, "{}", stderr(&shown));
+    }
+}
+
+#[test]
+fn an_interrupt_of_the_tracer_alone_ends_the_tracing_and_not_the_command() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGINT).unwrap();
+    assert_eq!(endless.child.wait().unwrap().code(), Some(130));
+    assert!(runs(endless.pid));
+    expect_untraced(endless.pid);
+    let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+    assert_eq!(shown["complete"], false, "{shown:#}");
+    assert!(count(&shown, "getppid") > 0, "{shown:#}");
+    // It cannot run without its filter's tracer, and gets the signal instead.
+    let mut endless = Endless::traced(&place, TRACERS[1], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGINT).unwrap();
+    assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
+}
+
+#[test]
+fn several_processes_are_traced_together() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let start = || {
+        let mut command = Command::new(&tree);
+        command.arg("endless");
+        Endless::of(command)
+    };
+    let (one, other) = (start(), start());
+    let pids = format!("{},{}", one.pid, other.pid);
+    for options in [TRACERS[0], &[]] {
+        let words = [&["trace", "--for", "0.5", "-o", "p.json", "-p", &pids], options].concat();
+        let output = place.run(&words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+        let scope = format!("process {}, {}", one.pid.min(other.pid), one.pid.max(other.pid));
+        assert_eq!((shown["scope"].as_str(), count(&shown, "getppid") > 0), (Some(scope.as_str()), true), "{shown:#}");
+        expect_untraced(one.pid);
+        expect_untraced(other.pid);
+    }
+}
+
+#[test]
+fn sigterm_to_the_tracer_is_passed_on() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    kill(endless.group(), Signal::SIGTERM).unwrap();
+    assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 15));
+}
+
+#[test]
+fn a_second_interrupt_stops_waiting_for_stragglers() {
+    let place = Place::new();
+    let tree = helper(&place);
+    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "straggler"]);
+    let (group, pid) = (endless.group(), endless.pid);
+    killpg(group, Signal::SIGINT).unwrap();
+    assert!(wait_for(PATIENCE, || (!runs(pid)).then_some(())).is_some());
+    assert_eq!(endless.child.try_wait().unwrap(), None);
+    // Two that come at once may be taken for one.
+    let again = || {
+        killpg(group, Signal::SIGINT).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        endless.child.try_wait().unwrap()
+    };
+    assert_eq!(wait_for(PATIENCE, again).and_then(|status| status.code()), Some(128 + 2));
+    let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+    assert_eq!(shown["complete"], false, "{shown:#}");
+    let mut left = place.processes();
+    left.retain(|process| process.group == group.as_raw());
+    assert!(left.len() == 1 && !left[0].traced, "{left:?}");
+}
+
+#[test]
+fn nothing_is_left_in_the_place_of_a_trace() {
+    let place = Place::new();
+    let job: Job = place.start(&["trace", "--tracer", "ptrace", "true"]);
+    let output = job.output();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!((place.processes().len(), place.left_behind()), (0, Vec::<PathBuf>::new()));
+}
+
+/// An ordinary user learns in one line what is missing and what to do.
+#[test]
+fn what_takes_more_rights_says_which() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("what_takes_more_rights_says_which", "not root: no other user to be");
+    }
+    let place = Place::new();
+    for (arguments, said) in [
+        (
+            &["trace", "-p", "1"][..],
+            "it belongs to another user or is protected; try as root, or see kernel.yama.ptrace_scope",
+        ),
+        (&["trace", "--tracer", "bpf", "true"], "run it as root, or leave out --tracer for one that needs no rights"),
+        (&["trace", "--all", "--for", "1"], "run it as root, or where ptrace is permitted"),
+    ] {
+        let done = place.command_as_nobody(arguments).arg("--quiet").output().unwrap();
+        let text = stderr(&done);
+        assert_eq!(done.status.code(), Some(1), "{text}");
+        let last = text.lines().last().unwrap_or_default();
+        assert!(last.starts_with("syscost: ") && !last.starts_with("syscost: trace:") && last.contains(said), "{text}");
+    }
+}

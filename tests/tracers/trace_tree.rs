@@ -1,0 +1,56 @@
+//! Who started whom, by names: a shim that starts helpers and executes what it stands for, by both tracers.
+
+use crate::common::{Place, json, skip, stderr, stdout};
+use serde_json::{Value, json as value};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+fn script(place: &Place, name: &str, lines: &str) {
+    let path = place.path().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The names and processes of each path of the profile, and how many calls there are in all.
+fn paths(profile: &Value) -> (Value, u64) {
+    let rows = profile["tree"].as_array().unwrap();
+    let paths = rows.iter().map(|row| value!([row["names"], row["processes"]])).collect();
+    (Value::Array(paths), rows.iter().map(|row| row["calls"].as_u64().unwrap()).sum())
+}
+
+#[test]
+fn a_shim_is_shown_with_what_it_starts() {
+    let place = Place::new();
+    script(&place, "shim", "/bin/cat shim >/dev/null; /bin/cat shim >/dev/null; (exit 3); exec ./helper");
+    script(&place, "helper", "/bin/sleep 0; /bin/cat shim >/dev/null; exit 0");
+    let mut tracers = vec!["ptrace"];
+    match syscost::kernel::bpf::available() {
+        Ok(()) => tracers.push("bpf"),
+        Err(why) => skip("the tree of processes by bpf", &why.to_string()),
+    }
+    for tracer in tracers {
+        let ran = place.run(&["trace", "--tracer", tracer, "-o", "p.json", "--report", "table", "--", "./shim"]);
+        assert!(ran.status.success(), "{}", stderr(&ran));
+        let profile: Value = serde_json::from_slice(&fs::read(place.path().join("p.json")).unwrap()).unwrap();
+        let (found, calls) = paths(&profile);
+        let expected = value!([
+            // The subshell executes nothing: it has its parent's name.
+            [["shim"], 2],
+            [["shim", "cat"], 2],
+            [["shim", "helper"], 1],
+            [["shim", "helper", "cat"], 1],
+            [["shim", "helper", "sleep"], 1],
+        ]);
+        assert_eq!(found, expected, "{tracer}");
+        let summary = json(&place.run(&["show", "p.json", "--format", "json"]));
+        assert_eq!((&summary["total"]["calls"], &summary["tree"]), (&calls.into(), &profile["tree"]), "{tracer}");
+        assert_eq!(summary["usage"]["processes"], 6, "{tracer}");
+        let table = fs::read_to_string(place.path().join("table")).unwrap();
+        assert!(
+            table.contains("Processes: shim > cat x2: ") && table.contains("Processes: shim > helper: "),
+            "{table}"
+        );
+        let hidden = stdout(&place.run(&["show", "p.json", "--anonymous", "--format", "json"]));
+        assert!(!hidden.contains("helper"), "{hidden}");
+    }
+}
