@@ -68,7 +68,7 @@ fn files_that_hold_no_run_are_told_by_every_reader() {
 
 /// One hostile file among thousands costs its own line, not the others' rows nor a second each.
 #[test]
-fn one_bad_file_among_thousands_is_named() {
+fn one_bad_file_among_a_thousand_is_named() {
     let place = Place::with_hosts();
     let directory = place.path().join("d");
     let lines = || stdout(&place.run(&["rows", "d"])).lines().count();

@@ -1,6 +1,7 @@
 //! On a CPU, runnable, blocked: programs of which it is known what they wait for, and the kernel's own accounting as a witness.
 //! The eBPF tracer sees wake-ups, so every place that tells of waiting has to agree to the nanosecond, on a busy machine too.
 
+use crate::alone;
 use crate::common::{Place, json, skip, stderr, stdout};
 use serde_json::Value;
 use std::fs;
@@ -81,6 +82,7 @@ fn about(a: f64, b: f64) -> bool {
 
 #[test]
 fn a_sleep_is_blocked_for_as_long_as_was_asked_and_no_longer_until_it_runs() {
+    let _alone = alone();
     for words in [["sleep"], ["sleep-beside-hogs"]] {
         let Some(traced) = traced(&words) else { return };
         traced.is_consistent();
@@ -101,6 +103,7 @@ fn a_sleep_is_blocked_for_as_long_as_was_asked_and_no_longer_until_it_runs() {
 
 #[test]
 fn a_call_that_computes_beside_two_others_is_runnable_and_never_blocked() {
+    let _alone = alone();
     let Some(traced) = traced(&["spin-beside-hogs"]) else { return };
     traced.is_consistent();
     let of = |field| traced.seconds("read", field);
@@ -113,6 +116,7 @@ fn a_call_that_computes_beside_two_others_is_runnable_and_never_blocked() {
 
 #[test]
 fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
+    let _alone = alone();
     let file = std::env::current_dir().unwrap().join(format!("target-waits-{}", std::process::id()));
     let Some(traced) = traced(&["disk", file.to_str().unwrap()]) else { return };
     traced.is_consistent();
@@ -133,6 +137,7 @@ fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
 
 #[test]
 fn partners_are_blocked_in_turn_and_runnable_where_they_share_a_cpu() {
+    let _alone = alone();
     for words in ["partner", "partner-on-one-cpu"] {
         let Some(traced) = traced(&[words]) else { return };
         traced.is_consistent();

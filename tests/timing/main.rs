@@ -1,0 +1,17 @@
+//! What a busy machine would spoil: where time goes, and a screen that must keep up. One test at a time.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+#[path = "../tracers/support.rs"]
+mod support;
+mod top;
+mod waiting;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Held by each test of this program.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
