@@ -3,11 +3,13 @@
 pub mod controls;
 pub mod csv;
 pub mod html;
+mod json;
 mod markdown;
 pub mod markup;
 mod screen;
 pub mod text;
 
+pub use json::{JsonDocument, json_schema, write_json, write_json_line};
 pub use screen::{Format, Screen};
 pub use text::{fit, fits, pages, text_width, write_lines};
 

@@ -16,7 +16,8 @@ use crate::clean;
 use crate::compare::{
     self, Column, Comparison, GroupBy, MARGIN, Metric, Options, Order, Selection, StudyCases, Verdict, compare,
 };
-use crate::plan::{Pattern, Study};
+use crate::model::pattern::Pattern;
+use crate::plan::Study;
 use crate::report::{Format, comparison_document, findings, plan_table, write_document, write_json, write_table};
 use anyhow::{Result, anyhow};
 use asked::Asked;

@@ -10,10 +10,12 @@ use super::complete;
 use super::error::usage;
 use super::progress::Progress;
 use super::run::{EnvironmentName, by_language};
-use crate::explain::{self, Cost, Explanation, Variant};
+use crate::explain;
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
+use crate::model::code::{Cost, Explanation, Variant};
+use crate::model::pattern;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
 use crate::report::{self, Format, JsonDocument, KernelView, Screen, write_json};
@@ -258,7 +260,7 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
     if let Some(operation) = catalogue.iter().find(|o| o.id == id) {
         return Ok(operation);
     }
-    match plan::named(catalogue, &[id.to_string()])?[..] {
+    match pattern::named(catalogue, &[id.to_string()])?[..] {
         [one] => Ok(one),
         [first, ..] => bail!("'{id}' names several operations; explain takes one, e.g. {}", first.id),
         [] => bail!("no operation is named '{id}'; 'syscost list' shows all"),

@@ -10,8 +10,8 @@ use super::exit::Exit;
 use super::{messages, terminal};
 use crate::compare::Selection;
 use crate::fit::{Family, families};
+use crate::model::pattern::Pattern;
 use crate::model::{Role, Run};
-use crate::plan::Pattern;
 use crate::report::{
     Format, RunFormat, Screen, SummaryDocument, ViewKind, first_run_note, left_out, pages, parameter_table, plot,
     summary_table, summary_tables, write_bars, write_cmpthese, write_counters, write_distributions, write_export,

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::model::Case;
     use crate::model::fixtures::{named, run};
-    use crate::plan::Pattern;
+    use crate::model::pattern::Pattern;
 
     fn study() -> StudyCases {
         let derived =

@@ -1,8 +1,8 @@
 //! Which rows a comparison shows, and in which order.
 
 use super::row::{ComparedRow, area};
+use crate::model::pattern::Pattern;
 use crate::model::{Case, Run, StudyView};
-use crate::plan::Pattern;
 
 /// Which rows to show: those of the study (if any) that match one of the patterns (if any).
 #[derive(Clone, Debug, Default)]

@@ -3,110 +3,11 @@
 //! NASM syntax, because it reads like Intel's manuals and has no size suffixes to explain.
 
 use super::iteration::Iteration;
-use super::symbols::{CodeKind, Symbol, Symbols};
+use super::symbols::Symbols;
 use crate::kernel::step::{Bits, Memory};
+use crate::model::code::{CodeKind, Flow, Function, Gate, Instruction, Role, Symbol};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction as Decoded, Mnemonic, NasmFormatter};
-use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// The instructions of one function that were executed in an iteration.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Function {
-    /// Its symbol, or object and address.
-    pub name: String,
-    /// The file that it is mapped from, `probe`, `[vdso]` or `[vsyscall]`.
-    pub object: String,
-    /// Its part in the operation.
-    pub role: Role,
-    /// By address.
-    pub instructions: Vec<Instruction>,
-    /// Where it was found.
-    #[serde(skip)]
-    pub symbol: Symbol,
-}
-
-/// The part of a function in the operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The probe's measuring loop and what is inlined into it.
-    Caller,
-    /// A stub of the procedure linkage table.
-    Stub,
-    /// Anything else in the probe.
-    Program,
-    /// A shared library.
-    Library,
-    /// The vDSO.
-    Vdso,
-    /// The vsyscall page.
-    Vsyscall,
-}
-
-/// One instruction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Instruction {
-    /// From the function's first byte.
-    pub offset: u64,
-    /// In hexadecimal; empty if the memory cannot be read.
-    pub bytes: String,
-    /// NASM syntax.
-    pub text: String,
-    /// Executions per iteration.
-    pub count: u64,
-    /// How it enters the kernel, if it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gate: Option<Gate>,
-    /// Its virtual address.
-    #[serde(skip)]
-    pub address: u64,
-    /// Where control goes next.
-    #[serde(skip)]
-    pub flow: Flow,
-    /// In bytes.
-    #[serde(skip)]
-    pub length: u64,
-}
-
-/// An instruction that enters the kernel on purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Gate {
-    /// The 64-bit instruction.
-    #[serde(rename = "syscall")]
-    Syscall,
-    /// The fast 32-bit instruction.
-    #[serde(rename = "sysenter")]
-    Sysenter,
-    /// The 32-bit interrupt.
-    #[serde(rename = "int 0x80")]
-    Int80,
-    /// A fetch from the vsyscall page.
-    #[serde(rename = "page fault")]
-    PageFault,
-}
-
-impl std::fmt::Display for Gate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Gate::Syscall => "syscall",
-            Gate::Sysenter => "sysenter",
-            Gate::Int80 => "int 0x80",
-            Gate::PageFault => "page fault",
-        })
-    }
-}
-
-/// How an instruction leaves its symbol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Flow {
-    #[default]
-    Next,
-    Call,
-    CallPointer,
-    Jump,
-    JumpPointer,
-    Return,
-}
 
 /// The functions of an iteration in the order of their first execution. `run` is the address of the probe's loop, `probe` the
 /// name of its object.

@@ -13,79 +13,18 @@ mod verdict;
 
 #[doc(hidden)]
 pub use listing::functions;
-pub use listing::{Flow, Function, Gate, Instruction, Role};
 #[doc(hidden)]
 pub use symbols::Symbols;
-pub use verdict::{Answer, GateUse, Verdict};
 
 use crate::kernel::step::Bounds;
-use crate::model::{Entries, EntriesStatus, Failure, Nanos, Operation, Planned};
+use crate::model::code::{Code, CodeKind, Explanation, Flow, Function, Role, Verdict};
+use crate::model::{EntriesStatus, Failure, Operation, Planned};
 use crate::proof::{self, Proof};
 use crate::runner::Workers;
 #[doc(hidden)]
 pub use iteration::Iteration;
 use recording::Recording;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use symbols::CodeKind;
 use verdict::Counted;
-
-/// Everything known about an operation except its cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explanation {
-    /// The operation's id.
-    pub operation: String,
-    /// Its description.
-    pub what: String,
-    /// The parameters that it ran with.
-    pub params: BTreeMap<String, u64>,
-    /// Who answers.
-    pub verdict: Verdict,
-    /// Kernel entries per iteration; `None` if they could not be counted.
-    pub entries: Option<Entries>,
-    /// Page faults per iteration; `None` if they could not be counted.
-    pub page_faults: Option<f64>,
-    /// Why they could not be counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub entries_unverified: Option<String>,
-    /// The executed code; `None` if it could not be recorded.
-    pub code: Option<Code>,
-    /// Why there is no code, or what to know about it.
-    pub notes: Vec<String>,
-}
-
-/// The code of one iteration.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Code {
-    /// How called names resolved to the code that ran, one line per call.
-    pub resolved: Vec<String>,
-    /// Instructions executed per iteration.
-    pub instructions: u64,
-    /// Bytes of the distinct instructions executed in the probe's loop.
-    pub caller_bytes: u64,
-    /// The same for all functions that it calls.
-    pub callee_bytes: u64,
-    /// In the order of their first execution.
-    pub functions: Vec<Function>,
-}
-
-/// One of several operations, in one of several environments, and what it costs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Variant {
-    pub operation: String,
-    pub environment: String,
-    pub cost: Option<Cost>,
-    pub explained: Result<Explanation, Failure>,
-}
-
-/// Time per iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Cost {
-    #[serde(rename = "ns")]
-    pub time: Nanos,
-    /// The time in units of an empty call's; `None` if that was not measured.
-    pub times_empty_call: Option<f64>,
-}
 
 /// Finds out what one iteration of a case executes.
 ///

@@ -1,8 +1,8 @@
 //! How a called name resolved to the code that ran: through linkage tables, IFUNCs and pointers. Pure. Called by `explain`.
 
 use super::iteration::Iteration;
-use super::listing::{Flow, Function, Instruction, Role};
 use super::symbols::Symbols;
+use crate::model::code::{Flow, Function, Instruction, Role};
 use std::collections::BTreeMap;
 
 /// Nested calls are followed to this depth.
@@ -115,8 +115,8 @@ fn how(flow: Flow) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbols::{CodeKind, Symbol};
     use super::*;
+    use crate::model::code::{CodeKind, Symbol};
 
     fn function(name: &str, object: &str, role: Role, code: &[(u64, Flow)]) -> Function {
         let instruction = |(address, flow): &(u64, Flow)| Instruction {

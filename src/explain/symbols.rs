@@ -2,6 +2,7 @@
 //! symbols of their own. Pure: images are arguments. Called by the rest of `explain`.
 
 use crate::kernel::step::{Mapping, VSYSCALL};
+use crate::model::code::{CodeKind, Symbol};
 use anyhow::{Context, Result};
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
 use object::elf::STT_GNU_IFUNC;
@@ -10,33 +11,6 @@ use object::{
     SymbolKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a piece of code is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CodeKind {
-    /// A function.
-    #[default]
-    Function,
-    /// A stub of the procedure linkage table: jumps to a function in another object.
-    Stub,
-    /// The vsyscall page, which is not executed.
-    Vsyscall,
-}
-
-/// The function around an address.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Symbol {
-    /// Its name; `libc.so.6+0x8a3c0` if it has none.
-    pub name: String,
-    /// The object that it is mapped from.
-    pub object: String,
-    /// Its first address, which identifies it.
-    pub start: u64,
-    /// What it is.
-    pub kind: CodeKind,
-    /// Whether its start is unknown: it then stands for all such code of its mapping.
-    pub guessed: bool,
-}
 
 /// The symbols of a process.
 #[derive(Default)]

@@ -1,59 +1,8 @@
 //! The verdict on who answers the operation, from the executed instructions and the counted kernel entries. Pure. Called by
 //! `explain`.
 
-use super::listing::{Function, Gate, Role};
+use crate::model::code::{Answer, Function, Gate, GateUse, Role, Verdict};
 use crate::model::{Entries, Traits};
-use serde::Serialize;
-
-/// Who answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// The kernel, by a system call.
-    Kernel,
-    /// The vDSO, in user space.
-    Vdso,
-    /// The kernel, by the page fault that a call into the vsyscall page causes.
-    LegacyGate,
-    /// The kernel, by page faults that the program's own code causes.
-    PageFaults,
-    /// The C library or another one, in user space.
-    Library,
-    /// The program's own code.
-    Program,
-    /// Unknown, because no code was recorded.
-    Unknown,
-}
-
-/// Who answers, and how that is known.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
-    /// Who answers.
-    pub answer: Answer,
-    /// In a sentence.
-    pub text: String,
-    /// In a few words, for a table.
-    pub short: String,
-    /// The instructions that enter the kernel.
-    pub gates: Vec<GateUse>,
-    /// Disagreements between counted entries and executed instructions, and other things to know.
-    pub remarks: Vec<String>,
-}
-
-/// An instruction that enters the kernel, and its function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GateUse {
-    /// The instruction.
-    pub gate: Gate,
-    /// The function's name.
-    pub function: String,
-    /// The function's object.
-    pub object: String,
-    /// Whether it is in the probe's loop itself.
-    pub inline: bool,
-    /// Executions per iteration.
-    pub count: u64,
-}
 
 /// Counts from outside the recording.
 #[derive(Clone, Copy, Debug, Default)]
@@ -241,9 +190,8 @@ fn difference(total: f64, calls: u64, traits: Traits) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::listing::Instruction;
-    use super::super::symbols::Symbol;
     use super::*;
+    use crate::model::code::{Instruction, Symbol};
 
     fn function(name: &str, role: Role, gate: Option<Gate>) -> Function {
         let instruction = Instruction { count: 1, gate, address: 1, length: 2, ..Instruction::default() };

@@ -3,6 +3,7 @@
 mod anonymous;
 mod case;
 mod class;
+pub mod code;
 mod counters;
 mod entries;
 pub mod explained;
@@ -14,6 +15,7 @@ mod label;
 mod latency;
 mod need;
 mod operation;
+pub mod pattern;
 mod planned;
 mod private;
 mod profile;

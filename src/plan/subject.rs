@@ -1,7 +1,7 @@
 //! Subjects of a measurement, as given on the command line or in a study: operations by pattern, or snippets.
 
 use super::code_file::{CodeFile, Untrusted, check};
-use super::named;
+use crate::model::pattern::named;
 use crate::model::{Case, Operation};
 use crate::runner::Language;
 use anyhow::{Context, Result, bail};

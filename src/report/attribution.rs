@@ -2,11 +2,13 @@
 
 mod advice;
 mod csv;
+mod document;
 mod needs;
 mod notes;
 mod table;
 mod verdict;
 mod warnings;
 
+pub use document::AttributionDocument;
 pub use needs::needs_lines;
 pub use table::{Top, advice_lines, attribution_tables, write_attribution};

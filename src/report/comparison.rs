@@ -2,8 +2,8 @@
 
 pub mod answer;
 mod cautions;
-pub mod conditions;
 mod csv;
+mod document;
 pub mod gate;
 mod history;
 pub mod notes;
@@ -14,6 +14,7 @@ pub mod row;
 mod table;
 mod within;
 
+pub use document::HistoryDocument;
 pub use gate::findings;
 pub use history::{write_history, write_history_csv};
 pub use otava::{write_otava, write_otava_config};

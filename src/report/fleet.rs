@@ -2,6 +2,11 @@
 
 use super::{Cell, Spec, Style, Table};
 use crate::fleet::{CheckedNode, FleetCheck, NodeState};
+use crate::write::JsonDocument;
+
+impl JsonDocument for FleetCheck {
+    const SCHEMA: &'static str = "syscost.fleet-check/1";
+}
 
 /// The nodes that are not as they should be; programs get all.
 pub fn fleet_table(check: &FleetCheck) -> Table {

@@ -6,6 +6,7 @@
 
 mod attribution;
 mod comparison;
+mod conditions;
 mod explain;
 mod export;
 pub mod figure;
@@ -13,7 +14,6 @@ mod fit;
 mod fleet;
 mod gate;
 pub mod html;
-mod json;
 mod kernels;
 pub mod numbers;
 mod profile;
@@ -23,10 +23,10 @@ mod study;
 pub mod svg;
 pub mod top;
 
-pub use attribution::{Top, needs_lines, write_attribution};
+pub use attribution::{AttributionDocument, Top, needs_lines, write_attribution};
 pub use comparison::{
-    comparison_document, exceeded_line, findings, plan_table, profile_findings, within_findings, write_history,
-    write_history_csv, write_otava, write_otava_config, write_profiles, write_within,
+    HistoryDocument, comparison_document, exceeded_line, findings, plan_table, profile_findings, within_findings,
+    write_history, write_history_csv, write_otava, write_otava_config, write_profiles, write_within,
 };
 pub use explain::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
 pub use explain::{variant_table, variants_answer, write_explanation};
@@ -34,19 +34,18 @@ pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write
 pub use fit::{parameter_table, plot};
 pub use fleet::fleet_table;
 pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
-pub use json::{
-    AttributionDocument, HistoryDocument, JsonDocument, ProfileDocument, SummaryDocument, json_schema, write_json,
-    write_json_line,
-};
 pub use kernels::write_kernel_steps;
 pub use profile::{
-    Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table, slowest_table,
-    time_figure, unknown_overhead, write_profile, write_profile_latency, write_stacks,
+    ProfileDocument, Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table,
+    slowest_table, time_figure, unknown_overhead, write_profile, write_profile_latency, write_stacks,
 };
 pub use run::{
-    Portrait, Sort, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table, summary_tables,
-    write_bars, write_cmpthese, write_counters, write_distributions, write_latency,
+    Portrait, Sort, SummaryDocument, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table,
+    summary_tables, write_bars, write_cmpthese, write_counters, write_distributions, write_latency,
 };
 // What views and commands name on nearly every page.
 pub use crate::document::{Align, Cell, Column, Records, Spec, Style, Table};
-pub use crate::write::{Format, Screen, pages, write_document, write_lines, write_notes, write_table};
+pub use crate::write::{
+    Format, JsonDocument, Screen, json_schema, pages, write_document, write_json, write_json_line, write_lines,
+    write_notes, write_table,
+};

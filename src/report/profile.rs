@@ -1,6 +1,7 @@
 //! Profiles: what a workload called, how often, and for how long.
 
 pub mod class;
+mod document;
 pub mod figures;
 pub mod latency;
 pub mod notes;
@@ -9,6 +10,7 @@ mod stacks;
 mod table;
 mod wall;
 
+pub use document::ProfileDocument;
 pub use figures::{latency_histograms, time_figure};
 pub use latency::{latency_table as profile_latency_table, write_profile_latency};
 pub use notes::unknown_overhead;

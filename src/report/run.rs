@@ -6,6 +6,7 @@ pub mod columns;
 mod counters;
 pub mod detail;
 pub mod distribution;
+mod document;
 mod environments;
 pub mod figures;
 pub mod highlights;
@@ -18,6 +19,7 @@ pub mod warnings;
 
 pub use cmpthese::{ViewKind, write_cmpthese};
 pub use counters::write_counters;
+pub use document::SummaryDocument;
 pub use latency::{figure as latency_figure, latency_table, write_latency};
 pub use portrait::Portrait;
 pub use table::{Sort, first_run_note, summary_table, summary_tables};

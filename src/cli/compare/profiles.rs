@@ -7,7 +7,7 @@ use super::super::{result_files, terminal};
 use super::asked::Asked;
 use super::sides;
 use crate::compare::{ProfileColumn, ProfileComparison, compare_profiles};
-use crate::plan::Pattern;
+use crate::model::pattern::Pattern;
 use crate::report::{Format, JsonDocument, profile_findings, write_json, write_profiles};
 use crate::store;
 use anyhow::{Context, Result, anyhow};

@@ -8,7 +8,7 @@ use crate::cli::error::usage;
 use crate::fleet::questions::{CaseName, Observation, Place, survey};
 use crate::fleet::sql;
 use crate::kernel::threads::in_order;
-use crate::plan::Pattern;
+use crate::model::pattern::Pattern;
 use crate::report::html::{FleetPage, write_fleet_page};
 use crate::rows::{Machine, Row, rows};
 use crate::store::{self, RowLine};

@@ -3,9 +3,10 @@
 use super::definition::{At, Expected, Study, StudyCase, Work};
 use super::error::{StudyError, StudyText};
 use super::fixtures;
+use crate::model::pattern::matching;
 use crate::model::{Case, Expectation, Operation, Planned, Run};
 use crate::plan::select::{add_baselines, cases, count, has, in_environments, parameter_names};
-use crate::plan::{Choices, Setting, Subject, matching};
+use crate::plan::{Choices, Setting, Subject};
 use crate::runner::Fixture;
 use anyhow::{Result, bail};
 

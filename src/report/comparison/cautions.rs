@@ -2,8 +2,8 @@
 
 use crate::compare::{Caution, Comparison, Moved};
 use crate::prose::{counted, some};
-use crate::report::comparison::conditions::{known, shortened};
 use crate::report::comparison::notes::MOST_NAMES;
+use crate::report::conditions::{known, shortened};
 use crate::summary::StateChange;
 use indexmap::IndexMap;
 

@@ -3,8 +3,8 @@
 use crate::compare::ColumnInfo;
 use crate::compare::history::{Change, Machine, Series};
 use crate::document::params;
-use crate::report::comparison::conditions::host_change;
 use crate::report::comparison::row::{number, share};
+use crate::report::conditions::host_change;
 use crate::report::numbers::{date, nanoseconds};
 use crate::report::{Cell, Format, Records, Screen, Spec, Style, Table, write_notes, write_table};
 use crate::stats::FEWEST_RUNS;

@@ -2,8 +2,8 @@
 
 use crate::compare::{ColumnInfo, Comparison, LeftOut, Verdict};
 use crate::prose::{counted, some};
-use crate::report::comparison::conditions;
 use crate::report::comparison::row::{Names, different_work, share};
+use crate::report::conditions;
 use crate::report::run::instructions::NOT_TIME;
 use crate::report::run::warnings;
 use crate::summary::Warning;

@@ -3,7 +3,7 @@
 //! Rejected: the disassembly as a `Table`. Instructions are lines of code, copied and compared as such.
 
 use crate::clean::{markdown, markdown_line};
-use crate::explain::{Code, Cost, Explanation, Function, Instruction, Role};
+use crate::model::code::{Code, Cost, Explanation, Function, Instruction, Role};
 use crate::prose::wrapped;
 use crate::report::numbers::{count, nanoseconds, three_figures};
 use crate::report::{Format, Screen, write_lines};
@@ -157,7 +157,7 @@ fn line(instruction: &Instruction) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::{Flow, Gate};
+    use crate::model::code::{Flow, Gate};
 
     #[test]
     fn facts_wrap_below_their_text() {

@@ -1,8 +1,8 @@
 //! Operations side by side, in one environment or in several: what answers them and by which code. Pure. Called by the
 //! `explain` command.
 
-use crate::explain::{Answer, Code, Explanation, Gate, Variant};
 use crate::model::Entries;
+use crate::model::code::{Answer, Code, Explanation, Gate, Variant};
 use crate::report::numbers::{self, nanoseconds, three_figures};
 use crate::report::{Cell, Spec, Style, Table};
 
@@ -216,7 +216,7 @@ fn lesson(entering: &[Known], staying: &[Known]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::{Cost, GateUse, Verdict};
+    use crate::model::code::{Cost, GateUse, Verdict};
     use crate::model::{Failure, FailureKind, Nanos};
 
     fn variant(id: &str, ns: f64, gate: Option<Gate>, callee_bytes: u64) -> Variant {

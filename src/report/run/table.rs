@@ -2,7 +2,7 @@
 
 use crate::model::{Host, THREADS};
 use crate::prose::some;
-use crate::report::comparison::conditions;
+use crate::report::conditions;
 use crate::report::numbers::{nanoseconds, percent};
 use crate::report::run::cold;
 use crate::report::run::columns;

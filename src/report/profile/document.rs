@@ -1,110 +1,12 @@
-//! JSON documents: analysis types with the name of their schema. FORMAT.md documents them; within a version, fields are
-//! only added. Files have separate types in `store`.
+//! A profile as a JSON document, with its sums.
 
-use crate::attribute::Attribution;
-use crate::compare::history::Machine;
-use crate::compare::{Comparison, Plan};
-use crate::fit::{Family, families};
-use crate::fleet::FleetCheck;
-use crate::model::{By, CallCount, ObjectCount, ProcessGroup, Profile, Run, SlowCall, StackCount};
+use crate::model::{By, CallCount, ObjectCount, ProcessGroup, Profile, SlowCall, StackCount};
 use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
-use crate::summary::Summary;
-use anyhow::Result;
+use crate::write::JsonDocument;
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use std::collections::HashMap;
-use std::io::Write;
-
-/// What is printed as JSON.
-pub trait JsonDocument: Serialize {
-    /// Name and version: `syscost.summary/2`.
-    const SCHEMA: &'static str;
-}
-
-#[derive(Serialize)]
-struct Named<'a, T> {
-    schema: &'static str,
-    #[serde(flatten)]
-    document: &'a T,
-}
-
-/// Writes `document`.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &Named { schema: T::SCHEMA, document })?;
-    Ok(writeln!(out)?)
-}
-
-/// Writes `document` on one line, as one of many.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer(&mut *out, &Named { schema: T::SCHEMA, document })?;
-    Ok(writeln!(out)?)
-}
-
-/// The JSON Schema of what [`write_json`] writes for a `T`.
-pub fn json_schema<T: JsonDocument + JsonSchema>() -> serde_json::Value {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<T>().to_value();
-    schema["properties"]["schema"] = serde_json::json!({"const": T::SCHEMA});
-    if let Some(required) = schema["required"].as_array_mut() {
-        required.push("schema".into());
-    }
-    schema
-}
-
-/// The results of a run, without its samples.
-#[derive(Serialize, JsonSchema)]
-pub struct SummaryDocument<'a> {
-    #[serde(flatten)]
-    run: &'a Run,
-    #[serde(flatten)]
-    summary: &'a Summary,
-    /// Cost as a function of each parameter that was measured at two or more values.
-    fits: Vec<Family<'a>>,
-}
-
-impl<'a> SummaryDocument<'a> {
-    /// The document of `run`; `summary` must be that of `run`.
-    pub fn new(run: &'a Run, summary: &'a Summary) -> SummaryDocument<'a> {
-        SummaryDocument { run, summary, fits: families(run) }
-    }
-}
-
-impl JsonDocument for SummaryDocument<'_> {
-    const SCHEMA: &'static str = "syscost.summary/2";
-}
-
-impl JsonDocument for Comparison {
-    const SCHEMA: &'static str = "syscost.comparison/2";
-}
-
-/// Machines over time.
-#[derive(Serialize, JsonSchema)]
-pub struct HistoryDocument<'a> {
-    /// Changes of up to this share are ignored.
-    pub margin: f64,
-    /// By host name.
-    pub machines: &'a [Machine],
-}
-
-impl JsonDocument for Plan {
-    const SCHEMA: &'static str = "syscost.comparison-plan/1";
-}
-
-impl JsonDocument for FleetCheck {
-    const SCHEMA: &'static str = "syscost.fleet-check/1";
-}
-
-impl JsonDocument for HistoryDocument<'_> {
-    const SCHEMA: &'static str = "syscost.history/2";
-}
 
 /// The sums over a profile, which itself counts by process, call and class.
 #[derive(Serialize, JsonSchema)]
@@ -229,43 +131,5 @@ impl Sum {
         let mut all = CallCount::default();
         group.calls.iter().for_each(|count| all.add(count));
         Sum::new(profile, all)
-    }
-}
-
-/// An attribution with its command.
-#[derive(Serialize, JsonSchema)]
-pub struct AttributionDocument<'a> {
-    /// The profile's command; empty if it is not known.
-    pub command: &'a [String],
-    #[serde(flatten)]
-    pub found: &'a Attribution,
-}
-
-impl JsonDocument for AttributionDocument<'_> {
-    const SCHEMA: &'static str = "syscost.attribution/3";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fit::synthetic::{Noise, run};
-    use crate::summary::summarize;
-    use serde_json::{Value, json};
-
-    #[test]
-    fn the_document_holds_models_and_crossovers_and_keeps_its_schema() {
-        let sizes = [1, 10, 1000];
-        let run = run(&[("io.a", &sizes, &|_| 100.0), ("io.b", &sizes, &|x| x as f64)], 12, Noise::NONE);
-        let mut text = Vec::new();
-        write_json(&SummaryDocument::new(&run, &summarize(&run)), &mut text).unwrap();
-        let document: Value = serde_json::from_slice(&text).unwrap();
-        assert!(jsonschema::is_valid(&json_schema::<SummaryDocument>(), &document));
-        let fit = &document["fits"][0];
-        assert_eq!((&fit["parameter"], &fit["strategies"][0]["operation"]), (&json!("size"), &json!("io.a")));
-        assert_eq!(fit["strategies"][0]["fixed"]["ns"], 100.0);
-        assert_eq!(fit["strategies"][0]["warnings"], json!([{"kind": "few_values", "values": 3}]));
-        let crossing = &fit["comparisons"][0]["verdict"]["crossings"][0];
-        assert_eq!((&crossing["faster_below"], &crossing["faster_above"]), (&json!(1), &json!(0)));
-        assert!((crossing["at"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{crossing}");
     }
 }
