@@ -89,7 +89,11 @@ fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
         child.send(&greeting)?;
         child.ready(workers.timeout)?;
     }
-    let tracer = match EntryCounter::attach(child.pid(), child.reply_pipe()) {
+    let reply_pipe = child.reply_pipe();
+    if reply_pipe.is_none() && planned.case.language.is_some() {
+        return Ok(Proof::none("/proc does not show where the program's loop replies"));
+    }
+    let tracer = match EntryCounter::attach(child.pid(), reply_pipe) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };

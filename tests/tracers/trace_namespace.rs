@@ -225,12 +225,14 @@ fn without_proc_every_command_ends_with_an_error_or_its_result() {
         assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{words:?}: {text}");
     }
     // The dynamic loader finds the probe's libraries by /proc; a static probe needs none.
-    let run = hidden(&["run", "id.getppid", "--time", "0.3", "--quiet"], &place);
-    let text = stderr(&run);
-    match run.status.code() {
-        Some(0) => assert!(stdout(&run).contains("id.getppid"), "{}", stdout(&run)),
-        Some(2) => assert!(text.contains("; mount /proc: ") && text.lines().count() == 1, "{text}"),
-        other => panic!("{other:?} {text}"),
+    for what in ["id.getppid", "bash:true"] {
+        let run = hidden(&["run", what, "--time", "0.3", "--quiet"], &place);
+        let text = stderr(&run);
+        match run.status.code() {
+            Some(0) => assert!(stdout(&run).contains(what), "{}", stdout(&run)),
+            Some(2) => assert!(text.contains("; mount /proc: ") && text.lines().count() == 1, "{text}"),
+            other => panic!("{other:?} {text}"),
+        }
     }
     let attributed = hidden(&["attribute", "p.json"], &place);
     assert_eq!(stdout(&attributed), stdout(&place.run(&["attribute", "p.json"])), "{}", stderr(&attributed));
