@@ -11,10 +11,10 @@ mod names;
 mod time;
 
 use super::cells;
-use super::compared::count;
 use super::head;
 use super::profile::parts::section;
 use crate::fleet::questions::Survey;
+use crate::prose::{counted, plural};
 use crate::report::format::markup::Markup;
 use crate::report::numbers::thousands;
 use names::{Names, day};
@@ -52,7 +52,7 @@ pub fn write_fleet_page(page: &FleetPage, out: &mut dyn Write) -> io::Result<()>
     html.raw("</main>");
     head::footer(
         &mut html,
-        &count(page.files.0, "file"),
+        &counted(page.files.0, "file"),
         "A host's cost is the median of its runs, a group's the median of its hosts.",
     );
     out.write_all(html.as_str().as_bytes())
@@ -69,7 +69,7 @@ const SECTIONS: [(&str, &str); 6] = [
 
 /// `1,000 hosts`
 fn hosts(number: usize) -> String {
-    format!("{} host{}", thousands(number as f64), if number == 1 { "" } else { "s" })
+    format!("{} {}", thousands(number as f64), plural(number, "host"))
 }
 
 fn subtitle(page: &FleetPage) -> String {
@@ -77,13 +77,13 @@ fn subtitle(page: &FleetPage) -> String {
         (first, last) if first == last => format!(" on {first}"),
         (first, last) => format!(" from {first} to {last}"),
     });
-    let (runs, cases) = (thousands(page.runs as f64), count(page.survey.cases.len(), "case"));
-    format!("{runs} run{} of {cases}{span}", if page.runs == 1 { "" } else { "s" })
+    let (runs, cases) = (thousands(page.runs as f64), counted(page.survey.cases.len(), "case"));
+    format!("{runs} {} of {cases}{span}", plural(page.runs, "run"))
 }
 
 fn files(html: &mut Markup, page: &FleetPage) {
     let (files, skipped) = page.files;
-    html.raw("<p>").text(&format!("{} read, {skipped} skipped.", count(files - skipped, "file"))).raw("</p>");
+    html.raw("<p>").text(&format!("{} read, {skipped} skipped.", counted(files - skipped, "file"))).raw("</p>");
     cells::notes(html, page.skipped.iter().take(MOST_SKIPPED));
     if page.skipped.len() > MOST_SKIPPED {
         html.raw("<p>")
