@@ -13,6 +13,7 @@ pub use finding::{Finding, State};
 
 use crate::kernel::checks::Checks;
 use crate::model::Host;
+use crate::prose::counted;
 use finding::Answer;
 
 /// Judges one subject; `None` if there is nothing to say.
@@ -66,8 +67,7 @@ pub fn verdict(findings: &[Finding]) -> String {
     };
     let notice = match count(State::Notice) {
         0 => "",
-        1 => "; 1 notice",
-        n => &format!("; {n} notices"),
+        n => &format!("; {}", counted(n, "notice")),
     };
     format!("{spoils}{forbidden}{notice}.")
 }

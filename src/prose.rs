@@ -1,5 +1,7 @@
-//! Sentences for people: long lists of names shortened, and text broken into lines. Pure, and below everything else.
+//! Sentences for people: numbers of things, long lists of names shortened, and text broken into lines. Pure, and below
+//! everything else.
 
+use std::fmt::Display;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// `a, b and 3 more`: the first `most` names, and the number of the others. Empty for none.
@@ -12,8 +14,18 @@ pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
 }
 
 /// `1 row`, `2 rows`
-pub fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+pub fn counted<N: Copy + Display + From<u8> + PartialEq>(number: N, noun: &str) -> String {
+    format!("{number} {}", plural(number, noun))
+}
+
+/// `noun` behind a number that is written in a way of its own: `1 row`, `1,000 rows`.
+pub fn plural<N: From<u8> + PartialEq>(number: N, noun: &str) -> String {
+    let ending = match number == N::from(1) {
+        true => "",
+        false if noun.ends_with('s') || noun.ends_with("ch") => "es",
+        false => "s",
+    };
+    format!("{noun}{ending}")
 }
 
 /// Lines of at most `width` characters, broken between words: the first begins with `first`, the others with `rest`. A word
@@ -38,6 +50,14 @@ mod tests {
     fn the_first_names_are_shown_and_the_others_counted() {
         assert_eq!([some(&["a", "b", "c"], 3), some(&["a", "b", "c"], 1)], ["a, b, c", "a and 2 more"]);
         assert_eq!(some::<String>(&[], 3), "");
+    }
+
+    #[test]
+    fn nouns_are_as_many_as_their_number_says() {
+        let files = [0, 1, 2].map(|number| counted(number, "file"));
+        assert_eq!(files, ["0 files", "1 file", "2 files"]);
+        assert_eq!([0.5, 1.0].map(|number| plural(number, "page fault")), ["page faults", "page fault"]);
+        assert_eq!(["process", "switch", "path"].map(|noun| plural(2, noun)), ["processes", "switches", "paths"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::clean;
 use crate::model::pattern::like;
 use crate::model::{Operation, StudyView};
 use crate::plan::Study;
-use crate::prose::wrapped;
+use crate::prose::{counted, wrapped};
 use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_json, write_lines, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
@@ -125,8 +125,7 @@ fn what(operation: &Operation) -> Cell {
 /// `7 operations in 1 area`.
 fn count(operations: &[&Operation]) -> String {
     let areas: BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
-    let of = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-    format!("{} in {}", of(operations.len(), "operation"), of(areas.len(), "area"))
+    format!("{} in {}", counted(operations.len(), "operation"), counted(areas.len(), "area"))
 }
 
 /// What `list` prints as JSON.

@@ -4,6 +4,7 @@ use super::finding::{Answer, is_virtual};
 use super::machine::unknown;
 use crate::kernel::checks::Checks;
 use crate::model::Host;
+use crate::prose::counted;
 
 /// Running processes per CPU over the last minute: the thresholds for a notice, and for spoiling results.
 const LOAD: (f64, f64) = (0.25, 0.75);
@@ -14,7 +15,7 @@ pub fn load(host: &Host, _: &Checks) -> Option<Answer> {
     let (Some(load), Some(cpus)) = (host.load_1min, host.cpus) else {
         return Answer::notice("unknown", "Make sure that nothing else is running.");
     };
-    let found = format!("{load:.2} over the last minute on {}", count(cpus, "CPU"));
+    let found = format!("{load:.2} over the last minute on {}", counted(cpus, "CPU"));
     graded(load / f64::from(cpus), LOAD, found, "Wait for the other work to end, or stop it.")
 }
 
@@ -134,10 +135,6 @@ pub fn autogroup(host: &Host, _: &Checks) -> Option<Answer> {
         Some(false) => Answer::good("off"),
         None => None,
     }
-}
-
-fn count(n: u32, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::model::code::{Answer, Function, Gate, GateUse, Role, Verdict};
 use crate::model::{Entries, Traits};
+use crate::prose::plural;
 
 /// Counts from outside the recording.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,7 +104,7 @@ fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
 
 /// `3 page faults`
 fn page_faults(faults: f64) -> String {
-    format!("{} page fault{}", plain(faults), if faults == 1.0 { "" } else { "s" })
+    format!("{} {}", plain(faults), plural(faults, "page fault"))
 }
 
 /// `3`, `0.25`
@@ -116,8 +117,8 @@ const ENTRY_OF_32_BITS: &str = "__kernel_vsyscall";
 
 /// `` real system calls: `syscall` in dup, `syscall` in close of /lib/libc.so.6 ``
 fn system_calls(gates: &[GateUse]) -> String {
-    let several = gates.iter().map(|g| g.count).sum::<u64>() > 1;
-    let mut text = format!("real system call{}: ", if several { "s" } else { "" });
+    let calls = gates.iter().map(|g| g.count).sum::<u64>();
+    let mut text = format!("{}: ", plural(calls, "real system call"));
     for (i, used) in gates.iter().enumerate() {
         let next = gates.get(i + 1);
         text.push_str(&at(used, next.is_none_or(|next| next.object != used.object)));

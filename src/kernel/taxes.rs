@@ -15,6 +15,7 @@ use tax::{processes, tax, who};
 
 use super::Sources;
 use crate::model::Tax;
+use crate::prose::counted;
 
 /// Everything found, in the order of who looks.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
@@ -33,9 +34,9 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
 
 fn seccomp(sources: &Sources) -> Option<Tax> {
     let mode = sources.status("Seccomp").filter(|mode| mode != "0")?;
-    let filters = sources.status("Seccomp_filters").filter(|_| mode == "2");
-    let count = |n: String| format!("{n} filter{} run at every system call", if n == "1" { "" } else { "s" });
-    Some(tax(kind::SECCOMP, filters.map_or_else(|| format!("mode {mode} is on"), count)))
+    let filters = sources.status("Seccomp_filters").filter(|_| mode == "2").and_then(|n| n.parse::<u64>().ok());
+    let told = |filters| format!("{} run at every system call", counted(filters, "filter"));
+    Some(tax(kind::SECCOMP, filters.map_or_else(|| format!("mode {mode} is on"), told)))
 }
 
 fn traced(sources: &Sources) -> Option<Tax> {

@@ -3,7 +3,7 @@
 use super::numbers::{count, thousands};
 use super::{Cell, Format, Screen, Spec, Style, Table, write_table};
 use crate::compare::{KernelStep, KernelSteps, NotCounted};
-use crate::prose::some;
+use crate::prose::{counted, some};
 use anyhow::Result;
 use indexmap::IndexMap;
 use std::io::Write;
@@ -50,9 +50,8 @@ fn title(steps: &KernelSteps) -> String {
 }
 
 fn notes(steps: &KernelSteps) -> Vec<String> {
-    let plural = if steps.operations == 1 { "" } else { "s" };
-    let looked =
-        format!("{} operation{plural} compared; steps of at least {}%", steps.operations, steps.threshold_percent);
+    let operations = counted(steps.operations, "operation");
+    let looked = format!("{operations} compared; steps of at least {}%", steps.threshold_percent);
     let mut by_reason: IndexMap<(&str, &str), Vec<&str>> = IndexMap::new();
     for NotCounted { operation, environment, reason } in &steps.not_counted {
         by_reason.entry((environment, reason)).or_default().push(operation);

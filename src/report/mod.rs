@@ -1,4 +1,5 @@
-//! Output for people and programs: the only module that knows about columns and colours. No clock, no kernel.
+//! Output for people and programs: the only module that knows about columns and colours. It reads no clock and makes
+//! no call of the kernel: what it takes from `explain` is what was found.
 //!
 //! One folder per subject: `run`, `rows`, `comparison`, `profile`, `attribution`, `explain`, `study`, `fit`. They share
 //! `Table`, which `format` writes, and `Figure`, which `svg` draws. `html` makes a page, `export` writes runs for other

@@ -2,7 +2,7 @@
 //!
 //! Not how much they differ: that is `paired_ratio`. The matrix of `report::cmpthese` calls it.
 
-use super::interval::FEWEST_BLOCKS;
+use super::interval::{FEWEST_BLOCKS, heads_at_most};
 use super::median;
 use super::paired::log_ratios;
 use crate::model::Measurement;
@@ -32,17 +32,7 @@ pub fn least_p_value(blocks: usize) -> f64 {
 
 /// Twice the probability of at most `minority` heads in `count` tosses of a fair coin, at most 1.
 fn two_sided(count: usize, minority: usize) -> f64 {
-    if 2 * minority >= count {
-        return 1.0;
-    }
-    // In logarithms, since 0.5^count is 0 to a double from 1075 tosses on.
-    let mut term = -(count as f64) * std::f64::consts::LN_2;
-    let mut tail = term.exp();
-    for i in 1..=minority {
-        term += ((count + 1 - i) as f64 / i as f64).ln();
-        tail += term.exp();
-    }
-    (2.0 * tail).min(1.0)
+    heads_at_most(count).nth(minority).map_or(1.0, |tail| (2.0 * tail).min(1.0))
 }
 
 /// Which of these tests hold when all are done together: Holm's step-down method (S. Holm, A Simple Sequentially

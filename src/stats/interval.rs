@@ -4,12 +4,12 @@ use crate::model::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A confidence interval and its exact level.
+/// An interval and its exact level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
-    /// Confidence, at least 0.95.
+    /// Confidence, at least 0.95; 0.9 where it tells where the next run will be.
     pub level: f64,
 }
 
@@ -42,21 +42,24 @@ pub fn block_interval(medians: &mut [f64]) -> Option<Interval> {
     Some(Interval { low: medians[j - 1], high: medians[count - j], level })
 }
 
+/// The largest j whose level is at least 95%, and that level; the first where none is.
 pub(super) fn deepest(count: usize) -> (usize, f64) {
-    // In logarithms, since 0.5^count is 0 to a double from 1075 blocks on.
-    let mut term = -(count as f64) * std::f64::consts::LN_2;
-    let mut tail = term.exp();
-    let mut best = (1, 1.0 - 2.0 * tail);
-    for j in 2..=count / 2 {
-        term += ((count + 2 - j) as f64 / (j - 1) as f64).ln();
-        tail += term.exp();
-        let level = 1.0 - 2.0 * tail;
-        if level < LEVEL {
-            break;
-        }
-        best = (j, level);
-    }
-    best
+    let levels = heads_at_most(count).take((count / 2).max(1)).map(|tail| 1.0 - 2.0 * tail);
+    (1..).zip(levels).take_while(|(j, level)| *j == 1 || *level >= LEVEL).fold((1, 0.0), |_, best| best)
+}
+
+/// The chances of at most 0, 1, 2, ... heads in `count` tosses of a fair coin.
+pub(super) fn heads_at_most(count: usize) -> impl Iterator<Item = f64> {
+    // In logarithms, since 0.5^count is 0 to a double from 1075 tosses on.
+    let terms = (1..=count).scan(-(count as f64) * std::f64::consts::LN_2, move |term, i| {
+        let before = *term;
+        *term += ((count + 1 - i) as f64 / i as f64).ln();
+        Some(before)
+    });
+    terms.scan(0.0, |tail, term: f64| {
+        *tail += term.exp();
+        Some(*tail)
+    })
 }
 
 #[cfg(test)]

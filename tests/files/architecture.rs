@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rows", &["derive", "model", "stats", "summary"]),
     ("fit", &["model", "stats", "summary"]),
     ("kernel", &["model", "prose", "stats", "syscall_names"]),
-    ("doctor", &["kernel", "model"]),
+    ("doctor", &["kernel", "model", "prose"]),
     ("top", &["model"]),
     ("runner", &["kernel", "model"]),
     ("guest", &["kernel", "model", "runner", "syscall_names"]),
@@ -41,7 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("trace", &["kernel", "model", "stats", "syscall_names"]),
     ("import", &["clean", "model", "stats", "store"]),
-    ("explain", &["guest", "kernel", "model", "proof", "runner"]),
+    ("explain", &["guest", "kernel", "model", "proof", "prose", "runner"]),
     ("fleet", &["clean", "model", "prose", "stats", "summary"]),
     (
         "report",

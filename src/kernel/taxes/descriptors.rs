@@ -6,6 +6,7 @@
 use super::tax::{kind, processes, tax, who};
 use crate::kernel::Sources;
 use crate::model::Tax;
+use crate::prose::counted;
 
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
 /// Written with `_` by kernels so far and with `-` elsewhere in the same family.
@@ -30,8 +31,8 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
 fn told(who: &str, held: &Held) -> Vec<Tax> {
     let attached = || tax(kind::BPF, format!("{who} is attached to {}", held.attached.join(", ")));
     let events = || {
-        let events = if held.perf_events == 1 { "event" } else { "events" };
-        tax(kind::PERF, format!("{who} holds {} perf {events}, perhaps of system calls", held.perf_events))
+        let events = counted(held.perf_events, "perf event");
+        tax(kind::PERF, format!("{who} holds {events}, perhaps of system calls"))
     };
     let bpf = (!held.attached.is_empty()).then(attached);
     // A BPF program at an ordinary tracepoint holds a perf event too: it is told once.

@@ -2,7 +2,7 @@
 
 use crate::attribute::needs::Needs;
 use crate::model::{Need, Size};
-use crate::prose::some;
+use crate::prose::{counted, some};
 use crate::report::numbers::percent;
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ pub fn needs_lines(needs: &Needs, profile: &str, threads: u64) -> Vec<String> {
     let unpriced: Vec<String> = needs.unpriced.iter().map(named).collect();
     lines.extend((!unpriced.is_empty()).then(|| format!("no operation is like {}", some(&unpriced, MOST_NAMES))));
     let ran = needs.threads.filter(|ran| *ran > 1 || threads > 1).map(|ran| {
-        let plural = if threads == 1 { "" } else { "s" };
-        format!("it ran on {ran} CPUs at once, on average; each operation is measured on {threads} CPU{plural} at once")
+        let measured = counted(threads, "CPU");
+        format!("it ran on {ran} CPUs at once, on average; each operation is measured on {measured} at once")
     });
     lines.extend(ran);
     lines

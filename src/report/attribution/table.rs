@@ -8,6 +8,7 @@ use crate::attribute::lines::{ChangeLine, ChangeRow};
 use crate::attribute::path::{Path, PathPart};
 use crate::attribute::spread::Seconds;
 use crate::model::{By, Profile};
+use crate::prose::counted;
 use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
 use crate::report::attribution::{advice, verdict, warnings};
 use crate::report::numbers::{TimeUnit, percent, significant, thousands};
@@ -155,8 +156,8 @@ fn path(path: &Path) -> Table {
 fn account(account: &Account) -> Table {
     let title = match (account.wall_s, account.cpus, account.whole) {
         (Some(wall), Some(cpus), Some(whole)) => {
-            let plural = if cpus == 1 { "" } else { "s" };
-            format!("Where the time went: wall {} s x {cpus} CPU{plural} used = {} s", seconds(wall), seconds(whole))
+            let cpus = counted(cpus, "CPU");
+            format!("Where the time went: wall {} s x {cpus} used = {} s", seconds(wall), seconds(whole))
         }
         (_, _, Some(whole)) => format!("What the CPU time was: {} s", seconds(whole)),
         _ => "What is known of the time".to_string(),

@@ -1,6 +1,7 @@
 //! Warnings of an attribution, in words. All formats of attributions call it.
 
 use crate::attribute::AttributionWarning;
+use crate::prose::counted;
 
 /// A warning, without a full stop.
 pub fn warning(warning: &AttributionWarning) -> String {
@@ -24,9 +25,9 @@ pub fn warning(warning: &AttributionWarning) -> String {
                 Some(peak) => format!("up to {peak} threads were in the kernel at once"),
                 None => "several processes or threads ran (it is not known how many at once)".to_string(),
             };
-            let plural = if *measured_with == 1 { "" } else { "s" };
+            let threads = counted(*measured_with, "thread");
             format!(
-                "{ran}, but the unit costs ({costs}) were measured with {measured_with} thread{plural}: calls that contend for \
+                "{ran}, but the unit costs ({costs}) were measured with {threads}: calls that contend for \
                  a lock or an object cost more than that"
             )
         }

@@ -7,7 +7,7 @@ use super::head;
 use super::page::Explained;
 use super::profile::{plain, section, top};
 use crate::model::explained::{KernelExplanation, KernelVersus};
-use crate::prose::some;
+use crate::prose::{counted, some};
 use crate::report::explain::{
     COUNTS, heading, instructions, kernel_flame, kernel_functions, kernel_groups, versus_functions, versus_groups,
 };
@@ -31,7 +31,7 @@ pub fn write_explained_page(explained: &[Explained], out: &mut dyn Write) -> io:
     html.raw("<main id=\"main\">");
     write(&mut html, explained);
     html.raw("</main>");
-    let files = crate::prose::counted(explained.len(), "kernel explanation");
+    let files = counted(explained.len(), "kernel explanation");
     head::footer(&mut html, &files, "Numbers are instructions of an emulated processor, not times.");
     out.write_all(html.as_str().as_bytes())
 }

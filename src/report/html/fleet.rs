@@ -13,7 +13,7 @@ mod time;
 use super::head;
 use super::profile::parts::section;
 use crate::fleet::questions::Survey;
-use crate::prose::counted;
+use crate::prose::{counted, plural};
 use crate::report::numbers::thousands;
 use crate::write::html as cells;
 use crate::write::markup::Markup;
@@ -69,7 +69,7 @@ const SECTIONS: [(&str, &str); 6] = [
 
 /// `1,000 hosts`
 fn hosts(number: usize) -> String {
-    format!("{} host{}", thousands(number as f64), if number == 1 { "" } else { "s" })
+    format!("{} {}", thousands(number as f64), plural(number, "host"))
 }
 
 fn subtitle(page: &FleetPage) -> String {
@@ -78,7 +78,7 @@ fn subtitle(page: &FleetPage) -> String {
         (first, last) => format!(" from {first} to {last}"),
     });
     let (runs, cases) = (thousands(page.runs as f64), counted(page.survey.cases.len(), "case"));
-    format!("{runs} run{} of {cases}{span}", if page.runs == 1 { "" } else { "s" })
+    format!("{runs} {} of {cases}{span}", plural(page.runs, "run"))
 }
 
 fn files(html: &mut Markup, page: &FleetPage) {

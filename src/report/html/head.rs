@@ -4,6 +4,7 @@ use super::page::Page;
 use crate::prose::{counted, some};
 use crate::report::{figure::palette, svg};
 use crate::write::markup::{Markup, cut};
+use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use sha2::{Digest, Sha256};
 
 /// ID and name of the section with kernel explanations.
@@ -85,24 +86,9 @@ fn policy(style: &str) -> String {
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; \
          form-action 'none'",
-        base64(&Sha256::digest(style.as_bytes())),
-        base64(&Sha256::digest(SCRIPT.as_bytes()))
+        BASE64.encode(Sha256::digest(style.as_bytes())),
+        BASE64.encode(Sha256::digest(SCRIPT.as_bytes()))
     )
-}
-
-/// Base64 (RFC 4648) with padding; too little for a dependency.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for i in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * i) & 63) as usize];
-            text.push(if i <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
 }
 
 /// From the footer to the last byte.
@@ -127,12 +113,6 @@ pub fn footer(html: &mut Markup, made_from: &str, numbers: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
-        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
-    }
 
     #[test]
     fn a_stylesheet_may_stand_in_the_page() {

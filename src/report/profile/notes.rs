@@ -1,7 +1,7 @@
 //! Title and notes of the table of a profile: the command, the kernel's accounting, the tracer, doubts.
 
 use crate::model::{By, CallCount, Ending, ProcessPath, Profile};
-use crate::prose::some;
+use crate::prose::{plural, some};
 use crate::report::numbers::{size, thousands, three_figures};
 
 /// The command, or what else was followed, or the origin of the profile.
@@ -132,16 +132,16 @@ fn times(profile: &Profile) -> Option<String> {
 fn counts(profile: &Profile) -> Option<String> {
     let usage = &profile.usage;
     let parts = [
-        (usage.processes, "process", "es"),
-        (usage.threads, "more thread", "s"),
-        (usage.minor_faults, "minor fault", "s"),
-        (usage.major_faults, "major fault", "s"),
-        (usage.voluntary_switches, "voluntary switch", "es"),
-        (usage.involuntary_switches, "involuntary switch", "es"),
+        (usage.processes, "process"),
+        (usage.threads, "more thread"),
+        (usage.minor_faults, "minor fault"),
+        (usage.major_faults, "major fault"),
+        (usage.voluntary_switches, "voluntary switch"),
+        (usage.involuntary_switches, "involuntary switch"),
     ];
-    let known = parts.iter().filter_map(|(count, what, ending)| {
+    let known = parts.iter().filter_map(|(count, what)| {
         let count = (*count)?;
-        Some(format!("{} {what}{}", thousands(count as f64), if count == 1 { "" } else { ending }))
+        Some(format!("{} {}", thousands(count as f64), plural(count, what)))
     });
     let rss = usage.peak_rss_kib.map(|kib| format!("peak RSS {}B", size(kib as f64 * 1024.0)));
     joined(known.chain(rss))

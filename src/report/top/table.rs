@@ -1,5 +1,6 @@
 //! Columns of rates, and the lines above them: what is traced, how much it calls, what watching costs.
 
+use crate::prose::counted;
 use crate::report::numbers::{percent, rate, significant, thousands};
 use crate::report::profile::class::class;
 use crate::report::{Cell, Spec, Table};
@@ -43,7 +44,7 @@ pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64) -> Vec<Str
     ];
     let within: String = within.into_iter().flatten().collect();
     let cpu = total.on_cpu_share.map_or(String::new(), |s| format!(", {}% of a CPU in calls", percent(100.0 * s)));
-    let callers = if rates.callers == 1 { "1 caller".to_string() } else { format!("{} callers", rates.callers) };
+    let callers = counted(rates.callers, "caller");
     let mut lines = vec![
         format!(
             "{scope}{within}: {} calls/s, {} errors/s, {callers}{cpu}",

@@ -2,6 +2,7 @@
 
 use crate::clean::line as cleaned;
 use crate::model::explained::Call;
+use crate::prose::counted;
 use crate::report::numbers::thousands;
 
 /// Subtrees below this share of all instructions are folded.
@@ -28,7 +29,7 @@ fn below(call: &Call, depth: usize, least: u64, width: usize, lines: &mut Vec<St
     if !folded.is_empty() {
         let total = folded.iter().map(|child| child.total).sum();
         let calls: u64 = folded.iter().map(|child| child.calls).sum();
-        let text = format!("... {calls} small {}", if calls == 1 { "call" } else { "calls" });
+        let text = format!("... {}", counted(calls, "small call"));
         lines.push(line(total, None, depth, &text, "", width));
     }
 }

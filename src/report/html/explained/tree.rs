@@ -1,6 +1,7 @@
 //! The call tree as lists in each other, each function to be opened and closed. Works without a script.
 
 use crate::model::explained::Call;
+use crate::prose::counted;
 use crate::report::numbers::thousands;
 use crate::write::markup::{Markup, cut};
 
@@ -32,7 +33,7 @@ fn below(html: &mut Markup, call: &Call, whole: u64) {
         let total = folded.iter().map(|child| child.total).sum();
         let calls: u64 = folded.iter().map(|child| child.calls).sum();
         html.raw("<li class=\"faint\">");
-        row(html, &format!("{calls} small {}", if calls == 1 { "call" } else { "calls" }), (total, None), whole);
+        row(html, &counted(calls, "small call"), (total, None), whole);
         html.raw("</li>");
     }
     html.raw("</ul>");
