@@ -6,6 +6,10 @@ use crate::document::Records;
 use anyhow::Result;
 use std::io::Write;
 
+/// Writes all records.
+///
+/// # Errors
+/// If `out` cannot be written.
 pub fn write(records: &Records, out: &mut dyn Write) -> Result<()> {
     let mut csv = ::csv::Writer::from_writer(out);
     csv.write_record(records.names())?;

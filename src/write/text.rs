@@ -12,6 +12,10 @@ use std::io::Write;
 const LONGEST_CELL: usize = 200;
 pub const LONGEST_NOTE: usize = 4000;
 
+/// Writes a table with its title, cautions and notes.
+///
+/// # Errors
+/// If `out` cannot be written.
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let table = &fit(table, screen.width);
     let title = Some(&table.title).filter(|title| !title.is_empty());
@@ -33,6 +37,9 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Lines of words, wrapped.
+///
+/// # Errors
+/// If `out` cannot be written.
 pub fn write_notes(lines: &[String], screen: Screen, out: &mut dyn Write) -> Result<()> {
     lines.iter().try_for_each(|note| write_note(note, screen.width, out))
 }
