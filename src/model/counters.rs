@@ -1,14 +1,20 @@
 //! What hardware and software events happened per iteration, and the table of events.
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// The events of one case, counted in an untimed pass.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Hardware and software events of one case, counted in an untimed pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
-    /// By name, in the order of [`EVENTS`]: for each launch of a worker, the counts per iteration of its pairs of requests.
-    /// Each is a difference of two readings, so a count that is 0 in truth may be a little below 0.
+    /// By event, in perf's spelling: for each launch of a worker, the counts per iteration of its repeats. A count is a
+    /// difference of two readings, so it may be a little below 0.
+    #[schemars(with = "BTreeMap<String, Vec<Vec<f64>>>")]
     pub counted: IndexMap<String, Vec<Vec<f64>>>,
-    /// Events that this machine counts, but not for this case, and why.
+    /// Events that could not be counted for this case, and why.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub not_counted: IndexMap<String, String>,
 }
 

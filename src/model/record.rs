@@ -2,7 +2,7 @@
 
 use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// All records of one run and the facts needed to interpret them. Serialized, it is the head of printed documents,
@@ -46,36 +46,44 @@ pub struct Run {
 }
 
 /// What is known of an environment other than the native one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentFacts {
-    /// As cases name it.
+    /// As records name it.
+    #[schemars(length(min = 1))]
     pub name: String,
     pub unit: Unit,
     /// The command that started its programs, word by word; empty if they were started directly.
+    #[serde(default)]
     pub started_with: Vec<String>,
-    /// The release of the kernel that answered; `None` if it is the host's.
+    /// The release of the kernel that answered; null if it is the host's.
+    #[serde(default)]
     pub kernel: Option<String>,
-    /// The program that emulated the machine, with its version; `None` if none did.
+    /// The program that emulated the machine, with its version; null if none did.
+    #[serde(default)]
     pub emulator: Option<String>,
-    /// What to know before believing its figures, a sentence each.
+    /// What must be known to interpret its figures, a sentence each.
+    #[serde(default)]
     pub notes: Vec<String>,
-    /// The machine that it ran on; `None` if it is the run's host.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The machine that it ran on; absent if it is the run's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Box<Host>>,
 }
 
 /// The origin of records that were measured by another tool or taken from an article.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// Its title, e.g. that of an article with the year.
+    #[schemars(length(min = 1))]
     pub title: String,
     /// What must be known to interpret its results; may be empty.
+    #[serde(default)]
     pub note: String,
 }
 
 /// The program that wrote a result file; this one by default.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
+    #[schemars(length(min = 1))]
     pub name: String,
     pub version: String,
     /// The compiler that built the probe, as it reports its version.
@@ -83,7 +91,8 @@ pub struct Tool {
 }
 
 /// Why a case is in the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// It was asked for.
     Asked,
@@ -122,13 +131,16 @@ pub enum Outcome {
 
 /// Instructions that an emulated machine executed for batches of an operation, in user and kernel mode together. What starting
 /// and ending a batch takes cancels in the difference of two batches of different length.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counted {
     /// Iterations of the shorter batch.
+    #[schemars(range(min = 1))]
     pub fewer: u64,
     /// Iterations of the longer batch.
+    #[schemars(range(min = 2))]
     pub more: u64,
     /// Instructions of a shorter batch and of a longer one, in the order in which they were counted; at least one pair.
+    #[schemars(length(min = 1))]
     pub batches: Vec<(u64, u64)>,
 }
 
@@ -156,44 +168,55 @@ impl Counted {
 }
 
 /// A published result of a case.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// Time per operation.
+    /// Time per operation, in nanoseconds.
+    #[serde(rename = "ns_per_op")]
+    #[schemars(with = "f64", range(min = 0))]
     pub time: Nanos,
     /// The value as its source prints it, e.g. `31.12 s for 67108864 calls`.
     pub as_printed: String,
-    /// Number of operations that `time` is the mean of, if the source gives it.
+    /// Number of operations that the time is the mean of; null if the source does not give it.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
     pub count: Option<u64>,
-    /// Share of the CPU time spent in user mode, from 0 to 1, if the source gives it.
+    /// Share of the CPU time spent in user mode, from 0 to 1; null if the source does not give it.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
     pub user_share: Option<f64>,
 }
 
 /// The samples of one case.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// Iterations per batch, the same in every batch.
+    #[schemars(range(min = 1))]
     pub iterations: u64,
     /// Time blocks in the order in which they were measured.
     pub blocks: Vec<Block>,
     /// CPU time over all batches, discarded ones included.
     pub cpu: CpuTime,
     /// Samples of batches that were left out because the probe was preempted, in nanoseconds per batch.
+    #[serde(default)]
     pub preempted_ns: Vec<u64>,
-    /// Minor and major page faults over all batches.
+    /// Page faults over all batches that were served without a read from a device.
     pub minor_faults: u64,
+    /// Page faults over all batches that needed one.
     pub major_faults: u64,
     /// Whether the operation itself blocks: lost CPU time then does not mean that it was disturbed.
     pub switches: bool,
     /// Whether the cost depends on earlier changes to the file system, so that it may differ from run to run.
+    #[serde(default)]
     pub history: bool,
 }
 
 /// A period of the run: confidence intervals treat blocks as independent.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Block {
     /// Launch of the worker, counted from 0 over the whole run.
     pub launch: u32,
-    /// One slot per round, in order: slots with the same index in different records were measured in the same round.
+    /// One slot per round, in order, with the elapsed nanoseconds of each batch: slots with the same index in different records
+    /// were measured in the same round.
     pub slots: Vec<Slot>,
 }
 
@@ -201,7 +224,7 @@ pub struct Block {
 pub type Slot = Vec<u64>;
 
 /// CPU time by mode, and wall time over the same period.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTime {
     pub user_ns: u64,
     pub system_ns: u64,
@@ -209,14 +232,14 @@ pub struct CpuTime {
 }
 
 /// How often a timer found the case in user mode and in system mode, in an untimed pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModeSamples {
     pub user: u64,
     pub system: u64,
 }
 
 /// Why a case has no samples.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
 #[error("{message}")]
 pub struct Failure {
     pub kind: FailureKind,
@@ -286,8 +309,7 @@ impl Failure {
     }
 }
 
-/// What kept a case from being measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// Not supported by the system (ENOSYS, EPERM, another architecture).

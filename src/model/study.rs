@@ -2,7 +2,7 @@
 
 use super::Case;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A study as stored with its run; the cases are the run's records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -25,33 +25,34 @@ pub struct StudyView {
 }
 
 /// A row that is derived from two others.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Derived {
-    /// Its name in the table, e.g. `lstat - fstat`.
+    #[schemars(length(min = 1))]
     pub name: String,
+    #[serde(rename = "kind")]
     pub combination: Combination,
-    /// Names of the two cases.
+    /// Names of the two cases (ids of operations without one).
     pub of: [String; 2],
 }
 
-/// How a row is derived from two others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Combination {
-    /// The first minus the second, in nanoseconds.
+    /// The first minus the second.
     Difference,
     /// The first divided by the second.
     Ratio,
 }
 
 /// Shows a cost as the time of a given number of calls.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Scale {
-    /// Number of calls.
+    #[schemars(range(min = 1))]
     pub calls: u64,
     /// `ns`, `us`, `ms`, `s` or `min`.
     pub unit: String,
     /// The names of the cases that use this scale; empty for all cases that no other scale names.
+    #[serde(default)]
     pub cases: Vec<String>,
 }
 

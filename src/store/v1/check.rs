@@ -1,8 +1,8 @@
 //! Refuses values that have the right type but make no sense, on reading and before writing, so that everything written can
 //! be read again.
 
-use super::{Counted, Counters, EntriesStatus, Figure, Record, ResultFile, Samples};
-use crate::model::{Host, Label};
+use super::{EntriesStatus, Record, ResultFile};
+use crate::model::{Counted, Counters, Figure, Host, Label, Measurement};
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
 
@@ -102,7 +102,7 @@ fn counters(counters: &Counters) -> Checked {
     Ok(())
 }
 
-pub(super) fn samples(samples: &Samples) -> Checked {
+pub(super) fn samples(samples: &Measurement) -> Checked {
     if samples.iterations == 0 {
         return wrong("samples.iterations", "is 0, must be at least 1");
     }
@@ -115,7 +115,7 @@ pub(super) fn samples(samples: &Samples) -> Checked {
 }
 
 fn figure(figure: &Figure) -> Checked {
-    positive("figure.ns_per_op", figure.ns_per_op)?;
+    positive("figure.ns_per_op", figure.time.0)?;
     if figure.count == Some(0) {
         return wrong("figure.count", "is 0, must be at least 1 or null");
     }

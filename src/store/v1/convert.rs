@@ -7,20 +7,6 @@ use crate::store::error::Invalid;
 use crate::store::parse::Wire;
 use crate::store::rules::Checked;
 
-same_fields!(model::Tool, Tool: name, version, compiler);
-same_fields!(model::Source, Source: title, note);
-same_fields!(model::ModeSamples, ModeSamples: user, system);
-same_fields!(model::Counters, Counters: counted, not_counted);
-same_fields!(model::Measurement, Samples: iterations, cpu, preempted_ns, minor_faults, major_faults, switches, history; each blocks);
-same_fields!(model::Block, Block: launch, slots);
-same_fields!(model::Counted, Counted: fewer, more, batches);
-same_fields!(model::EnvironmentFacts, EnvironmentFacts: name, unit, started_with, kernel, emulator, notes, host);
-same_fields!(model::CpuTime, CpuTime: user_ns, system_ns, wall_ns);
-same_fields!(model::Failure, Failure: kind, message);
-same_variants!(model::Unit, Unit: Nanoseconds, Instructions);
-same_variants!(model::Role, Role: Asked, Baseline);
-same_variants!(model::FailureKind, FailureKind: Unsupported, Failed, Timeout, Crashed, Start, Interrupted);
-
 impl Wire<Run> for ResultFile {
     const KIND: &'static FileKind = &KIND;
 
@@ -37,8 +23,8 @@ impl Wire<Run> for ResultFile {
         let run = run.clone();
         ResultFile {
             schema: SCHEMA.to_string(),
-            tool: run.tool.into(),
-            source: run.source.map(Into::into),
+            tool: run.tool,
+            source: run.source,
             study: run.study.map(Into::into),
             host: run.host,
             plan: Plan { seed: run.seed, budget_s: run.budget_s, precision_percent: run.precision_percent },
@@ -47,7 +33,7 @@ impl Wire<Run> for ResultFile {
             complete: run.complete,
             labels: run.labels,
             warnings: run.warnings,
-            environments: run.environments.into_iter().map(Into::into).collect(),
+            environments: run.environments,
             records: run.records.into_iter().map(Record::from).collect(),
             repeats: run.repeats.into_iter().map(Repeat::from).collect(),
         }
@@ -57,7 +43,7 @@ impl Wire<Run> for ResultFile {
         self.check()?;
         let repeats = self.repeats;
         let first = Run {
-            tool: self.tool.into(),
+            tool: self.tool,
             host: self.host,
             started_unix_s: self.started_unix_s,
             seed: self.plan.seed,
@@ -68,8 +54,8 @@ impl Wire<Run> for ResultFile {
             labels: self.labels,
             records: self.records.into_iter().enumerate().map(|(i, r)| r.into_model(i)).collect::<Result<_, _>>()?,
             warnings: self.warnings,
-            environments: self.environments.into_iter().map(Into::into).collect(),
-            source: self.source.map(Into::into),
+            environments: self.environments,
+            source: self.source,
             study: self.study.map(Into::into),
             repeats: Vec::new(),
         };
@@ -83,10 +69,10 @@ impl From<model::Record> for Record {
         let case = record.case;
         let (mut samples, mut error, mut figure, mut counted) = (None, None, None, None);
         match record.outcome {
-            Outcome::Measured(measurement) => samples = Some(measurement.into()),
-            Outcome::Failed(failure) => error = Some(failure.into()),
-            Outcome::Published(published) => figure = Some(published.into()),
-            Outcome::Counted(instructions) => counted = Some(instructions.into()),
+            Outcome::Measured(measurement) => samples = Some(measurement),
+            Outcome::Failed(failure) => error = Some(failure),
+            Outcome::Published(published) => figure = Some(published),
+            Outcome::Counted(instructions) => counted = Some(instructions),
         }
         let (entries_status, entries_reason) = match record.entries_status {
             Status::Verified => (EntriesStatus::Verified, None),
@@ -101,12 +87,12 @@ impl From<model::Record> for Record {
             environment: case.environment,
             params: case.params,
             defaults: case.defaults,
-            role: record.role.into(),
+            role: record.role,
             entries: record.entries.map(|e| e.iter().map(|(name, count)| (name.to_string(), count)).collect()),
             entries_status,
             entries_reason,
-            mode_samples: record.mode_samples.map(Into::into),
-            counters: record.counters.map(Into::into),
+            mode_samples: record.mode_samples,
+            counters: record.counters,
             latency: record.latency.map(Into::into),
             warnings: record.warnings,
             samples,
@@ -121,10 +107,10 @@ impl Record {
     fn into_model(self, index: usize) -> Result<model::Record, Invalid> {
         let place = self.place(index);
         let outcome = match (self.samples, self.error, self.figure, self.counted) {
-            (Some(samples), None, None, None) => Outcome::Measured(samples.into()),
-            (None, Some(failure), None, None) => Outcome::Failed(failure.into()),
-            (None, None, Some(figure), None) => Outcome::Published(figure.into()),
-            (None, None, None, Some(counted)) => Outcome::Counted(counted.into()),
+            (Some(samples), None, None, None) => Outcome::Measured(samples),
+            (None, Some(failure), None, None) => Outcome::Failed(failure),
+            (None, None, Some(figure), None) => Outcome::Published(figure),
+            (None, None, None, Some(counted)) => Outcome::Counted(counted),
             _ => {
                 let what = "must have exactly one of samples, error, figure and counted";
                 return Err(Invalid { place, what: what.to_string() });
@@ -145,11 +131,10 @@ impl Record {
             EntriesStatus::Unverified => Status::Unverified(self.entries_reason.unwrap_or_default()),
         };
         let entries = self.entries.map(|map| map.into_iter().collect());
-        let mode_samples = self.mode_samples.map(Into::into);
-        let counters = self.counters.map(Into::into);
+        let (mode_samples, counters) = (self.mode_samples, self.counters);
         let misplaced = |e: Invalid| Invalid { place: format!("{place}: {}", e.place), what: e.what };
         let latency = self.latency.map(Latency::into_model).transpose().map_err(misplaced)?;
-        let (role, warnings) = (self.role.into(), self.warnings);
+        let (role, warnings) = (self.role, self.warnings);
         Ok(model::Record { case, role, outcome, entries, entries_status, mode_samples, counters, latency, warnings })
     }
 
@@ -158,18 +143,5 @@ impl Record {
         let mut place = format!("records[{index}] ({}", self.name.as_deref().unwrap_or(&self.operation));
         place.extend(self.params.iter().map(|(name, value)| format!(" {name}={value}")));
         excerpt(&place, 120) + ")"
-    }
-}
-
-impl From<model::Figure> for Figure {
-    fn from(f: model::Figure) -> Figure {
-        Figure { ns_per_op: f.time.0, as_printed: f.as_printed, count: f.count, user_share: f.user_share }
-    }
-}
-
-impl From<Figure> for model::Figure {
-    fn from(f: Figure) -> model::Figure {
-        let time = model::Nanos(f.ns_per_op);
-        model::Figure { time, as_printed: f.as_printed, count: f.count, user_share: f.user_share }
     }
 }

@@ -12,7 +12,9 @@ mod repeats;
 mod study;
 
 use super::error::FileKind;
-use crate::model::Host;
+use crate::model::{
+    Counted, Counters, EnvironmentFacts, Failure, Figure, Host, Measurement, ModeSamples, Role, Source, Tool,
+};
 use indexmap::IndexMap;
 use latency::Latency;
 use schemars::JsonSchema;
@@ -101,32 +103,11 @@ struct Again {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    samples: Option<Samples>,
+    samples: Option<Measurement>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counted: Option<Counted>,
-}
-
-/// What wrote a result file.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Tool {
-    #[schemars(length(min = 1))]
-    name: String,
-    version: String,
-    /// The compiler that built the probe, in its own words.
-    compiler: String,
-}
-
-/// Where records come from that were measured elsewhere or taken from an article.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Source {
-    /// What it is called, e.g. the title of an article with its year.
-    #[schemars(length(min = 1))]
-    title: String,
-    /// What to know about its results; empty for nothing.
-    #[serde(default)]
-    note: String,
 }
 
 /// What was asked of a run.
@@ -193,7 +174,7 @@ struct Record {
     #[serde(default)]
     warnings: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    samples: Option<Samples>,
+    samples: Option<Measurement>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,16 +189,6 @@ fn one_of(names: &[&str]) -> serde_json::Value {
     names.iter().map(one).collect()
 }
 
-/// Why a case is in the run.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Role {
-    /// It was asked for.
-    Asked,
-    /// Every run measures it, so that the others can be read against it.
-    Baseline,
-}
-
 /// How the entries are known.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -226,156 +197,4 @@ enum EntriesStatus {
     Verified,
     /// Not counted; `entries_reason` says why.
     Unverified,
-}
-
-/// Counts of an untimed pass.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct ModeSamples {
-    user: u64,
-    system: u64,
-}
-
-/// Hardware and software events of one case, counted in an untimed pass.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Counters {
-    /// By event, in perf's spelling: for each launch of a worker, the counts per iteration of its repeats. A count is a
-    /// difference of two readings, so it may be a little below 0.
-    #[schemars(with = "BTreeMap<String, Vec<Vec<f64>>>")]
-    counted: IndexMap<String, Vec<Vec<f64>>>,
-    /// Events that could not be counted for this case, and why.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    #[schemars(with = "BTreeMap<String, String>")]
-    not_counted: IndexMap<String, String>,
-}
-
-/// What is known of an environment other than the native one.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct EnvironmentFacts {
-    /// As records name it.
-    #[schemars(length(min = 1))]
-    name: String,
-    unit: Unit,
-    /// The command that started its programs, word by word; empty if they were started directly.
-    #[serde(default)]
-    started_with: Vec<String>,
-    /// The release of the kernel that answered; null if it is the host's.
-    #[serde(default)]
-    kernel: Option<String>,
-    /// The program that emulated the machine, with its version; null if none did.
-    #[serde(default)]
-    emulator: Option<String>,
-    /// What to know before believing its figures, a sentence each.
-    #[serde(default)]
-    notes: Vec<String>,
-    /// The machine that it ran on; absent if it is the run's host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    host: Option<Box<Host>>,
-}
-
-/// What figures of an environment are.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Unit {
-    /// Times.
-    Nanoseconds,
-    /// Numbers of instructions.
-    Instructions,
-}
-
-/// Instructions that an emulated machine executed for batches of one case.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Counted {
-    /// Iterations of the shorter batch.
-    #[schemars(range(min = 1))]
-    fewer: u64,
-    /// Iterations of the longer batch.
-    #[schemars(range(min = 2))]
-    more: u64,
-    /// Instructions of a shorter batch and of a longer one, in the order in which they were counted.
-    #[schemars(length(min = 1))]
-    batches: Vec<(u64, u64)>,
-}
-
-/// The raw times of one case.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Samples {
-    /// Iterations per batch, the same in every batch.
-    #[schemars(range(min = 1))]
-    iterations: u64,
-    /// Time blocks in the order in which they were measured.
-    blocks: Vec<Block>,
-    /// CPU time over all batches, discarded ones included.
-    cpu: CpuTime,
-    /// Times of batches that were left out since the probe was preempted in them, in nanoseconds per batch.
-    #[serde(default)]
-    preempted_ns: Vec<u64>,
-    /// Page faults over all batches that needed no device.
-    minor_faults: u64,
-    /// Page faults over all batches that waited for a device.
-    major_faults: u64,
-    /// Whether the operation itself blocks: its CPU time is then no measure of disturbance.
-    switches: bool,
-    /// Whether the cost depends on what was done to the file system before, so that no two runs need agree on it.
-    #[serde(default)]
-    history: bool,
-}
-
-/// A stretch of the run: the unit that intervals take as independent.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Block {
-    /// Which launch of the worker, counted from 0 over the whole run.
-    launch: u32,
-    /// One slot a round; in it the elapsed time of each batch, in nanoseconds per batch.
-    slots: Vec<Vec<u64>>,
-}
-
-/// CPU time by mode beside wall time, over the same stretch.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct CpuTime {
-    user_ns: u64,
-    system_ns: u64,
-    wall_ns: u64,
-}
-
-/// Why a case has no samples.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Failure {
-    kind: FailureKind,
-    /// One line, with the errno name where a call failed.
-    message: String,
-}
-
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum FailureKind {
-    /// The system does not have it.
-    Unsupported,
-    /// A call of the operation failed.
-    Failed,
-    /// It did not answer in time and was ended.
-    Timeout,
-    /// Its process ended without an answer.
-    Crashed,
-    /// The process could not be started.
-    Start,
-    /// The run was interrupted before it was measured.
-    Interrupted,
-}
-
-/// The result of a case that somebody else measured.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Figure {
-    /// Time per operation, in nanoseconds.
-    #[schemars(range(min = 0))]
-    ns_per_op: f64,
-    /// The result as its source prints it, e.g. `31.12 s for 67108864 calls`.
-    as_printed: String,
-    /// Operations that the result is the mean of; null if unknown.
-    #[serde(default)]
-    #[schemars(range(min = 1))]
-    count: Option<u64>,
-    /// Share of the CPU time spent in user mode; null if unknown.
-    #[serde(default)]
-    #[schemars(range(min = 0, max = 1))]
-    user_share: Option<f64>,
 }

@@ -77,9 +77,9 @@ impl From<model::Record> for Again {
     fn from(record: model::Record) -> Again {
         let (mut samples, mut error, mut counted) = (None, None, None);
         match record.outcome {
-            Outcome::Measured(measurement) => samples = Some(measurement.into()),
-            Outcome::Failed(failure) => error = Some(failure.into()),
-            Outcome::Counted(instructions) => counted = Some(instructions.into()),
+            Outcome::Measured(measurement) => samples = Some(measurement),
+            Outcome::Failed(failure) => error = Some(failure),
+            Outcome::Counted(instructions) => counted = Some(instructions),
             // Nobody repeats what was published; without any of them, the check refuses to write it.
             Outcome::Published(_) => {}
         }
@@ -114,9 +114,9 @@ impl Repeat {
 impl Again {
     fn into_model(self, record: &model::Record) -> model::Record {
         let outcome = match (self.samples, self.counted, self.error) {
-            (Some(samples), ..) => Outcome::Measured(samples.into()),
-            (None, Some(counted), _) => Outcome::Counted(counted.into()),
-            (None, None, Some(failure)) => Outcome::Failed(failure.into()),
+            (Some(samples), ..) => Outcome::Measured(samples),
+            (None, Some(counted), _) => Outcome::Counted(counted),
+            (None, None, Some(failure)) => Outcome::Failed(failure),
             (None, None, None) => Outcome::Failed(model::Failure::interrupted()),
         };
         model::Record {
