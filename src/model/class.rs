@@ -5,7 +5,8 @@
 //! its arguments.
 
 /// What determines the cost of a call, as far as its arguments show. `None` if it does not apply or is not known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Class {
     /// Kind of the descriptor.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,8 +25,15 @@ pub struct Class {
     pub set: Option<u64>,
 }
 
+impl Class {
+    /// Whether nothing is known that determines the cost.
+    pub fn is_unknown(&self) -> bool {
+        *self == Class::default()
+    }
+}
+
 /// What kind of object a file descriptor refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DescriptorKind {
     File,
@@ -63,7 +71,7 @@ pub enum Drives {
 
 use Drives::{Bytes, Descriptor, Length, Path, Set};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Calls by what determines their class. Names are the kernel's, for all architectures.
 pub const TABLE: &[(Drives, &[&str])] = &[

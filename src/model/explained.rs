@@ -1,6 +1,8 @@
 //! One iteration of an operation in an emulated kernel, as `explain` records it there: a call tree with counts of instructions,
 //! never times.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What an operation executes in a kernel, per iteration.
@@ -33,7 +35,7 @@ pub struct KernelExplanation {
 }
 
 /// Iterations that were recorded one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Iterations {
     pub recorded: usize,
     /// Those that executed exactly the instructions that are shown.
@@ -44,14 +46,14 @@ pub struct Iterations {
 }
 
 /// Instructions that are spent on one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupSum {
     pub group: Group,
     pub instructions: u64,
 }
 
 /// A function, wherever it is called from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionSum {
     /// As in the source.
     pub name: String,
@@ -63,7 +65,7 @@ pub struct FunctionSum {
 }
 
 /// A function as called from one place of the tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     pub name: String,
     /// What its own instructions are spent on.
@@ -92,7 +94,7 @@ pub struct KernelVersus {
 }
 
 /// Instructions that are spent on one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupChange {
     pub group: Group,
     pub before: u64,
@@ -100,7 +102,7 @@ pub struct GroupChange {
 }
 
 /// A function's own instructions; 0 where it is not called or does not exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     pub name: String,
     pub group: Group,
@@ -111,7 +113,8 @@ pub struct Change {
 }
 
 /// A part of a system call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Group {
     /// The probe's loop, the C library, the vDSO.
     Caller,

@@ -2,7 +2,7 @@
 
 use super::{Class, Histogram, Host, Source, Tool};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A traced workload: counts of system calls by process name, call and class, and the kernel's own accounting. `None`
@@ -56,7 +56,7 @@ pub struct Profile {
 }
 
 /// Processes of one name that were started the same way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessPath {
     /// Names, the last one that of these processes: each was started, or executed, by the one before it.
     pub names: Vec<String>,
@@ -120,7 +120,7 @@ impl Profile {
 }
 
 /// How the command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     Exited(i32),
@@ -128,7 +128,8 @@ pub enum Ending {
 }
 
 /// The kernel's accounting of the whole tree.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Usage {
     pub wall_ns: Option<u64>,
     pub user_ns: Option<u64>,
@@ -189,7 +190,8 @@ impl Usage {
 }
 
 /// Wall time by how many threads of the tree were on a CPU. The parts add up to the wall time of the tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Concurrency {
     /// Element k - 1: exactly k threads were on a CPU; the last element: that many or more.
     pub on_cpu_ns: Vec<u64>,
@@ -252,7 +254,7 @@ pub struct CallCount {
 }
 
 /// What a call was made on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
     /// A path; one that the program passed relative to a directory is joined to that directory's name.

@@ -87,6 +87,7 @@ pub struct Tool {
     pub name: String,
     pub version: String,
     /// The compiler that built the probe, as it reports its version.
+    #[serde(default)]
     pub compiler: String,
 }
 

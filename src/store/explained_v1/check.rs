@@ -3,7 +3,8 @@
 //! All sums over an explanation must be at most its instructions, so that everything that reads one can add and subtract
 //! without checking.
 
-use super::{Call, Change, ExplainedFile, MOST, VersusFile};
+use super::{ExplainedFile, MOST, VersusFile};
+use crate::model::explained::{Call, Change};
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
 

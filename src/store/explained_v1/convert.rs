@@ -1,22 +1,10 @@
 //! Conversion between the wire types and the model.
 
-use super::{
-    Call, Change, ExplainedFile, FunctionSum, Group, GroupChange, GroupSum, Iterations, KIND, SCHEMA, VERSUS_KIND,
-    VERSUS_SCHEMA, VersusFile, check,
-};
+use super::{ExplainedFile, KIND, SCHEMA, VERSUS_KIND, VERSUS_SCHEMA, VersusFile, check};
 use crate::model::explained as model;
 use crate::store::error::{FileKind, Invalid};
 use crate::store::parse::Wire;
 use crate::store::rules::Checked;
-
-same_variants!(model::Group, Group: Caller, Entry, Mitigations, Tracing, PathWalk, Permissions, UserCopy, Memory, Faults,
-    Scheduling, Work, Interrupts, Exit);
-same_fields!(model::Iterations, Iterations: recorded, alike, fewest, most);
-same_fields!(model::GroupSum, GroupSum: group, instructions);
-same_fields!(model::FunctionSum, FunctionSum: name, group, calls, own);
-same_fields!(model::GroupChange, GroupChange: group, before, after);
-same_fields!(model::Change, Change: name, group, before, after, change);
-same_fields!(model::Call, Call: name, group, calls, own, total; each children);
 
 impl From<model::KernelExplanation> for ExplainedFile {
     fn from(explained: model::KernelExplanation) -> ExplainedFile {
@@ -29,10 +17,10 @@ impl From<model::KernelExplanation> for ExplainedFile {
             kernel: explained.kernel,
             instructions: explained.instructions,
             counted: explained.counted,
-            iterations: explained.iterations.into(),
-            groups: explained.groups.into_iter().map(Into::into).collect(),
-            functions: explained.functions.into_iter().map(Into::into).collect(),
-            tree: explained.tree.into(),
+            iterations: explained.iterations,
+            groups: explained.groups,
+            functions: explained.functions,
+            tree: explained.tree,
             notes: explained.notes,
         }
     }
@@ -48,10 +36,10 @@ impl From<ExplainedFile> for model::KernelExplanation {
             kernel: file.kernel,
             instructions: file.instructions,
             counted: file.counted,
-            iterations: file.iterations.into(),
-            groups: file.groups.into_iter().map(Into::into).collect(),
-            functions: file.functions.into_iter().map(Into::into).collect(),
-            tree: file.tree.into(),
+            iterations: file.iterations,
+            groups: file.groups,
+            functions: file.functions,
+            tree: file.tree,
             notes: file.notes,
         }
     }
@@ -97,8 +85,8 @@ impl Wire<model::KernelVersus> for VersusFile {
             params: versus.params,
             before: versus.before.into(),
             after: versus.after.into(),
-            groups: versus.groups.into_iter().map(Into::into).collect(),
-            functions: versus.functions.into_iter().map(Into::into).collect(),
+            groups: versus.groups,
+            functions: versus.functions,
         }
     }
 
@@ -110,8 +98,8 @@ impl Wire<model::KernelVersus> for VersusFile {
             params: self.params,
             before: self.before.into(),
             after: self.after.into(),
-            groups: self.groups.into_iter().map(Into::into).collect(),
-            functions: self.functions.into_iter().map(Into::into).collect(),
+            groups: self.groups,
+            functions: self.functions,
         })
     }
 }

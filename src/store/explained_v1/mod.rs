@@ -7,6 +7,7 @@ mod check;
 mod convert;
 
 use super::error::FileKind;
+use crate::model::explained::{Call, Change, FunctionSum, GroupChange, GroupSum, Iterations};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -87,101 +88,6 @@ pub struct VersusFile {
     groups: Vec<GroupChange>,
     /// Those whose own instructions changed, the largest change first.
     functions: Vec<Change>,
-}
-
-/// Iterations that were recorded one after the other.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Iterations {
-    recorded: usize,
-    /// Those that executed just what is shown.
-    alike: usize,
-    /// Instructions of the shortest.
-    fewest: usize,
-    /// Instructions of the longest.
-    most: usize,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct GroupSum {
-    group: Group,
-    instructions: u64,
-}
-
-/// A function, wherever it is called from.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct FunctionSum {
-    name: String,
-    /// What most of its instructions are spent on.
-    group: Group,
-    calls: u64,
-    /// Its own instructions.
-    own: u64,
-}
-
-/// A function as called from one place of the tree.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Call {
-    name: String,
-    /// What its own instructions are spent on.
-    group: Group,
-    /// How often it was entered.
-    calls: u64,
-    /// Its own instructions.
-    own: u64,
-    /// Those with all that it called.
-    total: u64,
-    /// In the order of their first call.
-    children: Vec<Call>,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct GroupChange {
-    group: Group,
-    before: u64,
-    after: u64,
-}
-
-/// A function's own instructions; 0 where it is not called or does not exist.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Change {
-    name: String,
-    group: Group,
-    before: u64,
-    after: u64,
-    /// After minus before.
-    change: i64,
-}
-
-/// A part of a system call.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Group {
-    /// The measuring loop, the C library, the vDSO.
-    Caller,
-    /// From the instruction that enters the kernel to the call's own function.
-    Entry,
-    /// Code against speculative execution.
-    Mitigations,
-    /// Audit, seccomp, ptrace and tracepoints.
-    Tracing,
-    /// Finding a file by its path.
-    PathWalk,
-    /// Permissions, capabilities and security modules.
-    Permissions,
-    /// Copies to and from the caller's memory.
-    UserCopy,
-    /// Getting and freeing memory.
-    Memory,
-    /// Faults, page tables, TLB.
-    Faults,
-    /// Switching threads and waking them.
-    Scheduling,
-    /// What remains: the work of the call itself.
-    Work,
-    /// Timers and devices that happened to interrupt.
-    Interrupts,
-    /// From the call's own function back to the caller.
-    Exit,
 }
 
 /// Most instructions of one iteration, so that differences and sums of them fit into numbers of all kinds.

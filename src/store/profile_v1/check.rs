@@ -2,9 +2,8 @@
 //!
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
-use super::detail::Concurrency;
 use super::{Bucket, Call, ProfileFile};
-use crate::model::Histogram;
+use crate::model::{Concurrency, Histogram};
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, MAX_NAME, name, positive, wrong};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,26 +1,14 @@
 //! Conversion between the wire types and the model. In the file, the calls of all processes are in one list, so that a profile
 //! written by hand needs no processes.
 
-use super::class::{Class, Descriptor};
-use super::detail::{Concurrency, Object, ObjectKind, ProcessPath, SlowCall, Stack};
-use super::{Bucket, Call, Ending, KIND, Process, ProfileFile, Repeat, SCHEMA, Source, Tool, Tracer, Usage, check};
+use super::detail::{Object, SlowCall, Stack};
+use super::{Bucket, Call, KIND, Process, ProfileFile, Repeat, SCHEMA, Tracer, check};
 use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile};
 use crate::store::error::{FileKind, Invalid};
 use crate::store::parse::Wire;
 use crate::store::rules::Checked;
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
-
-same_fields!(model::Tool, Tool: name, version, compiler);
-same_fields!(model::Source, Source: title, note);
-same_fields!(model::Usage, Usage: wall_ns, user_ns, system_ns, peak_rss_kib, minor_faults, major_faults,
-    voluntary_switches, involuntary_switches, processes, threads, peak_concurrency, cpus; maybe concurrency);
-same_fields!(model::Concurrency, Concurrency: on_cpu_ns, waiting_ns, blocked_ns);
-same_fields!(model::ProcessPath, ProcessPath: names, processes, calls);
-same_variants!(model::ObjectKind, ObjectKind: Path, Descriptor);
-same_variants!(model::Ending, Ending: Exited(status), Signalled(signal));
-same_fields!(model::Class, Class: size, depth, operation, set; maybe descriptor);
-same_variants!(model::DescriptorKind, Descriptor: File, Directory, Pipe, Socket, Terminal, Device, Event, None);
 
 impl Wire<Profile> for ProfileFile {
     const KIND: &'static FileKind = &KIND;
@@ -41,18 +29,18 @@ impl Wire<Profile> for ProfileFile {
         let processes = if nameless { vec![] } else { profile.groups.iter().map(process).collect() };
         ProfileFile {
             schema: SCHEMA.to_string(),
-            tool: profile.tool.map(Into::into),
-            source: profile.source.map(Into::into),
+            tool: profile.tool,
+            source: profile.source,
             host: profile.host,
             started_unix_s: profile.started_unix_s,
             command: profile.command,
             tracer: profile.tracer.into(),
             complete: profile.complete,
-            ending: profile.ending.map(Into::into),
-            usage: profile.usage.into(),
+            ending: profile.ending,
+            usage: profile.usage,
             processes,
             calls: profile.groups.into_iter().flat_map(calls).collect(),
-            tree: profile.tree.into_iter().map(Into::into).collect(),
+            tree: profile.tree,
             latencies: buckets(&profile.latencies, Histogram::COARSE),
             durations: buckets(&profile.latencies, Histogram::FINE),
             scope: profile.scope,
@@ -70,16 +58,16 @@ impl Wire<Profile> for ProfileFile {
         self.check()?;
         Ok(Profile {
             groups: groups(self.processes, self.calls),
-            tree: self.tree.into_iter().map(Into::into).collect(),
-            tool: self.tool.map(Into::into),
+            tree: self.tree,
+            tool: self.tool,
             host: self.host,
             started_unix_s: self.started_unix_s,
             command: self.command,
             tracer: self.tracer.into(),
-            source: self.source.map(Into::into),
+            source: self.source,
             complete: self.complete,
-            ending: self.ending.map(Into::into),
-            usage: self.usage.into(),
+            ending: self.ending,
+            usage: self.usage,
             latencies: histograms([(Histogram::COARSE, self.latencies), (Histogram::FINE, self.durations)]),
             scope: self.scope,
             objects: self.objects.into_iter().map(Into::into).collect(),
@@ -118,13 +106,13 @@ impl From<Process> for ProcessGroup {
 impl From<model::ProfileRun> for Repeat {
     fn from(run: model::ProfileRun) -> Repeat {
         let group = ProcessGroup { calls: run.calls, ..ProcessGroup::default() };
-        Repeat { calls: calls(group).collect(), usage: run.usage.into() }
+        Repeat { calls: calls(group).collect(), usage: run.usage }
     }
 }
 
 impl From<Repeat> for model::ProfileRun {
     fn from(file: Repeat) -> model::ProfileRun {
-        model::ProfileRun { calls: file.calls.into_iter().map(Into::into).collect(), usage: file.usage.into() }
+        model::ProfileRun { calls: file.calls.into_iter().map(Into::into).collect(), usage: file.usage }
     }
 }
 
@@ -196,7 +184,7 @@ fn calls(group: ProcessGroup) -> impl Iterator<Item = Call> {
         pid: group.pid,
         cgroup: group.cgroup.clone(),
         name: count.call,
-        class: count.class.into(),
+        class: count.class,
         calls: count.calls,
         unfinished: count.unfinished,
         errors: count.errors,
@@ -214,7 +202,7 @@ impl From<Call> for CallCount {
     fn from(call: Call) -> CallCount {
         CallCount {
             call: call.name,
-            class: call.class.into(),
+            class: call.class,
             calls: call.calls,
             unfinished: call.unfinished,
             errors: call.errors,
@@ -249,7 +237,7 @@ impl From<model::SlowCall> for SlowCall {
     fn from(slow: model::SlowCall) -> SlowCall {
         let blocked_ns = in_file(slow.blocked_ns, slow.woken_ns);
         let model::SlowCall { process, pid, call, class, at_ns, elapsed_ns, woken_ns, frames, .. } = slow;
-        SlowCall { process, pid, call, class: class.into(), at_ns, elapsed_ns, blocked_ns, woken_ns, frames }
+        SlowCall { process, pid, call, class, at_ns, elapsed_ns, blocked_ns, woken_ns, frames }
     }
 }
 
@@ -257,7 +245,7 @@ impl From<SlowCall> for model::SlowCall {
     fn from(file: SlowCall) -> model::SlowCall {
         let blocked_ns = until_woken(file.blocked_ns, file.woken_ns);
         let SlowCall { process, pid, call, class, at_ns, elapsed_ns, woken_ns, frames, .. } = file;
-        model::SlowCall { process, pid, call, class: class.into(), at_ns, elapsed_ns, blocked_ns, woken_ns, frames }
+        model::SlowCall { process, pid, call, class, at_ns, elapsed_ns, blocked_ns, woken_ns, frames }
     }
 }
 
@@ -265,7 +253,7 @@ impl From<model::ObjectCount> for Object {
     fn from(object: model::ObjectCount) -> Object {
         let count = object.count;
         Object {
-            kind: object.kind.into(),
+            kind: object.kind,
             name: object.name,
             process: object.process,
             directory: object.directory,
@@ -282,7 +270,7 @@ impl From<model::ObjectCount> for Object {
 
 impl From<Object> for model::ObjectCount {
     fn from(file: Object) -> model::ObjectCount {
-        let (kind, name, process, directory) = (file.kind.into(), file.name, file.process, file.directory);
+        let (kind, name, process, directory) = (file.kind, file.name, file.process, file.directory);
         let count = CallCount {
             call: file.call,
             calls: file.calls,

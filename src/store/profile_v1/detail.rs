@@ -1,41 +1,10 @@
 //! Version 1 of the profile: what is only there if it was asked for, or if the tracer sees context switches.
 
-use super::class::{Class, is_zero};
+use super::is_zero;
+use crate::model::{Class, ObjectKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Wall time by how many threads were on a CPU, in nanoseconds.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Concurrency {
-    /// Element k - 1: exactly k threads were on a CPU; the last element: that many or more.
-    pub on_cpu_ns: Vec<u64>,
-    /// No thread was on a CPU, but at least one could have run.
-    pub waiting_ns: u64,
-    /// All threads were blocked.
-    pub blocked_ns: u64,
-}
-
-/// Processes of one name that were started the same way.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct ProcessPath {
-    /// Names, the last one that of these processes: each was started, or executed, by the one before it.
-    pub names: Vec<String>,
-    /// Processes that ran under this name; one that executes another program counts under both.
-    pub processes: u64,
-    pub calls: u64,
-}
-
-/// What calls were made on.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ObjectKind {
-    /// A path; one that the program passed relative to a directory is joined to that directory's name.
-    Path,
-    /// What a descriptor refers to: a path, or `socket:[12]`, `pipe:[12]`, `anon_inode:[eventfd]`.
-    Descriptor,
-}
 
 /// Calls of one kind on one path or descriptor.
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -4,14 +4,12 @@
 //! `convert` converts from and to the model, `check` refuses values that the types allow. Only the store calls this.
 
 mod check;
-mod class;
 mod convert;
 mod detail;
 
 use super::error::FileKind;
-use crate::model::Host;
-use class::{Class, is_zero};
-use detail::{Concurrency, Object, ProcessPath, SlowCall, Stack};
+use crate::model::{Class, Ending, Host, ProcessPath, Source, Tool, Usage};
+use detail::{Object, SlowCall, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -117,28 +115,6 @@ fn yes() -> bool {
     true
 }
 
-/// What wrote a profile.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Tool {
-    #[schemars(length(min = 1))]
-    name: String,
-    version: String,
-    /// The compiler that built the probe; empty where none was used.
-    #[serde(default)]
-    compiler: String,
-}
-
-/// Where a profile comes from that was traced elsewhere.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Source {
-    /// What it is called.
-    #[schemars(length(min = 1))]
-    title: String,
-    /// What to know about its results; empty for nothing.
-    #[serde(default)]
-    note: String,
-}
-
 /// Which tracer made the profile, and what it added.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -167,45 +143,6 @@ struct Tracer {
     offset_range_ns: Option<[f64; 2]>,
     /// Events that were seen and could not be counted.
     lost: u64,
-}
-
-/// How the command ended: its exit status, or the signal that ended it.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Ending {
-    Exited(i32),
-    Signalled(i32),
-}
-
-/// The kernel's accounting of all processes of the workload.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-struct Usage {
-    /// Wall time, in nanoseconds.
-    wall_ns: Option<u64>,
-    /// CPU time in user mode, in nanoseconds.
-    user_ns: Option<u64>,
-    /// CPU time in the kernel, in nanoseconds.
-    system_ns: Option<u64>,
-    /// Largest resident set of any process, in KiB.
-    peak_rss_kib: Option<u64>,
-    /// Page faults that needed no device.
-    minor_faults: Option<u64>,
-    /// Page faults that waited for a device.
-    major_faults: Option<u64>,
-    voluntary_switches: Option<u64>,
-    involuntary_switches: Option<u64>,
-    /// Processes that ran, the first one included.
-    processes: Option<u64>,
-    /// Threads that ran beside the first of each process.
-    threads: Option<u64>,
-    /// Maximum number of threads that were on a CPU or waiting for one at the same time.
-    peak_concurrency: Option<u64>,
-    /// What the threads did at each instant of wall time; left out if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    concurrency: Option<Concurrency>,
-    /// Processors that were online.
-    cpus: Option<u64>,
 }
 
 /// What is known of the processes of one name.
@@ -281,3 +218,8 @@ struct Call {
 /// A bucket of durations and how many calls took as long.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 struct Bucket(#[schemars(range(max = 2047))] u16, u64);
+
+/// Whether a number can be left out.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
