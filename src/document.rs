@@ -12,14 +12,29 @@ pub use table::{Filter, Table};
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
+    /// The subject and what it is.
+    Heading { title: String, what: String },
+    /// Labels and their texts.
+    Facts(Vec<(&'static str, String)>),
     /// What a terminal gets as a message on standard error, and other formats would lack.
     Message(Vec<String>),
     /// What readers must know before the tables.
     Cautions(Vec<String>),
-    /// Tables, one below the other.
-    Tables(Vec<Table>),
+    /// A table that loses expendable columns on narrow screens.
+    Table(Table),
+    /// A table whose last columns continue below it on narrow screens.
+    Pages(Table),
+    /// Lines of code or of drawings, which do not wrap.
+    Code { title: String, language: &'static str, lines: Vec<String> },
     /// Lines below the tables: what they mean, what was left out.
     Notes(Vec<String>),
+}
+
+impl Block {
+    /// Lines that do not wrap, without a title.
+    pub fn drawn(lines: Vec<String>) -> Block {
+        Block::Code { title: String::new(), language: "text", lines }
+    }
 }
 
 /// An answer.
@@ -28,4 +43,16 @@ pub struct Document {
     pub blocks: Vec<Block>,
     /// What programs read.
     pub records: Records,
+}
+
+impl From<Table> for Document {
+    fn from(table: Table) -> Document {
+        Document { records: table.records().clone(), blocks: vec![Block::Table(table)] }
+    }
+}
+
+impl From<Block> for Document {
+    fn from(block: Block) -> Document {
+        Document { blocks: vec![block], ..Document::default() }
+    }
 }

@@ -17,7 +17,23 @@ use crate::document::{Block, Document, Table};
 use anyhow::Result;
 use std::io::Write;
 
-/// Writes `document` in any format except JSON, for which commands serialize what they found.
+/// Writes an answer: `found` as JSON, in other formats the document that it makes.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_answer<T: JsonDocument, D: Into<Document>>(
+    found: &T,
+    document: impl FnOnce() -> D,
+    (format, screen): (Format, Screen),
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        Format::Json => write_json(found, out),
+        _ => write_document(&document().into(), format, screen, out),
+    }
+}
+
+/// Writes `document` in any format except JSON.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -31,27 +47,41 @@ pub fn write_document(document: &Document, format: Format, screen: Screen, out: 
         if i > 0 {
             writeln!(out)?;
         }
-        match part {
-            Part::Lines(lines) => write_notes(&lines, format, screen, out)?,
-            Part::Table(table) => write_table(&table, format, screen, out)?,
-        }
+        write_block(&part, format, screen, out)?;
     }
     Ok(())
 }
 
-/// What has an empty line before and behind it.
-enum Part {
-    Lines(Vec<String>),
-    Table(Table),
-}
-
-fn parts(block: &Block, format: Format, width: Option<u16>) -> Vec<Part> {
-    let lines = |lines: Vec<String>| if lines.is_empty() { Vec::new() } else { vec![Part::Lines(lines)] };
+/// A block as the format and the width show it: in parts with an empty line between them, or not at all.
+fn parts(block: &Block, format: Format, width: Option<u16>) -> Vec<Block> {
     match block {
         Block::Message(_) if format == Format::Text => Vec::new(),
-        Block::Message(text) | Block::Notes(text) => lines(text.clone()),
-        Block::Cautions(cautions) => lines(cautions.iter().map(|caution| format!("caution: {caution}")).collect()),
-        Block::Tables(tables) => tables.iter().flat_map(|table| pages(table, width)).map(Part::Table).collect(),
+        Block::Message(lines) | Block::Cautions(lines) | Block::Notes(lines) | Block::Code { lines, .. }
+            if lines.is_empty() =>
+        {
+            Vec::new()
+        }
+        Block::Pages(table) => pages(table, width).into_iter().map(Block::Table).collect(),
+        block => vec![block.clone()],
+    }
+}
+
+fn write_block(block: &Block, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let caution = |text: &String| format!("caution: {text}");
+    match block {
+        Block::Table(table) | Block::Pages(table) => write_table(table, format, screen, out),
+        Block::Message(lines) | Block::Notes(lines) => write_notes(lines, format, screen, out),
+        Block::Cautions(lines) => write_notes(&lines.iter().map(caution).collect::<Vec<_>>(), format, screen, out),
+        Block::Heading { title, what } if format == Format::Markdown => markdown::write_heading(title, what, out),
+        Block::Heading { title, what } => text::write_heading(title, what, screen, out),
+        Block::Facts(facts) if format == Format::Markdown => markdown::write_facts(facts, out),
+        Block::Facts(facts) => text::write_facts(facts, screen, out),
+        Block::Code { title, language, lines } if format == Format::Markdown => {
+            markdown::write_code(title, language, lines, out)
+        }
+        Block::Code { title, lines, .. } => {
+            write_lines(Some(title).filter(|title| !title.is_empty()).into_iter().chain(lines), out)
+        }
     }
 }
 

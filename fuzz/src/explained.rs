@@ -18,18 +18,22 @@ pub fn explained(bytes: &[u8]) {
 pub fn shown(explained: Explained) {
     let out = &mut std::io::sink();
     let mut file = Vec::new();
-    let how = (Format::Text, Screen { width: Some(60), colour: false });
+    let mut write = |document| {
+        let _ = report::write_document(&document, Format::Text, Screen { width: Some(60), colour: false }, out);
+    };
     match &explained {
         Explained::Kernel(kernel) => {
-            let views = [KernelView::Tree, KernelView::Functions, KernelView::Stacks, KernelView::Flame];
-            views.into_iter().for_each(|view| _ = report::write_kernel(kernel, (view, true), how, out));
+            let views = [KernelView::Tree, KernelView::Functions];
+            views.into_iter().for_each(|view| write(report::kernel_document(kernel, (view, true), Some(60))));
+            let _ = report::write_lines(report::kernel_stacks(kernel), &mut std::io::sink());
+            report::svg::document(&report::kernel_flame(kernel));
             store::write_to(kernel.as_ref(), &mut file).expect("what was read can be written");
         }
         Explained::Versus(versus) => {
-            let _ = report::write_kernel_versus(versus, false, how, out);
+            write(report::kernel_versus_document(versus, false));
             store::write_to(versus.as_ref(), &mut file).expect("what was read can be written");
         }
     }
     assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
-    let _ = html::write_explained_page(&[explained], out);
+    let _ = html::write_explained_page(&[explained], &mut std::io::sink());
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use syscost::attribute::attribute;
 use syscost::attribute::costs::Costs;
 use syscost::model::{By, Profile};
-use syscost::report::{self, Format, Screen, Top};
+use syscost::report::{self, AttributionDocument, Format, ProfileDocument, Screen, Top};
 use syscost::store::{self, Stored};
 
 const PROFILE: &str = include_str!("../../tests/profile/traced.json");
@@ -40,10 +40,14 @@ pub fn shown(profile: &Profile) {
     let top = Top { calls: 20, changes: 5 };
     for format in FORMATS {
         for by in [By::Call, By::Class, By::Process] {
-            let _ = report::write_profile(profile, by, format, Screen::PLAIN, out);
+            let document = || report::profile_table(profile, by);
+            let _ = report::write_answer(&ProfileDocument::new(profile), document, (format, Screen::PLAIN), out);
         }
-        let _ = report::write_attribution((profile, &found), (By::Class, top), (format, Screen::PLAIN), out);
-        let _ = report::write_attribution((profile, &bare), (By::Call, top), (format, Screen::PLAIN), out);
+        for (found, by) in [(&found, By::Class), (&bare, By::Call)] {
+            let json = AttributionDocument { command: &profile.command, found };
+            let document = || report::attribution_document((profile, found), by, top);
+            let _ = report::write_answer(&json, document, (format, Screen::PLAIN), out);
+        }
     }
 }
 

@@ -4,12 +4,11 @@ use super::text;
 use std::path::Path;
 use syscost::attribute::costs::Costs;
 use syscost::compare::history::histories;
-use syscost::compare::{Column, Options, Selection, compare};
-use syscost::fit::families;
+use syscost::compare::{compare, Column, Options, Selection};
 use syscost::import::Importer;
 use syscost::model::Run;
 use syscost::report::Portrait;
-use syscost::report::{self, Format, Screen, Sort, ViewKind, html};
+use syscost::report::{self, html, Format, RunView, Screen, Sort, ViewKind};
 use syscost::store::{self, Stored};
 use syscost::summary::summarize;
 
@@ -55,24 +54,22 @@ fn written_is_read(run: &Run) {
 fn shown(run: &Run) {
     let out = &mut std::io::sink();
     let summary = summarize(run);
-    let table = report::summary_table(&summary, &run.host, Sort::Name);
-    for screen in [Screen { width: Some(80), colour: true }, Screen::PLAIN] {
-        let _ = report::write_table(&table, Format::Text, screen, out);
-        let _ = report::write_bars(run, screen, out);
+    let kinds = [
+        ViewKind::Table,
+        ViewKind::Bars,
+        ViewKind::Distribution,
+        ViewKind::Counters,
+        ViewKind::Latency,
+        ViewKind::Cmpthese,
+    ];
+    for (width, format) in [(Some(80), Format::Text), (None, Format::Markdown), (None, Format::Csv)] {
+        let view = RunView { kinds: &kinds, sort: Sort::Name, width, plot_width: width };
+        let document = report::run_document(run, &summary, &view);
+        let _ = report::write_document(&document, format, Screen { width, colour: width.is_some() }, out);
     }
-    let _ = report::write_table(&table, Format::Markdown, Screen::PLAIN, out);
-    let _ = report::write_table(&table, Format::Csv, Screen::PLAIN, out);
     let _ = report::write_json(&report::SummaryDocument::new(run, &summary), out);
-    let _ = report::write_distributions(run, out);
-    let _ = report::write_cmpthese(run, &summary, ViewKind::Cmpthese, out);
     for format in report::EXPORTS {
         let _ = report::write_export(run, &summary, *format, out);
-    }
-    for family in families(run) {
-        for page in report::pages(&report::parameter_table(&family), Some(80)) {
-            let _ = report::write_table(&page, Format::Text, Screen::PLAIN, out);
-        }
-        report::plot(&family, 80);
     }
 }
 
@@ -85,7 +82,7 @@ fn compared(run: &Run) {
     let _ = report::write_document(&document, Format::Csv, Screen::PLAIN, out);
     let _ = report::write_json(&comparison, out);
     let machines = histories(columns, &[], &Selection::default(), 0.01);
-    let _ = report::write_history(&machines, 0.01, Format::Text, Screen::PLAIN, out);
+    let _ = report::write_document(&report::history_document(&machines, 0.01), Format::Text, Screen::PLAIN, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
     let _ =
         html::write_page(&html::Page { files: &files, comparison: Some(&comparison), explained: &[] }, &mut Vec::new());

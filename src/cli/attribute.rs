@@ -6,7 +6,7 @@ use super::terminal;
 use crate::attribute::attribute;
 use crate::attribute::costs::{Costs, NoCosts};
 use crate::model::{By, Run};
-use crate::report::{Format, Top, write_attribution};
+use crate::report::{AttributionDocument, Format, Top, attribution_document, write_answer};
 use crate::store::{self, Stored};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
@@ -81,7 +81,9 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
     };
     let found = attribute(&profile, own.as_ref(), &versus, by);
     let top = Top { calls: args.top.unwrap_or(20), changes: args.top.unwrap_or(5) };
-    write_attribution((&profile, &found), (by, top), (args.format, terminal::screen()), out)?;
+    let json = AttributionDocument { command: &profile.command, found: &found };
+    let document = || attribution_document((&profile, &found), by, top);
+    write_answer(&json, document, (args.format, terminal::screen()), out)?;
     Ok(Exit::Success)
 }
 

@@ -9,7 +9,7 @@ use crate::compare::{KernelSteps, is_good, kernel_steps};
 use crate::guest::images::{Header, newest_first};
 use crate::model::pattern::Pattern;
 use crate::model::{Counted, Outcome, Role, Run};
-use crate::report::{Format, JsonDocument, write_json, write_kernel_steps};
+use crate::report::{Format, JsonDocument, kernel_steps_table, write_answer};
 use crate::runner::Environment;
 use crate::store;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -96,10 +96,7 @@ pub fn run(args: &BisectArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         }));
     }
     let steps = steps(args, notes)?;
-    match args.format {
-        Format::Json => write_json(&steps, out)?,
-        format => write_kernel_steps(&steps, format, terminal::screen(), out)?,
-    }
+    write_answer(&steps, || kernel_steps_table(&steps), (args.format, terminal::screen()), out)?;
     Ok(Exit::Success)
 }
 

@@ -18,7 +18,7 @@ use crate::compare::{
 };
 use crate::model::pattern::Pattern;
 use crate::plan::Study;
-use crate::report::{Format, comparison_document, findings, plan_table, write_document, write_json, write_table};
+use crate::report::{Format, comparison_document, findings, plan_table, write_answer};
 use anyhow::{Result, anyhow};
 use asked::Asked;
 use gate::{GateArgs, percent};
@@ -166,10 +166,7 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
     if args.threshold.is_some() {
         comparison.keep_differing();
     }
-    match format {
-        Format::Json => write_json(&comparison, out)?,
-        format => write_document(&comparison_document(&comparison), format, terminal::screen(), out)?,
-    }
+    write_answer(&comparison, || comparison_document(&comparison), (format, terminal::screen()), out)?;
     out.flush()?;
     let complete = comparison.columns.iter().all(|column| column.complete);
     args.gate.conclude(&findings(&comparison), complete, notes)
@@ -222,10 +219,7 @@ fn plan(
     let condense = |_, run| result_files::column(selection.study.as_ref(), &Metric::Time, run);
     let column = sides::one(&args.files, condense)?;
     let plan = compare::plan(&column, selection, change, margin);
-    match format {
-        Format::Json => write_json(&plan, out)?,
-        format => write_table(&plan_table(&plan), format, terminal::screen(), out)?,
-    }
+    write_answer(&plan, || plan_table(&plan), (format, terminal::screen()), out)?;
     out.flush()?;
     Ok(Exit::Success)
 }

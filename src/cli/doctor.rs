@@ -7,7 +7,7 @@ use crate::kernel::Sources;
 use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
-use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_json, write_table};
+use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_answer};
 use crate::runner::RunDirectory;
 use crate::session::{RunOptions, Session, add_facts};
 use anyhow::Result;
@@ -56,10 +56,7 @@ fn add_probe_facts(host: &mut Host) {
 }
 
 fn write(format: Format, host: &Host, findings: &[Finding], screen: Screen, out: &mut dyn Write) -> Result<()> {
-    match format {
-        Format::Json => write_json(&DoctorDocument { host, findings }, out),
-        _ => write_table(&table(findings), format, screen, out),
-    }
+    write_answer(&DoctorDocument { host, findings }, || table(findings), (format, screen), out)
 }
 
 fn table(findings: &[Finding]) -> Table {

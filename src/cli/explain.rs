@@ -18,7 +18,7 @@ use crate::model::code::{Cost, Explanation, Variant};
 use crate::model::pattern;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
-use crate::report::{self, Format, JsonDocument, KernelView, Screen, write_json};
+use crate::report::{self, Format, JsonDocument, KernelView, Screen, write_answer};
 use crate::runner::Environment;
 use crate::session::{Keep, RunOptions, Session};
 use crate::summary::{EventCounts, Row, RowFigure, summarize};
@@ -283,10 +283,9 @@ fn one(
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let row = rows(session, planned)?.remove(0);
     let (counters, cost) = (row.counters.clone(), cost(row));
-    match args.format {
-        Format::Json => write_json(&OneJson { explanation: &explanation, cost: cost.ok(), counters }, out),
-        format => report::write_explanation(&explanation, &cost, counters.as_ref(), format, screen, out),
-    }
+    let document = || report::explanation_document(&explanation, &cost, counters.as_ref());
+    let json = OneJson { explanation: &explanation, cost: cost.as_ref().ok().copied(), counters: counters.as_ref() };
+    write_answer(&json, document, (args.format, screen), out)
 }
 
 fn variants(
@@ -305,14 +304,8 @@ fn variants(
     let with_cost = explained.into_iter().zip(costs);
     let variants: Vec<Variant> = with_cost.map(|(variant, cost)| Variant { cost: cost.ok(), ..variant }).collect();
     let answer = report::variants_answer(&variants);
-    if args.format == Format::Json {
-        return write_json(&VariantsJson::new(heading.family, &variants, &answer), out);
-    }
-    let mut table = report::variant_table(&heading.text, &variants);
-    if !answer.is_empty() {
-        table.notes.push(answer);
-    }
-    report::write_table(&table, args.format, screen, out)
+    let table = || report::variant_table(&heading.text, &variants, &answer);
+    write_answer(&VariantsJson::new(heading.family, &variants, &answer), table, (args.format, screen), out)
 }
 
 /// A case without its cost.
@@ -369,7 +362,7 @@ struct OneJson<'a> {
     explanation: &'a Explanation,
     cost: Option<Cost>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    counters: Option<EventCounts>,
+    counters: Option<&'a EventCounts>,
 }
 
 #[derive(Serialize)]

@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::terminal;
 use crate::guest::images::{ARCHITECTURES, Architecture, Facts, Image, Images, Mirror, Package};
-use crate::report::{Cell, Format, JsonDocument, Spec, Style, Table, write_json, write_table};
+use crate::report::{Cell, Format, JsonDocument, Spec, Style, Table, write_answer};
 use crate::runner::Interrupt;
 use anyhow::{Context, Result};
 use schemars::JsonSchema;
@@ -228,10 +228,7 @@ fn fetched_kernels(images: &Images) -> Vec<Kernel> {
 }
 
 fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Exit> {
-    if format == Format::Json {
-        write_json(&KernelList { kernels }, out)?;
-        return Ok(Exit::Success);
-    }
+    let list = KernelList { kernels };
     let text = |value: &Option<String>| Cell::from(value.clone().unwrap_or_default());
     let specs = [
         Spec::left("release", |k: &Kernel| k.release.clone().into()).text("release", |k| k.release.clone()),
@@ -246,8 +243,9 @@ fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Ex
             .text("path", |k| Some(k.path.as_ref()?.display().to_string()))
             .text("error", |k| k.error.clone()),
     ];
-    let none = kernels.is_empty().then(|| "no kernel was fetched: 'syscost kernel fetch 6.1' gets one".to_string());
-    let table = Table::of(&specs, &kernels).noted(none.into_iter().collect());
-    write_table(&table, format, terminal::screen(), out)?;
+    let none =
+        list.kernels.is_empty().then(|| "no kernel was fetched: 'syscost kernel fetch 6.1' gets one".to_string());
+    let table = || Table::of(&specs, &list.kernels).noted(none.into_iter().collect());
+    write_answer(&list, table, (format, terminal::screen()), out)?;
     Ok(Exit::Success)
 }

@@ -10,7 +10,7 @@ use crate::model::pattern::like;
 use crate::model::{Operation, StudyView};
 use crate::plan::Study;
 use crate::prose::{counted, wrapped};
-use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_json, write_lines, write_table};
+use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_answer, write_lines, write_table};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -66,13 +66,12 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     let catalogue = read_catalogue(&directory.probe())?;
     let chosen = usage(like(&catalogue, &args.patterns))?;
     match args.format {
-        Format::Json => {
-            let operations = chosen.iter().map(|operation| Listed { area: operation.area(), operation }).collect();
-            write_json(&OperationList { operations }, out)?;
-        }
         Format::Text if args.long => write_long(&chosen, terminal::screen(), out)?,
         Format::Text => write_short(&chosen, terminal::screen(), out)?,
-        format => write_table(&table(&chosen), format, terminal::screen(), out)?,
+        format => {
+            let operations = chosen.iter().map(|operation| Listed { area: operation.area(), operation }).collect();
+            write_answer(&OperationList { operations }, || table(&chosen), (format, terminal::screen()), out)?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -187,11 +186,7 @@ impl Found {
 
 /// Name, version found and path of each language; of those that lack it, what is missing.
 fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let languages: Vec<Found> = Language::all()?.into_iter().map(Found::new).collect();
-    if format == Format::Json {
-        write_json(&LanguageList { languages }, out)?;
-        return Ok(Exit::Success);
-    }
+    let list = LanguageList { languages: Language::all()?.into_iter().map(Found::new).collect() };
     let shown = |found: &Found| match &found.error {
         Some(missing) => Cell::styled(missing.clone(), Style::Faint),
         None => Cell::from(found.path().unwrap_or_default()),
@@ -203,7 +198,7 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
             .text("version", |l| l.version.clone()),
         Spec::left("path", shown).wrapping().text("path", Found::path).text("error", |l| l.error.clone()),
     ];
-    write_table(&Table::of(&specs, &languages), format, terminal::screen(), out)?;
+    write_answer(&list, || Table::of(&specs, &list.languages), (format, terminal::screen()), out)?;
     Ok(Exit::Success)
 }
 
@@ -230,12 +225,9 @@ impl JsonDocument for StudyList<'_> {
 /// Name, title, languages and question of each study.
 fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
     let all = Study::names().iter().map(|name| Study::find(name)).collect::<Result<Vec<_>>>()?;
-    if format == Format::Json {
-        let studies = all.iter();
-        let studies = studies.map(|s| ListedStudy { view: &s.view, languages: s.languages(), seconds: s.seconds });
-        write_json(&StudyList { studies: studies.collect() }, out)?;
-        return Ok(Exit::Success);
-    }
+    let studies = all.iter();
+    let studies = studies.map(|s| ListedStudy { view: &s.view, languages: s.languages(), seconds: s.seconds });
+    let list = StudyList { studies: studies.collect() };
     let languages = |s: &Study| s.languages().join(" ");
     let specs = [
         Spec::left("study", |s: &Study| s.view.name.clone().into()).text("study", |s| s.view.name.clone()),
@@ -243,8 +235,7 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
         Spec::left("languages of snippets", move |s| languages(s).into()).wrapping().text("languages", languages),
     ];
     let notes = vec!["run one by 'syscost run --study NAME'".to_string()];
-    let table = Table::of(&specs, &all).noted(notes);
-    write_table(&table, format, terminal::screen(), out)?;
+    write_answer(&list, || Table::of(&specs, &all).noted(notes), (format, terminal::screen()), out)?;
     Ok(Exit::Success)
 }
 

@@ -15,7 +15,7 @@ use super::{messages, terminal};
 use crate::compare::Budget;
 use crate::model::{By, Ending, Profile};
 
-use crate::report::{Format, Screen, unknown_overhead, write_profile};
+use crate::report::{Format, ProfileDocument, Screen, profile_table, unknown_overhead, write_answer};
 use crate::trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
 use std::fs::File;
@@ -122,7 +122,7 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
         Some(report) => report.write(&profile, args.by, args.format)?,
         None => {
             let mut table = Vec::new();
-            write_profile(&profile, args.by, args.format, terminal::error_screen(), &mut table)?;
+            write(&profile, args.by, (args.format, terminal::error_screen()), &mut table)?;
             messages::show(&table);
         }
     }
@@ -148,13 +148,17 @@ impl Report<'_> {
     fn write(&mut self, profile: &Profile, by: By, format: Format) -> Result<()> {
         match self {
             Report::StandardOutput(out) => {
-                write_profile(profile, by, format, terminal::screen(), out)?;
+                write(profile, by, (format, terminal::screen()), out)?;
                 Ok(out.flush()?)
             }
-            Report::File(path, file) => write_profile(profile, by, format, Screen::PLAIN, file)
+            Report::File(path, file) => write(profile, by, (format, Screen::PLAIN), file)
                 .with_context(|| format!("--report {}", path.display())),
         }
     }
+}
+
+fn write(profile: &Profile, by: By, shown: (Format, Screen), out: &mut dyn Write) -> Result<()> {
+    write_answer(&ProfileDocument::new(profile), || profile_table(profile, by), shown, out)
 }
 
 impl TraceArgs {

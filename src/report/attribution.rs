@@ -11,4 +11,4 @@ mod warnings;
 
 pub use document::AttributionDocument;
 pub use needs::needs_lines;
-pub use table::{Top, advice_lines, attribution_tables, write_attribution};
+pub use table::{Top, advice_lines, attribution_document, attribution_tables};

@@ -16,9 +16,9 @@ mod within;
 
 pub use document::HistoryDocument;
 pub use gate::findings;
-pub use history::{write_history, write_history_csv};
+pub use history::history_document;
 pub use otava::{write_otava, write_otava_config};
 pub use plan::plan_table;
-pub use profiles::{exceeded_line, profile_findings, write_profiles};
+pub use profiles::{exceeded_line, profile_findings, profiles_document};
 pub use table::comparison_document;
-pub use within::{within_findings, write_within};
+pub use within::{within_findings, within_table};

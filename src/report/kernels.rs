@@ -1,12 +1,10 @@
 //! The output of `bisect-kernels`: one row for each step between kernels.
 
 use super::numbers::{count, thousands};
-use super::{Cell, Format, Screen, Spec, Style, Table, write_table};
+use super::{Cell, Spec, Style, Table};
 use crate::compare::{KernelStep, KernelSteps, NotCounted};
 use crate::prose::{counted, some};
-use anyhow::Result;
 use indexmap::IndexMap;
-use std::io::Write;
 
 /// Maximum number of names in a note.
 const MOST_NAMES: usize = 6;
@@ -14,15 +12,8 @@ const MOST_NAMES: usize = 6;
 const UNIT: &str = "instructions of an emulated machine per operation, in user and kernel mode: cache and TLB misses have no \
                     part in them";
 
-/// Writes the steps as a table; JSON has its own function.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_kernel_steps(steps: &KernelSteps, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    write_table(&table(steps), format, screen, out)
-}
-
-fn table(steps: &KernelSteps) -> Table {
+/// The steps, one for each operation and change of kernel.
+pub fn kernel_steps_table(steps: &KernelSteps) -> Table {
     let style = |step: &KernelStep| if step.difference > 0.0 { Style::Bad } else { Style::Good };
     let number = |value: f64| Cell::number(count(value), value);
     let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, thousands(value));

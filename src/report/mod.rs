@@ -24,29 +24,30 @@ mod study;
 pub mod svg;
 pub mod top;
 
-pub use attribution::{AttributionDocument, Top, needs_lines, write_attribution};
+pub use attribution::{AttributionDocument, Top, attribution_document, needs_lines};
 pub use comparison::{
-    HistoryDocument, comparison_document, exceeded_line, findings, plan_table, profile_findings, within_findings,
-    write_history, write_history_csv, write_otava, write_otava_config, write_profiles, write_within,
+    HistoryDocument, comparison_document, exceeded_line, findings, history_document, plan_table, profile_findings,
+    profiles_document, within_findings, within_table, write_otava, write_otava_config,
 };
-pub use explain::{KernelView, kernel_flame, write_kernel, write_kernel_versus};
-pub use explain::{variant_table, variants_answer, write_explanation};
+pub use explain::{KernelView, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document};
+pub use explain::{explanation_document, variant_table, variants_answer};
 pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
 pub use fit::{parameter_table, plot};
 pub use fleet::fleet_table;
 pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
-pub use kernels::write_kernel_steps;
+pub use kernels::kernel_steps_table;
 pub use profile::{
-    ProfileDocument, Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_table, profile_table,
-    slowest_table, time_figure, unknown_overhead, write_profile, write_profile_latency, write_stacks,
+    ProfileDocument, Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_document,
+    profile_latency_table, profile_table, slowest_table, stacks_document, time_figure, unknown_overhead,
 };
 pub use run::{
-    Portrait, Sort, SummaryDocument, ViewKind, figures, first_run_note, latency_figure, latency_table, summary_table,
-    summary_tables, write_bars, write_cmpthese, write_counters, write_distributions, write_latency,
+    Portrait, RunView, Sort, SummaryDocument, ViewKind, bar_blocks, cmpthese_blocks, counters_block,
+    distribution_blocks, figures, first_run_note, latency_document, latency_figure, latency_table, run_document,
+    summary_table, summary_tables,
 };
 // What views and commands name on nearly every page.
 pub use crate::document::{Align, Cell, Column, Records, Spec, Style, Table};
 pub use crate::write::{
-    Format, JsonDocument, Screen, json_schema, pages, write_document, write_json, write_json_line, write_lines,
-    write_notes, write_table,
+    Format, JsonDocument, Screen, json_schema, pages, write_answer, write_document, write_json, write_json_line,
+    write_lines, write_notes, write_table,
 };

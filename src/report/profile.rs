@@ -12,9 +12,9 @@ mod wall;
 
 pub use document::ProfileDocument;
 pub use figures::{latency_histograms, time_figure};
-pub use latency::{latency_table as profile_latency_table, write_profile_latency};
+pub use latency::{latency_table as profile_latency_table, profile_latency_document};
 pub use notes::unknown_overhead;
 pub use slowest::slowest_table;
-pub use stacks::{Weight, flame_figure, write_stacks};
-pub use table::{percent_of_wall, profile_table, write_profile};
+pub use stacks::{Weight, flame_figure, stacks_document};
+pub use table::{percent_of_wall, profile_table};
 pub use wall::RUNNABLE;

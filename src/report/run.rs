@@ -15,12 +15,14 @@ pub mod latency;
 pub mod portrait;
 mod table;
 mod terminal;
+mod view;
 pub mod warnings;
 
-pub use cmpthese::{ViewKind, write_cmpthese};
-pub use counters::write_counters;
+pub use cmpthese::{ViewKind, cmpthese_blocks};
+pub use counters::counters_block;
 pub use document::SummaryDocument;
-pub use latency::{figure as latency_figure, latency_table, write_latency};
+pub use latency::{figure as latency_figure, latency_document, latency_table};
 pub use portrait::Portrait;
 pub use table::{Sort, first_run_note, summary_table, summary_tables};
-pub use terminal::{write_bars, write_distributions};
+pub use terminal::{bar_blocks, distribution_blocks};
+pub use view::{RunView, run_document};

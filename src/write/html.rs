@@ -128,7 +128,16 @@ pub fn document(html: &mut Markup, document: &Document) {
                 html.raw("<h3>Cautions</h3>");
                 notes(html, lines.iter());
             }
-            Block::Tables(tables) => tables.iter().for_each(|table| any(html, table)),
+            Block::Table(table) | Block::Pages(table) => any(html, table),
+            Block::Heading { title, what } => {
+                html.element("h3", title);
+                html.element("p", what);
+            }
+            Block::Facts(facts) => notes(html, facts.iter().map(|(label, text)| format!("{label}: {text}"))),
+            Block::Code { title, lines, .. } => {
+                html.element("h4", title);
+                html.element("pre", &lines.join("\n"));
+            }
         }
     }
 }
@@ -151,14 +160,14 @@ fn any(html: &mut Markup, table: &Table) {
 }
 
 /// Lines below a table.
-pub fn notes<'a>(html: &mut Markup, notes: impl Iterator<Item = &'a String>) {
+pub fn notes(html: &mut Markup, notes: impl Iterator<Item = impl AsRef<str>>) {
     let mut notes = notes.peekable();
     if notes.peek().is_none() {
         return;
     }
     html.raw("<ul class=\"notes\">");
     for note in notes {
-        html.element("li", &cut(note, 2 * MOST));
+        html.element("li", &cut(note.as_ref(), 2 * MOST));
     }
     html.raw("</ul>");
 }

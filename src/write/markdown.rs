@@ -2,6 +2,7 @@
 
 use crate::clean::{markdown, markdown_line};
 use crate::document::{Align, Table};
+use crate::write::text::write_lines;
 use anyhow::Result;
 use std::io::Write;
 
@@ -33,6 +34,24 @@ pub fn write_notes(lines: &[String], out: &mut dyn Write) -> Result<()> {
         writeln!(out, "{point}")?;
     }
     Ok(())
+}
+
+pub fn write_heading(title: &str, what: &str, out: &mut dyn Write) -> Result<()> {
+    Ok(writeln!(out, "## {}\n\n{}", markdown(title), markdown_line(what))?)
+}
+
+pub fn write_facts(facts: &[(&str, String)], out: &mut dyn Write) -> Result<()> {
+    facts.iter().try_for_each(|(label, text)| Ok(writeln!(out, "- {label}: {}", markdown(text))?))
+}
+
+/// A line cannot end the block: those of code begin with spaces, others with what was drawn.
+pub fn write_code(title: &str, language: &str, lines: &[String], out: &mut dyn Write) -> Result<()> {
+    if !title.is_empty() {
+        writeln!(out, "### {}\n", markdown(title))?;
+    }
+    writeln!(out, "```{language}")?;
+    write_lines(lines, out)?;
+    Ok(writeln!(out, "```")?)
 }
 
 fn line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> Result<()> {

@@ -44,6 +44,25 @@ pub fn write_notes(lines: &[String], screen: Screen, out: &mut dyn Write) -> Res
     lines.iter().try_for_each(|note| write_note(note, screen.width, out))
 }
 
+/// Writes what an answer is about.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_heading(title: &str, what: &str, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    write_lines(wrapped(&format!("{title}: {what}"), screen.width.map_or(usize::MAX, usize::from), "", ""), out)
+}
+
+/// Writes texts beside their labels, wrapped below themselves.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_facts(facts: &[(&str, String)], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let label = facts.iter().map(|(label, _)| label.chars().count() + 2).max().unwrap_or(0);
+    let width = screen.width.map_or(usize::MAX, |width| usize::from(width).max(label + NARROWEST));
+    let fact = |(name, text): &(&str, String)| wrapped(text, width, &format!("{name:label$}"), &" ".repeat(label));
+    write_lines(facts.iter().flat_map(fact), out)
+}
+
 /// Writes lines as they are, except that line ends inside a line are replaced.
 ///
 /// # Errors
@@ -71,7 +90,7 @@ pub fn fit(table: &Table, width: Option<u16>) -> Table {
     table.select(&keep)
 }
 
-/// The table in parts that fit `width`, each with the first column; the notes come last. A table that has expendable columns loses
+/// The table in parts that fit `width`, each with the first column; cautions come first, notes last. A table that has expendable columns loses
 /// those instead and stays whole.
 pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     if table.columns().iter().any(|column| column.expendable > 0) {
@@ -92,6 +111,7 @@ pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     let last = parts.len().saturating_sub(1);
     let page = |(i, part): (usize, &Vec<usize>)| {
         let page = table.select(part);
+        let page = if i == 0 { page } else { page.cautioned(vec![]) };
         if i == last { page } else { page.noted(vec![]) }
     };
     parts.iter().enumerate().map(page).collect()
@@ -221,4 +241,18 @@ fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()>
     let note = clean::line(&clean::cut(note, LONGEST_NOTE));
     let lines = wrapped(&note, width.map_or(usize::MAX, usize::from), "", "  ");
     lines.iter().try_for_each(|line| Ok(writeln!(out, "{line}")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_wrap_below_their_text() {
+        let mut out = Vec::new();
+        let facts = [("Verdict", "one two three four five six".to_string()), ("Kernel entries", "1".to_string())];
+        write_facts(&facts, Screen { width: Some(40), colour: false }, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "Verdict         one two three four five\n                six\nKernel entries  1\n");
+    }
 }

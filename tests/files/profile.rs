@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use syscost::import::Importer;
 use syscost::model::*;
-use syscost::report::{AttributionDocument, ProfileDocument, json_schema};
+use syscost::report::{AttributionDocument, Format, ProfileDocument, Screen, json_schema, profile_table, write_answer};
 use syscost::store::{self, Stored};
 
 fn fixture(name: &str) -> PathBuf {
@@ -174,9 +174,10 @@ proptest! {
     #[test]
     fn every_profile_can_be_shown(profile in any_profile()) {
         for by in [By::Call, By::Class, By::Process] {
-            for format in [syscost::report::Format::Text, syscost::report::Format::Json] {
-                let screen = syscost::report::Screen { width: Some(80), colour: false };
-                syscost::report::write_profile(&profile, by, format, screen, &mut Vec::new()).unwrap();
+            for format in [Format::Text, Format::Json] {
+                let screen = Screen { width: Some(80), colour: false };
+                let document = || profile_table(&profile, by);
+                write_answer(&ProfileDocument::new(&profile), document, (format, screen), &mut Vec::new()).unwrap();
             }
         }
     }

@@ -8,9 +8,7 @@ use super::super::terminal;
 use crate::clean;
 use crate::compare::history::histories;
 use crate::compare::{Column, GroupBy, Metric, Selection};
-use crate::report::{
-    Format, HistoryDocument, write_history, write_history_csv, write_json, write_otava, write_otava_config,
-};
+use crate::report::{Format, HistoryDocument, history_document, write_answer, write_otava, write_otava_config};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -82,9 +80,10 @@ pub fn run(question: &Question, out: &mut dyn Write) -> Result<Exit> {
     match format {
         HistoryFormat::Otava => usage(write_otava(&machines, out))?,
         HistoryFormat::OtavaConfig => usage(write_otava_config(&machines, out))?,
-        HistoryFormat::Ours(Format::Json) => write_json(&HistoryDocument { margin, machines: &machines }, out)?,
-        HistoryFormat::Ours(Format::Csv) => write_history_csv(&machines, out)?,
-        HistoryFormat::Ours(format) => write_history(&machines, margin, format, terminal::screen(), out)?,
+        HistoryFormat::Ours(format) => {
+            let json = HistoryDocument { margin, machines: &machines };
+            write_answer(&json, || history_document(&machines, margin), (format, terminal::screen()), out)?;
+        }
     }
     Ok(exit)
 }

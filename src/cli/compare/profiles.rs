@@ -8,7 +8,7 @@ use super::asked::Asked;
 use super::sides;
 use crate::compare::{ProfileColumn, ProfileComparison, compare_profiles};
 use crate::model::pattern::Pattern;
-use crate::report::{Format, JsonDocument, profile_findings, write_json, write_profiles};
+use crate::report::{Format, JsonDocument, profile_findings, profiles_document, write_answer};
 use crate::store;
 use anyhow::{Context, Result, anyhow};
 use std::io::Write;
@@ -40,10 +40,7 @@ pub fn run(args: &Asked, format: Format, notes: Notes, out: &mut dyn Write) -> R
     if let Some(margin) = args.threshold {
         comparison.keep_differing(margin);
     }
-    match format {
-        Format::Json => write_json(&comparison, out)?,
-        format => write_profiles(&comparison, format, terminal::screen(), out)?,
-    }
+    write_answer(&comparison, || profiles_document(&comparison), (format, terminal::screen()), out)?;
     out.flush()?;
     let complete = comparison.columns.iter().all(|column| column.complete);
     args.gate.conclude(&profile_findings(&comparison), complete, notes)

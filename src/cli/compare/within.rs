@@ -6,7 +6,7 @@ use super::super::messages::Notes;
 use super::super::{result_files, terminal};
 use super::asked::Asked;
 use crate::compare::{Column, within};
-use crate::report::{Format, within_findings, write_within};
+use crate::report::{Format, within_findings, within_table, write_table};
 use crate::store;
 use anyhow::{Result, anyhow};
 use std::io::Write;
@@ -29,7 +29,7 @@ pub fn run(args: &Asked, file: &Path, format: Format, notes: Notes, out: &mut dy
     }
     let stem = || file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let label = args.labels.first().cloned().unwrap_or_else(|| result_files::shortened(&stem()));
-    write_within(&rows, &label, format, terminal::screen(), out)?;
+    write_table(&within_table(&rows, &label), format, terminal::screen(), out)?;
     out.flush()?;
     args.gate.conclude(&within_findings(&rows, &label), column.info.complete, notes)
 }

@@ -4,7 +4,10 @@ use crate::cli::error::usage;
 use crate::explain::kernel::{Recorder, Wanted, versus};
 use crate::model::explained::KernelExplanation;
 use crate::model::{Case, Planned};
-use crate::report::{Format, KernelView, Screen, write_kernel, write_kernel_versus};
+use crate::report::{
+    Format, KernelView, Screen, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document, svg,
+    write_document, write_lines,
+};
 use crate::runner::Environment;
 use crate::session::Session;
 use crate::store;
@@ -39,15 +42,31 @@ pub fn run(
     let explained = |environment: &str| explained(session, wanted, environment);
     let explanation = explained(&first)?;
     let Some(second) = second else {
-        return match format {
-            Format::Json => Ok(store::write_to(&explanation, out)?),
-            format => write_kernel(&explanation, (kernels.view, kernels.all), (format, screen), out),
-        };
+        return write(&explanation, kernels, (format, screen), out);
     };
     let compared = versus(explanation, explained(&second)?);
     match format {
         Format::Json => Ok(store::write_to(&compared, out)?),
-        format => write_kernel_versus(&compared, kernels.all, (format, screen), out),
+        format => write_document(&kernel_versus_document(&compared, kernels.all), format, screen, out),
+    }
+}
+
+fn write(
+    explanation: &KernelExplanation,
+    kernels: &Kernels,
+    (format, screen): (Format, Screen),
+    out: &mut dyn Write,
+) -> Result<()> {
+    match (format, kernels.view) {
+        (Format::Json, _) => Ok(store::write_to(explanation, out)?),
+        (Format::Text | Format::Markdown, KernelView::Stacks) => write_lines(kernel_stacks(explanation), out),
+        (Format::Text | Format::Markdown, KernelView::Flame) => {
+            Ok(write!(out, "{}", svg::document(&kernel_flame(explanation)).as_str())?)
+        }
+        (format, view) => {
+            let width = screen.width.filter(|_| format == Format::Text);
+            write_document(&kernel_document(explanation, (view, kernels.all), width), format, screen, out)
+        }
     }
 }
 

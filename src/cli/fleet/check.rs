@@ -7,7 +7,7 @@ use super::super::exit::Exit;
 use super::super::{directory, result_files, terminal};
 use super::script::node_file;
 use crate::fleet::{FleetCheck, NodeRun, NodeStatus, Skipped, check};
-use crate::report::{Format, fleet_table, write_json, write_table};
+use crate::report::{Format, fleet_table, write_answer};
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -59,10 +59,7 @@ pub fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     let mut skipped = directory::Skipped::default();
     found.skipped.iter().for_each(|Skipped { file, reason }| skipped.add(file, reason));
     skipped.told();
-    match args.format {
-        Format::Json => write_json(&found, out)?,
-        format => write_table(&fleet_table(&found), format, terminal::screen(), out)?,
-    }
+    write_answer(&found, || fleet_table(&found), (args.format, terminal::screen()), out)?;
     Ok(exit(&found))
 }
 

@@ -3,7 +3,7 @@
 use super::super::terminal;
 use super::super::{exit::Exit, progress::Progress};
 use crate::model::Unit;
-use crate::report::{Cell, Format, JsonDocument, Spec, Style, Table, write_json, write_table};
+use crate::report::{Cell, Format, JsonDocument, Spec, Style, Table, write_answer};
 use crate::runner::Environment;
 use crate::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
 use anyhow::Result;
@@ -43,12 +43,8 @@ impl JsonDocument for EnvironmentList {
 
 /// Name, title, unit, start and status of each environment; each is started once for that.
 pub fn run(format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let environments = all()?;
-    if format == Format::Json {
-        write_json(&EnvironmentList { environments }, out)?;
-    } else {
-        write_table(&table(&environments), format, terminal::screen(), out)?;
-    }
+    let list = EnvironmentList { environments: all()? };
+    write_answer(&list, || table(&list.environments), (format, terminal::screen()), out)?;
     Ok(Exit::Success)
 }
 

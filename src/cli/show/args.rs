@@ -3,7 +3,7 @@
 use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::model::{By, Profile, Run};
-use crate::report::{Format, RunFormat, Sort, ViewKind, Weight};
+use crate::report::{Format, RunFormat, Screen, Sort, ViewKind, Weight};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -77,6 +77,12 @@ impl View {
             }
             None => vec![ViewKind::Table],
         }
+    }
+
+    /// Columns of the screen and of plots, of which only text has any.
+    pub fn widths(&self, screen: Screen) -> (Option<u16>, Option<u16>) {
+        let width = screen.width.filter(|_| matches!(self.format, RunFormat::Ours(Format::Text)));
+        (width, width.filter(|_| !self.no_plot))
     }
 
     /// Whether the view is one that has the formats of tables.

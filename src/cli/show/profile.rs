@@ -2,10 +2,11 @@
 
 use super::args::ShowArgs;
 use crate::cli::error::usage;
+use crate::document::Document;
 use crate::model::{By, Profile};
 use crate::report::{
-    Format, ProfileDocument, RunFormat, Screen, Sort, Table, ViewKind, profile_table, slowest_table, write_json,
-    write_profile, write_profile_export, write_profile_latency, write_stacks, write_table,
+    Format, ProfileDocument, RunFormat, Screen, Sort, ViewKind, profile_latency_document, profile_table, slowest_table,
+    stacks_document, write_answer, write_profile_export,
 };
 use anyhow::{Result, anyhow};
 use std::io::Write;
@@ -44,14 +45,14 @@ pub fn write(profile: &Profile, args: &ShowArgs, screen: Screen, out: &mut dyn W
         RunFormat::Ours(format) => format,
         RunFormat::Export(export) => return usage(write_profile_export(profile, export, out)),
     };
-    let table = |table: Table, out: &mut dyn Write| write_table(&table, format, screen, out);
-    match args.view.view.unwrap_or(ViewKind::Table) {
-        _ if format == Format::Json => write_json(&ProfileDocument::new(profile), out),
-        ViewKind::Latency => write_profile_latency(profile, (format, screen, args.view.no_plot), out),
-        ViewKind::Slowest => table(slowest_table(profile), out),
-        ViewKind::Paths => table(profile_table(profile, By::Path), out),
-        ViewKind::Descriptors => table(profile_table(profile, By::Descriptor), out),
-        ViewKind::Stacks => write_stacks(profile, &args.weight.unwrap_or_default().into(), (format, screen), out),
-        _ => write_profile(profile, args.by.unwrap_or_default(), format, screen, out),
-    }
+    let view = args.view.view.unwrap_or(ViewKind::Table);
+    let document = || match view {
+        ViewKind::Latency => profile_latency_document(profile, args.view.widths(screen).1),
+        ViewKind::Slowest => slowest_table(profile).into(),
+        ViewKind::Paths => profile_table(profile, By::Path).into(),
+        ViewKind::Descriptors => profile_table(profile, By::Descriptor).into(),
+        ViewKind::Stacks => stacks_document(profile, &args.weight.unwrap_or_default().into(), format == Format::Text),
+        _ => profile_table(profile, args.by.unwrap_or_default()).into(),
+    };
+    write_answer::<_, Document>(&ProfileDocument::new(profile), document, (format, screen), out)
 }

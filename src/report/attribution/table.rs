@@ -1,5 +1,5 @@
-//! An attribution as tables: where the time went, the account, what other unit costs would change, advice. `cli::attribute`
-//! calls `write_attribution`.
+//! An attribution as tables: where the time went, the account, what other unit costs would change, advice. Called by
+//! `cli::attribute`.
 
 use crate::attribute::Attribution;
 use crate::attribute::breakdown::{Account, Breakdown, CallRow, Part};
@@ -7,15 +7,14 @@ use crate::attribute::change::Change;
 use crate::attribute::lines::{ChangeLine, ChangeRow};
 use crate::attribute::path::{Path, PathPart};
 use crate::attribute::spread::Seconds;
+use crate::document::{Block, Document};
 use crate::model::{By, Profile};
 use crate::prose::counted;
 use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
 use crate::report::attribution::{advice, verdict, warnings};
 use crate::report::numbers::{TimeUnit, percent, significant, thousands};
 use crate::report::profile::class;
-use crate::report::{AttributionDocument, Cell, Format, Screen, Spec, Table, write_json, write_table};
-use anyhow::Result;
-use std::io::Write;
+use crate::report::{Cell, Spec, Table};
 
 /// How many rows the tables for people have.
 #[derive(Clone, Copy, Debug)]
@@ -24,29 +23,10 @@ pub struct Top {
     pub changes: usize,
 }
 
-/// Writes an attribution. Text and Markdown have a table for each question, CSV has one table of all numbers, JSON is the
-/// analysis itself.
-///
-/// # Errors
-/// When `out` cannot be written.
-pub fn write_attribution(
-    (profile, found): (&Profile, &Attribution),
-    (by, top): (By, Top),
-    (format, screen): (Format, Screen),
-    out: &mut dyn Write,
-) -> Result<()> {
-    match format {
-        Format::Json => return write_json(&AttributionDocument { command: &profile.command, found }, out),
-        Format::Csv => return crate::write::csv::write(&crate::report::attribution::csv::records(found), out),
-        Format::Text | Format::Markdown => {}
-    }
-    for (i, table) in tables(profile, found, by, top).iter().enumerate() {
-        if i > 0 {
-            writeln!(out)?;
-        }
-        write_table(table, format, screen, out)?;
-    }
-    Ok(())
+/// A table for each question; for programs one list of all numbers.
+pub fn attribution_document((profile, found): (&Profile, &Attribution), by: By, top: Top) -> Document {
+    let blocks = tables(profile, found, by, top).into_iter().map(Block::Table).collect();
+    Document { blocks, records: crate::report::attribution::csv::records(found) }
 }
 
 /// The tables of a page: calls by name, `most` rows at most.

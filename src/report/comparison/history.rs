@@ -2,49 +2,25 @@
 
 use crate::compare::ColumnInfo;
 use crate::compare::history::{Change, Machine, Series};
-use crate::document::params;
+use crate::document::{Block, Document, params};
+use crate::prose::counted;
 use crate::report::comparison::row::{number, share};
 use crate::report::conditions::host_change;
 use crate::report::numbers::{date, nanoseconds};
-use crate::report::{Cell, Format, Records, Screen, Spec, Style, Table, write_notes, write_table};
+use crate::report::{Cell, Records, Spec, Style, Table};
 use crate::stats::FEWEST_RUNS;
-use anyhow::Result;
-use std::io::Write;
 
-/// Writes the changes of `machines` for people. `margin` is the share that they were made with: smaller changes are
-/// missing.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_history(
-    machines: &[Machine],
-    margin: f64,
-    format: Format,
-    screen: Screen,
-    out: &mut dyn Write,
-) -> Result<()> {
-    for (i, machine) in machines.iter().enumerate() {
-        if i > 0 {
-            writeln!(out)?;
-        }
-        let table = table(machine, margin);
-        match table.rows().is_empty() {
-            false => write_table(&table, format, screen, out)?,
-            true => {
-                write_notes(&[table.title, String::new()], format, screen, out)?;
-                write_notes(&table.notes, format, screen, out)?;
-            }
-        }
-    }
-    Ok(())
+/// A table of changes for each machine. `margin` is the share that they were made with: smaller changes are missing.
+pub fn history_document(machines: &[Machine], margin: f64) -> Document {
+    let blocks = machines.iter().map(|machine| Block::Table(table(machine, margin))).collect();
+    Document { blocks, records: records(machines) }
 }
 
 /// `vm: 24 runs, 2026-01-01 10:00 to 2026-03-01 10:00`
 fn title(machine: &Machine) -> String {
     let ends = [machine.runs.first(), machine.runs.last()];
     let [first, last] = ends.map(|run| run.map_or(String::new(), |run| date(run.started_unix_s)));
-    let runs = machine.runs.len();
-    format!("{}: {runs} run{}, {first} to {last} UTC", machine.host, if runs == 1 { "" } else { "s" })
+    format!("{}: {}, {first} to {last} UTC", machine.host, counted(machine.runs.len(), "run"))
 }
 
 fn table(machine: &Machine, margin: f64) -> Table {
@@ -58,7 +34,8 @@ fn table(machine: &Machine, margin: f64) -> Table {
         Spec::right("ratio", |c: &Found| ratio(c.change)),
         Spec::left("what changed there", |c: &Found| what_changed(c.change).into()).wrapping(),
     ];
-    Table::of(&specs, &found).titled(title(machine)).noted(notes(machine, margin))
+    let table = Table::of(&specs, &found).titled(title(machine)).noted(notes(machine, margin));
+    if found.is_empty() { table.without_empty() } else { table }
 }
 
 /// A change with its machine and series.
@@ -137,11 +114,8 @@ fn notes(machine: &Machine, margin: f64) -> Vec<String> {
     notes
 }
 
-/// Writes one line per change: exact numbers, times in seconds since 1970-01-01 UTC.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_history_csv(machines: &[Machine], out: &mut dyn Write) -> Result<()> {
+/// One record per change: exact numbers, times in seconds since 1970-01-01 UTC.
+fn records(machines: &[Machine]) -> Records {
     let specs = [
         Spec::hidden()
             .text("host", |c: &Found| c.machine.host.clone())
@@ -158,5 +132,5 @@ pub fn write_history_csv(machines: &[Machine], out: &mut dyn Write) -> Result<()
             .text("host_changes", |c| host_changes(c.change)),
     ];
     let found: Vec<Found> = machines.iter().flat_map(Found::all).collect();
-    crate::write::csv::write(&Records::of(&specs, &found), out)
+    Records::of(&specs, &found)
 }

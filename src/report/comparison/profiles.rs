@@ -3,36 +3,19 @@
 use crate::compare::{
     Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileRow, Quantity, Span,
 };
-use crate::prose::some;
+use crate::document::{Block, Document};
+use crate::prose::{counted, some};
 use crate::report::comparison::row::{number, share};
 use crate::report::gate::{Finding, Outcome, failed_lines, not_judged_lines};
 use crate::report::numbers::thousands;
 use crate::report::profile::class;
-use crate::report::{Cell, Format, Records, Screen, Spec, Style, Table, pages, write_notes, write_table};
-use anyhow::Result;
-use std::io::Write;
+use crate::report::{Cell, Records, Spec, Style, Table};
 
-/// Writes the comparison for people, or as CSV with a line for each call and file.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_profiles(
-    comparison: &ProfileComparison,
-    format: Format,
-    screen: Screen,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let table = table(comparison).noted(notes(comparison)).with_records(records(comparison));
-    if format == Format::Markdown {
-        write_notes(&verdict(comparison), format, screen, out)?;
-    }
-    let fits = comparison.columns.len() == 2 || matches!(format, Format::Csv);
-    let tables = if fits { vec![table] } else { pages(&table, screen.width.filter(|_| format == Format::Text)) };
-    for (i, table) in tables.iter().enumerate() {
-        (i > 0).then(|| writeln!(out)).transpose()?;
-        write_table(table, format, screen, out)?;
-    }
-    Ok(())
+/// The table with its notes; for programs a record for each call and file.
+pub fn profiles_document(comparison: &ProfileComparison) -> Document {
+    let table = table(comparison).noted(notes(comparison));
+    let table = if comparison.columns.len() == 2 { Block::Table(table) } else { Block::Pages(table) };
+    Document { blocks: vec![Block::Message(verdict(comparison)), table], records: records(comparison) }
 }
 
 type Quantities = fn(&Counts) -> Option<Span>;
@@ -126,7 +109,7 @@ fn named(part: &Part, with_call: bool) -> String {
 fn notes(comparison: &ProfileComparison) -> Vec<String> {
     let mut notes = Vec::new();
     for column in &comparison.columns {
-        let runs = if column.runs == 1 { "1 run".to_string() } else { format!("{} runs", column.runs) };
+        let runs = counted(column.runs, "run");
         let command = if column.command.is_empty() { "no command".to_string() } else { column.command.join(" ") };
         let incomplete = if column.complete { "" } else { "; incomplete: its counts are lower bounds" };
         notes.push(format!("{}: {runs} of {command}, traced by {}{incomplete}", column.label, column.tracer));
@@ -204,12 +187,10 @@ fn verdict(comparison: &ProfileComparison) -> Vec<String> {
     let failed = failed_lines(&findings);
     let rows = match failed.len() {
         0 => "passed: no call".to_string(),
-        1 => "failed: 1 row".to_string(),
-        count => format!("failed: {count} rows"),
+        count => format!("failed: {}", counted(count, "row")),
     };
     let line = format!("{rows} grew by more than {}", share(gate.limit));
-    let end = String::new();
-    [line].into_iter().chain(failed).chain(not_judged_lines(&findings)).chain([end]).collect()
+    [line].into_iter().chain(failed).chain(not_judged_lines(&findings)).collect()
 }
 
 /// One record for each call and file.

@@ -13,15 +13,10 @@ use std::collections::HashSet;
 
 /// Cautions, tables, notes; for programs one record for each row and file.
 pub fn comparison_document(comparison: &Comparison) -> Document {
-    Document {
-        blocks: vec![
-            Block::Message(gate::verdict(comparison)),
-            Block::Cautions(cautions::lines(comparison)),
-            Block::Tables(tables(comparison)),
-            Block::Notes(notes(comparison)),
-        ],
-        records: csv::records(comparison),
-    }
+    let mut blocks = vec![Block::Message(gate::verdict(comparison)), Block::Cautions(cautions::lines(comparison))];
+    blocks.extend(tables(comparison).into_iter().map(Block::Pages));
+    blocks.push(Block::Notes(notes(comparison)));
+    Document { blocks, records: csv::records(comparison) }
 }
 
 fn tables(comparison: &Comparison) -> Vec<Table> {

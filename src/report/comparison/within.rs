@@ -5,21 +5,10 @@ use crate::model::Entries;
 use crate::report::comparison::row::number;
 use crate::report::gate::{Finding, Outcome, failed_lines};
 use crate::report::numbers::{self, nanoseconds};
-use crate::report::{Cell, Format, Screen, Spec, Table, write_table};
-use anyhow::Result;
-use std::io::Write;
+use crate::report::{Cell, Spec, Table};
 
-/// Writes the ratios of the run in the file that is called `label`.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_within(
-    rows: &[WithinRow],
-    label: &str,
-    format: Format,
-    screen: Screen,
-    out: &mut dyn Write,
-) -> Result<()> {
+/// The ratios of the run in the file that is called `label`.
+pub fn within_table(rows: &[WithinRow], label: &str) -> Table {
     let cost = |row: &WithinRow, which: usize| {
         row.costs_ns[which].map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
     };
@@ -39,8 +28,7 @@ pub fn write_within(
     let passed = (judged && failed.is_empty()).then(|| "passed".to_string());
     let failed = failed.into_iter().map(|line| format!("failed: {line}"));
     let note = "both were measured in the same rounds; the ratio is paired, round by round".to_string();
-    let table = Table::of(&specs, rows).noted(passed.into_iter().chain(failed).chain([note]).collect());
-    write_table(&table, format, screen, out)
+    Table::of(&specs, rows).noted(passed.into_iter().chain(failed).chain([note]).collect())
 }
 
 fn name(row: &WithinRow) -> String {

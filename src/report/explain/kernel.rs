@@ -5,17 +5,14 @@ mod flame;
 mod tree;
 mod versus;
 
-pub use flame::kernel_flame;
-pub use versus::{versus_functions, versus_groups, write_kernel_versus};
+pub use flame::{folded, kernel_flame};
+pub use versus::{kernel_versus_document, versus_functions, versus_groups};
 
-use crate::clean::{markdown, markdown_line};
+use crate::document::{Block, Document};
 use crate::model::explained::{FunctionSum, GroupSum, KernelExplanation};
-use crate::prose::wrapped;
 use crate::report::numbers::thousands;
-use crate::report::{Cell, Format, Screen, Spec, Table, write_lines, write_table};
-use anyhow::Result;
+use crate::report::{Cell, Spec, Table};
 use std::collections::BTreeMap;
-use std::io::Write;
 
 /// Which part of it is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -31,41 +28,24 @@ pub enum KernelView {
     Flame,
 }
 
-/// Writes `explanation` in any format but JSON. `all` shows subtrees however small.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_kernel(
+/// The functions of an explanation or its call tree. `all` shows subtrees however small, `width` is that of the screen.
+pub fn kernel_document(
     explanation: &KernelExplanation,
     (view, all): (KernelView, bool),
-    (format, screen): (Format, Screen),
-    out: &mut dyn Write,
-) -> Result<()> {
-    if format == Format::Csv {
-        return write_table(&kernel_functions(explanation), format, screen, out);
-    }
-    match view {
-        KernelView::Stacks => write_lines(flame::folded(explanation), out),
-        KernelView::Flame => Ok(write!(out, "{}", crate::report::svg::document(&kernel_flame(explanation)).as_str())?),
-        KernelView::Functions => write_with_facts(explanation, (format, screen), out, |out| {
-            write_table(&kernel_functions(explanation), format, screen, out)
-        }),
-        KernelView::Tree => write_with_facts(explanation, (format, screen), out, |out| {
-            write_table(&kernel_groups(explanation), format, screen, out)?;
-            write_code(tree::lines(&explanation.tree, all, screen.width), format, out)
-        }),
-    }
-}
-
-fn write_with_facts(
-    explanation: &KernelExplanation,
-    (format, screen): (Format, Screen),
-    out: &mut dyn Write,
-    rest: impl FnOnce(&mut dyn Write) -> Result<()>,
-) -> Result<()> {
-    let heading = heading(&explanation.operation, &explanation.params);
-    write_head(&heading, &explanation.what, facts(explanation), (format, screen), out)?;
-    rest(out)
+    width: Option<u16>,
+) -> Document {
+    let heading =
+        Block::Heading { title: heading(&explanation.operation, &explanation.params), what: explanation.what.clone() };
+    let facts = Block::Facts(facts(explanation));
+    let functions = kernel_functions(explanation);
+    let records = functions.records().clone();
+    let blocks = if view == KernelView::Functions {
+        vec![heading, facts, Block::Table(functions)]
+    } else {
+        let tree = Block::drawn(tree::lines(&explanation.tree, all, width));
+        vec![heading, facts, Block::Table(kernel_groups(explanation)), tree]
+    };
+    Document { blocks, records }
 }
 
 /// What is counted, and what is not.
@@ -89,45 +69,9 @@ pub fn instructions(seen: u64, counted: Option<f64>) -> String {
     thousands(seen as f64) + &average
 }
 
-/// Width of the column of labels.
-const LABEL: usize = 14;
-
-fn write_head(
-    heading: &str,
-    what: &str,
-    facts: Vec<(&'static str, String)>,
-    (format, screen): (Format, Screen),
-    out: &mut dyn Write,
-) -> Result<()> {
-    if format == Format::Markdown {
-        writeln!(out, "## {}\n\n{}\n", markdown(heading), markdown_line(what))?;
-        facts.iter().try_for_each(|(label, text)| writeln!(out, "- {label}: {}", markdown(text)))?;
-    } else {
-        let width = screen.width.map_or(usize::MAX, |width| usize::from(width).max(LABEL + 20));
-        let mut lines = wrapped(&format!("{heading}: {what}"), width, "", "");
-        lines.push(String::new());
-        for (label, text) in facts {
-            lines.extend(wrapped(&text, width, &format!("{label:LABEL$}"), &" ".repeat(LABEL)));
-        }
-        write_lines(lines, out)?;
-    }
-    Ok(writeln!(out)?)
-}
-
 /// The operation with its parameters.
 pub fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
     operation.to_string() + &params.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>()
-}
-
-/// Lines as they are, in a block of their own.
-fn write_code(lines: Vec<String>, format: Format, out: &mut dyn Write) -> Result<()> {
-    writeln!(out)?;
-    if format != Format::Markdown {
-        return write_lines(lines, out);
-    }
-    writeln!(out, "```text")?;
-    write_lines(lines, out)?;
-    Ok(writeln!(out, "```")?)
 }
 
 fn number(value: u64) -> Cell {

@@ -1,76 +1,37 @@
-//! An explanation for people, as text and as Markdown. Called by the `explain` command.
+//! An explanation of one operation. Called by the `explain` command.
 //!
 //! Rejected: the disassembly as a `Table`. Instructions are lines of code, copied and compared as such.
 
-use crate::clean::{markdown, markdown_line};
+use crate::document::{Block, Document};
 use crate::model::code::{Code, Cost, Explanation, Function, Instruction, Role};
-use crate::prose::wrapped;
+use crate::report::explain::kernel::heading;
 use crate::report::numbers::{count, nanoseconds, three_figures};
-use crate::report::{Format, Screen, write_lines};
 use crate::summary::EventCounts;
-use anyhow::Result;
-use std::io::Write;
 
-/// Width of the column of labels.
-const LABEL: usize = 17;
 /// Room for ten bytes, which most instructions do not exceed.
 const BYTES: usize = 29;
 
-/// Writes `explanation` with its cost, or why it was not measured, and with counted events, if there are any, as text or as
-/// Markdown.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_explanation(
+/// An explanation with its cost, or why it was not measured, with counted events if there are any, and with the code.
+pub fn explanation_document(
     explanation: &Explanation,
     cost: &Result<Cost, String>,
     counters: Option<&EventCounts>,
-    format: Format,
-    screen: Screen,
-    out: &mut dyn Write,
-) -> Result<()> {
+) -> Document {
     let mut facts = facts(explanation, cost);
     facts.extend(counters.map(|counters| ("Counted", events(counters))));
-    if format == Format::Markdown {
-        write_markdown(explanation, facts, out)
-    } else {
-        write_text(explanation, &facts, screen, out)
-    }
+    let title = heading(&explanation.operation, &explanation.params);
+    let mut blocks = vec![Block::Heading { title, what: explanation.what.clone() }, Block::Facts(facts)];
+    let functions = explanation.code.iter().flat_map(|code| &code.functions);
+    blocks.extend(functions.map(|function| Block::Code {
+        title: title_of(function),
+        language: "nasm",
+        lines: instructions(function),
+    }));
+    Document { blocks, ..Document::default() }
 }
 
 /// A label and its text.
 type Fact = (&'static str, String);
-
-fn write_text(explanation: &Explanation, facts: &[Fact], screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let subject = format!("{}: {}", heading(explanation), explanation.what);
-    let mut lines = wrapped(&subject, screen.width.map_or(usize::MAX, usize::from), "", "");
-    lines.push(String::new());
-    lines.extend(facts.iter().flat_map(|(label, text)| fact(label, text, screen.width)));
-    for function in explanation.code.iter().flat_map(|code| &code.functions) {
-        lines.extend([String::new(), title(function)]);
-        lines.extend(instructions(function));
-    }
-    write_lines(lines, out)
-}
-
-fn write_markdown(explanation: &Explanation, facts: Vec<Fact>, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "## {}\n\n{}\n", markdown(&heading(explanation)), markdown_line(&explanation.what))?;
-    for (label, text) in facts {
-        writeln!(out, "- {label}: {}", markdown(&text))?;
-    }
-    for function in explanation.code.iter().flat_map(|code| &code.functions) {
-        writeln!(out, "\n### {}\n\n```nasm", markdown(&title(function)))?;
-        // Each line begins with two spaces and an offset, so none can end the block.
-        write_lines(instructions(function), out)?;
-        writeln!(out, "```")?;
-    }
-    Ok(())
-}
-
-fn heading(explanation: &Explanation) -> String {
-    let params = explanation.params.iter().map(|(name, value)| format!(" {name}={value}"));
-    explanation.operation.clone() + &params.collect::<String>()
-}
 
 /// Label and text of each line above the disassembly.
 fn facts(explanation: &Explanation, cost: &Result<Cost, String>) -> Vec<Fact> {
@@ -117,19 +78,13 @@ fn size(code: &Code) -> String {
     format!("{caller} + {callee} = {} bytes (caller + callee), {executed} instructions executed", caller + callee)
 }
 
-fn title(function: &Function) -> String {
+fn title_of(function: &Function) -> String {
     let role = match function.role {
         Role::Caller => ", the measuring loop",
         Role::Stub => ", PLT stub",
         _ => "",
     };
     format!("{} in {}{role}", function.name, function.object)
-}
-
-/// Continuation lines are indented to the text.
-fn fact(label: &str, text: &str, width: Option<u16>) -> Vec<String> {
-    let width = width.map_or(usize::MAX, |width| usize::from(width).max(LABEL + 20));
-    wrapped(text, width, &format!("{label:LABEL$}"), &" ".repeat(LABEL))
 }
 
 /// One line each; `...` for code in between that was not executed.
@@ -158,12 +113,6 @@ fn line(instruction: &Instruction) -> String {
 mod tests {
     use super::*;
     use crate::model::code::{Flow, Gate};
-
-    #[test]
-    fn facts_wrap_below_their_text() {
-        let lines = fact("Verdict", "one two three four five six", Some(40));
-        assert_eq!(lines, ["Verdict          one two three four five", "                 six"]);
-    }
 
     #[test]
     fn a_gate_is_marked() {

@@ -6,8 +6,8 @@ use crate::model::code::{Answer, Code, Explanation, Gate, Variant};
 use crate::report::numbers::{self, nanoseconds, three_figures};
 use crate::report::{Cell, Spec, Style, Table};
 
-/// One row per variant; environments have a column if there are several.
-pub fn variant_table(title: &str, variants: &[Variant]) -> Table {
+/// One row per variant; environments have a column if there are several. The last note is `answer`, if there is one.
+pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
     let number = |value: Option<f64>, text: fn(f64) -> String| {
         value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
     };
@@ -34,6 +34,7 @@ pub fn variant_table(title: &str, variants: &[Variant]) -> Table {
     ]);
     let mut notes = vec!["bytes: of the code executed, caller + callee; x call: times an empty call".to_string()];
     notes.extend(variants.iter().flat_map(|variant| remarks(variant, &name(variant, variants))));
+    notes.extend(Some(answer).filter(|answer| !answer.is_empty()).map(str::to_string));
     Table::of(&specs, variants).titled(title).noted(notes)
 }
 
@@ -262,12 +263,12 @@ mod tests {
     fn environments_are_told_apart() {
         let old = Variant { environment: "m32".into(), ..variant("id.umask", 90.0, Some(Gate::Sysenter), 28) };
         let variants = [variant("id.umask", 60.0, Some(Gate::Syscall), 17), old];
-        let table = variant_table("two", &variants);
+        let table = variant_table("two", &variants, "");
         assert_eq!(table.columns()[1].title, "environment");
         assert_eq!(table.rows()[1][1].text, "m32");
         let text = variants_answer(&variants);
         assert!(text.contains("by `syscall` 60.0 ns at best, by `sysenter` 90.0 ns"), "{text}");
-        assert_eq!(variant_table("one", &variants[..1]).columns()[1].title, "ns/op");
+        assert_eq!(variant_table("one", &variants[..1], "").columns()[1].title, "ns/op");
     }
 
     #[test]
@@ -279,7 +280,7 @@ mod tests {
             cost: None,
             explained: Err(failure),
         };
-        let table = variant_table("getpid", &[failed]);
+        let table = variant_table("getpid", &[failed], "");
         assert_eq!(table.rows()[0].last().map(|c| c.text.as_str()), Some("ENOSYS: int $0x80"));
         assert_eq!(table.records().rows()[0][1..], ["", "", "", "", "", "", "", "ENOSYS: int $0x80"]);
     }

@@ -1,14 +1,13 @@
 //! How long single calls of a profile took: percentiles by call, from histograms, as far as the number of calls supports them.
 //! Called by the tables, documents and pages of profiles.
 
+use crate::document::{Block, Document};
 use crate::model::{By, CallTimes, Histogram, Profile, TimeBucket};
 use crate::report::figure::{Curve, Line, Lines, Place, shares};
 use crate::report::fit::plot_lines;
 use crate::report::numbers::{significant, thousands, three_figures};
-use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_lines, write_table};
+use crate::report::{Cell, Spec, Style, Table};
 use crate::stats::{FEWEST_BEYOND, longest, percentile, tail_curve};
-use anyhow::Result;
-use std::io::Write;
 
 /// The durations of one system call. A percentile is `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,23 +75,12 @@ pub fn latencies(profile: &Profile) -> Vec<Latency> {
     profile.totals(By::Call).iter().filter_map(|total| Latency::of(profile, &total.count.call)).collect()
 }
 
-/// Writes the view of latencies: a table, and for people on a wide enough screen a plot.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_profile_latency(
-    profile: &Profile,
-    (format, screen, no_plot): (Format, Screen, bool),
-    out: &mut dyn Write,
-) -> Result<()> {
+/// The percentiles, and their plot if it has a width.
+pub fn profile_latency_document(profile: &Profile, plot_width: Option<u16>) -> Document {
     let found = latencies(profile);
-    write_table(&latency_table(profile, &found), format, screen, out)?;
-    let width = screen.width.filter(|_| format == Format::Text && !no_plot);
-    let lines = width.map(|width| plot(&found, width)).unwrap_or_default();
-    if !lines.is_empty() {
-        writeln!(out)?;
-    }
-    write_lines(lines.iter().map(|line| line.trim_end()), out)
+    let plot = Block::drawn(plot_width.map(|width| plot(&found, width)).unwrap_or_default());
+    let table = latency_table(profile, &found);
+    Document { records: table.records().clone(), blocks: vec![Block::Table(table), plot] }
 }
 
 /// The percentiles of `found`, which are those of `profile`.

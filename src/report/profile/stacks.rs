@@ -1,13 +1,12 @@
 //! Who makes the calls: the stacks of a profile, as a table, as folded lines that flame graph programs read, and as a flame
 //! graph of our own.
 
+use crate::document::{Block, Document};
 use crate::model::{Profile, StackCount};
 use crate::report::figure::{Chart, Figure, Flame, Frame, FrameKind};
 use crate::report::numbers::thousands;
-use crate::report::{Cell, Format, Screen, Spec, Table, write_lines, write_table};
-use anyhow::Result;
+use crate::report::{Cell, Spec, Table};
 use std::collections::HashMap;
-use std::io::Write;
 
 /// What a stack weighs.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,28 +46,19 @@ impl Weight {
     }
 }
 
-/// Writes the stacks: as folded lines in text (`process;outermost;innermost;call WEIGHT`, times in nanoseconds), else as a
-/// table.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_stacks(
-    profile: &Profile,
-    weight: &Weight,
-    (format, screen): (Format, Screen),
-    out: &mut dyn Write,
-) -> Result<()> {
-    match format {
-        Format::Text if profile.stacks.is_empty() => write_lines([NONE], out),
-        Format::Text => write_lines(folded(profile, weight), out),
-        _ => write_table(&stack_table(profile), format, screen, out),
+/// The stacks: `folded` as lines (`process;outermost;innermost;call WEIGHT`, times in nanoseconds), else as a table.
+pub fn stacks_document(profile: &Profile, weight: &Weight, folded: bool) -> Document {
+    match folded {
+        true if profile.stacks.is_empty() => Block::drawn(vec![NONE.to_string()]).into(),
+        true => Block::drawn(folded_lines(profile, weight)).into(),
+        false => stack_table(profile).into(),
     }
 }
 
 const NONE: &str = "This profile has no stacks: trace with --stacks.";
 
 /// One line per stack. A semicolon or line end in a name would be read as a frame's end.
-fn folded(profile: &Profile, weight: &Weight) -> Vec<String> {
+fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
     let name = |name: &str| name.replace([';', '\n'], ":");
     let line = |stack: &StackCount| {
         let weight = weight.of(stack).filter(|weight| *weight >= 0.5)?;

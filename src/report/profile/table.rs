@@ -6,20 +6,7 @@ use crate::report::numbers::{TimeUnit, significant, thousands};
 use crate::report::profile::class;
 use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
-use crate::report::{Cell, Format, ProfileDocument, Records, Screen, Spec, Table, write_json, write_table};
-use anyhow::Result;
-use std::io::Write;
-
-/// Writes a profile with rows grouped `by`; JSON has all groupings.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_profile(profile: &Profile, by: By, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    match format {
-        Format::Json => write_json(&ProfileDocument::new(profile), out),
-        format => write_table(&profile_table(profile, by), format, screen, out),
-    }
-}
+use crate::report::{Cell, Records, Spec, Table};
 
 /// One row per call (or whatever else they are grouped by), the most expensive first, and for people a line of totals.
 pub fn profile_table(profile: &Profile, by: By) -> Table {

@@ -22,14 +22,13 @@ mod lines;
 mod matrix;
 mod timing;
 
+use crate::clean::cut;
+use crate::document::Block;
 use crate::model::{Outcome, Run};
-use crate::report::Screen;
 use crate::summary::Summary;
-use crate::write::text::{LONGEST_NOTE, write_lines, write_notes};
-use anyhow::Result;
+use crate::write::text::LONGEST_NOTE;
 use group::{Group, groups};
 use matrix::Marks;
-use std::io::Write;
 use timing::Timing;
 
 /// How a run is shown.
@@ -68,23 +67,20 @@ impl ViewKind {
     }
 }
 
-/// Writes the lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_cmpthese(run: &Run, summary: &Summary, kind: ViewKind, out: &mut dyn Write) -> Result<()> {
+/// The lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.
+pub fn cmpthese_blocks(run: &Run, summary: &Summary, kind: ViewKind) -> Vec<Block> {
     let groups = groups(run, summary);
     let matrices = if kind == ViewKind::Cmpthese { in_matrices(&groups) } else { vec![&[][..]; groups.len()] };
     let marks = Marks::of(&matrices);
-    for (i, (group, matrix)) in groups.iter().zip(&matrices).enumerate() {
-        if i > 0 {
-            writeln!(out)?;
-        }
-        write_group(group, run, matrix, &marks, out)?;
-    }
+    let mut all: Vec<Vec<String>> =
+        groups.iter().zip(&matrices).map(|(group, matrix)| lines(group, run, matrix, &marks)).collect();
     let left_out = left_out(&groups, &matrices).filter(|_| kind == ViewKind::Cmpthese);
-    let notes: Vec<String> = left_out.into_iter().chain(notes(run, summary, &marks)).collect();
-    write_notes(&notes, Screen::PLAIN, out)
+    let notes = left_out.into_iter().chain(notes(run, summary, &marks)).map(|note| cut(&note, LONGEST_NOTE));
+    match all.last_mut() {
+        Some(last) => last.extend(notes),
+        None => all.push(notes.collect()),
+    }
+    all.into_iter().map(Block::drawn).collect()
 }
 
 /// Maximum number of cases in matrices: cells, tests and time grow with its square.
@@ -112,12 +108,9 @@ fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
     })
 }
 
-fn write_group(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks, out: &mut dyn Write) -> Result<()> {
-    if !group.heading.is_empty() {
-        write_lines([format!("{}:", group.heading)], out)?;
-    }
-    write_lines(lines::lines(group, run), out)?;
-    write_lines(matrix::lines(matrix, marks), out)
+fn lines(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks) -> Vec<String> {
+    let heading = Some(&group.heading).filter(|heading| !heading.is_empty()).map(|heading| format!("{heading}:"));
+    heading.into_iter().chain(lines::lines(group, run)).chain(matrix::lines(matrix, marks)).collect()
 }
 
 fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {

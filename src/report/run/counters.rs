@@ -1,14 +1,13 @@
 //! Counted events: a few as columns of a run's table, all of them in a view of their own.
 
+use crate::document::Block;
 use crate::model::{EVENTS, Event, Host, INSTRUCTIONS_KERNEL, INSTRUCTIONS_USER, PAGE_FAULTS, USER_ONLY};
 use crate::prose::some;
 use crate::report::numbers::{count, three_figures};
-use crate::report::{Cell, Format, Screen, Spec, Style, Table, pages, write_table};
+use crate::report::{Cell, Spec, Style, Table};
 use crate::stats::Ranged;
 use crate::summary::{EventCounts, Row, Summary};
-use anyhow::Result;
 use indexmap::IndexMap;
-use std::io::Write;
 
 /// Maximum number of names in a note.
 const MOST_NAMES: usize = 6;
@@ -41,23 +40,13 @@ fn counted(summary: &Summary) -> impl Iterator<Item = &EventCounts> {
     summary.rows.iter().chain(&summary.baselines).filter_map(|row| row.counters.as_ref())
 }
 
-/// Writes all events of a run, a row for each case and baseline.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_counters(summary: &Summary, host: &Host, screen: Screen, out: &mut dyn Write) -> Result<()> {
+/// All events of a run, a row for each case and baseline.
+pub fn counters_block(summary: &Summary, host: &Host) -> Block {
     let table = counter_table(summary, host);
-    if table.columns().len() < 2 {
-        return write_table(&table.select(&[0]).noted(vec![NOTHING.to_string()]), Format::Text, screen, out);
+    match table.columns().len() {
+        0 | 1 => Block::Table(table.select(&[0]).noted(vec![NOTHING.to_string()])),
+        _ => Block::Pages(table),
     }
-    for (i, page) in pages(&table, screen.width).iter().enumerate() {
-        if i > 0 {
-            writeln!(out)?;
-        }
-        let page = if i > 0 { page.clone().titled("").cautioned(vec![]) } else { page.clone() };
-        write_table(&page, Format::Text, screen, out)?;
-    }
-    Ok(())
 }
 
 /// One column for each event that was counted for any case.
@@ -138,6 +127,7 @@ mod tests {
     use crate::model::fixtures::{record, run};
     use crate::model::{Counters, Record};
     use crate::report::run::columns;
+    use crate::report::{Format, Screen, write_document};
     use crate::summary::summarize;
 
     fn with(record: Record, counts: &[(&str, f64)]) -> Record {
@@ -158,7 +148,8 @@ mod tests {
     fn written(records: Vec<Record>, width: Option<u16>) -> String {
         let mut out = Vec::new();
         let screen = Screen { width, colour: false };
-        write_counters(&summarize(&run(records)), &Host::default(), screen, &mut out).unwrap();
+        let block = counters_block(&summarize(&run(records)), &Host::default());
+        write_document(&block.into(), Format::Text, screen, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

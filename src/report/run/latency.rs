@@ -1,18 +1,16 @@
 //! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot. Pure; called by `cli` and
 //! `portrait`.
 
-use crate::document::params;
+use crate::document::{Block, Document, params};
 use crate::model::{EMPTY_LOOP, Nanos, SPIN};
 use crate::prose::some;
 use crate::report::figure::{Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, Place, shares};
 use crate::report::fit::plot_lines;
 use crate::report::numbers::{nanoseconds, thousands};
 use crate::report::run::figures::name;
-use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_lines, write_table};
+use crate::report::{Cell, Spec, Style, Table};
 use crate::stats::FEWEST_BEYOND;
 use crate::summary::{DEARER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary};
-use anyhow::Result;
-use std::io::Write;
 
 /// Most rows that a note names.
 const MOST_NAMES: usize = 6;
@@ -35,30 +33,13 @@ impl Timed<'_> {
     }
 }
 
-/// Writes the view of single calls; without any, what to do to have some.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_latency(
-    summary: &Summary,
-    format: Format,
-    screen: Screen,
-    no_plot: bool,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let Some(table) = latency_table(summary) else {
-        return write_lines(
-            ["no call of this run was timed by itself: measure again with 'syscost run --latency'"],
-            out,
-        );
-    };
-    write_table(&table, format, screen, out)?;
-    let width = screen.width.filter(|_| format == Format::Text && !no_plot);
-    let lines = width.map(|width| plot(summary, width)).unwrap_or_default();
-    if !lines.is_empty() {
-        writeln!(out)?;
-    }
-    write_lines(lines.iter().map(|line| line.trim_end()), out)
+const NONE: &str = "no call of this run was timed by itself: measure again with 'syscost run --latency'";
+
+/// The table of single calls, and their plot if it has a width; without any, what to do to have some.
+pub fn latency_document(summary: &Summary, plot_width: Option<u16>) -> Document {
+    let Some(table) = latency_table(summary) else { return Block::drawn(vec![NONE.to_string()]).into() };
+    let plot = Block::drawn(plot_width.map(|width| plot(summary, width)).unwrap_or_default());
+    Document { records: table.records().clone(), blocks: vec![Block::Table(table), plot] }
 }
 
 /// The table of single calls; `None` if none were timed. Its last row is work in user mode, for comparison.

@@ -1,51 +1,36 @@
 //! Bars and histograms on the terminal: `syscost show --view bars` and `--view distribution`. They are made from the
 //! same figures as on the page.
 
-use crate::model::{Run, Unit};
-use crate::report::Screen;
+use crate::document::Block;
+use crate::model::Unit;
 use crate::report::figure::axis::LogAxis;
-use crate::report::figure::{Bar, Bars, Chart, Distribution, Figure, Kernel, TALLEST};
+use crate::report::figure::{Bar, Bars, Chart, Distribution, Kernel, TALLEST};
 use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
 use crate::report::run::figures::{self, modes_in_words};
+use crate::stats::TWO_MODES_RULE;
 use crate::write::markup::cut;
-use crate::write::text::write_lines;
-use anyhow::Result;
-use std::io::Write;
 
 /// Default width of the screen and maximum width of a name, in characters.
 const WIDTH: usize = 80;
 const NAME: usize = 30;
 
-/// Writes the costs of `run` as bars on a logarithmic axis, by area.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_bars(run: &Run, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let detail = Detail::new(run);
-    for (i, unit) in figures::units(&detail).into_iter().enumerate() {
-        let Figure { chart: Chart::Bars(bars), .. } = figures::bars("", &detail, None, unit) else { continue };
-        write_lines((i > 0).then(String::new), out)?;
-        write_lines(bar_lines(&bars, width(screen)), out)?;
-    }
-    Ok(())
+/// The costs of `run` as bars on a logarithmic axis, by area.
+pub fn bar_blocks(detail: &Detail, width: Option<u16>) -> Vec<Block> {
+    let width = width.map_or(WIDTH, usize::from).clamp(50, 120);
+    let bars =
+        figures::units(detail).into_iter().filter_map(|unit| match figures::bars("", detail, None, unit).chart {
+            Chart::Bars(bars) => Some(Block::drawn(bar_lines(&bars, width))),
+            _ => None,
+        });
+    bars.collect()
 }
 
-/// Writes a histogram of the samples of each case of `run`.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_distributions(run: &Run, out: &mut dyn Write) -> Result<()> {
-    let detail = Detail::new(run);
-    write_lines(detail.distributions.iter().flatten().map(distribution_line), out)?;
-    if detail.distributions.iter().flatten().any(|one| one.modes.is_some()) {
-        writeln!(out, "\n{}", crate::stats::TWO_MODES_RULE)?;
-    }
-    Ok(())
-}
-
-fn width(screen: Screen) -> usize {
-    screen.width.map_or(WIDTH, usize::from).clamp(50, 120)
+/// A histogram of the samples of each case.
+pub fn distribution_blocks(detail: &Detail) -> Vec<Block> {
+    let distributions = || detail.distributions.iter().flatten();
+    let two_modes = distributions().any(|one| one.modes.is_some()).then(|| TWO_MODES_RULE.to_string());
+    vec![Block::drawn(distributions().map(distribution_line).collect()), Block::drawn(two_modes.into_iter().collect())]
 }
 
 fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {

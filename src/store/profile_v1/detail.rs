@@ -1,6 +1,5 @@
 //! Version 1 of the profile: what is only there if it was asked for, or if the tracer sees context switches.
 
-use super::is_zero;
 use crate::model::{Class, ObjectKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,4 +92,9 @@ pub struct SlowCall {
     /// The user stack, the outermost function first; left out if not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<String>,
+}
+
+/// Whether a number can be left out.
+pub fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

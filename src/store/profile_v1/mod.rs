@@ -9,7 +9,7 @@ mod detail;
 
 use super::error::FileKind;
 use crate::model::{Class, Ending, Host, ProcessPath, Source, Tool, Usage};
-use detail::{Object, SlowCall, Stack};
+use detail::{Object, SlowCall, Stack, is_zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -218,8 +218,3 @@ struct Call {
 /// A bucket of durations and how many calls took as long.
 #[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 struct Bucket(#[schemars(range(max = 2047))] u16, u64);
-
-/// Whether a number can be left out.
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}

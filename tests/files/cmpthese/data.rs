@@ -1,7 +1,8 @@
 //! Runs for the tests of Perl's view, and the parts of what it prints.
 
+use syscost::document::Document;
 use syscost::model::*;
-use syscost::report::{ViewKind, write_cmpthese};
+use syscost::report::{Format, Screen, ViewKind, cmpthese_blocks, write_document};
 use syscost::summary::summarize;
 
 /// A run of these records that was given `budget_s`.
@@ -39,7 +40,8 @@ pub fn failed(name: &str) -> Record {
 /// What --view prints of `run`.
 pub fn shown(run: &Run, kind: ViewKind) -> String {
     let mut bytes = Vec::new();
-    write_cmpthese(run, &summarize(run), kind, &mut bytes).unwrap();
+    let document = Document { blocks: cmpthese_blocks(run, &summarize(run), kind), ..Document::default() };
+    write_document(&document, Format::Text, Screen::PLAIN, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 

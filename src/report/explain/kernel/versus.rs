@@ -1,32 +1,26 @@
 //! Two kernels side by side: what changed, by what it is spent on and by function.
 
-use super::{COUNTS, heading, instructions, number, write_head};
+use super::{COUNTS, heading, instructions, number};
+use crate::document::{Block, Document};
 use crate::model::explained::{Change, GroupChange, KernelExplanation, KernelVersus};
 use crate::report::numbers::thousands;
-use crate::report::{Cell, Format, Screen, Spec, Table, write_table};
-use anyhow::Result;
-use std::io::Write;
+use crate::report::{Cell, Spec, Table};
 
 /// Functions that people see unless they ask for all.
 const MOST: usize = 25;
 
-/// Writes the comparison in any format but JSON; `all` lists every function.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_kernel_versus(
-    versus: &KernelVersus,
-    all: bool,
-    (format, screen): (Format, Screen),
-    out: &mut dyn Write,
-) -> Result<()> {
-    if format == Format::Csv {
-        return write_table(&versus_functions(versus, true), format, screen, out);
+/// The comparison; `all` lists every function.
+pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
+    let title = heading(&versus.operation, &versus.params);
+    Document {
+        blocks: vec![
+            Block::Heading { title, what: versus.what.clone() },
+            Block::Facts(facts(versus)),
+            Block::Table(versus_groups(versus)),
+            Block::Table(versus_functions(versus, all)),
+        ],
+        records: versus_functions(versus, true).records().clone(),
     }
-    write_head(&heading(&versus.operation, &versus.params), &versus.what, facts(versus), (format, screen), out)?;
-    write_table(&versus_groups(versus), format, screen, out)?;
-    writeln!(out)?;
-    write_table(&versus_functions(versus, all), format, screen, out)
 }
 
 fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::model::fixtures::{record, run};
 use crate::model::{CallTimes, Record, Role, SingleCalls, TimeBucket};
+use crate::report::{Format, Screen, write_document};
 use crate::summary::summarize;
 
 fn times(buckets: &[(u64, u64)]) -> CallTimes {
@@ -76,7 +77,7 @@ fn the_last_row_is_work_in_user_mode_and_notes_say_what_is_not_known() {
 fn a_run_without_single_calls_says_how_to_have_some() {
     let plain = summarize(&run(vec![record("file.lstat", 300)]));
     let mut out = Vec::new();
-    write_latency(&plain, Format::Text, Screen::PLAIN, false, &mut out).unwrap();
+    write_document(&latency_document(&plain, None), Format::Text, Screen::PLAIN, &mut out).unwrap();
     let said = "no call of this run was timed by itself: measure again with 'syscost run --latency'\n";
     assert_eq!(String::from_utf8(out).unwrap(), said);
 }

@@ -1,0 +1,60 @@
+//! A run as a document: its views one below the other. Called by `show` and `run`.
+
+use crate::document::{Block, Document};
+use crate::fit::{Family, families};
+use crate::model::Run;
+use crate::report::fit::{parameter_table, plot};
+use crate::report::run::cmpthese::{ViewKind, cmpthese_blocks};
+use crate::report::run::counters::counters_block;
+use crate::report::run::detail::Detail;
+use crate::report::run::latency::latency_document;
+use crate::report::run::table::{Sort, first_run_note, summary_table, summary_tables};
+use crate::report::run::terminal::{bar_blocks, distribution_blocks};
+use crate::summary::Summary;
+
+/// What is shown of a run, and in which order.
+pub struct RunView<'a> {
+    pub kinds: &'a [ViewKind],
+    pub sort: Sort,
+    /// Columns of the screen; `None` for no limit.
+    pub width: Option<u16>,
+    /// Columns of plots; `None` for no plots.
+    pub plot_width: Option<u16>,
+}
+
+/// The views of a run; `summary` must be that of `run`. If a parameter has three values or more, a table by that parameter
+/// follows the table of cases. Programs read the first view that is a table.
+pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
+    let parts: Vec<Document> = view.kinds.iter().map(|kind| part(run, summary, *kind, view)).collect();
+    let is_table = |kind: &ViewKind| *kind == ViewKind::Table;
+    let of_samples = !view.kinds.iter().all(is_table) || families(run).iter().any(Family::is_worth_a_table);
+    let note = first_run_note(summary).filter(|_| of_samples);
+    let records = parts.first().map(|part| part.records.clone()).unwrap_or_default();
+    let note = Block::Notes(note.into_iter().collect());
+    Document { blocks: parts.into_iter().flat_map(|part| part.blocks).chain([note]).collect(), records }
+}
+
+fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Document {
+    let blocks = match kind {
+        ViewKind::Table => return table(run, summary, view),
+        ViewKind::Latency => return latency_document(summary, view.plot_width),
+        ViewKind::Bars => bar_blocks(&Detail::new(run), view.width),
+        ViewKind::Distribution => distribution_blocks(&Detail::new(run)),
+        ViewKind::Counters => vec![counters_block(summary, &run.host)],
+        ViewKind::Timethese | ViewKind::Cmpthese => cmpthese_blocks(run, summary, kind),
+        // Of profiles only.
+        ViewKind::Slowest | ViewKind::Paths | ViewKind::Descriptors | ViewKind::Stacks => Vec::new(),
+    };
+    Document { blocks, ..Document::default() }
+}
+
+fn table(run: &Run, summary: &Summary, view: &RunView) -> Document {
+    let records = summary_table(summary, &run.host, view.sort).records().clone();
+    let mut blocks: Vec<Block> =
+        summary_tables(summary, &run.host, view.sort, view.width).into_iter().map(Block::Table).collect();
+    for family in families(run).iter().filter(|family| family.is_worth_a_table()) {
+        let plot = view.plot_width.map(|width| plot(family, width)).unwrap_or_default();
+        blocks.extend([Block::Pages(parameter_table(family)), Block::drawn(plot)]);
+    }
+    Document { blocks, records }
+}
