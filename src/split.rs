@@ -20,7 +20,7 @@ pub fn split(workers: &Workers, planned: &Planned) -> Option<ModeSamples> {
 
 fn can_be_sampled(planned: &Planned) -> bool {
     let traits = planned.traits;
-    planned.case.language.is_none() && !planned.company && !traits.switches && !traits.children && !traits.faults
+    planned.case.language.is_none() && !planned.adds_processes && !traits.switches && !traits.children && !traits.faults
 }
 
 fn sample(workers: &Workers, planned: &Planned) -> Result<ModeSamples, Failure> {

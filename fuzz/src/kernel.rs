@@ -3,11 +3,11 @@
 use super::text;
 use std::fs;
 use std::path::Path;
-use syscost::explain::{functions, Iteration, Symbols};
-use syscost::kernel::bpf::{Btf, TypeKind};
-use syscost::kernel::host::{facts, StealClock};
-use syscost::kernel::step::{parse_mapping, Mapping, Memory};
+use syscost::explain::{Iteration, Symbols, functions};
 use syscost::kernel::Sources;
+use syscost::kernel::bpf::{Btf, TypeKind};
+use syscost::kernel::host::{StealClock, facts};
+use syscost::kernel::step::{Mapping, Memory, parse_mapping};
 use syscost::kernel::{taxes, tree, usage};
 
 pub fn btf(bytes: &[u8]) {

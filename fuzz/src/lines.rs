@@ -3,7 +3,7 @@
 use super::text;
 use syscost::model::Case;
 use syscost::model::Reply;
-use syscost::runner::{self, fill, forms, Environment, Language};
+use syscost::runner::{self, Environment, Language, fill, forms};
 
 pub fn ready(bytes: &[u8]) {
     if let Ok(mut facts) = runner::parse_ready(&text(bytes)) {

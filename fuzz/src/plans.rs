@@ -2,9 +2,9 @@
 
 use super::text;
 use std::collections::BTreeMap;
-use syscost::model::pattern::{matching, Pattern};
-use syscost::model::{parse_size, Entries, Expectation};
-use syscost::plan::{select, subjects, Choices, Setting, Study, Surroundings};
+use syscost::model::pattern::{Pattern, matching};
+use syscost::model::{Entries, Expectation, parse_size};
+use syscost::plan::{Choices, Setting, Study, Surroundings, select, subjects};
 use syscost::runner::parse_catalogue;
 
 /// Cases that one input may plan: enough to meet the bound, few enough to be quick.

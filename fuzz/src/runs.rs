@@ -4,11 +4,11 @@ use super::text;
 use std::path::Path;
 use syscost::attribute::costs::Costs;
 use syscost::compare::history::histories;
-use syscost::compare::{compare, Column, Options, Selection};
+use syscost::compare::{Column, Options, Selection, compare};
 use syscost::import::Importer;
 use syscost::model::Run;
 use syscost::report::Portrait;
-use syscost::report::{self, html, Format, RunView, Screen, Sort, ViewKind};
+use syscost::report::{self, Format, RunView, Screen, Sort, ViewKind, html};
 use syscost::store::{self, Stored};
 use syscost::summary::summarize;
 

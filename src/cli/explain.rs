@@ -20,7 +20,7 @@ use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
 use crate::report::{self, Format, JsonDocument, KernelView, Screen, write_answer};
 use crate::runner::Environment;
-use crate::session::{Keep, RunOptions, Session};
+use crate::session::{Job, Keep, RunOptions, Session};
 use crate::summary::{EventCounts, Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -349,7 +349,8 @@ fn cost(row: Row) -> Result<Cost, String> {
 }
 
 fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {
-    let (run, _) = session.measure(planned, &Progress::new(true), &Keep::default());
+    let ready = session.check(Job { planned, ..Job::default() })?.prepare()?;
+    let (run, _) = ready.measure(&Progress::new(true), &Keep::default());
     if !run.complete {
         bail!("interrupted");
     }

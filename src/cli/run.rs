@@ -15,7 +15,7 @@ use crate::plan::{
 };
 use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
-use crate::session::{Keep, RunOptions, Session, Sides};
+use crate::session::{Job, Keep, RunOptions, Session, Sides};
 use crate::singles::{self, MOST_CALLS, Singles};
 use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
@@ -513,16 +513,19 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
     let sides = usage(args.sides())?;
-    let mut session = usage(Session::open_sides(args.options(study.as_ref()), sides.clone()))?;
+    let session = usage(Session::open_sides(args.options(study.as_ref()), sides.clone()))?;
     let what = What { study: study.as_ref(), needs: args.needs(&session, profile.as_ref(), notes) };
     let plan = usage(args.plan(&session, &what, &sides))?;
-    usage(session.check_limits(&plan.planned))?;
-    usage(session.check_room(&plan.fixtures))?;
-    session.make_fixtures(&plan.fixtures)?;
-    session.study = study.map(|study| study.view);
-    session.labels = labels;
-    session.boot = args.boot();
-    let (run, stored) = session.measure_runs((plan.planned.clone(), &plan.fixtures), args.runs, &progress, &keep);
+    let job = Job {
+        planned: plan.planned.clone(),
+        fixtures: plan.fixtures.clone(),
+        study: study.map(|study| study.view),
+        labels,
+        boot: args.boot(),
+        runs: args.runs,
+    };
+    let ready = usage(session.check(job))?.prepare()?;
+    let (run, stored) = ready.measure(&progress, &keep);
     progress.done();
     keep.chosen().iter().for_each(|path| notes.tell(&format_args!("the run is in {}", path.display())));
     Ok(Measured { run: keep.told(run), plan, stored })

@@ -23,7 +23,8 @@ pub struct Lane {
 impl Lane {
     pub fn new(planned: Planned) -> Lane {
         let Traits { switches, history, .. } = planned.traits;
-        let measurement = Measurement { switches: switches || planned.company, history, ..Measurement::default() };
+        let measurement =
+            Measurement { switches: switches || planned.adds_processes, history, ..Measurement::default() };
         Lane {
             planned,
             worker: None,
@@ -130,7 +131,7 @@ impl Lane {
         for (i, batch) in reply.batches.iter().enumerate().skip(usize::from(shape.cold)) {
             // If the operation itself switches, a switch is not a disturbance, but waiting for a CPU is.
             let preempted = match measurement.switches {
-                _ if self.planned.company => false,
+                _ if self.planned.adds_processes => false,
                 true => reply.cpu_ns.get(i).is_some_and(|cpu_ns| waited(*cpu_ns, batch.ns, pinned)),
                 false => batch.switches > 0,
             };
@@ -176,7 +177,7 @@ impl Lane {
             }
             None => Outcome::Measured(self.measurement.clone()),
         };
-        Measured { outcome, facts: self.facts.clone() }
+        Measured { case: self.planned.case.clone(), outcome, facts: self.facts.clone() }
     }
 }
 
@@ -255,9 +256,9 @@ pub mod tests {
         assert_eq!([waited(35, 70, false), waited(35, 70, true)], [false, true]);
         lane.record(&Reply { cpu_ns: vec![], ..reply.clone() }, Shape { n: 1, k: 3, cold: false });
         assert_eq!(lane.measurement.blocks[0].slots[1], [50, 3300, 70], "nothing is known");
-        lane.planned.company = true;
+        lane.planned.adds_processes = true;
         lane.record(&Reply { cpu_ns: vec![49, 48, 35], ..reply }, Shape { n: 1, k: 3, cold: false });
-        assert_eq!(lane.measurement.blocks[0].slots[2], [50, 3300, 70], "the rest may be the company's");
+        assert_eq!(lane.measurement.blocks[0].slots[2], [50, 3300, 70], "the rest may be those of the other processes");
     }
 
     #[test]

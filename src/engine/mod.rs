@@ -57,6 +57,7 @@ pub trait Observer {
 /// The result of one case.
 #[derive(Clone, Debug)]
 pub struct Measured {
+    pub case: Case,
     /// Samples or a failure.
     pub outcome: Outcome,
     /// What its worker reported about itself at its last launch.

@@ -119,8 +119,8 @@ fn decide(wanted: Wanted, allowed: &[u32], siblings: &dyn Fn(u32) -> Vec<u32>) -
     let apart: Vec<u32> = others.iter().copied().filter(|cpu| !shared.contains(cpu)).collect();
     let driver = [apart, others, vec![measuring]].into_iter().find(|cpus| !cpus.is_empty()).unwrap_or_default();
     let choice = if wanted == Wanted::Best { "the last of those allowed" } else { "as asked" };
-    let company = if driver == [measuring] { "; the driver must share it" } else { "" };
-    Ok(Placement { measuring: Some(measuring), driver, reason: format!("{choice}{company}") })
+    let shared = if driver == [measuring] { "; the driver must share it" } else { "" };
+    Ok(Placement { measuring: Some(measuring), driver, reason: format!("{choice}{shared}") })
 }
 
 fn allowed() -> Result<Vec<u32>, Errno> {

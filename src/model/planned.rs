@@ -18,7 +18,7 @@ pub struct Planned {
     pub tolerance: f64,
     /// Whether its environment has other processes take part in every call (a tracer, a server). Context switches are then
     /// part of a call, and CPU time of the worker says nothing of disturbances.
-    pub company: bool,
+    pub adds_processes: bool,
 }
 
 impl Planned {
@@ -38,6 +38,6 @@ impl Planned {
     /// A case without a declared limit or declared entries.
     pub fn new(case: Case, role: Role) -> Planned {
         let (traits, prepares) = (Traits::default(), Expectation::default());
-        Planned { case, role, traits, limit: None, enters: None, prepares, tolerance: 1.0, company: false }
+        Planned { case, role, traits, limit: None, enters: None, prepares, tolerance: 1.0, adds_processes: false }
     }
 }

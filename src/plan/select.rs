@@ -157,7 +157,7 @@ fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Ro
         enters: Some(operation.enters.clone()),
         prepares: operation.prepares.clone(),
         tolerance: 1.0,
-        company: false,
+        adds_processes: false,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Cases in emulated machines: their instructions are counted, one guest after the other, before times are measured.
 
 use super::guests::Place;
-use super::{Passes, Session, Stage, Watch, only_for_speed};
+use super::open::Session;
+use super::options::{Stage, Watch};
+use super::passes::{Passed, Passes, only_for_speed};
 use crate::guest::{self, Options};
 use crate::model::{Failure, FailureKind, Planned, Unit};
 use crate::proof::{Proof, prove_by};
@@ -9,31 +11,28 @@ use crate::runner::{Environment, Workers};
 
 impl Session {
     /// Counts the instructions of the cases whose environment has them for a unit, and adds them to their passes.
-    pub(super) fn count_in_guests(
-        &mut self,
-        planned: &[Planned],
-        passes: &mut [Result<Passes, Failure>],
-        watch: &dyn Watch,
-    ) {
-        let counted = counted_environments(&self.workers, planned);
+    pub(super) fn count_in_guests(&mut self, passed: &mut [Passed], options: &Options, watch: &dyn Watch) {
+        let planned: Vec<Planned> = passed.iter().map(|passed| passed.planned.clone()).collect();
+        let counted = counted_environments(&self.workers, &planned);
         if !counted.is_empty() {
             watch.stage(Stage::Counting);
         }
         for (i, environment) in counted.iter().enumerate() {
             let at = |share: f64, doing: &str| watch.at((i as f64 + share) / counted.len() as f64, doing);
-            let mut place = Place::new(&environment.name, planned);
-            let own = |(_, planned): &(usize, &Planned)| planned.case.environment == environment.name;
-            let cases: Vec<(usize, &Planned)> = planned.iter().enumerate().filter(own).collect();
+            let mut place = Place::new(&environment.name, &planned);
+            let own = |passed: &&mut Passed| passed.planned.case.environment == environment.name;
+            let mut cases: Vec<&mut Passed> = passed.iter_mut().filter(own).collect();
             at(0.0, &format!("booting {}", environment.name));
-            for (done, (index, planned)) in cases.iter().enumerate() {
-                passes[*index] = count(&mut place, &self.workers, &self.boot, (planned, passes[*index].clone()));
-                at((done + 1) as f64 / cases.len() as f64, &planned.case.to_string());
+            let all = cases.len() as f64;
+            for (done, case) in cases.iter_mut().enumerate() {
+                case.passes = count(&mut place, &self.workers, options, case);
+                at((done + 1) as f64 / all, &case.planned.case.to_string());
             }
             // After all counts, which what tracing leaves in the kernel must not change.
             let is_traced = self.options.verify && environment.unverified.is_none();
-            for (index, planned) in cases.iter().filter(|(_, planned)| is_traced && !only_for_speed(planned)) {
-                if let Ok(passes) = &mut passes[*index] {
-                    passes.proof = prove(&mut place, &self.workers, &self.boot, planned);
+            for case in cases.into_iter().filter(|case| is_traced && !only_for_speed(&case.planned)) {
+                if let Ok(passes) = &mut case.passes {
+                    passes.proof = prove(&mut place, &self.workers, options, &case.planned);
                 }
             }
             self.facts.extend(place.facts(&self.workers));
@@ -59,9 +58,9 @@ fn count(
     place: &mut Place,
     workers: &Workers,
     options: &Options,
-    (planned, passes): (&Planned, Result<Passes, Failure>),
+    Passed { planned, passes }: &Passed,
 ) -> Result<Passes, Failure> {
-    let passes = passes?;
+    let passes = passes.clone()?;
     if workers.interrupt.is_set() {
         return Err(Failure::interrupted());
     }

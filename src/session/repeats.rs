@@ -1,44 +1,43 @@
 //! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries and
 //! instructions are counted and modes sampled in the first run only, since they do not scatter from run to run as times do.
 
-use super::{Clocks, Company, Keep, Remote, Session, Stage, Watch};
+use super::company::Company;
+use super::job::Job;
+use super::keep::Keep;
+use super::open::{Clocks, Session};
+use super::options::{Stage, Watch};
+use super::passes::Found;
+use super::remote::Remote;
 use crate::kernel::Sources;
 use crate::kernel::host;
-use crate::model::{Host, Planned, Run};
+use crate::model::{Host, Run};
 use crate::runner::{Fixture, Workers};
 use crate::store::StoreError;
 use anyhow::Result;
 
 impl Session {
-    /// As [`Session::measure`], `runs` times; the seed of each run is that of the one before it plus 1. An interrupt ends it,
-    /// and keeps the runs that came to their end, or what there is of the first. So does a run that cannot be prepared; a
-    /// warning of the first run says why.
-    pub fn measure_runs(
-        mut self,
-        (planned, fixtures): (Vec<Planned>, &[Fixture]),
-        runs: u32,
+    /// Measures the times of what was found as often as the job says.
+    pub(super) fn measure_runs(
+        &mut self,
+        (job, found): (&Job, &Found),
+        company: Company,
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
+        let runs = job.runs;
         let part = |run: u32| Part { watch, run, runs };
-        self.last = runs <= 1;
-        let planned = self.with_company(planned);
-        let company = Company::begin(&self.workers);
-        let (mut passes, refused) = self.pass_all(&planned, watch);
-        self.count_in_guests(&planned, &mut passes, watch);
-        self.time_singles(&planned, &mut passes, watch);
-        let (mut run, mut stored) = self.time(&planned, &passes, (company, refused), &part(0), out);
+        let (mut run, mut stored) = self.time((job, found), company, &part(0), out);
         for index in 1..runs {
             if self.interrupt.is_set() {
                 break;
             }
-            if let Err(error) = self.renew(run.seed.wrapping_add(index.into()), fixtures) {
+            if let Err(error) = self.renew(run.seed.wrapping_add(index.into()), &job.fixtures) {
                 run.warnings.push(format!("run {} of {runs} could not be prepared: {error:#}", index + 1));
                 stored = out.write(&run).map_err(StoreError::after_a_look);
                 break;
             }
             let company = Company::begin(&self.workers);
-            let (again, _) = self.time(&planned, &passes, (company, None), &part(index), &Keep::default());
+            let (again, _) = self.time((job, found), company, &part(index), &Keep::default());
             if self.interrupt.is_set() {
                 break;
             }

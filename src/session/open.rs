@@ -1,0 +1,104 @@
+//! Opens a session: the run's directory, CPUs, signals, the catalogue, and machines that commands of the user's lead to.
+
+use super::options::RunOptions;
+use super::remote::Remote;
+use super::sides::Sides;
+use crate::kernel::Sources;
+use crate::kernel::affinity::{Placement, Wanted};
+use crate::kernel::host::{self, BusyClock, StealClock};
+use crate::model::{Case, EnvironmentFacts, Facts, Failure, Host, Operation};
+use crate::runner::{Interrupt, Workers, read_catalogue};
+use anyhow::Result;
+use std::collections::BTreeMap;
+
+/// A place to measure in: workers, and what is known of the machine. [`Session::check`] is the way to a run.
+pub struct Session {
+    /// The probe's operations.
+    pub catalogue: Vec<Operation>,
+    pub(super) options: RunOptions,
+    pub(super) workers: Workers,
+    pub(super) interrupt: Interrupt,
+    pub(super) host: Host,
+    pub(super) clocks: Clocks,
+    /// What is measured side by side.
+    pub(super) sides: Sides,
+    /// What is known of guests that were booted, by environment.
+    pub(super) facts: BTreeMap<String, EnvironmentFacts>,
+    /// What is known of the environments that the user's own commands make.
+    pub(super) remote: Remote,
+}
+
+impl Session {
+    /// Creates the run's directory, chooses CPUs and handles ^C, SIGTERM and SIGHUP.
+    ///
+    /// # Errors
+    /// If one of these fails; the message says which.
+    pub fn open(options: RunOptions) -> Result<Session> {
+        Session::open_sides(options, Sides::One)
+    }
+
+    /// The same for measuring two sides in the same rounds.
+    ///
+    /// # Errors
+    /// Also if a side is not what it should be.
+    pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
+        let sources = Sources::default();
+        // Before this process moves to the driver's CPUs, so that the facts hold the original affinity.
+        let mut host = host::facts(&sources, None);
+        let alone = sides.is_all_elsewhere();
+        let placement = Placement::choose(if alone { Wanted::None } else { options.cpu })?;
+        let directory = sides.directory()?;
+        host.file_system = host::file_system(directory.path());
+        let mut catalogue = read_catalogue(&directory.probe())?;
+        let interrupt = Interrupt::on_signals()?;
+        let clocks = Clocks::start(&sources, placement.measuring, alone);
+        let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
+        workers.cpu_elsewhere = cpu_elsewhere(options.cpu);
+        sides.add_to(&mut workers)?;
+        let mut remote = Remote::visit(&mut workers, sides.own(), alone)?;
+        if let Some(there) = &mut remote.machine {
+            host = there.host.clone();
+            catalogue = std::mem::take(&mut there.operations);
+        }
+        let facts = BTreeMap::new();
+        Ok(Session { catalogue, options, workers, interrupt, host, clocks, sides, facts, remote })
+    }
+
+    /// Starts workers, for callers that examine them other than by time.
+    pub fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// What a probe reports about itself and the clock.
+    ///
+    /// # Errors
+    /// Why it did not start.
+    pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
+        Ok(self.workers.start_ready(&Case::native("call.empty_loop"), 0)?.1)
+    }
+}
+
+/// What probes on other machines are asked for: there, the last allowed CPU is chosen by them.
+fn cpu_elsewhere(wanted: Wanted) -> String {
+    match wanted {
+        Wanted::Best => "last".to_string(),
+        Wanted::Cpu(cpu) => cpu.to_string(),
+        Wanted::None => "none".to_string(),
+    }
+}
+
+/// What the rest of this machine does during a run; nothing is known of another one's.
+#[derive(Default)]
+pub(super) struct Clocks {
+    pub steal: Option<StealClock>,
+    pub busy: Option<BusyClock>,
+}
+
+impl Clocks {
+    pub fn start(sources: &Sources, measuring: Option<u32>, alone: bool) -> Clocks {
+        if alone {
+            return Clocks::default();
+        }
+        Clocks { steal: StealClock::start(sources, measuring), busy: BusyClock::start(sources) }
+    }
+}

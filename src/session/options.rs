@@ -1,0 +1,67 @@
+//! What the user chooses, and who sees the progress.
+
+use crate::kernel::affinity::Wanted;
+use crate::singles::Singles;
+use std::time::Duration;
+
+/// What the user chooses for a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunOptions {
+    /// The CPU to measure on.
+    pub cpu: Wanted,
+    /// Wall time for measuring; if not given, it depends on the number of cases.
+    pub budget: Option<Duration>,
+    /// Wall time for each case, baselines included, all of which is spent; replaces `budget`.
+    pub per_case: Option<Duration>,
+    /// Target half-width of every interval, in percent of its median.
+    pub precision_percent: f64,
+    /// Seed of all random orders; if not given, the clock.
+    pub seed: Option<u64>,
+    /// How long a worker may take for one request.
+    pub timeout: Duration,
+    /// Whether to count kernel entries.
+    pub verify: bool,
+    /// Whether to count hardware and software events.
+    pub counters: bool,
+    /// Whether to time single calls, and how many.
+    pub latency: Option<Singles>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            cpu: Wanted::Best,
+            budget: None,
+            per_case: None,
+            precision_percent: 1.0,
+            seed: None,
+            timeout: Duration::from_secs(10),
+            verify: true,
+            counters: false,
+            latency: None,
+        }
+    }
+}
+
+/// Receives progress.
+pub trait Watch {
+    /// A stage begins.
+    fn stage(&self, stage: Stage);
+    /// Progress within the stage: `share` from 0 to 1, and what is being done.
+    fn at(&self, share: f64, doing: &str);
+}
+
+/// A stage of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Starting environments to see whether they can be.
+    Starting,
+    /// Counting kernel entries and sampling modes.
+    Proving,
+    /// Booting guests and counting instructions in them.
+    Counting,
+    /// Timing single calls.
+    Singles,
+    /// Measuring times.
+    Measuring,
+}

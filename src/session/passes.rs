@@ -1,0 +1,140 @@
+//! The untimed passes over the cases: kernel entries, modes, events, single calls.
+
+use super::job::Job;
+use super::open::Session;
+use super::options::{Stage, Watch};
+use crate::counters;
+use crate::kernel::Sources;
+use crate::kernel::counters::Offer;
+use crate::model::{Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, Role, SingleCalls};
+use crate::proof::{Proof, prove};
+use crate::singles::time_singles;
+use crate::split::split;
+use crate::summary;
+use std::collections::HashMap;
+
+impl Session {
+    /// Counts kernel entries and instructions, samples modes, and times single calls.
+    pub(super) fn pass(&mut self, job: &Job, watch: &dyn Watch) -> Found {
+        let mut found = self.pass_all(&job.planned, watch);
+        self.count_in_guests(&mut found.cases, &job.boot, watch);
+        self.time_singles(&mut found.cases, watch);
+        found
+    }
+
+    /// What the untimed passes find of each case.
+    fn pass_all(&self, planned: &[Planned], watch: &dyn Watch) -> Found {
+        let cpu = self.workers.placement.measuring;
+        let mut offer = self.options.counters.then(|| Offer::here(&Sources::default(), cpu));
+        let warning = offer.as_ref().and_then(counters::warning);
+        watch.stage(Stage::Proving);
+        let mut done: HashMap<Case, Result<Passes, Failure>> = HashMap::new();
+        let mut pass_one = |(i, case): (usize, &Planned)| {
+            watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
+            if case.case.cold().is_none() {
+                let passes = self.pass_one(case, offer.as_mut());
+                done.insert(case.case.alone(), passes.clone());
+                return passes;
+            }
+            not_cold(case)?;
+            let warm = case.case.alone();
+            let passes = done.entry(warm).or_insert_with(|| self.pass_one(case, offer.as_mut())).clone();
+            // The shares and events of a warm loop are not those of a cold call.
+            passes.map(|passes| Passes { mode_samples: None, counters: None, ..passes })
+        };
+        let passed =
+            |(i, planned): (usize, &Planned)| Passed { passes: pass_one((i, planned)), planned: planned.clone() };
+        Found { cases: planned.iter().enumerate().map(passed).collect(), warning }
+    }
+
+    /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
+    fn pass_one(&self, planned: &Planned, offer: Option<&mut Offer>) -> Result<Passes, Failure> {
+        if self.interrupt.is_set() {
+            return Err(Failure::interrupted());
+        }
+        self.workers.prepare(&planned.case)?;
+        let environment = self.workers.environment(&planned.case.environment)?;
+        if only_for_speed(planned) {
+            return Ok(Passes::none(ONLY_FOR_SPEED));
+        }
+        if environment.is_guest {
+            return Ok(Passes::none(&environment.unverified.unwrap_or_else(|| NOT_ASKED.to_string())));
+        }
+        let alone = Planned { case: planned.case.alone(), ..planned.clone() };
+        let proof = match self.options.verify {
+            true => prove(&self.workers, &alone)?,
+            false => Proof::none(NOT_ASKED),
+        };
+        let counters = offer.and_then(|offer| counters::count(&self.workers, &alone, offer));
+        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters, latency: None, counted: None })
+    }
+
+    /// Times single calls of the cases that work, one case after the other, if that was asked for. Cold cases and the panel
+    /// are left out.
+    fn time_singles(&self, passed: &mut [Passed], watch: &dyn Watch) {
+        let Some(wanted) = &self.options.latency else { return };
+        watch.stage(Stage::Singles);
+        let all = passed.len() as f64;
+        for (i, Passed { planned, passes }) in passed.iter_mut().enumerate() {
+            watch.at(i as f64 / all, &planned.case.to_string());
+            let is_guest = self.workers.environment(&planned.case.environment).is_ok_and(|own| own.is_guest);
+            let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
+            if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
+                passes.latency = Some(time_singles(&self.workers, planned, wanted).map_err(|failure| failure.message));
+            }
+        }
+    }
+}
+
+/// Fails for an operation whose single calls say nothing of it.
+fn not_cold(planned: &Planned) -> Result<(), Failure> {
+    let text = "cold: only some iterations enter the kernel, and the median of single ones would not show those";
+    if planned.enters_rarely() { Err(Failure::new(FailureKind::Unsupported, text)) } else { Ok(()) }
+}
+
+/// Why there are no kernel entries where they could have been counted.
+const ONLY_FOR_SPEED: &str = "not counted: it only shows the machine's speed";
+const NOT_ASKED: &str = "not counted, as asked (--no-verify)";
+
+/// Whether it is only measured as a member of the panel that shows the machine's speed.
+pub fn only_for_speed(planned: &Planned) -> bool {
+    planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
+}
+
+/// What the untimed passes found of a case.
+#[derive(Clone)]
+pub struct Passes {
+    pub proof: Proof,
+    pub mode_samples: Option<ModeSamples>,
+    pub counters: Option<Counters>,
+    pub latency: Option<Result<SingleCalls, String>>,
+    /// Instructions, in place of times.
+    pub counted: Option<Counted>,
+}
+
+impl Passes {
+    /// Nothing was done, for this reason.
+    fn none(reason: &str) -> Passes {
+        Passes { proof: Proof::none(reason), mode_samples: None, counters: None, latency: None, counted: None }
+    }
+}
+
+/// What the untimed passes found.
+pub struct Found {
+    pub cases: Vec<Passed>,
+    /// About events that cannot be counted.
+    pub warning: Option<String>,
+}
+
+/// A case and what the untimed passes found of it.
+pub struct Passed {
+    pub planned: Planned,
+    pub passes: Result<Passes, Failure>,
+}
+
+impl Passed {
+    /// Whether its times are measured.
+    pub fn is_timed(&self) -> bool {
+        self.passes.as_ref().is_ok_and(|passes| passes.counted.is_none())
+    }
+}
