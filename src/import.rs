@@ -6,7 +6,6 @@
 
 mod google_benchmark;
 mod imported;
-mod libmicro;
 mod lmbench;
 mod perf_bench;
 mod perf_trace;
@@ -41,7 +40,6 @@ enum Read {
 pub const IMPORTERS: &[Importer] = &[
     Importer::run("lmbench", "lines that lmbench's lat_* programs print", lmbench::parse),
     Importer::run("perf-bench", "output of 'perf bench syscall'", perf_bench::parse),
-    Importer::run("libmicro", "output of libMicro's bench or of its programs", libmicro::parse),
     Importer::run("google-benchmark", "JSON of Google Benchmark (--benchmark_format=json)", google_benchmark::parse),
     Importer::profile("strace", "table of 'strace -c', or log of 'strace -f -T -ttt' (a profile)", strace::read),
     Importer::profile("perf-trace", "output of 'perf trace -s' or of 'perf trace' (a profile)", perf_trace::read),
@@ -104,10 +102,9 @@ mod tests {
     use crate::model::Outcome;
     use proptest::prelude::*;
 
-    const SAMPLES: [(&str, &str); 4] = [
+    const SAMPLES: [(&str, &str); 3] = [
         ("lmbench", include_str!("../tests/formats/lmbench-3.0-a9.txt")),
         ("perf-bench", include_str!("../tests/formats/perf-bench-6.1.txt")),
-        ("libmicro", include_str!("../tests/formats/libmicro-0.4.0.txt")),
         ("google-benchmark", include_str!("../tests/formats/google-benchmark-1.7.1.json")),
     ];
 
@@ -134,7 +131,7 @@ mod tests {
                 }
             }
         }
-        let json = SAMPLES[3].1;
+        let json = SAMPLES[2].1;
         assert!((0..json.trim_end().len()).all(|end| import("google-benchmark", &json[..end]).is_err()));
     }
 
@@ -142,7 +139,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn damaged_output_gives_a_line_or_sound_records(which in 0..4usize, at in any::<prop::sample::Index>(),
+        fn damaged_output_gives_a_line_or_sound_records(which in 0..SAMPLES.len(), at in any::<prop::sample::Index>(),
                                                         gone in 0..40usize, put in "[ -~\n]{0,12}") {
             let (kind, text) = SAMPLES[which];
             let start = at.index(text.len());
@@ -159,7 +156,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(which in 0..4usize, text in any::<String>()) {
+        fn no_text_panics(which in 0..SAMPLES.len(), text in any::<String>()) {
             let _ = import(SAMPLES[which].0, &text);
         }
     }

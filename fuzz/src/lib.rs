@@ -30,7 +30,6 @@ pub const TARGETS: &[Target] = &[
     target("explained", explained::explained, 250),
     target("lmbench", |bytes| runs::imported("lmbench", bytes), 500),
     target("perf_bench", |bytes| runs::imported("perf-bench", bytes), 1000),
-    target("libmicro", |bytes| runs::imported("libmicro", bytes), 500),
     target("google_benchmark", |bytes| runs::imported("google-benchmark", bytes), 500),
     target("strace", |bytes| runs::imported("strace", bytes), 300),
     target("perf_trace", |bytes| runs::imported("perf-trace", bytes), 300),

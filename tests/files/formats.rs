@@ -135,11 +135,10 @@ fn google_benchmarks_compare_reads_its_json() {
     assert!(table.contains("U Test, Repetitions: "), "{table}");
 }
 
-const FIXTURES: [(&str, &str); 5] = [
+const FIXTURES: [(&str, &str); 4] = [
     ("lmbench", "lmbench-3.0-a9.txt"),
     ("perf-bench", "perf-bench-6.1.txt"),
     ("perf-bench", "perf-bench-all-6.1.txt"),
-    ("libmicro", "libmicro-0.4.0.txt"),
     ("google-benchmark", "google-benchmark-1.7.1.json"),
 ];
 
@@ -191,9 +190,6 @@ fn what_is_the_same_gets_our_id_and_failures_are_no_times() {
         find(&lmbench, "Pagefaults on /etc/passwd"),
         Err("no time: the source prints 'Pagefaults on /etc/passwd: -nan microseconds'".into())
     );
-    let libmicro = rows(&imported("libmicro", "libmicro-0.4.0.txt"));
-    assert_eq!(find(&libmicro, "call.getpid").map(f64::round), Ok(613.0));
-    assert!(find(&libmicro, "close_bad").unwrap_err().contains("0.00000 usecs/call, 0 samples"));
     let google = rows(&imported("google-benchmark", "google-benchmark-1.7.1.json"));
     assert_eq!(find(&google, "stat_missing"), Err("stat: ENOENT".into()));
     assert_eq!(find(&google, "read_zero/1/repeats:3"), Ok(223.9628926259999));
@@ -250,7 +246,7 @@ fn what_is_no_such_output_is_told_in_a_line() {
     assert!(line("perf-bench", "perf-bench-simple-6.1.txt").contains("line 1: expected perf's default format"));
     assert!(line("lmbench", "perf-bench-6.1.txt").contains("expected lines such as 'Simple syscall: "));
     assert!(line("google-benchmark", "README.md").contains("line 1: expected Google Benchmark's JSON ("));
-    assert!(line("libmicro", "missing.txt").contains("check its name, and that you may read it: No such file"));
+    assert!(line("lmbench", "missing.txt").contains("check its name, and that you may read it: No such file"));
     assert_eq!(import("nonsense", "README.md").status.code(), Some(2));
 }
 

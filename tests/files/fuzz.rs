@@ -76,7 +76,6 @@ bounded!(
     explained,
     lmbench,
     perf_bench,
-    libmicro,
     google_benchmark,
     strace,
     perf_trace,

@@ -271,10 +271,9 @@ fn write_studies(place: &Place) {
 }
 
 /// What other programs print, spoilt.
-pub const FOREIGN: [&str; 11] = [
+pub const FOREIGN: [&str; 10] = [
     "lmbench.txt",
     "perf-bench.txt",
-    "libmicro.txt",
     "google-benchmark.json",
     "strace-log.txt",
     "strace-table.txt",
@@ -296,7 +295,6 @@ fn write_foreign(place: &Place) {
     };
     write("lmbench.txt", &sound("tests/formats/lmbench-3.0-a9.txt"));
     write("perf-bench.txt", &spoilt_after("tests/formats/perf-bench-6.1.txt", 4));
-    write("libmicro.txt", &spoilt_after("tests/formats/libmicro-0.4.0.txt", 2));
     write("google-benchmark.json", &spoilt_after("tests/formats/google-benchmark-1.7.1.json", 3));
     write("strace-log.txt", &spoilt_after("tests/profile/strace-log-6.1.txt", 5));
     write("strace-table.txt", &spoilt_after("tests/profile/strace-table-6.1.txt", 4));
