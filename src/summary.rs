@@ -2,198 +2,37 @@
 //! Pure; called by everything that shows a run.
 
 mod cold;
+mod cost;
+mod doubts;
 mod events;
 mod figure;
 mod latency;
 mod pairs;
 mod repeated;
+mod row;
 mod speed;
 mod warning;
 
+pub use cost::{Relative, RowCost};
+pub use doubts::CPU_SHARE;
 pub use events::EventCounts;
 pub use figure::{Instructions, RowFigure};
 pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
 pub use repeated::{combined, combined_ratio, summarize};
+pub use row::{Row, RunStart, Summary, Versus};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_scatter};
 pub use warning::{RunWarning, StateChange, Warning};
 
-use crate::derive::{DerivedRow, MOST_ROWS, derive};
+use crate::derive::{MOST_ROWS, derive};
 use crate::model::{
-    self, Case, Counted, Counters, EMPTY_CALL, Entries, EntriesStatus, EnvironmentFacts, Failure, FailureKind,
-    Measurement, Nanos, OrError, Outcome, REFERENCE, Record, Role, Run, SPIN, StudyView, Unit,
+    self, Case, Counted, Counters, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos, Outcome,
+    REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use crate::stats::{self, Estimate, Interval, Launches, OverRuns, Ranged, Speed, UserShare};
+use crate::stats::{self, Estimate, Launches, Speed, UserShare};
 use cold::ColdRatios;
-use schemars::JsonSchema;
-use serde::Serialize;
+use doubts::{MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// The results of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Summary {
-    /// What was asked for, in the order of the run.
-    #[serde(rename = "records")]
-    pub rows: Vec<Row>,
-    /// What every run measures, whether it was asked for or not.
-    pub baselines: Vec<Row>,
-    /// What the study derives from pairs of rows.
-    pub derived: Vec<DerivedRow>,
-    /// The study that the run was for.
-    pub study: Option<StudyView>,
-    /// How fast the machine was; `None` if the run measured too little of the panel.
-    pub machine: Option<MachineSpeed>,
-    /// What concerns all rows.
-    pub warnings: Vec<RunWarning>,
-    /// The runs after the first; absent if there are none. Rows are then over all runs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub repeats: Vec<RunStart>,
-    /// What is known of the environments of its rows; documents have it from the run.
-    #[serde(skip)]
-    pub environments: Vec<EnvironmentFacts>,
-    /// What the user says of the run; documents have it from the run.
-    #[serde(skip)]
-    pub labels: BTreeMap<String, String>,
-}
-
-impl Summary {
-    /// The unit of an environment's figures.
-    pub fn unit(&self, environment: &str) -> Unit {
-        let counted = |row: &&Row| row.case.environment == environment && row.instructions().is_some();
-        let facts = || self.environments.iter().find(|facts| facts.name == environment);
-        match self.rows.iter().chain(&self.baselines).any(|row| counted(&row)) {
-            true => Unit::Instructions,
-            false => facts().map_or(Unit::default(), |facts| facts.unit),
-        }
-    }
-}
-
-/// When a further run began, and how long it took.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct RunStart {
-    /// In seconds since 1970-01-01 UTC.
-    pub started_unix_s: u64,
-    /// The seed of its random orders.
-    pub seed: u64,
-    /// From the first launch to the last sample, in seconds.
-    pub elapsed_s: f64,
-}
-
-/// The result of one record.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Row {
-    #[serde(flatten)]
-    pub case: Case,
-    #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
-    pub figure: Result<RowFigure, Failure>,
-    pub entries: Option<Entries>,
-    #[serde(flatten)]
-    pub entries_status: EntriesStatus,
-    /// Hardware and software events per iteration; absent if they were not counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub counters: Option<EventCounts>,
-    /// Percentiles of single calls; absent if they were not asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency: Option<RowLatency>,
-    pub warnings: Vec<Warning>,
-    /// What its runs say, if there are several; the cost is then that over all of them.
-    #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
-    pub over_runs: Option<OverRuns>,
-    /// The same case in another environment, if the run has several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub versus: Option<Versus>,
-}
-
-/// A case's figure divided by that of the same case in the run's first environment of that unit: of costs paired round by
-/// round, of numbers of instructions the plain ratio.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Versus {
-    /// That environment.
-    pub environment: String,
-    /// The ratio.
-    #[serde(flatten)]
-    pub ratio: Ranged,
-}
-
-impl Row {
-    /// The time; `None` for a failure and a number of instructions.
-    pub fn cost(&self) -> Option<&RowCost> {
-        self.figure.as_ref().ok()?.cost()
-    }
-
-    /// The number of instructions; `None` for a failure and a time.
-    pub fn instructions(&self) -> Option<&Instructions> {
-        self.figure.as_ref().ok()?.instructions()
-    }
-
-    /// Why there is neither.
-    pub fn failure(&self) -> Option<&Failure> {
-        self.figure.as_ref().err()
-    }
-
-    /// Whether the cost depends on what was done to the file system before, so that no two runs need agree on it.
-    pub fn depends_on_history(&self) -> bool {
-        self.warnings.contains(&Warning::DependsOnHistory)
-    }
-}
-
-/// The cost of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct RowCost {
-    #[serde(rename = "median_ns")]
-    pub median: Nanos,
-    /// The smallest sample; `None` for a published result.
-    #[serde(rename = "best_ns")]
-    pub best: Option<Nanos>,
-    /// Interval of the median within this run; `None` with too few time blocks, and for a published result.
-    #[serde(rename = "interval_ns")]
-    pub interval: Option<Interval>,
-    /// Where the median of the next run will be; `None` for a published result, for a cold one, and if the cost depends on the
-    /// file system's history.
-    #[serde(rename = "next_run_ns")]
-    pub next_run: Option<Interval>,
-    /// The cost in units of the panel's mean; `None` without a panel.
-    pub relative: Option<Relative>,
-    /// Batches used; 0 for a published result.
-    pub samples: usize,
-    /// Median minus that of the empty loop; `None` without one. Never clamped.
-    #[serde(rename = "net_ns")]
-    pub net: Option<Nanos>,
-    /// Net cost of single cold calls in units of that of warm batches; `None` for rows that are not cold, without the warm row
-    /// or the empty loops to subtract, and where a net cost cannot be told from zero.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cold_over_warm: Option<Ranged>,
-    /// Median in units of the empty function call's; `None` without one, and for cold calls.
-    pub times_empty_call: Option<f64>,
-    /// User mode's share of the CPU time; `None` where it is not known well enough.
-    pub user_share: Option<UserShare>,
-}
-
-impl RowCost {
-    /// The median and its interval, in nanoseconds.
-    pub fn value(&self) -> Ranged {
-        Ranged { value: self.median.0, low_high: self.interval.map(|i| (i.low, i.high)) }
-    }
-
-    /// Half the width of the interval within this run, in percent of the median.
-    pub fn half_width_percent(&self) -> Option<f64> {
-        self.interval?.half_width_percent(self.median)
-    }
-
-    /// Half the width of the interval for the next run's median, in percent of the median.
-    pub fn next_run_percent(&self) -> Option<f64> {
-        self.next_run?.half_width_percent(self.median)
-    }
-}
-
-/// A cost relative to the machine's speed in the same time blocks: steadier from run to run than nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Relative {
-    /// In units of the geometric mean of the panel.
-    pub value: f64,
-    /// Where the next run's will be; `None` without launches.
-    pub next_run: Option<Interval>,
-}
 
 /// Summarizes `run` without its repeats; `study` is the one that both are for.
 fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
@@ -390,7 +229,7 @@ fn cost(
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
     let known = launches.as_ref().filter(|_| !unknown);
-    warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks));
+    warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks.precision_percent));
     warnings
         .extend(yardsticks.empty_loop(&record.case).and_then(|empty| below_empty_loop(&record.case, &estimate, empty)));
     Ok(RowCost {
@@ -439,88 +278,14 @@ fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardstick
     }
 }
 
-/// The share of batches that may be left out without a warning.
-const PREEMPTED: f64 = 0.05;
-/// The share of batches of an operation that switches by itself that may be left out: beyond it, those that are left
-/// waited too, only less. With a busy process on each CPU and --cpu none, process.thread keeps 4% of its batches, which
-/// take 4 to 8 times as long as on idle CPUs.
-const MOST_WAITED: f64 = 0.75;
-/// A worker on CPU for a smaller share of the wall time lost its CPU.
-pub const CPU_SHARE: f64 = 0.95;
-/// With less CPU time, accounting by ticks says nothing about shares.
-const ENOUGH_CPU_NS: f64 = 100e6;
-
-/// The share of batches that are left out.
-fn left_out(m: &Measurement, estimate: &Estimate) -> f64 {
-    let left_out = m.preempted_ns.len() as f64;
-    left_out / (left_out + estimate.samples as f64)
-}
-
-fn doubts(m: &Measurement, language: bool, estimate: &Estimate, yardsticks: &Yardsticks) -> Vec<Warning> {
-    let mut doubts: Vec<Warning> = m.history.then_some(Warning::DependsOnHistory).into_iter().collect();
-    match estimate.half_width_percent() {
-        None if estimate.interval.is_none() => doubts.push(Warning::TooFewBlocks { blocks: estimate.blocks }),
-        Some(reached_percent) if reached_percent > yardsticks.precision_percent => {
-            doubts.push(Warning::TargetNotMet { target_percent: yardsticks.precision_percent, reached_percent });
-        }
-        _ => {}
-    }
-    let share = left_out(m, estimate);
-    let left_out = if m.switches { Warning::WaitedForCpu { share } } else { Warning::Preempted { share } };
-    doubts.extend((share > PREEMPTED).then_some(left_out));
-    doubts.extend(lost_cpu(m, language).map(|share| Warning::LostCpu { share }));
-    doubts
-}
-
-/// The share of the wall time that the worker was on CPU, if that is too little. The CPU time that languages report lags by a
-/// tick, most of a short request, so it is ignored. No CPU time at all means that the system does not account for it.
-fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
-    let wall = m.cpu.wall_ns as f64;
-    let cpu = m.cpu.user_ns as f64 + m.cpu.system_ns as f64;
-    let share = cpu / wall;
-    (!language && !m.switches && wall > ENOUGH_CPU_NS && cpu > 0.0 && share < CPU_SHARE).then_some(share)
-}
-
-/// A net cost under three standard errors of the empty loop: perhaps the body did not run at all. The empty loop itself is
-/// exempt.
-fn below_empty_loop(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warning> {
-    let interval = empty.interval?;
-    let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
-    if case.is_empty_loop() || (estimate.median - empty.median).0 >= 3.0 * standard_error {
-        return None;
-    }
-    Some(if case.language.is_some() { Warning::FoldedBody } else { Warning::BelowResolution })
-}
-
-/// A snippet that names a system call and never enters the kernel.
-fn not_entered(record: &Record) -> Option<Warning> {
-    record.case.language.as_ref()?;
-    record.entries.as_ref().filter(|entries| entries.total() == 0.0)?;
-    let words = record.case.operation.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let named = words.into_iter().find(|word: &&str| crate::syscall_names::is_known(word))?;
-    Some(Warning::NotEntered { name: named.to_string() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::CpuTime;
+
     use crate::model::fixtures::{counted, run, varying};
 
     fn record(operation: &str, role: Role, ns: impl Fn(u64) -> u64) -> Record {
         Record { role, ..counted(varying(operation, ns), &[]) }
-    }
-
-    #[test]
-    fn a_lost_cpu_is_reported_only_with_cpu_accounting() {
-        let with = |user_ns, system_ns| {
-            let cpu = CpuTime { user_ns, system_ns, wall_ns: 1_000_000_000 };
-            lost_cpu(&Measurement { cpu, ..Measurement::default() }, false)
-        };
-        assert_eq!(with(0, 0), None);
-        assert_eq!(with(u64::MAX, u64::MAX), None);
-        assert_eq!(with(1_000_000, 0), Some(0.001));
-        assert_eq!(with(250_000_000, 250_000_000), Some(0.5));
     }
 
     #[test]

@@ -3,8 +3,11 @@
 //!
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
+mod document;
 mod kernel;
 mod running;
+
+use document::{OneJson, VariantsJson};
 
 use super::complete;
 use super::error::usage;
@@ -14,16 +17,15 @@ use crate::explain;
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::Offer;
-use crate::model::code::{Cost, Explanation, Variant};
+use crate::model::code::{Cost, Variant};
 use crate::model::pattern;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
-use crate::report::{self, Format, JsonDocument, KernelView, Screen, write_answer};
+use crate::report::{self, Format, KernelView, Screen, write_answer};
 use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session};
-use crate::summary::{EventCounts, Row, RowFigure, summarize};
+use crate::summary::{Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
 use std::io::Write;
 use std::time::Duration;
 
@@ -355,52 +357,4 @@ fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {
         bail!("interrupted");
     }
     Ok(summarize(&run).rows)
-}
-
-#[derive(Serialize)]
-struct OneJson<'a> {
-    #[serde(flatten)]
-    explanation: &'a Explanation,
-    cost: Option<Cost>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    counters: Option<&'a EventCounts>,
-}
-
-#[derive(Serialize)]
-struct VariantsJson<'a> {
-    /// Null unless all operations of one family are compared.
-    family: Option<&'a str>,
-    variants: Vec<VariantJson<'a>>,
-    answer: &'a str,
-}
-
-#[derive(Serialize)]
-struct VariantJson<'a> {
-    operation: &'a str,
-    environment: &'a str,
-    cost: Option<Cost>,
-    explanation: Option<&'a Explanation>,
-    /// Why there is no explanation.
-    failure: Option<&'a str>,
-}
-
-impl<'a> VariantsJson<'a> {
-    fn new(family: Option<&'a str>, variants: &'a [Variant], answer: &'a str) -> VariantsJson<'a> {
-        let row = |variant: &'a Variant| VariantJson {
-            operation: &variant.operation,
-            environment: &variant.environment,
-            cost: variant.cost,
-            explanation: variant.explained.as_ref().ok(),
-            failure: variant.explained.as_ref().err().map(|failure| failure.message.as_str()),
-        };
-        VariantsJson { family, variants: variants.iter().map(row).collect(), answer }
-    }
-}
-
-impl JsonDocument for OneJson<'_> {
-    const SCHEMA: &'static str = "syscost.explain/1";
-}
-
-impl JsonDocument for VariantsJson<'_> {
-    const SCHEMA: &'static str = OneJson::SCHEMA;
 }

@@ -1,232 +1,33 @@
 //! `syscost run`: from patterns to a table, by way of plan, proof and engine.
 
+mod args;
+
+pub use args::{EnvironmentName, RunArgs, positive};
+
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
-use super::{complete, labels, messages, terminal};
+use super::{labels, messages, terminal};
 use crate::attribute::needs::{Needs, needs};
 use crate::guest;
-use crate::kernel::affinity::Wanted;
-use crate::model::{COLD, Label, Outcome, Profile, Run, SHARED, THREADS};
+use crate::model::{COLD, Outcome, Profile, Run, SHARED, THREADS};
 use crate::plan::{
-    Choices, Code, MOST_CASES, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, chill, exact, select, subjects,
+    Choices, Code, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, chill, exact, select, subjects,
 };
 use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session, Sides};
-use crate::singles::{self, MOST_CALLS, Singles};
+use crate::singles::{self, Singles};
 use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, Args, Command, FromArgMatches};
+use clap::{Args, FromArgMatches};
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-/// Measure operations and count their kernel entries.
-#[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub struct RunArgs {
-    /// Ids, areas or globs, e.g. id.getppid, file, 'time.clock_*' (see 'syscost list'); the last part of an id if it is
-    /// unique, e.g. getpid; or snippets, e.g. 'perl:time()', 'c:getpid()', python:@body.py (see 'syscost list --languages').
-    #[arg(value_name = "PATTERN", add = complete::subjects())]
-    patterns: Vec<String>,
-    /// Measure every operation.
-    #[arg(long, conflicts_with = "patterns")]
-    all: bool,
-    /// Run a study: a name (see 'syscost list --studies') or a TOML file. --param, --env and --time override what it says.
-    #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"])]
-    study: Option<String>,
-    /// Measure what this profile from 'syscost trace -o' needs as unit costs, for 'syscost attribute --costs': the operations
-    /// that are like its calls, at their sizes, depths and kinds of descriptor. Those that take a small share of the calls' time
-    /// may have wider intervals. - for standard input.
-    #[arg(long = "for", value_name = "PROFILE", conflicts_with_all = ["patterns", "all", "study", "setups", "preludes", "params", "cold"])]
-    profile: Option<PathBuf>,
-    /// Wall time to spend measuring; stops early once the precision is reached [default: depends on the number of cases].
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    time: Option<f64>,
-    /// Seconds per case, like a count of -N in Perl's Benchmark: the run takes N times the number of cases, baselines
-    /// included, even if the precision is reached earlier. Starting and calibrating workers counts; --view cmpthese shows
-    /// what each case got.
-    #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds)]
-    cpu_seconds: Option<f64>,
-    /// Repeat the whole run N times, each with new processes, a new directory and a new random order, in one result file. Costs
-    /// are then means over the runs and intervals come from their scatter, from three runs on. --time and --cpu-seconds are
-    /// per run.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    runs: u32,
-    /// Target half-width of the 95% confidence interval.
-    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
-    precision: f64,
-    /// Write the run with all its samples to a result file. - for standard output: it is written there at the end, and the table
-    /// goes to standard error, or nowhere with --quiet.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share.
-    #[arg(long, value_name = "DIR", conflicts_with = "out")]
-    out_dir: Option<PathBuf>,
-    /// Leave out of the run what names its owner: host, user, command lines and paths. Labels, notes and snippets stay.
-    #[arg(long)]
-    anonymous: bool,
-    /// Keep this with the run: a pool, a commit, an instance type. Labels are shown with it, become columns of 'syscost rows', and
-    /// choose files with --where. Repeatable; also from the environment, SYSCOST_LABEL_KEY=VALUE.
-    #[arg(long = "label", value_name = "KEY=VALUE")]
-    labels: Vec<Label>,
-    /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
-    #[arg(long, value_name = "N|none")]
-    cpu: Option<Wanted>,
-    /// Parameter values, one case each: a list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, ends included.
-    /// Repeatable.
-    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]", add = complete::parameters())]
-    params: Vec<Setting>,
-    /// Refuse to run more cases than this; each combination of values is a case with its own process.
-    #[arg(long, value_name = "N", default_value_t = MOST_CASES)]
-    max_cases: u64,
-    /// Run each operation N times concurrently, each on its own CPU; a list or ranges, one case each. One is timed while the
-    /// others keep going, so figures are per thread. They are processes with their own files unless --shared is given [same
-    /// as --param threads=N].
-    #[arg(long, value_name = "N[,N...]", value_parser = threads)]
-    threads: Option<Setting>,
-    /// With --threads: use threads of one process that work on the same objects [same as --param shared=1].
-    #[arg(long, requires = "threads")]
-    shared: bool,
-    /// Also measure each operation cold: before each call, which is timed alone, displace what the one before left in caches,
-    /// TLB and branch predictors, by walking memory of these sizes and running 128K of code; 0 displaces nothing
-    /// [sizes if none are given: 0,32K,1M,32M; one alone: --param cold=1M].
-    #[arg(long, value_name = "SIZE[,SIZE...]", num_args = 0..=1, require_equals = true, default_missing_value = COLD_SIZES, value_parser = cold)]
-    cold: Option<Setting>,
-    /// Untimed setup code for all snippets in that language; @FILE reads it from a file.
-    #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages())]
-    setups: Vec<Code>,
-    /// File-scope code (imports, functions) for all snippets in that language; @FILE reads it from a file.
-    #[arg(long = "prelude", value_name = "LANG:CODE", add = complete::languages())]
-    preludes: Vec<Code>,
-    /// Run studies and @FILEs even if other users could have written them; their code runs as you. Without this flag, files
-    /// must belong to you or root and be writable by nobody else.
-    #[arg(long)]
-    trust_files: bool,
-    /// How to build the probe and C snippets; one column each. All are measured in the same rounds, and each case has its ratio
-    /// to the first, paired round by round.
-    /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any, and
-    /// 'linux-VERSION PARAMETERS' one with boot parameters: there, instructions are counted.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
-    environments: Vec<String>,
-    /// Boot parameters for all guests of --env, e.g. 'audit=1' or 'mitigations=off', beside those in their names. They stand in
-    /// the result file.
-    #[arg(long, value_name = "PARAMETERS")]
-    append: Option<String>,
-    /// Memory of all guests of --env, in MiB [default: 256].
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    guest_memory: Option<u32>,
-    /// Measure in an environment of your own: the command that starts a program there, split into words as a shell would, without
-    /// a shell. {program} is the program with its arguments (at the end if it is not named), {static} the same linked
-    /// statically, {dir} its working directory, {run} the directory that holds all of these. Repeatable.
-    #[arg(long = "env-command", value_name = "[NAME=]COMMAND", conflicts_with_all = ["versus_probe", "tmpdir"])]
-    commands: Vec<String>,
-    /// Measure on another machine: a command that starts a program there and carries its standard input and output, such as
-    /// 'ssh host' or 'docker exec -i x'. With --env it is a column beside this machine's.
-    #[arg(long, value_name = "[NAME=]COMMAND", requires = "other_probe", conflicts_with_all = ["versus_probe", "tmpdir"])]
-    via: Option<String>,
-    /// The path there of a probe made by 'syscost probe build'.
-    #[arg(long = "probe", id = "other_probe", value_name = "FILE", requires = "via")]
-    other_probe: Option<PathBuf>,
-    /// Measure every operation with this other probe too, in the same rounds, and show the ratio to the built-in one, paired
-    /// round by round: a build by another compiler or with other flags, or the probe of another version.
-    #[arg(long, value_name = "FILE", conflicts_with = "environments")]
-    versus_probe: Option<PathBuf>,
-    /// Directories to measure in, in place of TMPDIR; each case is measured in every one, in the same rounds, with the ratio to
-    /// the first, paired round by round: file systems, or disks.
-    #[arg(long, value_name = "DIR,DIR[,...]", value_delimiter = ',', conflicts_with_all = ["environments", "versus_probe"])]
-    tmpdir: Vec<PathBuf>,
-    /// Seed for the random order of cases [default: from the clock; stored with the run].
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Kill a worker that takes longer than this for one request.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive)]
-    timeout: f64,
-    /// Time single calls too, in a pass before the rounds, and show their percentiles with --view latency. Not for snippets.
-    #[arg(long)]
-    latency: bool,
-    /// Time at most N single calls per case [default: 100000; implies --latency].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CALLS))]
-    latency_calls: Option<u64>,
-    /// Time single calls for at most this long per case [default: 0.2; implies --latency].
-    #[arg(long, value_name = "SECONDS", value_parser = latency_seconds)]
-    latency_time: Option<f64>,
-    /// Skip counting kernel entries.
-    #[arg(long)]
-    no_verify: bool,
-    /// Count hardware and software events per iteration too: instructions and cycles by mode, branch and cache misses, page
-    /// faults. Takes up to a second more per case; --view counters shows all of them.
-    #[arg(long)]
-    counters: bool,
-    #[command(flatten)]
-    view: View,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  syscost run id.getppid file.lstat
-  syscost run file --param depth=1,8 --time 10 --out file.json
-  syscost run call --view cmpthese --cpu-seconds 1
-  syscost run id file --runs 5 --time 10 --out file.json
-  syscost run --all --precision 2 --format csv
-  syscost run fd.dup_close --threads 1..4 --shared
-  syscost run file --tmpdir /tmp,/dev/shm
-  syscost run --all --versus-probe ./probe-clang --runs 5
-  syscost run id.getppid file.stat --cold
-  syscost run io.read_file --param size=4K --cold=1M,32M
-  syscost run file.lstat io --view latency --latency-time 1
-  syscost run --env-command 'nice=nice -n 19' --env native
-  syscost run id file --via 'ssh host' --probe /tmp/probe
-  syscost run --study perl-ops
-  syscost run --for profile.json --out here.json
-  syscost run '*.getpid' --format json | jq '.records[].median_ns'
-
-Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp
-is unusable). The next run removes what a killed run left there.";
-
-pub(super) fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value < 1e7 => Ok(value),
-        _ => Err(format!("'{text}' is not a positive number")),
-    }
-}
-
-/// Benchmark refuses less too.
-fn cpu_seconds(text: &str) -> Result<f64, String> {
-    match positive(text)? {
-        seconds if seconds < 0.1 => Err(format!("'{text}' is under 0.1 seconds, which say nothing")),
-        seconds => Ok(seconds),
-    }
-}
-
-/// The probe takes whole milliseconds, up to an hour.
-fn latency_seconds(text: &str) -> Result<f64, String> {
-    match positive(text)? {
-        seconds if !(0.001..=3600.0).contains(&seconds) => Err(format!("'{text}' is not from 0.001 to 3600 seconds")),
-        seconds => Ok(seconds),
-    }
-}
-
-fn threads(text: &str) -> Result<Setting> {
-    let setting: Setting = format!("{THREADS}={text}").parse()?;
-    match setting.values.contains(&0) {
-        true => Err(anyhow!("'{text}' holds 0: one thread is the fewest")),
-        false => Ok(setting),
-    }
-}
-
-/// Sizes below, between and above those of usual caches of one core, and 0: what timing single calls changes by itself.
-const COLD_SIZES: &str = "0,32K,1M,32M";
-
-fn cold(text: &str) -> Result<Setting> {
-    format!("{COLD}={text}").parse()
-}
 
 /// Which cases have both sides: other programs than the probe do not care for it, but all work in a directory.
 fn reach(sides: &Sides) -> Reach {
@@ -243,30 +44,6 @@ fn reach(sides: &Sides) -> Reach {
 fn threads_of(needs: &Needs) -> u64 {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     needs.threads.unwrap_or(1).clamp(1, cpus.saturating_sub(1).max(1))
-}
-
-/// The name of an environment: what is in environments/ is what there is, and guests with a kernel or boot parameters.
-#[derive(Clone)]
-pub(super) struct EnvironmentName;
-
-impl TypedValueParser for EnvironmentName {
-    type Value = String;
-
-    fn parse_ref(&self, command: &Command, flag: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        let names = PossibleValuesParser::new(Environment::names());
-        match value.to_str().map(|name| (name, Environment::find(name))) {
-            Some((name, Ok(found))) if found.is_guest => Ok(name.to_string()),
-            _ => names.parse_ref(command, flag, value),
-        }
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let value = |name: &'static str| {
-            let title = Environment::find(name).map(|environment| environment.title);
-            PossibleValue::new(name).help(title.unwrap_or_default())
-        };
-        Some(Box::new(Environment::names().into_iter().map(value)))
-    }
 }
 
 /// Texts by language; of several for one language, all in their order.

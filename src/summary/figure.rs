@@ -1,6 +1,6 @@
 //! What a row says of its case: a time or a number of instructions. The type keeps one from being taken for the other.
 
-use super::RowCost;
+use super::cost::RowCost;
 use crate::model::Counted;
 use crate::stats::Ranged;
 use schemars::JsonSchema;

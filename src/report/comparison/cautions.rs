@@ -18,6 +18,8 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
 
 const RELATIVE: &str = " ('/getppid', and a column of CSV and JSON, have the ratios relative to it)";
 
+const OTHER_UNIT: &str = "a time in one file and a number of instructions in another are not compared";
+
 /// One caution in words.
 fn line(comparison: &Comparison, caution: &Caution) -> String {
     let in_files = |text: &str, columns: &[usize]| format!("{text}: {}", labels(comparison, columns));
@@ -27,13 +29,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
             let copies: Vec<String> = copies.iter().map(|columns| labels(comparison, columns)).collect();
             format!("the same run, not another: {}", copies.join("; "))
         }
-        Caution::MixedSide { columns } => {
-            let one = |(column, facts): &(usize, Vec<&str>)| {
-                format!("{} ({})", comparison.columns[*column].label, some(facts, MOST_NAMES))
-            };
-            let sides: Vec<String> = columns.iter().map(one).collect();
-            format!("the files of one side differ, and are averaged all the same: {}", some(&sides, MOST_NAMES))
-        }
+        Caution::MixedSide { columns } => mixed_sides(comparison, columns),
         Caution::Incomplete { columns } => in_files("interrupted: results rest on fewer samples", columns),
         Caution::TaxesDiffer { kinds } => {
             let texts = kinds.iter().map(joined).enumerate().collect();
@@ -56,16 +52,21 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
         Caution::EntriesUnknown { rows, columns } => entries_unknown(*rows, &labels(comparison, columns)),
         Caution::Renamed { rows } => format!("kernel entries have other names but the same counts in {}", count(*rows)),
         Caution::OtherCode { titles } => format!("the code differs between the files: {}", some(titles, MOST_NAMES)),
-        Caution::OtherUnit { rows } => format!(
-            "a time in one file and a number of instructions in another are not compared: {}",
-            some(rows, MOST_NAMES)
-        ),
+        Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", some(rows, MOST_NAMES)),
         Caution::OneLaunch { columns } => in_files("one launch only: the scatter between launches is assumed", columns),
         Caution::NotInAll { rows, of } => {
             format!("not in every file, by operation or parameters: {rows} of {}", count(*of))
         }
         Caution::Unsought { records, most } => unsought(*records, *most),
     }
+}
+
+fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> String {
+    let one = |(column, facts): &(usize, Vec<&str>)| {
+        format!("{} ({})", comparison.columns[*column].label, some(facts, MOST_NAMES))
+    };
+    let sides: Vec<String> = columns.iter().map(one).collect();
+    format!("the files of one side differ, and are averaged all the same: {}", some(&sides, MOST_NAMES))
 }
 
 fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> String {

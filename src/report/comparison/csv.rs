@@ -33,6 +33,29 @@ struct Line<'a> {
     error: Option<&'a str>,
 }
 
+fn counts<'a>() -> Vec<Spec<'static, Line<'a>>> {
+    vec![
+        Spec::hidden()
+            .number("count", |line: &Line| Some(line.events?.value))
+            .number("count_low", |line| Some(line.events?.low_high?.0))
+            .number("count_high", |line| Some(line.events?.low_high?.1)),
+    ]
+}
+
+fn costs<'a>() -> Vec<Spec<'static, Line<'a>>> {
+    vec![
+        Spec::hidden()
+            .number("median_ns", |line: &Line| Some(line.time?.value))
+            .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
+            .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
+        Spec::hidden()
+            .number("instructions", |line: &Line| Some(line.instructions?.value))
+            .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
+            .number("instructions_high", |line| Some(line.instructions?.low_high?.1))
+            .number("difference_instructions", |line| line.verdict?.difference()),
+    ]
+}
+
 /// By an event, counts stand where times and instructions do otherwise.
 fn columns<'a>(by_event: bool) -> Vec<Spec<'static, Line<'a>>> {
     let mut columns = vec![
@@ -45,26 +68,7 @@ fn columns<'a>(by_event: bool) -> Vec<Spec<'static, Line<'a>>> {
             .text("params", |line| line.params.clone())
             .text("file", |line| line.file.to_string()),
     ];
-    if by_event {
-        columns.push(
-            Spec::hidden()
-                .number("count", |line: &Line| Some(line.events?.value))
-                .number("count_low", |line| Some(line.events?.low_high?.0))
-                .number("count_high", |line| Some(line.events?.low_high?.1)),
-        );
-    } else {
-        columns.extend([
-            Spec::hidden()
-                .number("median_ns", |line: &Line| Some(line.time?.value))
-                .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
-                .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
-            Spec::hidden()
-                .number("instructions", |line: &Line| Some(line.instructions?.value))
-                .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
-                .number("instructions_high", |line| Some(line.instructions?.low_high?.1))
-                .number("difference_instructions", |line| line.verdict?.difference()),
-        ]);
-    }
+    columns.extend(if by_event { counts() } else { costs() });
     columns.extend([
         Spec::hidden()
             .number("kernel_entries", |line: &Line| Some(line.entries?.total()))

@@ -71,7 +71,6 @@ fn names<'a>(by: By) -> Vec<Spec<'a, Total>> {
 fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     let latency = move |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
     let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
-    let micro = |ns: f64| ns / 1e3;
     let (p50, p99) = (move |t: &Total| latency(t)?.p50_ns, move |t: &Total| latency(t)?.p99_ns);
     // Only what an imported log cannot divide has a mean of the whole.
     let all = profile.all_calls();
@@ -82,38 +81,34 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns].into_iter().flatten().max().unwrap_or(0);
     let unit = TimeUnit::of(largest as f64 / 1e9);
     vec![
-        Spec::right(&unit.title("on CPU"), move |t: &Total| time(unit, t.count.on_cpu_ns))
-            .shown_if(all.on_cpu_ns.is_some())
-            .number("on_cpu_s", |t| Some(t.count.on_cpu_ns? as f64 / 1e9)),
-        Spec::right(&unit.title("runnable"), move |t: &Total| time(unit, t.count.runnable_ns))
+        seconds("on CPU", "on_cpu_s", unit, |count| count.on_cpu_ns).shown_if(all.on_cpu_ns.is_some()),
+        seconds("runnable", "runnable_s", unit, |count| count.runnable_ns)
             .shown_if(all.runnable_ns.is_some())
-            .expendable(if waited { 2 } else { 6 })
-            .number("runnable_s", |t| Some(t.count.runnable_ns? as f64 / 1e9)),
-        Spec::right(&unit.title("blocked"), move |t: &Total| time(unit, t.count.blocked_ns))
-            .shown_if(all.blocked_ns.is_some())
-            .number("blocked_s", |t| Some(t.count.blocked_ns? as f64 / 1e9)),
-        Spec::right("CPU us/call", |t: &Total| micros(t.count.mean_on_cpu_ns()))
+            .expendable(if waited { 2 } else { 6 }),
+        seconds("blocked", "blocked_s", unit, |count| count.blocked_ns).shown_if(all.blocked_ns.is_some()),
+        each("CPU us/call", "mean_on_cpu_us", |t: &Total| t.count.mean_on_cpu_ns())
             .shown_if(all.on_cpu_ns.is_some())
-            .expendable(3)
-            .number("mean_on_cpu_us", move |t| t.count.mean_on_cpu_ns().map(micro)),
-        Spec::right("elapsed us/call", |t: &Total| micros(t.count.mean_ns()))
-            .shown_if(!divided)
-            .expendable(3)
-            .number("mean_us", move |t| t.count.mean_ns().map(micro)),
-        Spec::right("p50 us", move |t: &Total| micros(p50(t)))
-            .shown_if(timed)
-            .expendable(4)
-            .number("p50_us", move |t| p50(t).map(micro)),
-        Spec::right("p99 us", move |t: &Total| micros(p99(t)))
-            .shown_if(timed)
-            .expendable(5)
-            .number("p99_us", move |t| p99(t).map(micro)),
+            .expendable(3),
+        each("elapsed us/call", "mean_us", |t: &Total| t.count.mean_ns()).shown_if(!divided).expendable(3),
+        each("p50 us", "p50_us", p50).shown_if(timed).expendable(4),
+        each("p99 us", "p99_us", p99).shown_if(timed).expendable(5),
         Spec::right("% wall", move |t: &Total| {
             percent(t).map_or(Cell::default(), |p| Cell::number(format!("{p:.1}"), p))
         })
         .shown_if(profile.usage.wall_ns.is_some())
         .number("wall_percent", percent),
     ]
+}
+
+/// A sum over calls.
+fn seconds<'a>(title: &str, field: &'static str, unit: TimeUnit, ns: fn(&CallCount) -> Option<u64>) -> Spec<'a, Total> {
+    Spec::right(&unit.title(title), move |t: &Total| time(unit, ns(&t.count)))
+        .number(field, move |t| Some(ns(&t.count)? as f64 / 1e9))
+}
+
+/// A time of single calls.
+fn each<'a>(title: &str, field: &'static str, ns: impl Fn(&Total) -> Option<f64> + Copy + 'a) -> Spec<'a, Total> {
+    Spec::right(title, move |t: &Total| micros(ns(t))).number(field, move |t| ns(t).map(|ns| ns / 1e3))
 }
 
 fn failures(count: u64) -> Cell {

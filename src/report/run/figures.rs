@@ -66,19 +66,8 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit:
         (is_counted(row) || failed_there) == (unit == Unit::Instructions)
     };
     for row in detail.summary.rows.iter().filter(in_unit) {
-        let interval = row.cost().and_then(|cost| cost.next_run).map(|interval| (interval.low, interval.high));
-        let repeats = row.instructions().map(|count| (count.low, count.high));
-        let bar = Bar {
-            label: name(row),
-            value: cost(row).or(count(row)),
-            low_high: interval.or(repeats),
-            kernel: kernel(row),
-            others: match comparison {
-                None => Vec::new(),
-                Some(_) => costs_in(&compared, &row.case, &others, unit),
-            },
-        };
-        groups.entry(area(&row.case)).or_default().push(bar);
+        let others = comparison.map_or(Vec::new(), |_| costs_in(&compared, &row.case, &others, unit));
+        groups.entry(area(&row.case)).or_default().push(bar(row, others));
     }
     let groups: Vec<Group<Bar>> =
         groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect();
@@ -89,6 +78,18 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit:
         Unit::Instructions => "Instructions of each operation, by area",
     };
     Figure { title: title.into(), description, chart: Chart::Bars(Bars { unit, series, groups }) }
+}
+
+fn bar(row: &Row, others: Vec<Option<f64>>) -> Bar {
+    let interval = row.cost().and_then(|cost| cost.next_run).map(|interval| (interval.low, interval.high));
+    let repeats = row.instructions().map(|count| (count.low, count.high));
+    Bar {
+        label: name(row),
+        value: cost(row).or(count(row)),
+        low_high: interval.or(repeats),
+        kernel: kernel(row),
+        others,
+    }
 }
 
 /// Columns other than the baseline.

@@ -1,0 +1,64 @@
+//! The cost of a case.
+
+use crate::model::Nanos;
+use crate::stats::{Interval, Ranged, UserShare};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The cost of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RowCost {
+    #[serde(rename = "median_ns")]
+    pub median: Nanos,
+    /// The smallest sample; `None` for a published result.
+    #[serde(rename = "best_ns")]
+    pub best: Option<Nanos>,
+    /// Interval of the median within this run; `None` with too few time blocks, and for a published result.
+    #[serde(rename = "interval_ns")]
+    pub interval: Option<Interval>,
+    /// Where the median of the next run will be; `None` for a published result, for a cold one, and if the cost depends on the
+    /// file system's history.
+    #[serde(rename = "next_run_ns")]
+    pub next_run: Option<Interval>,
+    /// The cost in units of the panel's mean; `None` without a panel.
+    pub relative: Option<Relative>,
+    /// Batches used; 0 for a published result.
+    pub samples: usize,
+    /// Median minus that of the empty loop; `None` without one. Never clamped.
+    #[serde(rename = "net_ns")]
+    pub net: Option<Nanos>,
+    /// Net cost of single cold calls in units of that of warm batches; `None` for rows that are not cold, without the warm row
+    /// or the empty loops to subtract, and where a net cost cannot be told from zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cold_over_warm: Option<Ranged>,
+    /// Median in units of the empty function call's; `None` without one, and for cold calls.
+    pub times_empty_call: Option<f64>,
+    /// User mode's share of the CPU time; `None` where it is not known well enough.
+    pub user_share: Option<UserShare>,
+}
+
+impl RowCost {
+    /// The median and its interval, in nanoseconds.
+    pub fn value(&self) -> Ranged {
+        Ranged { value: self.median.0, low_high: self.interval.map(|i| (i.low, i.high)) }
+    }
+
+    /// Half the width of the interval within this run, in percent of the median.
+    pub fn half_width_percent(&self) -> Option<f64> {
+        self.interval?.half_width_percent(self.median)
+    }
+
+    /// Half the width of the interval for the next run's median, in percent of the median.
+    pub fn next_run_percent(&self) -> Option<f64> {
+        self.next_run?.half_width_percent(self.median)
+    }
+}
+
+/// A cost relative to the machine's speed in the same time blocks: steadier from run to run than nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Relative {
+    /// In units of the geometric mean of the panel.
+    pub value: f64,
+    /// Where the next run's will be; `None` without launches.
+    pub next_run: Option<Interval>,
+}
