@@ -41,31 +41,6 @@ const RULES: &[fn(&Caller) -> Vec<Advice>] = &[
     processes::fork_for_exec,
 ];
 
-/// Operations of `syscost run` that price what the rules compare with.
-pub const OPERATIONS: &[&str] = &[
-    "id.getppid",
-    "io.read_file",
-    "io.write_file",
-    "file.stat",
-    "file.stat_absent",
-    "file.open_close",
-    "fd.close",
-    "file.truncate",
-    "time.clock_gettime",
-    "time.gettimeofday",
-    "time.time",
-    "sync.mutex",
-    "sync.futex_wake",
-    "sync.futex_wait_fails",
-    "sync.futex_pingpong",
-    "mem.fault_anonymous",
-    "mem.fault_cow",
-    "process.fork_wait",
-    "process.vfork_wait",
-    "process.vfork_exec_static",
-    "event.epoll_wait_one",
-];
-
 /// All advice, the greatest saving first, and last what might be one. Savings under a thousandth of the wall time are left out.
 pub fn advice(profile: &Profile, costs: &Costs) -> Vec<Advice> {
     let least = profile.usage.wall_ns.map_or(0.0, |ns| s(ns) / 1000.0);
