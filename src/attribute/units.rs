@@ -6,6 +6,7 @@
 
 mod table;
 
+pub use crate::syscall_names::bare_name;
 pub use table::{CREATION, FAMILIES, FAULTS, NULL_CALLS, STATS, UNITS};
 
 use crate::model::{Class, DescriptorKind};
@@ -147,11 +148,6 @@ impl Unit {
         let (name, value) = self.per.of(class)?;
         Some((name, value.clamp(self.per.least(), self.most)))
     }
-}
-
-/// The call's name without the ABI that it was made through: `getpid` for `getpid(i386)`.
-pub fn bare_name(call: &str) -> &str {
-    call.split('(').next().unwrap_or(call)
 }
 
 /// What prices `call` of `class`, the best first; none where no operation resembles it.

@@ -14,6 +14,7 @@ mod choose;
 mod container;
 pub mod errno;
 mod lineage;
+mod mounts;
 mod perf;
 mod ptrace;
 mod run;

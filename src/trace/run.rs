@@ -1,8 +1,8 @@
 //! One trace, from the held child to the profile: starts, chooses a tracer, follows, adds the kernel's accounting.
 //! `cli::trace` calls it. It prints nothing: what is to be said goes to `say`.
 
-use super::choose::{Chosen, choose};
-use super::signals::{Released, Signals};
+use super::choose::choose;
+use super::signals::{self, Released};
 use super::target::{Command, LaunchError, Target};
 use super::{Collected, Root, TraceOptions, Tracer, Until};
 use crate::kernel::Sources;
@@ -76,7 +76,7 @@ fn begin<'a>(options: &'a TraceOptions, say: &mut dyn FnMut(&str)) -> Result<(St
         Target::Command(command) => Start::Command(command, command.prepare()?),
         Target::Running { what, .. } => Start::Running(Root::Running(what.clone())),
     };
-    let Chosen { tracer, mut line } = choose(options)?;
+    let (tracer, mut line) = choose(options)?;
     if let Start::Command(_, Launch { user: Some(user), .. }) = &start {
         line = format!("{line}; the command runs as {}", user.name);
     }
@@ -119,7 +119,7 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
     let filter = tracer.wants_filter();
     let mut started = held.release(filter).context("the held command has ended")?;
     let released = Released { started: &started, needs_tracer: filter };
-    let collected = Signals::scope(&launch.ignored, &until, Some(released), || {
+    let collected = signals::scope(&launch.ignored, &until, Some(released), || {
         follow(tracer, &until)?;
         if launch.silent && !started.has_ended() {
             started.signal(libc::SIGTERM);
@@ -138,7 +138,7 @@ fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, f
     tracer.attach(root.clone())?;
     let until = Until { after: time, ..Until::default() };
     let begun = Instant::now();
-    let collected = Signals::scope(&[], &until, None, || {
+    let collected = signals::scope(&[], &until, None, || {
         follow(tracer, &until)?;
         tracer.collect()
     })?;

@@ -91,19 +91,6 @@ impl Target {
     }
 }
 
-impl Running {
-    /// The process, for a tracer that can only follow one.
-    ///
-    /// # Errors
-    /// If it is anything else.
-    pub fn one_process(&self) -> Result<u32> {
-        match self {
-            Running::Processes(pids) if pids.len() == 1 => Ok(pids[0]),
-            _ => bail!("this tracer follows a command or one process: use --tracer bpf"),
-        }
-    }
-}
-
 fn check_process(pid: u32) -> Result<()> {
     let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else {
         check_numbers().map_err(Error::msg)?;

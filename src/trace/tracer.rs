@@ -20,17 +20,6 @@ pub enum Root {
 }
 
 impl Root {
-    /// The process, for a tracer that can only follow one.
-    ///
-    /// # Errors
-    /// If it is anything else.
-    pub fn one_process(&self) -> Result<u32> {
-        match self {
-            Root::Held(pid) => Ok(*pid),
-            Root::Running(running) => running.one_process(),
-        }
-    }
-
     /// The processes, where they are named.
     pub fn processes(&self) -> &[u32] {
         match self {

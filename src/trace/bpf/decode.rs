@@ -4,6 +4,7 @@ use super::names;
 use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use crate::kernel::bpf::{Counted, Group, Key, Live, Raw};
 use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, selector};
+use crate::syscall_names::bare_name;
 use crate::trace::lineage::{self, Node};
 use crate::trace::{Collected, Detail, Grouping, errno};
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,7 +93,7 @@ pub(super) fn call_name(key: &Key, plain: bool) -> String {
 
 pub(super) fn class(key: &Key, counted: &Counted) -> Class {
     let name = names::name(key.number, key.gate);
-    let operation = selector(names::bare(&name)).and_then(|selector| selector.operation(key.operation));
+    let operation = selector(bare_name(&name)).and_then(|selector| selector.operation(key.operation));
     Class { operation, ..class_by_amount(key, counted) }
 }
 
@@ -198,32 +199,25 @@ fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
 fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
     let gate = names::COMPAT.trim_matches(['(', ')']);
     let list: Vec<String> = plain.iter().map(|number| process_name(&raw.groups, *number)).collect();
-    if !list.is_empty() {
-        into.warnings
-            .push(format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", ")));
-    }
-    let ring = |call: &CallCount| RINGS.contains(&names::bare(&call.call));
-    if into.groups.iter().any(|group| group.calls.iter().any(ring)) {
-        into.warnings
-            .push("io_uring was used: what its rings carry enters the kernel without calls and is not here".into());
-    }
-    if raw.globals.nameless > 0 {
-        into.warnings.push(format!("more process names than can be told apart: the rest is under '{NAMELESS}'"));
-    }
-    if raw.globals.unseen > 0 {
-        let (calls, ms) = (raw.globals.unseen, raw.globals.unseen_ns as f64 / 1e6);
-        into.warnings.push(format!(
-            "{calls} calls were left by a switch whose end was not seen: of {ms:.3} ms in them, it is not known how much was on a CPU"
-        ));
-    }
+    let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
+    let rings = into.groups.iter().any(|group| group.calls.iter().any(ring));
+    let (unseen, unseen_ms, lost) = (raw.globals.unseen, raw.globals.unseen_ns as f64 / 1e6, raw.globals.lost);
+    let all = [
+        (!list.is_empty()).then(|| {
+            format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", "))
+        }),
+        rings.then(|| "io_uring was used: what its rings carry enters the kernel without calls and is not here".into()),
+        (raw.globals.nameless > 0)
+            .then(|| format!("more process names than can be told apart: the rest is under '{NAMELESS}'")),
+        (unseen > 0).then(|| {
+            format!("{unseen} calls were left by a switch whose end was not seen: of {unseen_ms:.3} ms in them, it is not known how much was on a CPU")
+        }),
+        raw.torn
+            .then(|| "calls were counted while the counts were read: some may be here twice or not at all".into()),
+        (lost > 0).then(|| format!("{lost} events could not be counted: the profile is incomplete")),
+    ];
     into.torn = raw.torn;
-    if raw.torn {
-        into.warnings
-            .push("calls were counted while the counts were read: some may be here twice or not at all".into());
-    }
-    if raw.globals.lost > 0 {
-        into.warnings.push(format!("{} events could not be counted: the profile is incomplete", raw.globals.lost));
-    }
+    into.warnings.extend(all.into_iter().flatten());
 }
 
 #[cfg(test)]

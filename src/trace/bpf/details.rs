@@ -2,16 +2,19 @@
 //! for the mounts, by which files are named.
 
 use super::decode;
-use super::mounts::{self, Mounts};
 use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
 use crate::model::{Class, ObjectCount, ObjectKind, SlowCall, StackCount};
+use crate::trace::mounts;
 use crate::trace::stacks::{Stacks, UNKNOWN};
 use crate::trace::{Collected, Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+/// Where each device is mounted.
+type Mounts = BTreeMap<u32, String>;
 
 /// What the programs are to record.
 ///
@@ -27,7 +30,7 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
 /// Fills in what was wanted. `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
 pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Collected) {
     if more.paths || more.descriptors {
-        objects(raw, detail, &mounts::read(), into);
+        objects(raw, detail, &mounts::by_device(&mounts::read()), into);
     }
     if more.stacks {
         stacks(raw, detail, sent, into);

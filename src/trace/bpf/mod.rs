@@ -4,7 +4,6 @@
 
 mod decode;
 mod details;
-mod mounts;
 mod names;
 mod totals;
 
