@@ -85,12 +85,8 @@ pub fn count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
     plain.parse().map_err(|_| Malformed::at(line, &format!("a count of {what}"), text))
 }
 
+/// The error of `parse` for `text`.
 #[cfg(test)]
-pub mod tests {
-    use super::*;
-
-    /// The error of `parse` for `text`.
-    pub fn message(parse: fn(&str) -> Result<Imported, Malformed>, text: &str) -> String {
-        parse(text).err().unwrap().to_string()
-    }
+pub fn message(parse: fn(&str) -> Result<Imported, Malformed>, text: &str) -> String {
+    parse(text).err().unwrap().to_string()
 }

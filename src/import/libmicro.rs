@@ -113,25 +113,20 @@ fn learn(host: &mut Host, key: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::imported::tests::message;
+    use super::super::imported::message;
     use super::*;
 
     const HEAD: &str = " prc thr usecs/call samples errors cnt/samp\n";
 
     #[test]
     fn mistakes_name_the_line() {
-        assert_eq!(
-            message(parse, &format!("{HEAD}getpid 1 1 fast 2 0 5\n")),
-            "line 2: expected a number of microseconds, found 'fast'"
-        );
-        assert_eq!(
-            message(parse, &format!("{HEAD}getpid 1 1 0.5 2 0\n")),
-            "line 2: expected a value for each column, found 'getpid 1 1 0.5 2 0'"
-        );
-        assert_eq!(
-            message(parse, &format!("{HEAD}getpid 1 1 0.5 2 0 5")),
-            "line 2: expected a row that ends with its line, found 'getpid 1 1 0.5 2 0 5'"
-        );
+        for (row, expected) in [
+            ("getpid 1 1 fast 2 0 5\n", "a number of microseconds, found 'fast'"),
+            ("getpid 1 1 0.5 2 0\n", "a value for each column, found 'getpid 1 1 0.5 2 0'"),
+            ("getpid 1 1 0.5 2 0 5", "a row that ends with its line, found 'getpid 1 1 0.5 2 0 5'"),
+        ] {
+            assert_eq!(message(parse, &format!("{HEAD}{row}")), format!("line 2: expected {expected}"));
+        }
         assert!(message(parse, HEAD).starts_with("line 1: expected a row below the heading, found"));
         assert!(message(parse, "!OS_name: x\n").starts_with("expected a heading 'prc thr usecs/call"));
     }

@@ -81,26 +81,23 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
-    use super::super::imported::tests::message;
+    use super::super::imported::message;
     use super::*;
 
     #[test]
     fn mistakes_name_the_line() {
-        assert!(
-            message(parse, "6.030\n").starts_with("line 1: expected perf's default format (--format=simple prints")
-        );
         let head = "# Running 'syscall/basic' benchmark:\n";
-        assert_eq!(
-            message(parse, &format!("{head}# Executed many getppid() calls\n")),
-            "line 2: expected a count of calls, found 'many'"
-        );
-        assert_eq!(
-            message(parse, &format!("{head}  fast usecs/op\n")),
-            "line 2: expected a number of microseconds, found 'fast'"
-        );
-        assert!(message(parse, &format!("{head}{head}")).starts_with("line 2: expected 'NUMBER usecs/op' before"));
-        assert!(message(parse, head).starts_with("line 1: expected 'NUMBER usecs/op' before"));
-        assert!(message(parse, "").starts_with("expected a line '# Running"));
+        for (text, expected) in [
+            ("6.030\n".to_string(), "line 1: expected perf's default format (--format=simple prints"),
+            (format!("{head}# Executed many getppid() calls\n"), "line 2: expected a count of calls, found 'many'"),
+            (format!("{head}  fast usecs/op\n"), "line 2: expected a number of microseconds, found 'fast'"),
+            (format!("{head}{head}"), "line 2: expected 'NUMBER usecs/op' before"),
+            (head.to_string(), "line 1: expected 'NUMBER usecs/op' before"),
+            (String::new(), "expected a line '# Running"),
+        ] {
+            let found = message(parse, &text);
+            assert!(found.starts_with(expected), "{found}");
+        }
     }
 
     #[test]

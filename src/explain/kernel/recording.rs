@@ -4,7 +4,7 @@
 //! goes on as ever, timers too; an iteration that is interrupted loses against those that were not (`cut`).
 
 use super::cut::{self, Cut};
-use super::explanation::{Subject, explanation};
+use super::explanation;
 use super::flow::Code64;
 use super::log::Log;
 use super::names::{KERNEL, Names};
@@ -12,7 +12,7 @@ use super::tree::tree;
 use crate::guest::{self, Channel, Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
 use crate::kernel::threads;
-use crate::model::explained::{Iterations, KernelExplanation};
+use crate::model::explained::{Call, Iterations, KernelExplanation};
 use crate::model::{Case, Failure, FailureKind, Planned};
 use crate::runner::Workers;
 use serde_json::json;
@@ -87,17 +87,27 @@ impl<'a> Recorder<'a> {
         if names.lacks_kernel() && pages.last().is_some_and(|page| *page >= KERNEL) {
             notes.push("the kernel does not tell its functions' names (built without CONFIG_KALLSYMS)".to_string());
         }
+        let operation = Case { params: BTreeMap::new(), ..case.clone() }.to_string();
         let tree = tree(&cut.iteration, &names, &|address| code.step(address));
+        let tree = Call { name: operation.clone(), ..tree };
         let Cut { seen: recorded, alike, fewest, most, .. } = cut;
         let iterations = Iterations { recorded, alike, fewest, most };
-        let subject = Subject {
-            operation: Case { params: BTreeMap::new(), ..case.clone() }.to_string(),
+        notes.extend(explanation::notes(tree.total, counted, &iterations));
+        let (groups, functions) = explanation::sums(&tree);
+        Ok(KernelExplanation {
+            operation,
             what: wanted.what.to_string(),
             params: case.effective_params(),
             environment: self.environment.clone(),
             kernel: self.guest.release().to_string(),
-        };
-        Ok(explanation(subject, tree, (counted, iterations), notes))
+            instructions: tree.total,
+            counted,
+            iterations,
+            groups,
+            functions,
+            tree,
+            notes,
+        })
     }
 
     /// Instructions per iteration as `run` counts them; `None` if a batch has room for one iteration only.
