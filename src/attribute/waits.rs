@@ -40,28 +40,19 @@ pub enum EndedBy {
     Thread,
 }
 
-/// What the calls of a row wait for.
-enum For {
-    Always(Reason),
-    /// By the kind of the descriptor; without one, this.
-    Descriptor(Reason),
-}
-
-use For::{Always, Descriptor};
-
-/// Calls by what they wait for. A call that is not listed waits for `Other`.
-const TABLE: &[(For, &str)] = &[
+/// Calls by what they wait for; `None` is what the kind of the descriptor says. A call that is not listed waits for `Other`.
+const TABLE: &[(Option<Reason>, &str)] = &[
     (
-        Descriptor(Reason::Other),
+        None,
         "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 getdents getdents64 sendfile \
          sendfile64 splice tee vmsplice copy_file_range close ioctl fstat lseek",
     ),
     (
-        Always(Reason::Socket),
+        Some(Reason::Socket),
         "recvfrom sendto recvmsg sendmsg recv send recvmmsg sendmmsg accept accept4 connect shutdown",
     ),
     (
-        Always(Reason::Disk),
+        Some(Reason::Disk),
         "fsync fdatasync sync syncfs msync sync_file_range open openat openat2 creat statx access faccessat faccessat2 \
          readlink readlinkat unlink unlinkat mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink \
          symlinkat chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat truncate ftruncate fallocate utimensat \
@@ -69,15 +60,15 @@ const TABLE: &[(For, &str)] = &[
          readahead fadvise64 \
          stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat",
     ),
-    (Always(Reason::Lock), "futex futex_time64 futex_waitv flock fcntl fcntl64 semop semtimedop"),
-    (Always(Reason::Timer), "nanosleep clock_nanosleep clock_nanosleep_time64"),
-    (Always(Reason::Children), "wait4 waitid waitpid vfork fork clone clone3"),
+    (Some(Reason::Lock), "futex futex_time64 futex_waitv flock fcntl fcntl64 semop semtimedop"),
+    (Some(Reason::Timer), "nanosleep clock_nanosleep clock_nanosleep_time64"),
+    (Some(Reason::Children), "wait4 waitid waitpid vfork fork clone clone3"),
     (
-        Always(Reason::Events),
+        Some(Reason::Events),
         "poll ppoll ppoll_time64 select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2 io_getevents \
          io_pgetevents io_uring_enter rt_sigtimedwait rt_sigsuspend sigsuspend pause",
     ),
-    (Always(Reason::Pipe), "mq_timedreceive mq_timedsend msgrcv msgsnd"),
+    (Some(Reason::Pipe), "mq_timedreceive mq_timedsend msgrcv msgsnd"),
 ];
 
 /// Operations that end when a device has answered: their cost is mostly waiting.
@@ -88,11 +79,8 @@ impl Reason {
     pub fn of(call: &str, class: &Class) -> Reason {
         let name = bare_name(call);
         let row = TABLE.iter().find(|(_, calls)| calls.split_whitespace().any(|call| call == name));
-        match row.map(|(reason, _)| reason) {
-            Some(Always(reason)) => *reason,
-            Some(Descriptor(otherwise)) => class.descriptor.and_then(of_descriptor).unwrap_or(*otherwise),
-            None => Reason::Other,
-        }
+        let known = row.and_then(|(reason, _)| reason.or_else(|| class.descriptor.and_then(of_descriptor)));
+        known.unwrap_or(Reason::Other)
     }
 
     /// Who ends such a wait. A workload of one thread cannot wake itself.

@@ -97,11 +97,7 @@ pub fn wall(profile: &Profile, costs: &Comparison, groups: &[Group]) -> Option<W
     });
     parts.retain(|part| part.change != Seconds::default());
     let change = sum(parts.iter().map(|part| part.change));
-    let there_s = Seconds {
-        value: (here_s + change.value).max(0.0),
-        low: (here_s + change.low).max(0.0),
-        high: (here_s + change.high).max(0.0),
-    };
+    let there_s = Seconds::exactly(here_s).plus(change).at_least(0.0);
     let decided = unpriced_s > DECIDES * here_s;
     Some(Wall { here_s, there_s: (!decided).then_some(there_s), parts, unpriced_waits })
 }

@@ -11,7 +11,7 @@
 //! correction, which takes a new pool of slower hosts for a change.
 
 use super::change_points::{FEWEST_RUNS, change_points};
-use super::median;
+use super::{median, moments};
 use std::collections::BTreeMap;
 
 /// Runs are searched as the medians of at most this many groups of consecutive ones: the window of `change_points`.
@@ -129,7 +129,7 @@ fn by_host(runs: &[HostRun]) -> BTreeMap<usize, Vec<f64>> {
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+    moments(values).0
 }
 
 fn deviation(values: &[f64]) -> f64 {
@@ -137,9 +137,7 @@ fn deviation(values: &[f64]) -> f64 {
     if values.len() >= FEWEST_FOR_MAD {
         return MAD * median(values.iter().map(|value| (value - middle).abs()).collect()).unwrap_or(0.0);
     }
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (squares / values.len().saturating_sub(1).max(1) as f64).sqrt()
+    (moments(values).1 / values.len().saturating_sub(1).max(1) as f64).sqrt()
 }
 
 #[cfg(test)]

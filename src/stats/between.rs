@@ -6,6 +6,7 @@
 //! page placement and the kernel's own state move single cases from run to run, which only several runs a side show.
 
 use super::interval::Interval;
+use super::moments;
 use super::speed::{Speed, polished, steady_median};
 use super::student;
 use crate::model::{Measurement, Nanos};
@@ -28,7 +29,7 @@ const ONE_LAUNCH: f64 = 0.02;
 
 /// Variance of the median of several launches over that of their mean: at most this, for normal launches
 /// (Kendall and Stuart, The Advanced Theory of Statistics, 14.12).
-const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
+pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
 /// How much more medians of runs vary than their launches suggest, as a factor of the variance (METHOD.md).
 const BEYOND_LAUNCHES: f64 = 2.0;
@@ -40,7 +41,7 @@ const NEXT_RUN_QUANTILE: f64 = 1.645;
 
 /// The smallest standard error of several runs, on the log scale. Medians of few distinct values may all be equal, which is no
 /// proof.
-const LEAST_ERROR: f64 = 1e-6;
+pub(super) const LEAST_ERROR: f64 = 1e-6;
 
 /// Degrees of freedom that an assumed standard deviation of runs counts for, beside those of measured runs.
 const ASSUMED_RUNS: f64 = 4.0;
@@ -167,8 +168,7 @@ impl Sample {
             logs.push(run.median_ns.ln() - shift);
             launches.push(scatter(run)?);
         }
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        let squares = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let (mean, squares) = moments(&logs);
         mean.is_finite().then_some(Sample { mean, squares, launches })
     }
 
@@ -200,8 +200,7 @@ fn scatter(run: &Launches) -> Option<(f64, f64)> {
         0 => None,
         1 => Some((OF_MEDIAN * ONE_LAUNCH.powi(2), 2.0)),
         _ => {
-            let mean = logs.iter().sum::<f64>() / count;
-            let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+            let (_, squares) = moments(&logs);
             Some((BEYOND_LAUNCHES * OF_MEDIAN * squares / (count - 1.0) / count, count - 1.0))
         }
     }
@@ -210,22 +209,20 @@ fn scatter(run: &Launches) -> Option<(f64, f64)> {
 /// How far apart two groups of runs are, by how much slower the machine was in each: the machine as a whole, new / old. Each
 /// side also has the assumed scatter of whole runs. All on the log scale.
 pub fn between_machines(new: (&[f64], f64), old: (&[f64], f64)) -> Option<BetweenRuns> {
-    let mean = |shifts: &[f64]| shifts.iter().sum::<f64>() / shifts.len() as f64;
-    let squares = |shifts: &[f64]| shifts.iter().map(|shift| (shift - mean(shifts)).powi(2)).sum::<f64>();
+    let ((mean_new, squares_new), (mean_old, squares_old)) = (moments(new.0), moments(old.0));
     let (a, b) = (new.0.len() as f64, old.0.len() as f64);
     let assumed = (new.1.powi(2) + old.1.powi(2)) / 2.0;
     let degrees = ASSUMED_RUNS + a + b - 2.0;
-    let variance = (ASSUMED_RUNS * assumed + squares(new.0) + squares(old.0)) / degrees;
+    let variance = (ASSUMED_RUNS * assumed + squares_new + squares_old) / degrees;
     let standard_error = (variance * (1.0 / a + 1.0 / b)).sqrt();
-    finite(BetweenRuns { log_ratio: mean(new.0) - mean(old.0), standard_error, degrees })
+    finite(BetweenRuns { log_ratio: mean_new - mean_old, standard_error, degrees })
 }
 
 /// The standard deviation of what moves whole runs on a machine, by `levels_ln`, the logarithms of what the panel cost in
 /// several runs; `TYPICAL` counts for two more.
 pub fn run_scatter(levels_ln: &[f64]) -> f64 {
     let count = levels_ln.len() as f64;
-    let mean = levels_ln.iter().sum::<f64>() / count;
-    let squares: f64 = levels_ln.iter().map(|ln| (ln - mean).powi(2)).sum();
+    let (_, squares) = moments(levels_ln);
     ((TYPICAL_RUNS * TYPICAL.powi(2) + squares) / (TYPICAL_RUNS + (count - 1.0).max(0.0))).sqrt()
 }
 
@@ -271,17 +268,12 @@ impl BetweenRuns {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::normal;
     use super::super::{holm, median};
     use super::*;
     use crate::model::Block;
-    use rand::{RngExt, SeedableRng};
+    use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-
-    /// A normal deviate (Box and Muller 1958).
-    fn normal(random: &mut ChaCha8Rng) -> f64 {
-        let (u, v): (f64, f64) = (random.random(), random.random());
-        (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
-    }
 
     /// A run of three launches: state of the run, layout of each launch, both with their standard deviations.
     fn simulated(random: &mut ChaCha8Rng, cost: f64, of_run: f64, of_launch: f64) -> Launches {

@@ -1,6 +1,6 @@
 //! Changes of the kernel's state during a run: the reference call's cost moves, user-mode work's does not.
 
-use super::median;
+use super::speed;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ fn stands_out(series: &[f64], at: usize) -> bool {
 }
 
 fn middle(values: &[f64]) -> Option<f64> {
-    median(values.iter().copied().filter(|v| v.is_finite()).collect())
+    speed::middle(values.iter().copied())
 }
 
 /// How well a split explains the series: minus the absolute deviations within both parts.

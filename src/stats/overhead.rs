@@ -1,7 +1,7 @@
 //! What tracing adds to a call, from traced and untraced batches in pairs: an estimate, its interval, and whether that is
 //! narrow enough to be used. Pure; the tracers' calibrations call it.
 
-use super::interval::block_interval;
+use super::{block_interval, median};
 
 /// Nanoseconds a call, and the interval of the pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,9 +27,7 @@ impl Overhead {
     /// fewer pairs than that needs.
     pub fn of(mut differences: Vec<f64>) -> Option<Overhead> {
         let interval = block_interval(&mut differences)?;
-        let middle = differences.len() / 2;
-        let ns = (differences[middle] + differences[differences.len() - 1 - middle]) / 2.0;
-        Some(Overhead { ns, low: interval.low, high: interval.high })
+        Some(Overhead { ns: median(differences)?, low: interval.low, high: interval.high })
     }
 
     /// The nanoseconds, if they are known to be more than none, and roughly how many. The machine was busy otherwise.

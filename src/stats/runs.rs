@@ -2,19 +2,16 @@
 //!
 //! Assumes that the logarithms of run medians are normal and independent. Called by `summary` and `compare`.
 
-use super::between::NEXT_RUN;
+use super::between::{LEAST_ERROR, NEXT_RUN};
 use super::interval::{Interval, deepest};
 use super::paired::{Ends, ends};
-use super::{Ranged, log_ratios, median, student};
+use super::{Ranged, log_ratios, median, moments, student};
 use crate::model::Measurement;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// With fewer runs there is no interval over runs: that of two would be 12 times their distance.
 pub const FEWEST_REPEATED: usize = 3;
-
-/// The smallest standard error, on the log scale. Medians of few distinct values may all be equal, which is no proof.
-const LEAST_ERROR: f64 = 1e-6;
 
 /// The costs of one case in several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -107,14 +104,9 @@ struct Logs {
 impl Logs {
     /// Of those that are finite; `None` if none is. The variance of a single one is 0.
     fn of(values: &[f64]) -> Option<Logs> {
-        let known = || values.iter().filter(|value| value.is_finite());
-        let count = known().count() as f64;
-        if count == 0.0 {
-            return None;
-        }
-        let mean = known().sum::<f64>() / count;
-        let squares: f64 = known().map(|value| (value - mean).powi(2)).sum();
-        Some(Logs { count, mean, variance: squares / (count - 1.0).max(1.0) })
+        let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        let (count, (mean, squares)) = (known.len() as f64, moments(&known));
+        (count > 0.0).then(|| Logs { count, mean, variance: squares / (count - 1.0).max(1.0) })
     }
 
     /// The mean -/+ Student's t times the root of `variance`.
@@ -126,16 +118,11 @@ impl Logs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::normal;
     use super::*;
     use crate::model::Block;
-    use rand::{RngExt, SeedableRng};
+    use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-
-    /// A normal deviate (Box and Muller 1958).
-    fn normal(random: &mut ChaCha8Rng) -> f64 {
-        let (u, v): (f64, f64) = (random.random(), random.random());
-        (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
-    }
 
     #[test]
     fn few_runs_have_no_interval() {

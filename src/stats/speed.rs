@@ -40,6 +40,12 @@ impl Speed {
     pub fn slower_ln(&self, block: usize) -> f64 {
         self.slower_ln.get(block).copied().unwrap_or(0.0)
     }
+
+    /// The samples of a block in nanoseconds per iteration, at the run's usual speed.
+    pub(super) fn samples<'a>(&self, m: &'a Measurement, block: usize) -> impl Iterator<Item = f64> + use<'a> {
+        let factor = (-self.slower_ln(block)).exp() / m.iterations as f64;
+        m.blocks[block].slots.iter().flatten().map(move |ns| *ns as f64 * factor)
+    }
 }
 
 /// The shift of each of `count` columns of `rows`.
@@ -62,19 +68,15 @@ pub(super) fn polished(rows: &[Vec<f64>], count: usize) -> Vec<f64> {
 }
 
 /// The median of the finite values.
-fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(super) fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
     median(values.filter(|value| value.is_finite()).collect())
 }
 
 /// The median over the batches in `range` in nanoseconds per iteration, at the run's usual speed; `None` if there is no
 /// batch above 0.
 pub fn steady_median(m: &Measurement, range: &Range<usize>, speed: &Speed) -> Option<f64> {
-    let n = m.iterations as f64;
-    let blocks = m.blocks.iter().enumerate().filter(|(block, _)| range.contains(block));
-    let samples = blocks.flat_map(|(block, samples)| {
-        let factor = (-speed.slower_ln(block)).exp() / n;
-        samples.slots.iter().flatten().map(move |ns| *ns as f64 * factor)
-    });
+    let blocks = (0..m.blocks.len()).filter(|block| range.contains(block));
+    let samples = blocks.flat_map(|block| speed.samples(m, block));
     median(samples.collect()).filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 

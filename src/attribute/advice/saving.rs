@@ -1,6 +1,6 @@
 //! Arithmetic of savings: times with independent errors, added and subtracted. The rules call it.
 
-use crate::attribute::spread::{Seconds, Z};
+use crate::attribute::spread::{Seconds, Z, sum};
 
 /// Standard deviation of the logarithm of what calls take in a run that is not traced over what was measured in the traced
 /// one, with what the program does around them (`bench/advice`).
@@ -14,19 +14,13 @@ pub fn measured(seconds: f64) -> Seconds {
 
 /// The sum of two times with independent errors.
 pub fn plus(a: Seconds, b: Seconds) -> Seconds {
-    let value = a.value + b.value;
-    Seconds {
-        value,
-        low: value - (a.value - a.low).hypot(b.value - b.low),
-        high: value + (a.high - a.value).hypot(b.high - b.value),
-    }
+    sum([a, b].into_iter())
 }
 
 /// What is saved where `now` becomes `then`: nothing rather than less.
 pub fn less(now: Seconds, then: Seconds) -> Seconds {
     let negative = Seconds { value: -then.value, low: -then.high, high: -then.low };
-    let saved = plus(now, negative);
-    Seconds { value: saved.value.max(0.0), low: saved.low.max(0.0), high: saved.high.max(0.0) }
+    plus(now, negative).at_least(0.0)
 }
 
 /// A saving of which it is not known how much of it can be had.

@@ -48,7 +48,7 @@ fn merged(functions: Functions) -> Vec<FunctionSum> {
 }
 
 /// The share by which the tree may miss the emulator's own count.
-pub const AGREES: f64 = 0.01;
+const AGREES: f64 = 0.01;
 
 /// How the iteration that is shown differs from the others.
 pub(super) fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterations) -> Vec<String> {
