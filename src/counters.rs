@@ -311,6 +311,7 @@ mod tests {
     }
 
     /// A worker whose iterations have a fixed cost, with so many counters.
+    #[derive(Default)]
     struct Fake {
         offer: Offer,
         per_iteration: f64,
@@ -329,12 +330,8 @@ mod tests {
             offer: Offer { groups, ..Offer::default() },
             per_iteration: 274.5,
             free,
-            on: None,
-            n: 0,
-            count: 0.0,
-            enabled_ns: 0,
-            running_ns: 0,
             most: u64::MAX,
+            ..Fake::default()
         }
     }
 

@@ -101,7 +101,6 @@ mod tests {
     use super::imported::outcome;
     use super::*;
     use crate::model::Outcome;
-    use proptest::prelude::*;
 
     const SAMPLES: [(&str, &str); 4] = [
         ("lmbench", include_str!("../tests/formats/lmbench-3.0-a9.txt")),
@@ -135,32 +134,6 @@ mod tests {
         }
         let json = SAMPLES[3].1;
         assert!((0..json.trim_end().len()).all(|end| import("google-benchmark", &json[..end]).is_err()));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn damaged_output_gives_a_line_or_sound_records(which in 0..4usize, at in any::<prop::sample::Index>(),
-                                                        gone in 0..40usize, put in "[ -~\n]{0,12}") {
-            let (kind, text) = SAMPLES[which];
-            let start = at.index(text.len());
-            let end = (start + gone).min(text.len());
-            let damaged = format!("{}{put}{}", &text[..start], &text[end..]);
-            match import(kind, &damaged) {
-                Err(error) => prop_assert!(!error.to_string().contains('\n'), "{}", error),
-                Ok(run) => for record in &run.records {
-                    if let Outcome::Published(figure) = &record.outcome {
-                        prop_assert!(figure.time.0 > 0.0 && figure.time.0.is_finite());
-                    }
-                },
-            }
-        }
-
-        #[test]
-        fn no_text_panics(which in 0..4usize, text in any::<String>()) {
-            let _ = import(SAMPLES[which].0, &text);
-        }
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
     let all = profile.all_calls();
     let groups = lines::groups(profile, &rows, &others, &costs);
     Change {
-        there: costs.label().to_string(),
+        there: there.label.clone(),
         crossings: lines::all_crossings(&all, &costs),
         families: lines::families(&rows, &costs),
         unpriced: unpriced.into_iter().map(|(call, count)| left_out(call, &count)).collect(),
@@ -105,7 +105,7 @@ fn row(count: &CallCount, costs: &Comparison) -> Option<ChangeRow> {
         calls: count.calls,
         here_s,
         ratio: b.cost.ns / a.cost.ns,
-        change: parts.whole().shifted(costs.common_sd(), here_s),
+        change: parts.whole().shifted(costs.shift.sd, here_s),
         basis: a.basis,
         waits,
         parts,

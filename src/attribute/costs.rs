@@ -1,6 +1,6 @@
 //! Unit costs from a run: what one call of a class costs there. Pure.
 
-use super::speed::{Machine, Shift};
+use super::speed::Machine;
 use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
 use super::units::{NULL_CALLS, UNITS, Unit, units_of};
 use crate::model::{Class, Nanos, Outcome, Record, Run};
@@ -24,7 +24,7 @@ pub struct Costs {
     pub threads: u64,
     /// Whether any cost has an interval: published results have none.
     pub has_intervals: bool,
-    machine: Machine,
+    pub(super) machine: Machine,
 }
 
 /// An operation at one set of parameters.
@@ -139,21 +139,6 @@ impl Costs {
         let has_intervals = points.values().flatten().any(|point| point.cost.log_sd > 0.0);
         let lines = lines(&points);
         Ok(Costs { label: label(run, &environment), points, lines, threads, has_intervals, machine: Machine::of(run) })
-    }
-
-    /// How these costs differ from those of `there` by the machine's speed alone.
-    pub fn shift(&self, there: &Costs) -> Shift {
-        self.machine.shift(&there.machine)
-    }
-
-    /// Standard deviation of the ratio of two times that were taken at different moments, on the log scale.
-    pub fn scatter(&self, there: &Costs) -> f64 {
-        self.machine.scatter(&there.machine)
-    }
-
-    /// Processors that the run might use.
-    pub fn cpus(&self) -> Option<u64> {
-        self.machine.cpus
     }
 
     /// The bare crossing of the user-kernel boundary, and which call measured it.

@@ -9,7 +9,7 @@ use super::comparison::Comparison;
 use super::costs::Basis;
 use super::scaled::{Scaled, changed};
 use super::spread::{MODEL_SD, Seconds, s, sum_by_call};
-use super::units::{CREATION, FAMILIES, bare_name};
+use super::units::{self, CREATION, FAMILIES, bare_name};
 use crate::model::{CallCount, Class, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -124,7 +124,7 @@ impl Group {
     /// The change, with all errors.
     pub fn change(&self, costs: &Comparison) -> Seconds {
         let own = sum_by_call(self.parts.iter().map(|(name, part)| (name.as_str(), *part)));
-        own.shifted(costs.common_sd(), self.here_s)
+        own.shifted(costs.shift.sd, self.here_s)
     }
 
     /// The group as it is shown.
@@ -147,7 +147,7 @@ pub fn groups(profile: &Profile, rows: &[ChangeRow], others: &CallCount, costs: 
 /// Faults x unit cost, at most the system time that calls leave over.
 fn faults(profile: &Profile, costs: &Comparison) -> Option<Group> {
     let count = fault_count(profile).filter(|count| *count > 0)?;
-    let (a, b) = costs.faults()?;
+    let (a, b) = costs.first_of(units::FAULTS)?;
     let most = Charged::of(profile).map_or(f64::INFINITY, |charged| charged.other_system_s());
     let here_s = (count as f64 * a.cost.ns / 1e9).min(most);
     let change = changed(here_s, a.cost, b.cost, MODEL_SD);

@@ -207,7 +207,7 @@ fn around_zero(error: f64) -> Seconds {
 
 /// What takes longer where the workload has fewer processors than it used here.
 fn fewer_cpus(profile: &Profile, costs: &Comparison, overlap: &Overlap) -> Option<WallPart> {
-    let (here, there) = (cpus_used(profile)?, costs.cpus_there()?);
+    let (here, there) = (cpus_used(profile)?, costs.there.machine.cpus?);
     (there < here && there > 0).then_some(())?;
     let share = |threads: f64| (threads / there as f64 - 1.0).max(0.0);
     let (value, low, high) = match &overlap.on_cpu_s {

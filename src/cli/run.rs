@@ -11,7 +11,8 @@ use crate::guest;
 use crate::kernel::affinity::Wanted;
 use crate::model::{COLD, Label, Outcome, Profile, Run, SHARED, THREADS};
 use crate::plan::{
-    Choices, Code, MOST_CASES, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, chill, exact, select, subjects,
+    Choices, Code, MOST_CASES, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, exact, select,
+    subjects,
 };
 use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
@@ -421,7 +422,7 @@ impl RunArgs {
         let choices = Choices { settings: &settings, environments, most_cases, reach };
         let mut plan = self.plan_warm(session, what, &choices)?;
         if let Some(cold) = &self.cold {
-            plan.planned = chill(&session.catalogue, plan.planned, &cold.values, &choices)?;
+            plan.planned = add_cold_cases(&session.catalogue, plan.planned, &cold.values, &choices)?;
         }
         Ok(plan)
     }

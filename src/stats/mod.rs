@@ -18,7 +18,7 @@ mod speed;
 mod student;
 mod two_modes;
 
-pub use across_hosts::{HostRun, HostScatter, change_across, change_points_across, host_scatter};
+pub use across_hosts::{HostRun, HostScatter, MAD_TO_DEVIATION, change_across, change_points_across, host_scatter};
 pub use between::{
     BETWEEN_RUNS, BetweenRuns, Launches, NEXT_RUN, between_machines, between_runs, launches, next_run,
     relative_to_machine, run_scatter, run_shifts,

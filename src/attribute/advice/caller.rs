@@ -8,6 +8,7 @@ use crate::attribute::spread::Seconds;
 use crate::attribute::units::bare_name;
 use crate::model::{CallCount, Class, DescriptorKind, ObjectCount, ObjectKind, Profile};
 use indexmap::IndexMap;
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 /// Calls that take what has arrived.
@@ -44,9 +45,7 @@ pub fn callers<'a>(profile: &'a Profile, costs: &'a Costs) -> Vec<Caller<'a>> {
 impl Caller<'_> {
     /// The sum of all classes that `keep`.
     pub fn sum(&self, keep: impl Fn(&CallCount) -> bool) -> CallCount {
-        let mut sum = CallCount::default();
-        self.counts.iter().filter(|count| keep(count)).for_each(|count| sum.add(count));
-        sum
+        total(self.counts.iter().filter(|count| keep(count)))
     }
 
     /// The sum of all calls of these names.
@@ -99,6 +98,19 @@ impl Caller<'_> {
     pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part {
         self.part(|count| if keep(count) { 1.0 } else { 0.0 })
     }
+}
+
+/// The sum of `counts`.
+pub fn total<C: Borrow<CallCount>>(counts: impl IntoIterator<Item = C>) -> CallCount {
+    counts.into_iter().fold(CallCount::default(), |mut sum, count| {
+        sum.add(count.borrow());
+        sum
+    })
+}
+
+/// How often the calls failed with this error.
+pub fn errors(count: &CallCount, name: &str) -> u64 {
+    count.errors.get(name).copied().unwrap_or(0)
 }
 
 pub fn is_one_of(count: &CallCount, names: &[&str]) -> bool {

@@ -1,6 +1,6 @@
 //! Rules about processes: forks of large ones that exec at once.
 
-use super::caller::{Caller, is_one_of};
+use super::caller::{Caller, is_one_of, total};
 use super::rule::{Advice, Rule, SOME, Time};
 use super::saving;
 use crate::attribute::breakdown::{fault_count, s};
@@ -48,15 +48,11 @@ pub fn fork_for_exec(caller: &Caller) -> Vec<Advice> {
 
 /// The execs of all processes that succeeded, with the time of all.
 fn execs(profile: &Profile) -> CallCount {
-    profile.groups.iter().map(execs_of).fold(CallCount::default(), |mut sum, own| {
-        sum.add(&own);
-        sum
-    })
+    total(profile.groups.iter().map(execs_of))
 }
 
 fn execs_of(group: &ProcessGroup) -> CallCount {
-    let mut sum = CallCount::default();
-    group.calls.iter().filter(|count| is_one_of(count, &["execve", "execveat"])).for_each(|count| sum.add(count));
+    let sum = total(group.calls.iter().filter(|count| is_one_of(count, &["execve", "execveat"])));
     CallCount { calls: sum.calls.saturating_sub(sum.failures()), ..sum }
 }
 
@@ -66,8 +62,7 @@ fn freed(caller: &Caller) -> Option<(Seconds, Basis)> {
     let small = exec_of_a_small_process(caller)?;
     let execs = execs(caller.profile);
     let every = caller.profile.groups.iter().flat_map(|group| &group.calls).filter(|count| forks(count));
-    let mut all = CallCount::default();
-    every.for_each(|count| all.add(count));
+    let all = total(every);
     let calls = all.calls.min(execs.calls.saturating_sub(1));
     let share = caller.sum(forks).on_cpu_ns? as f64 / all.on_cpu_ns?.max(1) as f64;
     let now = s(execs.on_cpu_ns?) * calls as f64 / execs.calls.max(1) as f64;

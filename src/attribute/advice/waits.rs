@@ -1,6 +1,6 @@
 //! Rules about waiting: polls that find nothing, polls of many descriptors, and futexes.
 
-use super::caller::{Caller, INPUTS, POLLS, is_one_of};
+use super::caller::{Caller, INPUTS, POLLS, errors, is_one_of};
 use super::rule::{Advice, Rule, Time};
 use super::saving;
 use crate::attribute::breakdown::s;
@@ -73,7 +73,7 @@ pub fn futex_traffic(caller: &Caller) -> Vec<Advice> {
     let saved = saving::less(saving::plus(calls, switches), free);
     // On which CPUs the threads of another run wake up decides more than what was measured.
     let most = Seconds::within(saved.value, MODEL_SD).high;
-    let raced = waits.errors.get("EAGAIN").copied().unwrap_or(0);
+    let raced = errors(&waits, "EAGAIN");
     let blocked_s = caller.named(FUTEX).blocked_ns.map(s);
     let rule = Rule::FutexTraffic { waits: waits.calls, wakes: wakes.calls, raced, blocked_s };
     vec![part.advice(rule, Some(Seconds { low: 0.0, high: most, ..saved }), bases)]

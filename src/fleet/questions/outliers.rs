@@ -1,7 +1,6 @@
 //! Hosts whose cost is far from that of the others in their group: `fleet/sql/outliers.sql`.
 
-use super::level::Level;
-use super::{CaseName, FEWEST_HOSTS, Group, HostCost, Observation, host_costs, is_change};
+use super::{CaseName, FEWEST_HOSTS, Group, HostCost, Level, Observation, host_costs, is_change};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! When the cost of a case changed: `fleet/sql/since.sql`. Days are UTC.
 
-use super::level::{Level, MEDIAN_ERROR, mad, scale};
-use super::{CaseName, FEWEST_DAYS, Group, Observation, by, is_change};
+use super::{CaseName, FEWEST_DAYS, Group, Level, MEDIAN_ERROR, Observation, by, is_change, mad, scale};
 use crate::stats::median;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! How far costs scatter between hosts and within one: `fleet/sql/spread.sql`.
 
-use super::level::{Level, MAD_TO_DEVIATION, mad};
-use super::{CaseName, Group, Observation, by};
-use crate::stats::median;
+use super::{CaseName, Group, Level, Observation, by, mad};
+use crate::stats::{MAD_TO_DEVIATION, median};
 use std::sync::Arc;
 
 /// What a case costs in a group of hosts, and how far that scatters.

@@ -1,7 +1,6 @@
 //! Kernel upgrades that changed the cost of a case: `fleet/sql/upgrades.sql`.
 
-use super::level::{MEDIAN_ERROR, mad, scale};
-use super::{CaseName, FEWEST_UPGRADED, Group, Observation, by, is_change};
+use super::{CaseName, FEWEST_UPGRADED, Group, MEDIAN_ERROR, Observation, by, is_change, mad, scale};
 use crate::stats::median;
 use std::sync::Arc;
 
