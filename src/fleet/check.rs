@@ -91,15 +91,7 @@ pub fn check(
     statuses: Vec<NodeStatus>,
     skipped: Vec<Skipped>,
 ) -> FleetCheck {
-    let mut known: BTreeMap<String, Known> = BTreeMap::new();
-    for status in statuses {
-        let name = expected_name(expected, &status.node);
-        known.entry(name).or_default().status = Some(status);
-    }
-    for run in runs {
-        known.entry(expected_name(expected, &run.node)).or_default().runs.push(run);
-    }
-    known.values_mut().for_each(|known| known.runs.sort_by_key(|run| run.started_unix_s));
+    let known = by_node(expected, runs, statuses);
     let (version, plan) = {
         let current = || known.values().filter_map(Known::run);
         (most_frequent(current().map(|run| &run.version)), most_frequent(current().map(|run| &run.plan)))
@@ -129,6 +121,20 @@ pub fn check(
     let nodes: Vec<CheckedNode> = in_order.map(node).collect();
     let complete = nodes.iter().filter(|node| node.expected && node.state == NodeState::Complete).count();
     FleetCheck { expected: expected.map(|list| list.names().len()), complete, version, nodes, skipped }
+}
+
+/// What was heard of each node, by its expected name.
+fn by_node(expected: Option<&NodeList>, runs: Vec<NodeRun>, statuses: Vec<NodeStatus>) -> BTreeMap<String, Known> {
+    let mut known: BTreeMap<String, Known> = BTreeMap::new();
+    for status in statuses {
+        let name = expected_name(expected, &status.node);
+        known.entry(name).or_default().status = Some(status);
+    }
+    for run in runs {
+        known.entry(expected_name(expected, &run.node)).or_default().runs.push(run);
+    }
+    known.values_mut().for_each(|known| known.runs.sort_by_key(|run| run.started_unix_s));
+    known
 }
 
 impl FleetCheck {

@@ -17,7 +17,6 @@ const LONGEST: usize = 253;
 pub enum Nodes {
     /// Any so many that the launcher has.
     Any(usize),
-    /// These.
     Named(NodeList),
 }
 
@@ -26,7 +25,6 @@ pub enum Nodes {
 pub struct NodeList(Vec<String>);
 
 impl NodeList {
-    /// The names.
     pub fn names(&self) -> &[String] {
         &self.0
     }

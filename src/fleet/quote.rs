@@ -15,9 +15,7 @@ pub type Values = BTreeMap<&'static str, Value>;
 /// What a place is filled with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// One.
     Text(String),
-    /// Several.
     List(Vec<String>),
 }
 

@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
 use std::time::{Duration, Instant};
 
-/// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Command(Command),
@@ -33,7 +32,6 @@ pub enum Target {
     },
 }
 
-/// What is already running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Running {
     /// Processes by their PIDs, with all their threads and later children.
@@ -142,7 +140,6 @@ pub struct Command {
     pub user: Option<String>,
 }
 
-/// The command could not be started.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("cannot {what}: {} ({errno:?}){advice}", .errno.desc())]
 pub struct LaunchError {

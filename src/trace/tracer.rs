@@ -171,7 +171,6 @@ pub struct More {
     pub tree: bool,
     /// User stacks by call.
     pub stacks: bool,
-    /// Paths.
     pub paths: bool,
     /// What descriptors refer to.
     pub descriptors: bool,

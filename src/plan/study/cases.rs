@@ -13,7 +13,6 @@ use anyhow::{Result, bail};
 /// What is measured for a study.
 #[derive(Clone, Debug)]
 pub struct StudyPlan {
-    /// The cases.
     pub planned: Vec<Planned>,
     /// What must be created before measuring.
     pub fixtures: Vec<Fixture>,

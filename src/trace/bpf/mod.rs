@@ -70,7 +70,6 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     Ok(Box::new(Bpf { detail, more, programs, calibration, stacks: Stacks::default(), followed: None, ending: None }))
 }
 
-/// What the programs trace.
 fn scope(target: &Target) -> Result<Scope> {
     Ok(match target {
         Target::Command(_) => Scope::Command,
@@ -90,7 +89,6 @@ struct Bpf {
     ending: Option<Ending>,
 }
 
-/// What is traced.
 struct Followed {
     root: Root,
     /// When that began, by the clock of the programs.
@@ -198,7 +196,6 @@ impl Bpf {
         }
     }
 
-    /// Everything so far.
     fn collected(&self, followed: &Followed) -> Result<Collected> {
         let raw = self.programs.read()?;
         let facts = self.facts(&raw);

@@ -169,7 +169,6 @@ impl Image {
         })
     }
 
-    /// The unwind entry of an address.
     pub fn entry(&self, address: u64) -> Option<Entry> {
         *self.entries.borrow_mut().entry(address).or_insert_with(|| self.frames.as_ref()?.entry(address))
     }
