@@ -123,26 +123,22 @@ impl Overlap {
         let cpus = cpus_used(profile).unwrap_or(1) as f64;
         let calls_s = profile.all_calls().on_cpu_ns.map_or(0.0, s);
         let in_user_mode = if cpu_s > 0.0 { (1.0 - calls_s / cpu_s).clamp(0.0, 1.0) } else { 0.0 };
-        let Some(on_cpu_s) = on_cpu_s(profile).filter(|phases| phases.iter().sum::<f64>() > 0.0) else {
-            let mean = if wall_s > 0.0 { (cpu_s / wall_s).max(1.0) } else { 1.0 };
-            let idle_most_s = (wall_s - cpu_s / cpus).max(0.0);
-            return Overlap {
-                mean,
-                most: cpus.max(mean),
-                on_cpu_s: None,
-                cpu_s,
-                busy_s: cpu_s.min(wall_s),
-                idle_most_s,
-                in_user_mode,
-            };
+        let on_cpu_s = on_cpu_s(profile).filter(|phases| phases.iter().sum::<f64>() > 0.0);
+        let (mean, most, busy_s, idle_most_s) = match &on_cpu_s {
+            None => {
+                let mean = if wall_s > 0.0 { (cpu_s / wall_s).max(1.0) } else { 1.0 };
+                (mean, cpus, cpu_s.min(wall_s), wall_s - cpu_s / cpus)
+            }
+            Some(phases) => {
+                let busy_s: f64 = phases.iter().sum();
+                let phases = || (1..).zip(phases).map(|(threads, seconds)| (f64::from(threads), *seconds));
+                let mean = phases().map(|(threads, seconds)| threads * seconds).sum::<f64>() / busy_s;
+                let long = phases().filter(|(_, seconds)| *seconds >= LEAST_PHASE * busy_s);
+                (mean, long.map(|(threads, _)| threads).fold(1.0, f64::max), busy_s, wall_s - busy_s)
+            }
         };
-        let busy_s: f64 = on_cpu_s.iter().sum();
-        let phases = || (1..).zip(&on_cpu_s).map(|(threads, seconds)| (f64::from(threads), *seconds));
-        let mean = phases().map(|(threads, seconds)| threads * seconds).sum::<f64>() / busy_s;
-        let long = phases().filter(|(_, seconds)| *seconds >= LEAST_PHASE * busy_s);
-        let most = long.map(|(threads, _)| threads).fold(1.0, f64::max);
-        let idle_most_s = (wall_s - busy_s).max(0.0);
-        Overlap { mean, most: most.max(mean), on_cpu_s: Some(on_cpu_s), cpu_s, busy_s, idle_most_s, in_user_mode }
+        let (most, idle_most_s) = (most.max(mean), idle_most_s.max(0.0));
+        Overlap { mean, most, on_cpu_s, cpu_s, busy_s, idle_most_s, in_user_mode }
     }
 
     /// What a change of CPU time makes of wall time.

@@ -116,7 +116,7 @@ fn how(flow: Flow) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::code::{CodeKind, Symbol};
+    use crate::model::code::Symbol;
 
     fn function(name: &str, object: &str, role: Role, code: &[(u64, Flow)]) -> Function {
         let instruction = |(address, flow): &(u64, Flow)| Instruction {
@@ -126,13 +126,7 @@ mod tests {
             length: 1,
             ..Instruction::default()
         };
-        let symbol = Symbol {
-            name: name.into(),
-            object: object.into(),
-            start: code[0].0,
-            kind: CodeKind::Function,
-            guessed: false,
-        };
+        let symbol = Symbol { name: name.into(), object: object.into(), start: code[0].0, ..Symbol::default() };
         let instructions = code.iter().map(instruction).collect();
         Function { name: name.into(), object: object.into(), role, instructions, symbol }
     }

@@ -135,13 +135,7 @@ fn vsyscall_name(address: u64) -> String {
 /// Code without a symbol, named by its object and its address in it.
 fn unnamed(start: u64, in_file: u64, object: &str) -> Symbol {
     let short = object.rsplit('/').next().unwrap_or(object);
-    Symbol {
-        name: format!("{short}+{in_file:#x}"),
-        object: object.to_string(),
-        start,
-        kind: CodeKind::Function,
-        guessed: false,
-    }
+    Symbol { name: format!("{short}+{in_file:#x}"), object: object.to_string(), start, ..Symbol::default() }
 }
 
 impl Object {

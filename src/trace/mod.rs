@@ -25,6 +25,6 @@ mod tracer;
 
 pub use run::{Watcher, run, watch};
 pub use target::{Command, LaunchError, Running, Target};
-pub use tracer::{Collected, Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
+pub use tracer::{Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
 
 use tracer::threads;

@@ -1,10 +1,9 @@
 //! What the processes of one name did, as rules look at it. The rules call it.
 
 use super::rule::{Advice, MANY, Rule, Time};
-use super::saving::{self, measured};
 use crate::attribute::breakdown::s;
 use crate::attribute::costs::{Basis, Costs, Price};
-use crate::attribute::spread::Seconds;
+use crate::attribute::spread::{Seconds, less, measured, plus};
 use crate::attribute::units::bare_name;
 use crate::model::{CallCount, Class, DescriptorKind, ObjectCount, ObjectKind, Profile};
 use indexmap::IndexMap;
@@ -163,7 +162,7 @@ impl Part {
             Time::Elapsed => self.elapsed_s,
         };
         let known = known.map(measured);
-        known.into_iter().chain(self.priced.iter().copied()).reduce(saving::plus)
+        known.into_iter().chain(self.priced.iter().copied()).reduce(plus)
     }
 
     pub fn measured_s(&self, time: Time) -> Option<f64> {
@@ -196,7 +195,7 @@ impl Part {
 
     /// Advice that turns the calls into `calls` others of this price.
     pub fn replaced(self, rule: Rule, calls: u64, price: Price) -> Option<Advice> {
-        let saved = saving::less(self.takes(Time::Cpu)?, price.times(calls));
+        let saved = less(self.takes(Time::Cpu)?, price.times(calls));
         Some(self.advice(rule, Some(saved), [price.basis]))
     }
 }

@@ -3,7 +3,7 @@
 //! A rule applies only where a process has many calls of its kind, and says no more than the profile can tell. The saving is
 //! the time that these calls took, measured where the profile has times and by unit costs where it has only counts, minus
 //! what would take their place by unit costs. Rules overlap (a lookup that fails may be repeated too), so savings do not add
-//! up. A file for each group of rules; `caller` holds what they look at, `saving` the arithmetic.
+//! up. A file for each group of rules; `caller` holds what they look at.
 
 mod caller;
 mod files;
@@ -12,7 +12,6 @@ mod memory;
 mod processes;
 mod questions;
 mod rule;
-mod saving;
 mod transfers;
 mod waits;
 

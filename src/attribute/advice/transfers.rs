@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, INPUTS, POLLS, errors, is_one_of};
 use super::rule::{Advice, Rule, Time};
-use super::saving;
+use crate::attribute::spread::at_most;
 use crate::model::{CallCount, Class, DescriptorKind};
 use DescriptorKind::{Device, Event, File, Pipe, Socket, Terminal};
 
@@ -76,5 +76,5 @@ fn empty(caller: &Caller, kind: Option<DescriptorKind>) -> Option<Advice> {
     };
     let part = caller.part(share);
     let saved = part.takes(Time::Cpu).filter(|_| caller.are_many(surplus))?;
-    Some(part.advice(Rule::EmptyReads { descriptor: kind }, Some(saving::at_most(saved)), []))
+    Some(part.advice(Rule::EmptyReads { descriptor: kind }, Some(at_most(saved)), []))
 }

@@ -2,10 +2,9 @@
 
 use super::caller::{Caller, INPUTS, POLLS, errors, is_one_of};
 use super::rule::{Advice, Rule, Time};
-use super::saving;
 use crate::attribute::breakdown::s;
 use crate::attribute::costs::{Basis, UnitCost};
-use crate::attribute::spread::{MODEL_SD, Seconds};
+use crate::attribute::spread::{MODEL_SD, Seconds, less, plus};
 use crate::model::{CallCount, Class};
 
 /// Calls that a poll may have announced besides reads.
@@ -70,7 +69,7 @@ pub fn futex_traffic(caller: &Caller) -> Vec<Advice> {
     let Some(calls) = part.takes(Time::Cpu).filter(|_| caller.are_many(part.calls / 10)) else { return Vec::new() };
     let (switches, bases) = preempted_wakers(caller, wakes.calls).unwrap_or_default();
     let free = caller.costs.user_mode("sync.mutex").map(|free| free.times(part.calls, 0.0)).unwrap_or_default();
-    let saved = saving::less(saving::plus(calls, switches), free);
+    let saved = less(plus(calls, switches), free);
     // On which CPUs the threads of another run wake up decides more than what was measured.
     let most = Seconds::within(saved.value, MODEL_SD).high;
     let raced = errors(&waits, "EAGAIN");

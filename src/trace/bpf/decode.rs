@@ -3,10 +3,10 @@
 use super::names;
 use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use crate::kernel::bpf::{Counted, Group, Key, Live, Raw};
-use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, selector};
+use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, Profile, selector};
 use crate::syscall_names::bare_name;
 use crate::trace::lineage::{self, Node};
-use crate::trace::{Collected, Detail, Grouping, errno};
+use crate::trace::{Detail, Grouping, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stands for process names for which there was no number left.
@@ -19,7 +19,7 @@ type Calls = BTreeMap<(String, Class), CallCount>;
 
 /// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished. `paths` are those of control groups
 /// by ID, where processes are grouped by them.
-pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Collected) {
+pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
     let plain = wholly_compat(raw);
     let mut groups: BTreeMap<u32, Calls> = numbers(raw).into_iter().map(|number| (number, Calls::new())).collect();
     for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
@@ -50,7 +50,7 @@ pub fn tree(raw: &Raw) -> Vec<ProcessPath> {
     lineage::paths(&nodes)
 }
 
-/// The numbers of groups that made calls, in the order of `Collected::groups`. All that have no name of their own are 0.
+/// The numbers of groups that made calls, in the order of `Profile::groups`. All that have no name of their own are 0.
 pub fn numbers(raw: &Raw) -> BTreeSet<u32> {
     let open = open_calls(raw).map(|(key, _)| key.group);
     raw.calls.iter().map(|(key, _)| key.group).chain(open).map(|number| known(raw, number)).collect()
@@ -158,7 +158,7 @@ pub(super) fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
 }
 
 /// Subtracts the tracer's own share of each call, `ns`, from the calls' time on the CPU.
-pub fn subtract(ns: f64, from: &mut Collected) {
+pub fn subtract(ns: f64, from: &mut Profile) {
     let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
     for count in by_class.chain(from.objects.iter_mut().map(|object| &mut object.count)) {
         let own = |measured: u64| (measured as f64 - count.calls as f64 * ns).max(0.0).round() as u64;
@@ -196,7 +196,7 @@ fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
     latencies
 }
 
-fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
+fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Profile) {
     let gate = names::COMPAT.trim_matches(['(', ')']);
     let list: Vec<String> = plain.iter().map(|number| process_name(&raw.groups, *number)).collect();
     let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
@@ -216,7 +216,6 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
             .then(|| "calls were counted while the counts were read: some may be here twice or not at all".into()),
         (lost > 0).then(|| format!("{lost} events could not be counted: the profile is incomplete")),
     ];
-    into.torn = raw.torn;
     into.warnings.extend(all.into_iter().flatten());
 }
 
@@ -233,8 +232,8 @@ mod tests {
         Counted { calls, on_cpu, bytes, ..Counted::default() }
     }
 
-    fn decoded(raw: &Raw, detail: Detail) -> Collected {
-        let mut into = Collected::default();
+    fn decoded(raw: &Raw, detail: Detail) -> Profile {
+        let mut into = Profile::default();
         decode(raw, detail, Grouping::Name, &BTreeMap::new(), &mut into);
         into
     }

@@ -4,10 +4,10 @@
 use super::decode;
 use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
-use crate::model::{Class, ObjectCount, ObjectKind, SlowCall, StackCount};
+use crate::model::{Class, ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
 use crate::trace::mounts;
 use crate::trace::stacks::{Stacks, UNKNOWN};
-use crate::trace::{Collected, Detail, More, TraceOptions};
+use crate::trace::{Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
 }
 
 /// Fills in what was wanted. `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
-pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Collected) {
+pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Profile) {
     if more.paths || more.descriptors {
         objects(raw, detail, &mounts::by_device(&mounts::read()), into);
     }
@@ -39,7 +39,7 @@ pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u
 }
 
 /// Calls by user stack, most first. Those of one site are divided among its stacks as the sample has them.
-fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Collected) {
+fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
     let plain = decode::wholly_compat(raw);
     let timed = |ns| (detail == Detail::Times).then_some(ns);
     let mut rows: BTreeMap<(String, String, Vec<Rc<str>>), Counted> = BTreeMap::new();
@@ -78,7 +78,7 @@ fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Collected) {
 }
 
 /// What is missing among the stacks.
-fn warn(raw: &Raw, into: &mut Collected) {
+fn warn(raw: &Raw, into: &mut Profile) {
     let unknown = into.stacks.iter().filter(|stack| stack.frames == [UNKNOWN]).map(|stack| stack.calls).sum();
     let lost = [
         (raw.globals.stacks_dropped, "calls are missing among the stacks: there was no room"),
@@ -126,7 +126,7 @@ fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall
 }
 
 /// Calls by object, most first.
-fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Collected) {
+fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
     let plain = decode::wholly_compat(raw);
     let mut dropped = raw.globals.objects_dropped;
     // By the object itself: what is known of the names of two may be the same.
@@ -302,7 +302,7 @@ mod tests {
             ..Raw::default()
         };
         raw.globals.objects_dropped = 5;
-        let mut into = Collected::default();
+        let mut into = Profile::default();
         objects(&raw, Detail::Times, &Mounts::new(), &mut into);
         let rows: Vec<_> = into.objects.iter().map(|row| (row.name.as_str(), row.count.calls)).collect();
         assert_eq!(rows, [("/b", 9), ("/a", 5), ("/b", 1)]);

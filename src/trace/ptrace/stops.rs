@@ -7,9 +7,9 @@ use crate::kernel::clock::ThreadTime;
 use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::wake::Waker;
-use crate::model::{Ending, TracerFacts};
+use crate::model::{Ending, Profile, TracerFacts};
 use crate::stats::Overhead;
-use crate::trace::{Collected, Root, Tracer, Until, threads};
+use crate::trace::{Root, Tracer, Until, threads};
 use anyhow::{Result, anyhow, bail};
 use nix::errno::Errno;
 use std::sync::atomic::Ordering;
@@ -300,9 +300,9 @@ impl Tracer for PtraceTracer {
         Ok(())
     }
 
-    fn collect(&mut self) -> Result<Collected> {
+    fn collect(&mut self) -> Result<Profile> {
         let kind = if self.stops == Stops::Filter { "seccomp" } else { "ptrace" };
-        let facts = TracerFacts {
+        let tracer = TracerFacts {
             kind: kind.to_string(),
             detail: self.detail(),
             added_per_call_ns: self.calibration.added.and_then(|added| added.added()),
@@ -311,14 +311,14 @@ impl Tracer for PtraceTracer {
             lost: self.tree.lost,
             ..TracerFacts::default()
         };
-        Ok(Collected {
-            facts,
+        Ok(Profile {
+            tracer,
             groups: self.tree.tally.groups(),
             tree: self.tree.paths(),
             usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),
-            ..Collected::default()
+            ..Profile::default()
         })
     }
 }
