@@ -57,7 +57,7 @@ pub struct UnpricedCall {
 
 /// What would change with the unit costs `there`.
 pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
-    let costs = Comparison::of(here, there);
+    let costs = Comparison::new(here, there);
     let (mut rows, mut others) = (Vec::new(), CallCount::default());
     let mut unpriced: IndexMap<String, CallCount> = IndexMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
@@ -81,7 +81,7 @@ pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
         blocked_s: all.blocked_ns.map(s),
         wall: wall(profile, &costs, &groups),
         lines: groups.iter().map(|group| group.line(&costs)).collect(),
-        total: Group::of(LineKind::Total, &groups).line(&costs),
+        total: Group::merged(LineKind::Total, &groups).line(&costs),
         rows,
     }
 }

@@ -17,7 +17,7 @@ pub struct Comparison<'a> {
 const MOST_SD: f64 = std::f64::consts::LN_2;
 
 impl<'a> Comparison<'a> {
-    pub fn of(here: &'a Costs, there: &'a Costs) -> Comparison<'a> {
+    pub fn new(here: &'a Costs, there: &'a Costs) -> Comparison<'a> {
         Comparison { here, there, shift: here.machine.shift(&there.machine) }
     }
 

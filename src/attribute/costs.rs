@@ -115,7 +115,7 @@ impl Costs {
     ///
     /// # Errors
     /// When the run has no such environment, or several of which none is `native`.
-    pub fn of(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
+    pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
         let environment = choose(run, environment)?;
         let summary = summarize(run);
         let rows = summary.rows.iter().chain(&summary.baselines);
@@ -138,7 +138,14 @@ impl Costs {
         let threads = points.values().map(|points| fewest(points)).max().unwrap_or(1);
         let has_intervals = points.values().flatten().any(|point| point.cost.log_sd > 0.0);
         let lines = lines(&points);
-        Ok(Costs { label: label(run, &environment), points, lines, threads, has_intervals, machine: Machine::of(run) })
+        Ok(Costs {
+            label: label(run, &environment),
+            points,
+            lines,
+            threads,
+            has_intervals,
+            machine: Machine::from_run(run),
+        })
     }
 
     /// The bare crossing of the user-kernel boundary, and which call measured it.
@@ -183,7 +190,7 @@ impl Costs {
     }
 
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
-        let price = self.at(operation, unit.per.of(class))?;
+        let price = self.at(operation, unit.per.value_in(class))?;
         let less: f64 = unit.less.iter().filter_map(|operation| Some(self.price_of(operation)?.cost.ns)).sum();
         let off = less + self.other_crossings_ns(unit, operation);
         // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.

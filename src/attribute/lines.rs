@@ -102,7 +102,7 @@ const UNPRICED: &str = "all calls without a unit cost";
 
 impl Group {
     /// All of `groups` as one.
-    pub fn of<'a>(kind: LineKind, groups: impl IntoIterator<Item = &'a Group>) -> Group {
+    pub fn merged<'a>(kind: LineKind, groups: impl IntoIterator<Item = &'a Group>) -> Group {
         let mut sum = Group { kind, here_s: 0.0, parts: Vec::new() };
         for group in groups {
             sum.here_s += group.here_s;
@@ -111,7 +111,7 @@ impl Group {
         sum
     }
 
-    fn of_rows<'a>(kind: LineKind, rows: impl Iterator<Item = &'a ChangeRow>) -> Option<Group> {
+    fn from_rows<'a>(kind: LineKind, rows: impl Iterator<Item = &'a ChangeRow>) -> Option<Group> {
         let mut group = Group { kind, here_s: 0.0, parts: Vec::new() };
         for row in rows {
             group.here_s += row.here_s;
@@ -136,10 +136,10 @@ impl Group {
 /// The lines that add up to the total. `others` are the calls without a unit cost.
 pub fn groups(profile: &Profile, rows: &[ChangeRow], others: &CallCount, costs: &Comparison) -> Vec<Group> {
     let creates = |row: &ChangeRow| CREATION.contains(&bare_name(&row.call));
-    let calls = Group::of_rows(LineKind::Calls, rows.iter().filter(|row| !creates(row) && !row.waits));
-    let creation = Group::of_rows(LineKind::Creation, rows.iter().filter(|row| creates(row)));
-    let priced = Group::of(LineKind::Total, calls.iter().chain(&creation));
-    let waits = Group::of_rows(LineKind::Waits, rows.iter().filter(|row| row.waits));
+    let calls = Group::from_rows(LineKind::Calls, rows.iter().filter(|row| !creates(row) && !row.waits));
+    let creation = Group::from_rows(LineKind::Creation, rows.iter().filter(|row| creates(row)));
+    let priced = Group::merged(LineKind::Total, calls.iter().chain(&creation));
+    let waits = Group::from_rows(LineKind::Waits, rows.iter().filter(|row| row.waits));
     let faults = faults(profile, costs);
     calls.into_iter().chain(waits).chain(creation).chain(faults).chain(unpriced(others, &priced, costs)).collect()
 }
@@ -148,7 +148,7 @@ pub fn groups(profile: &Profile, rows: &[ChangeRow], others: &CallCount, costs: 
 fn faults(profile: &Profile, costs: &Comparison) -> Option<Group> {
     let count = fault_count(profile).filter(|count| *count > 0)?;
     let (a, b) = costs.first_of(units::FAULTS)?;
-    let most = Charged::of(profile).map_or(f64::INFINITY, |charged| charged.other_system_s());
+    let most = Charged::from_profile(profile).map_or(f64::INFINITY, |charged| charged.other_system_s());
     let here_s = (count as f64 * a.cost.ns / 1e9).min(most);
     let change = changed(here_s, a.cost, b.cost, MODEL_SD);
     Some(Group { kind: LineKind::Faults { count, basis: a.basis }, here_s, parts: vec![(FAULTS.to_string(), change)] })
@@ -186,7 +186,7 @@ pub fn all_crossings(all: &CallCount, costs: &Comparison) -> Option<ChangeLine> 
 pub fn families(rows: &[ChangeRow], costs: &Comparison) -> Vec<ChangeLine> {
     let of = |&(name, calls): &(&'static str, &[&str])| {
         let own = rows.iter().filter(|row| calls.contains(&bare_name(&row.call)));
-        Some(Group::of_rows(LineKind::Family { name }, own)?.line(costs))
+        Some(Group::from_rows(LineKind::Family { name }, own)?.line(costs))
     };
     FAMILIES.iter().filter_map(of).collect()
 }

@@ -76,7 +76,7 @@ const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
 
 impl Reason {
     /// What a call of this class waits for.
-    pub fn of(call: &str, class: &Class) -> Reason {
+    pub fn from_call(call: &str, class: &Class) -> Reason {
         let name = bare_name(call);
         let row = TABLE.iter().find(|(_, calls)| calls.split_whitespace().any(|call| call == name));
         let known = row.and_then(|(reason, _)| reason.or_else(|| class.descriptor.and_then(of_descriptor)));
@@ -134,12 +134,12 @@ mod tests {
     #[test]
     fn the_reason_follows_from_call_and_descriptor() {
         let on = |kind| Class { descriptor: Some(kind), ..Class::default() };
-        assert_eq!(Reason::of("read", &on(DescriptorKind::Pipe)), Reason::Pipe);
-        assert_eq!(Reason::of("read", &on(DescriptorKind::File)), Reason::Disk);
-        assert_eq!(Reason::of("write(i386)", &on(DescriptorKind::Socket)), Reason::Socket);
-        assert_eq!(Reason::of("read", &Class::default()), Reason::Other);
-        assert_eq!(Reason::of("fdatasync", &on(DescriptorKind::File)), Reason::Disk);
-        assert_eq!(Reason::of("keyctl", &Class::default()), Reason::Other);
+        assert_eq!(Reason::from_call("read", &on(DescriptorKind::Pipe)), Reason::Pipe);
+        assert_eq!(Reason::from_call("read", &on(DescriptorKind::File)), Reason::Disk);
+        assert_eq!(Reason::from_call("write(i386)", &on(DescriptorKind::Socket)), Reason::Socket);
+        assert_eq!(Reason::from_call("read", &Class::default()), Reason::Other);
+        assert_eq!(Reason::from_call("fdatasync", &on(DescriptorKind::File)), Reason::Disk);
+        assert_eq!(Reason::from_call("keyctl", &Class::default()), Reason::Other);
     }
 
     #[test]

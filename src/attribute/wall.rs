@@ -77,10 +77,10 @@ const LEAST_PHASE: f64 = 0.01;
 /// Predicts the wall time of `profile` from the lines of the comparison; `None` where it is not known here.
 pub fn wall(profile: &Profile, costs: &Comparison, groups: &[Group]) -> Option<Wall> {
     let here_s = profile.usage.wall_ns.map(s)?;
-    let overlap = Overlap::of(profile, here_s);
+    let overlap = Overlap::from_profile(profile, here_s);
     let waits = |group: &&Group| group.kind == LineKind::Waits;
     let (waiting, computing): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(waits);
-    let cpu = Group::of(LineKind::Total, computing).change(costs);
+    let cpu = Group::merged(LineKind::Total, computing).change(costs);
     let unpriced_waits = unpriced_waits(profile, costs);
     let unpriced_s: f64 = unpriced_waits.iter().map(|own| own.stalled_s.unwrap_or(own.blocked_s)).sum();
     let unpriced_s = unpriced_s.min(overlap.idle_most_s);
@@ -118,8 +118,8 @@ struct Overlap {
 }
 
 impl Overlap {
-    fn of(profile: &Profile, wall_s: f64) -> Overlap {
-        let cpu_s = Charged::of(profile).map_or(0.0, |charged| charged.cpu_s);
+    fn from_profile(profile: &Profile, wall_s: f64) -> Overlap {
+        let cpu_s = Charged::from_profile(profile).map_or(0.0, |charged| charged.cpu_s);
         let cpus = cpus_used(profile).unwrap_or(1) as f64;
         let calls_s = profile.all_calls().on_cpu_ns.map_or(0.0, s);
         let in_user_mode = if cpu_s > 0.0 { (1.0 - calls_s / cpu_s).clamp(0.0, 1.0) } else { 0.0 };
@@ -153,7 +153,7 @@ impl Overlap {
 fn unpriced_waits(profile: &Profile, costs: &Comparison) -> Vec<Blocked> {
     let alone = has_one_thread(profile);
     blocked(profile, |count| {
-        let outside = Reason::of(&count.call, &count.class).ended_by(alone) == EndedBy::Outside;
+        let outside = Reason::from_call(&count.call, &count.class).ended_by(alone) == EndedBy::Outside;
         outside && !is_priced(count, costs)
     })
 }
@@ -179,7 +179,7 @@ fn wake_ups(profile: &Profile, overlap: &Overlap) -> Seconds {
 
 fn waits_for_threads(profile: &Profile, count: &CallCount) -> bool {
     let alone = has_one_thread(profile);
-    let reason = Reason::of(&count.call, &count.class);
+    let reason = Reason::from_call(&count.call, &count.class);
     reason.ended_by(alone) == EndedBy::Thread && reason != Reason::Other
 }
 
@@ -192,7 +192,7 @@ fn waking_s(profile: &Profile, overlap: &Overlap) -> f64 {
 
 /// The error of pauses: what the clock's slack and waking up add to each.
 fn pauses(profile: &Profile) -> Seconds {
-    let of_clock = |count: &CallCount| Reason::of(&count.call, &count.class).ended_by(false) == EndedBy::Clock;
+    let of_clock = |count: &CallCount| Reason::from_call(&count.call, &count.class).ended_by(false) == EndedBy::Clock;
     let waits: f64 = blocked(profile, of_clock).iter().map(|wait| wait.stalled_s.unwrap_or(wait.blocked_s)).sum();
     around_zero(PAUSE * waits)
 }

@@ -89,7 +89,7 @@ impl<'a> Route<'a> {
             if self.functions[from].object == self.functions[end].object && to == end {
                 path = self.functions[end].name.clone() + how(flow);
             }
-            if named.contains(&end) || !self.worth_saying(from, end) {
+            if named.contains(&end) || !self.is_notable(from, end) {
                 continue;
             }
             named.push(end);
@@ -100,7 +100,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    fn worth_saying(&self, from: usize, to: usize) -> bool {
+    fn is_notable(&self, from: usize, to: usize) -> bool {
         let (from, to) = (&self.functions[from], &self.functions[to]);
         from.object != to.object || to.instructions.iter().any(|i| i.gate.is_some())
     }

@@ -2,7 +2,7 @@
 //! above. The layout comes from published output of version 0.4.0 (test reports, mails about kernel changes), not from its
 //! source.
 
-use super::imported::{Imported, Malformed, count, number, outcome, record};
+use super::imported::{Imported, Malformed, outcome, parse_count, parse_number, record};
 use crate::model::{Case, Host, Record};
 
 const NOTE: &str = "Results as printed by libMicro: medians over samples without outliers; count is samples times calls \
@@ -65,10 +65,10 @@ impl Columns {
     fn record(&self, line: usize, text: &str, words: &[&str]) -> Result<Record, Malformed> {
         let word = |i: usize| words.get(i).copied().ok_or_else(|| Malformed::at(line, "a value for each column", text));
         let us = word(self.us)?;
-        let ns = number(line, "microseconds", us)? * 1e3;
-        let samples = count(line, "samples", word(self.samples)?)?;
-        let calls = count(line, "calls a sample", word(self.calls)?)?;
-        let errors = self.errors.map(|i| count(line, "errors", word(i)?)).transpose()?.unwrap_or(0);
+        let ns = parse_number(line, "microseconds", us)? * 1e3;
+        let samples = parse_count(line, "samples", word(self.samples)?)?;
+        let calls = parse_count(line, "calls a sample", word(self.calls)?)?;
+        let errors = self.errors.map(|i| parse_count(line, "errors", word(i)?)).transpose()?.unwrap_or(0);
         let printed = format!("{us} usecs/call, {samples} samples of {calls} calls, {errors} errors");
         let doubt = (errors > 0).then(|| "libMicro counted errors: the result may include failed calls".to_string());
         Ok(record(case(word(0)?), outcome(ns, printed, samples.checked_mul(calls)), doubt.into_iter().collect()))

@@ -3,7 +3,7 @@
 //! lat_ctx(8)) and from the output of version 3.0-a9, not from its source. Whole numbers, as older versions of lat_ctx print
 //! them, are ignored: they may be truncated lines.
 
-use super::imported::{Imported, Malformed, number, outcome, record};
+use super::imported::{Imported, Malformed, outcome, parse_number, record};
 use crate::model::{Case, Record};
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn latency(line: usize, text: &str) -> Option<Result<Record, Malformed>> {
     if name.is_empty() {
         return Some(Err(Malformed::at(line, "a name in front of the colon", text)));
     }
-    let ns = number(line, "time between ': ' and its unit", value).map(|value| value * unit_ns);
+    let ns = parse_number(line, "time between ': ' and its unit", value).map(|value| value * unit_ns);
     Some(ns.map(|ns| record(case(name), outcome(ns, text.to_string(), None), doubts(name))))
 }
 

@@ -4,7 +4,7 @@
 //! formats are described in perf-trace(1); the fixtures are output of perf 6.1.
 
 use super::imported::Malformed;
-use super::tally::{Seen, Tally, call_name, count, nanoseconds, number_of};
+use super::tally::{Seen, Tally, call_name, nanoseconds, number_of, parse_count};
 use crate::model::{CallCount, Drives, Profile, drives};
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub fn read(text: &str) -> Result<Profile, Malformed> {
 /// `LOST 17 events!`; one if the number cannot be read.
 fn lost_events(line: &str) -> Option<u64> {
     let is_loss = line.trim_start().starts_with("LOST ") && line.contains("event");
-    is_loss.then(|| line.split_whitespace().nth(1).and_then(count).unwrap_or(1))
+    is_loss.then(|| line.split_whitespace().nth(1).and_then(parse_count).unwrap_or(1))
 }
 
 fn summarized(text: &str, tally: &mut Tally) -> Result<(), Malformed> {
@@ -76,13 +76,13 @@ fn process_of(line: &str) -> Option<String> {
 /// `openat 31 13 0.412 0.012 0.013 0.017 1.34%`, times in milliseconds.
 fn row(words: &[&str], has_errors: Option<bool>) -> Option<CallCount> {
     let (name, calls, errors, total) = match (has_errors, words) {
-        (Some(true), [name, calls, errors, total, _, _, _, _]) => (name, calls, count(errors)?, total),
+        (Some(true), [name, calls, errors, total, _, _, _, _]) => (name, calls, parse_count(errors)?, total),
         (Some(false), [name, calls, total, _, _, _, _]) => (name, calls, 0, total),
         _ => return None,
     };
     Some(CallCount {
         call: call_name(name)?,
-        calls: count(calls)?,
+        calls: parse_count(calls)?,
         errors: (errors > 0).then(|| ("unknown".to_string(), errors)).into_iter().collect(),
         elapsed_ns: Some(nanoseconds(total, 1e6)?),
         ..CallCount::default()

@@ -5,7 +5,7 @@
 
 use super::imported::Malformed;
 use super::strace_log::{self, is_header, other_mode};
-use super::tally::{Tally, call_name, count, nanoseconds};
+use super::tally::{Tally, call_name, nanoseconds, parse_count};
 use crate::model::{CallCount, Profile};
 
 const TABLE_NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
@@ -61,14 +61,14 @@ fn row(number: usize, line: &str, gate: &str) -> Result<CallCount, Malformed> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let bad = || Malformed::at(number, "a row '% seconds usecs/call calls [errors] name'", line);
     let (seconds, calls, errors, name) = match words.as_slice() {
-        [_, seconds, _, calls, errors, name] => (seconds, calls, count(errors).ok_or_else(bad)?, name),
+        [_, seconds, _, calls, errors, name] => (seconds, calls, parse_count(errors).ok_or_else(bad)?, name),
         [_, seconds, _, calls, name] => (seconds, calls, 0, name),
         _ => return Err(bad()),
     };
     let errors = (errors > 0).then(|| ("unknown".to_string(), errors));
     Ok(CallCount {
         call: format!("{}{gate}", call_name(name).ok_or_else(bad)?),
-        calls: count(calls).ok_or_else(bad)?,
+        calls: parse_count(calls).ok_or_else(bad)?,
         errors: errors.into_iter().collect(),
         on_cpu_ns: Some(nanoseconds(seconds, 1e9).ok_or_else(bad)?),
         ..CallCount::default()

@@ -83,7 +83,7 @@ pub fn nanoseconds(text: &str, unit_ns: f64) -> Option<u64> {
 }
 
 /// A count below 2^48, so that thousands of them can be added without overflow.
-pub fn count(text: &str) -> Option<u64> {
+pub fn parse_count(text: &str) -> Option<u64> {
     text.parse::<u64>().ok().filter(|count| *count < 1 << 48)
 }
 

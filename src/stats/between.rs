@@ -93,7 +93,7 @@ pub fn run_shifts(members: &[Vec<f64>]) -> Option<Vec<f64>> {
 /// Satterthwaite, with assumed parts taken as exact.
 pub fn between_runs(new: (&[Launches], f64), old: (&[Launches], f64)) -> Option<BetweenRuns> {
     let side = |(runs, run_scatter): (&[Launches], f64)| {
-        Some(Sample::of(runs.iter().map(|run| (run, 0.0)))?.error_of_mean(run_scatter))
+        Some(Sample::from_runs(runs.iter().map(|run| (run, 0.0)))?.error_of_mean(run_scatter))
     };
     let (new, old) = (side(new)?, side(old)?);
     let (variance, doubt) = (new.variance + old.variance, new.doubt + old.doubt);
@@ -162,7 +162,7 @@ struct MeanError {
 
 impl Sample {
     /// Of runs, each with what to subtract from its logarithm; `None` if there is none, or one has no launch.
-    fn of<'a>(runs: impl Iterator<Item = (&'a Launches, f64)>) -> Option<Sample> {
+    fn from_runs<'a>(runs: impl Iterator<Item = (&'a Launches, f64)>) -> Option<Sample> {
         let (mut logs, mut launches) = (Vec::new(), Vec::new());
         for (run, shift) in runs {
             logs.push(run.median_ns.ln() - shift);
@@ -174,7 +174,7 @@ impl Sample {
 
     /// Each run with how much slower the machine was.
     fn relative(runs: &[(Launches, f64)]) -> Option<Sample> {
-        Sample::of(runs.iter().map(|(run, shift)| (run, *shift)))
+        Sample::from_runs(runs.iter().map(|(run, shift)| (run, *shift)))
     }
 
     fn count(&self) -> f64 {

@@ -25,7 +25,7 @@ const WIDEST_OF_CALL: f64 = 0.1;
 impl Overhead {
     /// The median of the differences between the two sides of each pair, with an interval of order statistics; `None` of
     /// fewer pairs than that needs.
-    pub fn of(mut differences: Vec<f64>) -> Option<Overhead> {
+    pub fn from_differences(mut differences: Vec<f64>) -> Option<Overhead> {
         let interval = block_interval(&mut differences)?;
         Some(Overhead { ns: median(differences)?, low: interval.low, high: interval.high })
     }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_that_of_the_pairs_and_the_range_that_of_another_calibration() {
-        let found = Overhead::of((1..=12).map(|i| 100.0 + f64::from(i)).collect()).unwrap();
+        let found = Overhead::from_differences((1..=12).map(|i| 100.0 + f64::from(i)).collect()).unwrap();
         assert_eq!(found.ns, 106.5);
         // The third of each end: 103 and 110.
         assert_eq!((found.low, found.high), (103.0, 110.0));
@@ -66,7 +66,7 @@ mod tests {
         assert!(
             (low - (106.5 - 42.6f64.hypot(3.5))).abs() < 1e-9 && (high - (106.5 + 42.6f64.hypot(3.5))).abs() < 1e-9
         );
-        assert_eq!(Overhead::of(vec![1.0; 9]), None);
+        assert_eq!(Overhead::from_differences(vec![1.0; 9]), None);
     }
 
     #[test]

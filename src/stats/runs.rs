@@ -28,9 +28,9 @@ pub struct OverRuns {
 
 impl OverRuns {
     /// Of the logarithms of run medians in nanoseconds; NaN for a run without one.
-    pub fn of(ln_medians: &[f64]) -> OverRuns {
+    pub fn from_logs(ln_medians: &[f64]) -> OverRuns {
         let medians_ns = ln_medians.iter().map(|ln| ln.is_finite().then(|| ln.exp())).collect();
-        let known = Logs::of(ln_medians);
+        let known = Logs::from_values(ln_medians);
         let enough = known.filter(|logs| logs.count >= FEWEST_REPEATED as f64);
         let exp = |(low, high): (f64, f64)| (low.exp(), high.exp());
         OverRuns {
@@ -49,7 +49,7 @@ impl OverRuns {
 /// Where the cost of one more run will be, 9 times in 10, by the logarithms of those of several runs; `None` for fewer than
 /// three.
 pub fn next_of_runs(ln_medians: &[f64]) -> Option<Interval> {
-    let logs = Logs::of(ln_medians).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
+    let logs = Logs::from_values(ln_medians).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
     let error = (logs.variance * (1.0 + 1.0 / logs.count)).sqrt().max(LEAST_ERROR);
     let half = student::quantile((1.0 - NEXT_RUN) / 2.0, logs.count - 1.0) * error;
     Some(Interval { low: (logs.mean - half).exp(), high: (logs.mean + half).exp(), level: NEXT_RUN })
@@ -57,12 +57,12 @@ pub fn next_of_runs(ln_medians: &[f64]) -> Option<Interval> {
 
 /// The mean of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
 pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
-    Logs::of(ln_medians).map(|logs| logs.mean)
+    Logs::from_values(ln_medians).map(|logs| logs.mean)
 }
 
 /// Student's interval of 95% of the mean of `values`, one for each run; `None` for fewer than three.
 pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
-    let logs = Logs::of(values).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
+    let logs = Logs::from_values(values).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
     Some(logs.around(logs.variance / logs.count))
 }
 
@@ -103,7 +103,7 @@ struct Logs {
 
 impl Logs {
     /// Of those that are finite; `None` if none is. The variance of a single one is 0.
-    fn of(values: &[f64]) -> Option<Logs> {
+    fn from_values(values: &[f64]) -> Option<Logs> {
         let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         let (count, (mean, squares)) = (known.len() as f64, moments(&known));
         (count > 0.0).then(|| Logs { count, mean, variance: squares / (count - 1.0).max(1.0) })
@@ -126,20 +126,20 @@ mod tests {
 
     #[test]
     fn few_runs_have_no_interval() {
-        let two = OverRuns::of(&[100f64.ln(), 110f64.ln()]);
+        let two = OverRuns::from_logs(&[100f64.ln(), 110f64.ln()]);
         assert_eq!((two.low_high, two.count()), (None, 2));
         assert_eq!(next_of_runs(&[100f64.ln(), 110f64.ln()]), None);
         assert!(two.deviation_percent.unwrap() > 6.0);
-        let one = OverRuns::of(&[100f64.ln(), f64::NAN]);
+        let one = OverRuns::from_logs(&[100f64.ln(), f64::NAN]);
         assert_eq!((one.deviation_percent, one.count(), one.medians_ns[1]), (None, 1, None));
-        assert_eq!((OverRuns::of(&[]).count(), mean_log(&[]), mean_log(&[f64::NAN])), (0, None, None));
+        assert_eq!((OverRuns::from_logs(&[]).count(), mean_log(&[]), mean_log(&[f64::NAN])), (0, None, None));
     }
 
     /// By hand: ln 99, ln 100 and ln 101 have a standard deviation of 0.01000037; t of 2 degrees is 4.302653 for 95%
     /// and 2.919986 for 90%.
     #[test]
     fn the_intervals_are_students() {
-        let over = OverRuns::of(&[99f64.ln(), 100f64.ln(), 101f64.ln()]);
+        let over = OverRuns::from_logs(&[99f64.ln(), 100f64.ln(), 101f64.ln()]);
         let half = |(low, high): (f64, f64)| (high / low).ln() / 2.0;
         assert!((half(over.low_high.unwrap()) - 4.302653 * 0.01000037 / 3f64.sqrt()).abs() < 1e-6);
         let next = next_of_runs(&[99f64.ln(), 100f64.ln(), 101f64.ln()]).unwrap();
@@ -153,7 +153,7 @@ mod tests {
             let (mut held, mut foretold) = (0, 0);
             for _ in 0..4000 {
                 let logs: Vec<f64> = (0..runs).map(|_| 100f64.ln() + 0.02 * normal(&mut random)).collect();
-                let over = OverRuns::of(&logs);
+                let over = OverRuns::from_logs(&logs);
                 let next = (100f64.ln() + 0.02 * normal(&mut random)).exp();
                 held += i32::from(over.low_high.is_some_and(|(low, high)| low <= 100.0 && 100.0 <= high));
                 foretold += i32::from(next_of_runs(&logs).is_some_and(|i| i.low <= next && next <= i.high));

@@ -23,7 +23,7 @@ impl Speed {
     /// member and a shift for each block in `range`, the median shift being 0. Without [`FEWEST_MEMBERS`], all shifts are 0.
     ///
     /// `members` are the block medians of each member of the panel in nanoseconds, NaN for a block without samples.
-    pub fn of(members: &[Vec<f64>], range: &Range<usize>) -> Speed {
+    pub fn from_panel(members: &[Vec<f64>], range: &Range<usize>) -> Speed {
         if members.len() < FEWEST_MEMBERS {
             return Speed::default();
         }
@@ -97,7 +97,7 @@ mod tests {
         let mut members = panel(6, &shifts);
         members[2][0] *= 1.5;
         members[4][6] = f64::NAN;
-        let speed = Speed::of(&members, &(0..usize::MAX));
+        let speed = Speed::from_panel(&members, &(0..usize::MAX));
         for (block, shift) in shifts.iter().enumerate() {
             assert!((speed.slower_ln(block) - shift).abs() < 1e-6, "block {block}: {}", speed.slower_ln(block));
         }
@@ -107,11 +107,11 @@ mod tests {
     #[test]
     fn a_small_panel_and_blocks_out_of_range_say_nothing() {
         let shifts = [0.0, 0.0, 0.3, 0.0, 0.0];
-        assert_eq!(Speed::of(&panel(FEWEST_MEMBERS - 1, &shifts), &(0..9)), Speed::default());
-        let late = Speed::of(&panel(6, &shifts), &(2..5));
+        assert_eq!(Speed::from_panel(&panel(FEWEST_MEMBERS - 1, &shifts), &(0..9)), Speed::default());
+        let late = Speed::from_panel(&panel(6, &shifts), &(2..5));
         assert_eq!((late.slower_ln(0), late.slower_ln(1)), (0.0, 0.0));
         assert!((late.slower_ln(2) - 0.3).abs() < 1e-6);
-        assert_eq!(Speed::of(&[vec![], vec![], vec![], vec![], vec![]], &(0..9)).slower_ln(0), 0.0);
+        assert_eq!(Speed::from_panel(&[vec![], vec![], vec![], vec![], vec![]], &(0..9)).slower_ln(0), 0.0);
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn added() -> Option<Overhead> {
         drop(counter);
         Some(with - without)
     };
-    Overhead::of((0..FEWEST_BLOCKS + 2).map(pair).collect::<Option<Vec<f64>>>()?)
+    Overhead::from_differences((0..FEWEST_BLOCKS + 2).map(pair).collect::<Option<Vec<f64>>>()?)
 }
 
 impl PerfTracer {

@@ -131,7 +131,7 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
         tracer.collect()
     })?;
     if let Some((step, errno)) = started.failure() {
-        return Err(LaunchError::of(command, step, errno).into());
+        return Err(LaunchError::at_step(command, step, errno).into());
     }
     let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..of_children().since(&before) };
     Ok(Followed { collected, usage, stopped: until.stopped() })

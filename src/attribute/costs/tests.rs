@@ -12,7 +12,7 @@ fn of_size(size: u64) -> Class {
 fn costs() -> Costs {
     let sizes = [1, 64, 4096];
     let cost = |size: u64| 100.0 * (size.max(64) as f64 / 64.0);
-    Costs::of(&run(&[("io.read_zero", &sizes, &cost)], 12, Noise::NONE), None).unwrap()
+    Costs::from_run(&run(&[("io.read_zero", &sizes, &cost)], 12, Noise::NONE), None).unwrap()
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn beyond_the_measured_values_the_nearest_is_taken_with_a_larger_error() {
 
 #[test]
 fn both_sides_are_priced_by_the_same_operation() {
-    let other = Costs::of(&run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE), None).unwrap();
+    let other = Costs::from_run(&run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE), None).unwrap();
     assert_eq!(costs().prices(&other, "read", &of_size(4096)), None);
     assert!(costs().prices(&costs(), "read", &of_size(4096)).is_some());
 }
@@ -44,7 +44,7 @@ fn both_sides_are_priced_by_the_same_operation() {
 fn cold_rows_are_no_unit_costs() {
     let mut run = run(&[("io.read_zero", &[64, 4096], &|_| 50.0)], 12, Noise::NONE);
     run.records[0].case.params.insert("cold".into(), 4096);
-    let price = Costs::of(&run, None).unwrap().price("read", &of_size(64)).unwrap();
+    let price = Costs::from_run(&run, None).unwrap().price("read", &of_size(64)).unwrap();
     assert_eq!(price.basis.at, Some(Place { parameter: "size", value: 64, low: 4096, high: 4096 }));
 }
 
@@ -54,8 +54,11 @@ fn environments_are_named_where_there_are_several() {
     run.records[0].case.environment = "m32".into();
     run.records[1].case.environment = "gvisor".into();
     let present = vec!["gvisor".to_string(), "m32".to_string()];
-    assert_eq!(Costs::of(&run, None).unwrap_err(), NoCosts { wanted: None, present: present.clone(), counted: vec![] });
+    assert_eq!(
+        Costs::from_run(&run, None).unwrap_err(),
+        NoCosts { wanted: None, present: present.clone(), counted: vec![] }
+    );
     let missing = NoCosts { wanted: Some("static".into()), present, counted: vec![] };
-    assert_eq!(Costs::of(&run, Some("static")).unwrap_err(), missing);
-    assert!(Costs::of(&run, Some("m32")).is_ok());
+    assert_eq!(Costs::from_run(&run, Some("static")).unwrap_err(), missing);
+    assert!(Costs::from_run(&run, Some("m32")).is_ok());
 }

@@ -19,7 +19,7 @@ pub fn tree(addresses: &[u64], names: &Names, step: &dyn Fn(u64) -> Option<Step>
         builder.push(*first, Returns::Unknown);
     }
     for (at, address) in addresses.iter().enumerate() {
-        builder.count();
+        builder.count_instruction();
         if let Some(next) = addresses.get(at + 1) {
             builder.go(*address, *next, step(*address));
         }
@@ -73,7 +73,7 @@ const MOST_PARKED: usize = 64;
 
 impl<'a> Builder<'a> {
     /// The instruction before `go` counts for the innermost frame.
-    fn count(&mut self) {
+    fn count_instruction(&mut self) {
         let node = self.stack.last().map_or(0, |frame| frame.node);
         self.nodes[node].own += 1;
     }

@@ -94,7 +94,7 @@ struct Level {
 
 impl Level {
     /// Of `values`, which are positive; NaN without any.
-    fn of(values: Vec<f64>) -> Level {
+    fn from_values(values: Vec<f64>) -> Level {
         let centre = median(values.clone()).unwrap_or(f64::NAN);
         Level { median: centre, mad: mad(values.iter().map(|value| (value / centre - 1.0).abs()).collect()) }
     }
@@ -121,7 +121,7 @@ fn is_change(relative: f64, error: f64, count: usize) -> bool {
 }
 
 /// The values of each key.
-fn by<K: Ord, T>(items: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Vec<T>> {
+fn grouped<K: Ord, T>(items: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Vec<T>> {
     let mut found: BTreeMap<K, Vec<T>> = BTreeMap::new();
     items.into_iter().for_each(|(key, item)| found.entry(key).or_default().push(item));
     found
@@ -136,10 +136,10 @@ struct HostCost {
 
 /// The median of each host, by group.
 fn host_costs(all: &[Observation], columns: &[String]) -> BTreeMap<Group, Vec<HostCost>> {
-    let runs = by(all.iter().map(|one| ((one.group(columns), one.place.host.as_str()), one.ns)));
-    by(runs.into_iter().map(|((group, host), ns)| {
+    let runs = grouped(all.iter().map(|one| ((one.group(columns), one.place.host.as_str()), one.ns)));
+    grouped(runs.into_iter().map(|((group, host), ns)| {
         let runs = ns.len();
-        (group, HostCost { host: host.to_string(), ns: Level::of(ns).median, runs })
+        (group, HostCost { host: host.to_string(), ns: Level::from_values(ns).median, runs })
     }))
 }
 

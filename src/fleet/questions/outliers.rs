@@ -39,7 +39,7 @@ pub fn outliers(all: &[Observation], columns: &[String]) -> Vec<Outlier> {
 }
 
 fn of_group((case, group): &Group, hosts: Vec<HostCost>) -> Vec<Outlier> {
-    let (level, count) = (Level::of(hosts.iter().map(|host| host.ns).collect()), hosts.len());
+    let (level, count) = (Level::from_values(hosts.iter().map(|host| host.ns).collect()), hosts.len());
     if count < FEWEST_HOSTS {
         return Vec::new();
     }

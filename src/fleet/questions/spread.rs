@@ -1,6 +1,6 @@
 //! How far costs scatter between hosts and within one: `fleet/sql/spread.sql`.
 
-use super::{CaseName, Group, Level, Observation, by, mad};
+use super::{CaseName, Group, Level, Observation, grouped, mad};
 use crate::stats::{MAD_TO_DEVIATION, median};
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub struct Spread {
 
 /// Each group in order; `columns` are what its hosts have in common.
 pub fn spread(all: &[Observation], columns: &[String]) -> Vec<Spread> {
-    let runs = by(all.iter().map(|one| ((one.group(columns), &one.place.host), one.ns)));
-    let groups = by(runs.into_iter().map(|((group, _), ns)| (group, ns)));
+    let runs = grouped(all.iter().map(|one| ((one.group(columns), &one.place.host), one.ns)));
+    let groups = grouped(runs.into_iter().map(|((group, _), ns)| (group, ns)));
     groups.into_iter().map(|(group, hosts)| of_group(group, &hosts)).collect()
 }
 
@@ -33,7 +33,7 @@ fn of_group((case, group): Group, hosts: &[Vec<f64>]) -> Spread {
     let medians: Vec<f64> = hosts.iter().map(|runs| median(runs.clone()).unwrap_or(f64::NAN)).collect();
     let pairs = hosts.iter().zip(&medians);
     let within = pairs.flat_map(|(runs, own)| runs.iter().map(move |ns| (ns / own - 1.0).abs())).collect();
-    let level = Level::of(medians.clone());
+    let level = Level::from_values(medians.clone());
     Spread {
         case,
         group,

@@ -72,7 +72,7 @@ pub struct Expected {
 
 impl Expected {
     /// The expectation for `case`.
-    pub fn of(&self, case: &Case) -> Option<&Expectation> {
+    pub fn for_case(&self, case: &Case) -> Option<&Expectation> {
         let language = case.language.as_ref().and_then(|language| self.by.get(language));
         self.by.get(&case.environment).or(language).or(self.all.as_ref())
     }

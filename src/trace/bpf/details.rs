@@ -46,7 +46,7 @@ fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
     for (of, counted) in &raw.stack_counts {
         let process = decode::process_name(&raw.groups, of.key.group);
         let call = decode::call_name(&of.key, plain.contains(&of.key.group));
-        let mut found = sent.of_site(of);
+        let mut found = sent.stacks_of_site(of);
         if found.is_empty() {
             found.push((vec![UNKNOWN.into()], 1));
         }
@@ -120,7 +120,7 @@ fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall
         elapsed_ns: slow.elapsed,
         blocked_ns: Some(slow.blocked),
         woken_ns: Some(slow.woken),
-        frames: sent.of_slow(slow.stack).iter().map(ToString::to_string).collect(),
+        frames: sent.stack_of_slow_call(slow.stack).iter().map(ToString::to_string).collect(),
     };
     kept.iter().take(most).map(call).collect()
 }

@@ -200,7 +200,7 @@ impl Bpf {
         let raw = self.programs.read()?;
         let mut collected = Profile { tracer: self.facts(&raw), ending: self.ending, ..Profile::default() };
         let paths = match self.more.grouping {
-            Grouping::Cgroup => Hierarchies::of(Path::new("/")).names(),
+            Grouping::Cgroup => Hierarchies::below(Path::new("/")).names(),
             Grouping::Name | Grouping::Process => BTreeMap::new(),
         };
         let tree = self.more.tree && self.more.grouping == Grouping::Name;

@@ -85,7 +85,7 @@ impl Files {
 
     fn opened(&self, path: &str, file: File, facts: &Metadata) -> Rc<Image> {
         let key = (facts.dev(), facts.ino(), facts.len(), facts.ctime(), facts.ctime_nsec());
-        let image = || Rc::new(Image::of_file(last(path), file));
+        let image = || Rc::new(Image::from_file(last(path), file));
         self.opened.borrow_mut().entry(key).or_insert_with(image).clone()
     }
 
