@@ -11,7 +11,6 @@ mod perf_bench;
 mod perf_trace;
 mod strace;
 mod strace_args;
-mod strace_line;
 mod strace_log;
 mod tally;
 

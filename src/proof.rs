@@ -51,7 +51,7 @@ pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
         let reason = environment.unverified.unwrap_or("it is in a machine of its own".to_string());
         return Ok(Proof::none(&reason));
     }
-    workers.placement.on_measuring_cpu(|| until_as_declared(|| count(workers, planned)))
+    workers.placement.on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned)))
 }
 
 /// The same where this process cannot trace: `request` runs a batch of n iterations and counts the kernel entries meanwhile.
@@ -74,7 +74,7 @@ fn until_as_declared(mut count: impl FnMut() -> Result<Proof, Failure>) -> Resul
     Ok(proof)
 }
 
-fn count(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
+fn count_entries(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
     let mut child = workers.start(&planned.case, 0)?;
     let watchdog = match Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt) {
         Ok(watchdog) => watchdog,

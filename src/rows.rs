@@ -93,7 +93,7 @@ pub fn rows(mut run: Run) -> Vec<Row> {
 
 fn rows_of(run: &Run) -> Vec<Row> {
     let summary = summarize(run);
-    let source = Source::of(run, &summary);
+    let source = Source::new(run, &summary);
     let asked = run.records.iter().filter(|record| record.role == Role::Asked).zip(&summary.rows);
     let baselines = run.records.iter().filter(|record| summary::is_shown_as_baseline(record)).zip(&summary.baselines);
     let baselines = baselines.filter(|(record, _)| record.role == Role::Baseline);
@@ -113,7 +113,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(run: &'a Run, summary: &'a Summary) -> Source<'a> {
+    fn new(run: &'a Run, summary: &'a Summary) -> Source<'a> {
         let panel = Panel::of(run, &summary::steady_range(run).0);
         let tool = format!("{} {}", run.tool.name, run.tool.version);
         Source {
@@ -132,7 +132,7 @@ impl<'a> Source<'a> {
             run_id: self.id.clone(),
             started_unix_s: i64::try_from(self.run.started_unix_s).ok().filter(|seconds| *seconds > 0),
             complete: self.run.complete,
-            machine: Machine::of(self.run, environment),
+            machine: Machine::for_environment(self.run, environment),
             tool: self.tool.clone(),
             labels: self.run.labels.clone(),
             environment: environment.to_string(),

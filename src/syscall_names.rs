@@ -46,6 +46,11 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
     }
 }
 
+/// A call's name without the gate that it was made through: `getpid` for `getpid(i386)`.
+pub fn bare_name(call: &str) -> &str {
+    call.split('(').next().unwrap_or(call)
+}
+
 /// The name of the architecture of `audit`; `None` if it is the one that this program was built for.
 pub fn foreign(audit: u32) -> Option<&'static str> {
     let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;

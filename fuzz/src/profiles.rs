@@ -53,7 +53,7 @@ pub fn shown(profile: &Profile) {
 
 fn costs() -> Costs {
     match store::from_bytes(Path::new("run.json"), COSTS.as_bytes()) {
-        Ok(Stored::Run(run)) => Costs::of(&run, None).expect("unit costs"),
+        Ok(Stored::Run(run)) => Costs::from_run(&run, None).expect("unit costs"),
         _ => panic!("tests/golden/run.json is no result file"),
     }
 }

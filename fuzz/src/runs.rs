@@ -86,7 +86,7 @@ fn compared(run: &Run) {
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
     let _ =
         html::write_page(&html::Page { files: &files, comparison: Some(&comparison), explained: &[] }, &mut Vec::new());
-    if let Ok(costs) = Costs::of(run, None) {
+    if let Ok(costs) = Costs::from_run(run, None) {
         let profile = super::profiles::example();
         syscost::attribute::attribute(&profile, Some(&costs), std::slice::from_ref(&costs), syscost::model::By::Class);
     }

@@ -33,7 +33,7 @@ pub fn blocked(profile: &Profile, keep: impl Fn(&CallCount) -> bool) -> Vec<Bloc
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
         let Some(blocked_ns) = count.blocked_ns.filter(|ns| *ns > 0 && keep(&count)) else { continue };
         let stalled_s = count.stalled_ns.or(alone.then_some(blocked_ns)).map(s);
-        let (reason, call) = (Reason::of(&count.call, &count.class), count.call.clone());
+        let (reason, call) = (Reason::from_call(&count.call, &count.class), count.call.clone());
         let own = found.entry((reason, call.clone()));
         let own = own.or_insert(Blocked { reason, call, calls: 0, blocked_s: 0.0, stalled_s: Some(0.0) });
         own.calls = own.calls.saturating_add(count.calls);

@@ -243,7 +243,7 @@ fn account(
 ) -> Account {
     let usage = &profile.usage;
     let all = profile.all_calls();
-    let charged = Charged::of(profile);
+    let charged = Charged::from_profile(profile);
     let [crossings, work, creation] = calls(profile, null);
     let mut account = Account { wall_s: usage.wall_ns.map(s), ..Account::default() };
     account.parts.extend(charged.and_then(|c| c.user).map(|seconds| Part { kind: PartKind::UserMode, seconds }));
@@ -254,7 +254,7 @@ fn account(
         add_other_system_time(&mut account, profile, costs, &charged);
     }
     add_whole(&mut account, profile, charged, known);
-    account.beside = beside(blocked);
+    account.beside = blocked_parts(blocked);
     let added = profile.tracer.added_per_call_ns;
     account.notes.extend(added.map(|each_ns| AccountNote::TracerAdded { calls: all.calls, each_ns }));
     account
@@ -293,7 +293,7 @@ fn add_whole(account: &mut Account, profile: &Profile, charged: Option<Charged>,
 }
 
 /// Blocked time by reason, the longest first.
-fn beside(blocked: &[Blocked]) -> Vec<Part> {
+fn blocked_parts(blocked: &[Blocked]) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for own in blocked {
         let same = |part: &&mut Part| matches!(&part.kind, PartKind::Blocked { reason, .. } if *reason == own.reason);

@@ -57,7 +57,7 @@ pub struct UnpricedCall {
 
 /// What would change with the unit costs `there`.
 pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
-    let costs = Comparison::of(here, there);
+    let costs = Comparison::new(here, there);
     let (mut rows, mut others) = (Vec::new(), CallCount::default());
     let mut unpriced: IndexMap<String, CallCount> = IndexMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
@@ -73,7 +73,7 @@ pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
     let all = profile.all_calls();
     let groups = lines::groups(profile, &rows, &others, &costs);
     Change {
-        there: costs.label().to_string(),
+        there: there.label.clone(),
         crossings: lines::all_crossings(&all, &costs),
         families: lines::families(&rows, &costs),
         unpriced: unpriced.into_iter().map(|(call, count)| left_out(call, &count)).collect(),
@@ -81,7 +81,7 @@ pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
         blocked_s: all.blocked_ns.map(s),
         wall: wall(profile, &costs, &groups),
         lines: groups.iter().map(|group| group.line(&costs)).collect(),
-        total: Group::of(LineKind::Total, &groups).line(&costs),
+        total: Group::merged(LineKind::Total, &groups).line(&costs),
         rows,
     }
 }
@@ -105,7 +105,7 @@ fn row(count: &CallCount, costs: &Comparison) -> Option<ChangeRow> {
         calls: count.calls,
         here_s,
         ratio: b.cost.ns / a.cost.ns,
-        change: parts.whole().shifted(costs.common_sd(), here_s),
+        change: parts.whole().shifted(costs.shift.sd, here_s),
         basis: a.basis,
         waits,
         parts,

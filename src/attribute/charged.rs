@@ -1,4 +1,4 @@
-//! The CPU time that the kernel charged the workload with, by mode, as far as it can be believed. Pure; `breakdown` and `change`
+//! The CPU time that the kernel charged the workload with, by mode, as far as it can be shrunk. Pure; `breakdown` and `change`
 //! call it.
 //!
 //! Linux measures the CPU time of a thread exactly and divides it into user and system time by what ticks found, 100 to 1000 a
@@ -30,7 +30,7 @@ pub struct Charged {
 
 impl Charged {
     /// `None` where the profile does not tell user or system time.
-    pub fn of(profile: &Profile) -> Option<Charged> {
+    pub fn from_profile(profile: &Profile) -> Option<Charged> {
         let (user, system) = (s(profile.usage.user_ns?), s(profile.usage.system_ns?));
         let known_system_s = profile.all_calls().on_cpu_ns.map_or(0.0, s) + tracing_s(profile);
         let cpu_s = (user + system).max(known_system_s);
@@ -85,7 +85,7 @@ mod tests {
         };
         let read = CallCount { call: "read".into(), calls: 1, on_cpu_ns: Some(calls_ns), ..CallCount::default() };
         let groups = vec![ProcessGroup { calls: vec![read], ..ProcessGroup::default() }];
-        Charged::of(&Profile { usage, groups, ..Profile::default() }).unwrap()
+        Charged::from_profile(&Profile { usage, groups, ..Profile::default() }).unwrap()
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::costs::{Costs, Price, UnitCost};
 use super::speed::Shift;
-use super::units::FAULTS;
 use crate::model::Class;
 
 /// Unit costs here and there. Those there are given as they would be at the speed that the machine had here, as far as that is
@@ -10,21 +9,16 @@ use crate::model::Class;
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison<'a> {
     here: &'a Costs,
-    there: &'a Costs,
-    shift: Shift,
+    pub there: &'a Costs,
+    pub shift: Shift,
 }
 
 /// A ratio that is not known within a factor of two prices nothing: the scheduler decided it.
 const MOST_SD: f64 = std::f64::consts::LN_2;
 
 impl<'a> Comparison<'a> {
-    pub fn of(here: &'a Costs, there: &'a Costs) -> Comparison<'a> {
-        Comparison { here, there, shift: here.shift(there) }
-    }
-
-    /// The label of the costs there.
-    pub fn label(&self) -> &str {
-        &self.there.label
+    pub fn new(here: &'a Costs, there: &'a Costs) -> Comparison<'a> {
+        Comparison { here, there, shift: here.machine.shift(&there.machine) }
     }
 
     /// What a class costs on both sides, by the same operation.
@@ -44,23 +38,9 @@ impl<'a> Comparison<'a> {
         Some((self.here.null_call()?.cost, self.at_same_speed(self.there.null_call()?).cost))
     }
 
-    pub fn faults(&self) -> Option<(Price, Price)> {
-        self.first_of(FAULTS)
-    }
-
-    /// Standard deviation, on the log scale, of what moves all costs there together.
-    pub fn common_sd(&self) -> f64 {
-        self.shift.sd
-    }
-
     /// Standard deviation, on the log scale, of two times that are measured at different moments.
     pub fn scatter(&self) -> f64 {
-        self.here.scatter(self.there)
-    }
-
-    /// Processors that the run there might use.
-    pub fn cpus_there(&self) -> Option<u64> {
-        self.there.cpus()
+        self.here.machine.scatter(&self.there.machine)
     }
 
     fn at_same_speed(&self, price: Price) -> Price {

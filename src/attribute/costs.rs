@@ -1,6 +1,6 @@
 //! Unit costs from a run: what one call of a class costs there. Pure.
 
-use super::speed::{Machine, Shift};
+use super::speed::Machine;
 use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
 use super::units::{NULL_CALLS, UNITS, Unit, units_of};
 use crate::model::{Class, Nanos, Outcome, Record, Run};
@@ -24,7 +24,7 @@ pub struct Costs {
     pub threads: u64,
     /// Whether any cost has an interval: published results have none.
     pub has_intervals: bool,
-    machine: Machine,
+    pub(super) machine: Machine,
 }
 
 /// An operation at one set of parameters.
@@ -115,7 +115,7 @@ impl Costs {
     ///
     /// # Errors
     /// When the run has no such environment, or several of which none is `native`.
-    pub fn of(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
+    pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
         let environment = choose(run, environment)?;
         let summary = summarize(run);
         let rows = summary.rows.iter().chain(&summary.baselines);
@@ -138,22 +138,14 @@ impl Costs {
         let threads = points.values().map(|points| fewest(points)).max().unwrap_or(1);
         let has_intervals = points.values().flatten().any(|point| point.cost.log_sd > 0.0);
         let lines = lines(&points);
-        Ok(Costs { label: label(run, &environment), points, lines, threads, has_intervals, machine: Machine::of(run) })
-    }
-
-    /// How these costs differ from those of `there` by the machine's speed alone.
-    pub fn shift(&self, there: &Costs) -> Shift {
-        self.machine.shift(&there.machine)
-    }
-
-    /// Standard deviation of the ratio of two times that were taken at different moments, on the log scale.
-    pub fn scatter(&self, there: &Costs) -> f64 {
-        self.machine.scatter(&there.machine)
-    }
-
-    /// Processors that the run might use.
-    pub fn cpus(&self) -> Option<u64> {
-        self.machine.cpus
+        Ok(Costs {
+            label: label(run, &environment),
+            points,
+            lines,
+            threads,
+            has_intervals,
+            machine: Machine::from_run(run),
+        })
     }
 
     /// The bare crossing of the user-kernel boundary, and which call measured it.
@@ -198,7 +190,7 @@ impl Costs {
     }
 
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
-        let price = self.at(operation, unit.per.of(class))?;
+        let price = self.at(operation, unit.per.value_in(class))?;
         let less: f64 = unit.less.iter().filter_map(|operation| Some(self.price_of(operation)?.cost.ns)).sum();
         let off = less + self.other_crossings_ns(unit, operation);
         // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
@@ -371,67 +363,4 @@ fn label(run: &Run, environment: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fit::synthetic::{Noise, run};
-    use crate::model::DescriptorKind;
-
-    fn of_size(size: u64) -> Class {
-        Class { size: Some(size), descriptor: Some(DescriptorKind::Device), ..Class::default() }
-    }
-
-    /// 100 ns up to 64 bytes, then in proportion to the size: a line between logarithms.
-    fn costs() -> Costs {
-        let sizes = [1, 64, 4096];
-        let cost = |size: u64| 100.0 * (size.max(64) as f64 / 64.0);
-        Costs::of(&run(&[("io.read_zero", &sizes, &cost)], 12, Noise::NONE), None).unwrap()
-    }
-
-    #[test]
-    fn costs_lie_on_the_line_between_logarithms() {
-        let at = |size| costs().price("read", &of_size(size)).unwrap();
-        for (size, ns) in [(1, 100.0), (8, 100.0), (64, 100.0), (512, 800.0), (4096, 6400.0), (0, 100.0)] {
-            assert!((at(size).cost.ns / ns - 1.0).abs() < 1e-6, "{size}: {:?}", at(size));
-        }
-        let place = |value, low, high| Some(Place { parameter: "size", value, low, high });
-        assert_eq!(at(512).basis.at, place(512, 64, 4096));
-        assert_eq!([at(4096).basis.at, at(64).basis.at], [place(4096, 4096, 4096), place(64, 64, 64)]);
-    }
-
-    #[test]
-    fn beyond_the_measured_values_the_nearest_is_taken_with_a_larger_error() {
-        let beyond = costs().price("read", &of_size(16384)).unwrap();
-        assert_eq!(beyond.basis.at, Some(Place { parameter: "size", value: 16384, low: 4096, high: 4096 }));
-        assert!((beyond.cost.ns - 6400.0).abs() < 1e-6 && (beyond.beyond - 2.0 * PER_DOUBLING).abs() < 1e-6);
-    }
-
-    #[test]
-    fn both_sides_are_priced_by_the_same_operation() {
-        let other = Costs::of(&run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE), None).unwrap();
-        assert_eq!(costs().prices(&other, "read", &of_size(4096)), None);
-        assert!(costs().prices(&costs(), "read", &of_size(4096)).is_some());
-    }
-
-    #[test]
-    fn cold_rows_are_no_unit_costs() {
-        let mut run = run(&[("io.read_zero", &[64, 4096], &|_| 50.0)], 12, Noise::NONE);
-        run.records[0].case.params.insert("cold".into(), 4096);
-        let price = Costs::of(&run, None).unwrap().price("read", &of_size(64)).unwrap();
-        assert_eq!(price.basis.at, Some(Place { parameter: "size", value: 64, low: 4096, high: 4096 }));
-    }
-
-    #[test]
-    fn environments_are_named_where_there_are_several() {
-        let mut run = run(&[("io.read_zero", &[1, 2], &|_| 100.0)], 12, Noise::NONE);
-        run.records[0].case.environment = "m32".into();
-        run.records[1].case.environment = "gvisor".into();
-        let present = vec!["gvisor".to_string(), "m32".to_string()];
-        assert_eq!(
-            Costs::of(&run, None).unwrap_err(),
-            NoCosts { wanted: None, present: present.clone(), counted: vec![] }
-        );
-        let missing = NoCosts { wanted: Some("static".into()), present, counted: vec![] };
-        assert_eq!(Costs::of(&run, Some("static")).unwrap_err(), missing);
-        assert!(Costs::of(&run, Some("m32")).is_ok());
-    }
-}
+mod tests;

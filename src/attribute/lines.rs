@@ -9,7 +9,7 @@ use super::comparison::Comparison;
 use super::costs::Basis;
 use super::scaled::{Scaled, changed};
 use super::spread::{MODEL_SD, Seconds, s, sum_by_call};
-use super::units::{CREATION, FAMILIES, bare_name};
+use super::units::{self, CREATION, FAMILIES, bare_name};
 use crate::model::{CallCount, Class, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,7 +102,7 @@ const UNPRICED: &str = "all calls without a unit cost";
 
 impl Group {
     /// All of `groups` as one.
-    pub fn of<'a>(kind: LineKind, groups: impl IntoIterator<Item = &'a Group>) -> Group {
+    pub fn merged<'a>(kind: LineKind, groups: impl IntoIterator<Item = &'a Group>) -> Group {
         let mut sum = Group { kind, here_s: 0.0, parts: Vec::new() };
         for group in groups {
             sum.here_s += group.here_s;
@@ -111,7 +111,7 @@ impl Group {
         sum
     }
 
-    fn of_rows<'a>(kind: LineKind, rows: impl Iterator<Item = &'a ChangeRow>) -> Option<Group> {
+    fn from_rows<'a>(kind: LineKind, rows: impl Iterator<Item = &'a ChangeRow>) -> Option<Group> {
         let mut group = Group { kind, here_s: 0.0, parts: Vec::new() };
         for row in rows {
             group.here_s += row.here_s;
@@ -124,7 +124,7 @@ impl Group {
     /// The change, with all errors.
     pub fn change(&self, costs: &Comparison) -> Seconds {
         let own = sum_by_call(self.parts.iter().map(|(name, part)| (name.as_str(), *part)));
-        own.shifted(costs.common_sd(), self.here_s)
+        own.shifted(costs.shift.sd, self.here_s)
     }
 
     /// The group as it is shown.
@@ -136,10 +136,10 @@ impl Group {
 /// The lines that add up to the total. `others` are the calls without a unit cost.
 pub fn groups(profile: &Profile, rows: &[ChangeRow], others: &CallCount, costs: &Comparison) -> Vec<Group> {
     let creates = |row: &ChangeRow| CREATION.contains(&bare_name(&row.call));
-    let calls = Group::of_rows(LineKind::Calls, rows.iter().filter(|row| !creates(row) && !row.waits));
-    let creation = Group::of_rows(LineKind::Creation, rows.iter().filter(|row| creates(row)));
-    let priced = Group::of(LineKind::Total, calls.iter().chain(&creation));
-    let waits = Group::of_rows(LineKind::Waits, rows.iter().filter(|row| row.waits));
+    let calls = Group::from_rows(LineKind::Calls, rows.iter().filter(|row| !creates(row) && !row.waits));
+    let creation = Group::from_rows(LineKind::Creation, rows.iter().filter(|row| creates(row)));
+    let priced = Group::merged(LineKind::Total, calls.iter().chain(&creation));
+    let waits = Group::from_rows(LineKind::Waits, rows.iter().filter(|row| row.waits));
     let faults = faults(profile, costs);
     calls.into_iter().chain(waits).chain(creation).chain(faults).chain(unpriced(others, &priced, costs)).collect()
 }
@@ -147,8 +147,8 @@ pub fn groups(profile: &Profile, rows: &[ChangeRow], others: &CallCount, costs: 
 /// Faults x unit cost, at most the system time that calls leave over.
 fn faults(profile: &Profile, costs: &Comparison) -> Option<Group> {
     let count = fault_count(profile).filter(|count| *count > 0)?;
-    let (a, b) = costs.faults()?;
-    let most = Charged::of(profile).map_or(f64::INFINITY, |charged| charged.other_system_s());
+    let (a, b) = costs.first_of(units::FAULTS)?;
+    let most = Charged::from_profile(profile).map_or(f64::INFINITY, |charged| charged.other_system_s());
     let here_s = (count as f64 * a.cost.ns / 1e9).min(most);
     let change = changed(here_s, a.cost, b.cost, MODEL_SD);
     Some(Group { kind: LineKind::Faults { count, basis: a.basis }, here_s, parts: vec![(FAULTS.to_string(), change)] })
@@ -186,7 +186,7 @@ pub fn all_crossings(all: &CallCount, costs: &Comparison) -> Option<ChangeLine> 
 pub fn families(rows: &[ChangeRow], costs: &Comparison) -> Vec<ChangeLine> {
     let of = |&(name, calls): &(&'static str, &[&str])| {
         let own = rows.iter().filter(|row| calls.contains(&bare_name(&row.call)));
-        Some(Group::of_rows(LineKind::Family { name }, own)?.line(costs))
+        Some(Group::from_rows(LineKind::Family { name }, own)?.line(costs))
     };
     FAMILIES.iter().filter_map(of).collect()
 }

@@ -50,7 +50,7 @@ pub fn needs(profile: &Profile, catalogue: Catalogue) -> Needs {
         match best(count, catalogue) {
             Some((unit, operation)) => {
                 priced += own;
-                want(&mut wanted, (unit, operation), count, own);
+                add_wanted(&mut wanted, (unit, operation), count, own);
             }
             None => *unpriced.entry(count.call.clone()).or_default() += own,
         }
@@ -58,7 +58,7 @@ pub fn needs(profile: &Profile, catalogue: Catalogue) -> Needs {
     let share = |weight: f64| if whole > 0.0 { weight / whole } else { 0.0 };
     let mut unpriced: Vec<(String, f64)> = unpriced.into_iter().map(|(call, own)| (call, share(own))).collect();
     unpriced.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let mut all = beside(catalogue, &wanted);
+    let mut all = always_needed(catalogue, &wanted);
     all.extend(cases(wanted, catalogue, &share));
     let threads = profile.usage.concurrency.as_ref().and_then(mean_threads);
     Needs { cases: all, by_time, priced: share(priced), unpriced, threads }
@@ -71,8 +71,8 @@ fn time_ns(count: &CallCount) -> Option<u64> {
 
 /// The operation that is most like the call, of those that can be measured here, as can what is subtracted from it.
 fn best(count: &CallCount, catalogue: Catalogue) -> Option<(&'static Unit, &'static str)> {
-    let complete = |unit: &&Unit| unit.less.iter().all(|less| offers(catalogue, less));
-    let first = |unit: &'static Unit| Some((unit, *unit.operations.iter().find(|id| offers(catalogue, id))?));
+    let complete = |unit: &&Unit| unit.less.iter().all(|less| has_operation(catalogue, less));
+    let first = |unit: &'static Unit| Some((unit, *unit.operations.iter().find(|id| has_operation(catalogue, id))?));
     units::units_of(&count.call, &count.class).filter(complete).find_map(first)
 }
 
@@ -80,11 +80,11 @@ fn find<'a>(catalogue: Catalogue<'a>, id: &str) -> Option<&'a Operation> {
     catalogue?.iter().find(|operation| operation.id == id && operation.available)
 }
 
-fn offers(catalogue: Catalogue, id: &str) -> bool {
+fn has_operation(catalogue: Catalogue, id: &str) -> bool {
     catalogue.is_none() || find(catalogue, id).is_some()
 }
 
-fn want(wanted: &mut IndexMap<&'static str, Wanted>, way: (&Unit, &'static str), count: &CallCount, weight: f64) {
+fn add_wanted(wanted: &mut IndexMap<&'static str, Wanted>, way: (&Unit, &'static str), count: &CallCount, weight: f64) {
     let (unit, operation) = way;
     let at = unit.measured_at(&count.class);
     let own = wanted.entry(operation).or_default();
@@ -96,8 +96,8 @@ fn want(wanted: &mut IndexMap<&'static str, Wanted>, way: (&Unit, &'static str),
 }
 
 /// The null call and a page fault, which price all crossings and faults, if no call has wanted them.
-fn beside(catalogue: Catalogue, wanted: &IndexMap<&'static str, Wanted>) -> Vec<Need> {
-    let one = |ids: &[&'static str]| ids.iter().copied().find(|id| offers(catalogue, id));
+fn always_needed(catalogue: Catalogue, wanted: &IndexMap<&'static str, Wanted>) -> Vec<Need> {
+    let one = |ids: &[&'static str]| ids.iter().copied().find(|id| has_operation(catalogue, id));
     let ids = [one(NULL_CALLS), one(FAULTS)].into_iter().flatten().filter(|id| !wanted.contains_key(id));
     ids.map(|id| Need { operation: id.to_string(), params: BTreeMap::new(), share: None }).collect()
 }

@@ -74,7 +74,7 @@ pub fn on_cpu_s(profile: &Profile) -> Option<Vec<f64>> {
         return Some(known.on_cpu_ns.iter().map(|ns| s(*ns)).collect());
     }
     let wall_s = s(profile.usage.wall_ns?);
-    has_one_thread(profile).then(|| Some(vec![Charged::of(profile)?.cpu_s.min(wall_s)]))?
+    has_one_thread(profile).then(|| Some(vec![Charged::from_profile(profile)?.cpu_s.min(wall_s)]))?
 }
 
 fn on_cpu_parts(on_cpu_s: &[f64]) -> Vec<PathPart> {

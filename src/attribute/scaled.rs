@@ -64,7 +64,7 @@ fn changed_work(
 ) -> Seconds {
     let sd = |(whole, null): (UnitCost, UnitCost)| (whole.ns * whole.log_sd).hypot(null.ns * null.log_sd);
     let work_a = here.0.ns - here.1.ns;
-    let work_b = work_a + believed(there.0.ns - there.1.ns - work_a, sd(here).hypot(sd(there)));
+    let work_b = work_a + shrunk(there.0.ns - there.1.ns - work_a, sd(here).hypot(sd(there)));
     let calls = own.calls as f64 / 1e9;
     let least = LEAST_WORK * here.1.ns;
     // How often the work holds the operation's work: once per call where it cannot be told.
@@ -77,7 +77,7 @@ fn changed_work(
 
 /// A difference as far as it stands out from its standard deviation: none of it within one, nearly all beyond three (the positive
 /// part of James and Stein's estimator). A device that took 20% longer in one run says little about the next.
-fn believed(difference: f64, sd: f64) -> f64 {
+fn shrunk(difference: f64, sd: f64) -> f64 {
     if difference == 0.0 { 0.0 } else { difference * (1.0 - (sd / difference).powi(2)).max(0.0) }
 }
 
@@ -103,11 +103,8 @@ mod tests {
 
     #[test]
     fn a_difference_within_its_error_is_not_believed() {
-        assert_eq!(
-            [believed(0.0, 1.0), believed(5.0, 5.0), believed(-5.0, 9.0), believed(5.0, 0.0)],
-            [0.0, 0.0, 0.0, 5.0]
-        );
-        assert!((believed(-30.0, 10.0) + 30.0 * 8.0 / 9.0).abs() < 1e-9);
+        assert_eq!([shrunk(0.0, 1.0), shrunk(5.0, 5.0), shrunk(-5.0, 9.0), shrunk(5.0, 0.0)], [0.0, 0.0, 0.0, 5.0]);
+        assert!((shrunk(-30.0, 10.0) + 30.0 * 8.0 / 9.0).abs() < 1e-9);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Shift {
 }
 
 impl Machine {
-    pub fn of(run: &Run) -> Machine {
+    pub fn from_run(run: &Run) -> Machine {
         let (range, _) = summary::steady_range(run);
         let panel = Panel::of(run, &range).costs_ns();
         let in_user_mode = PANEL[..PANEL_IN_USER_MODE].iter();
@@ -83,7 +83,7 @@ mod tests {
         let mut run = run(PANEL.iter().map(|operation| varying(operation, |_| ns)).collect());
         (run.host.name, run.host.cpu) = (Some(name.into()), Some("a processor".into()));
         run.host.run_scatter_percent = Some(3.0);
-        Machine::of(&run)
+        Machine::from_run(&run)
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod table;
 
+pub use crate::syscall_names::bare_name;
 pub use table::{CREATION, FAMILIES, FAULTS, NULL_CALLS, STATS, UNITS};
 
 use crate::model::{Class, DescriptorKind};
@@ -45,7 +46,7 @@ impl Per {
     }
 
     /// The operation's parameter and its value in `class`.
-    pub fn of(self, class: &Class) -> Option<(&'static str, u64)> {
+    pub fn value_in(self, class: &Class) -> Option<(&'static str, u64)> {
         let value = match self {
             Per::Flat => None,
             Per::Size => class.size,
@@ -90,7 +91,7 @@ pub enum When {
 }
 
 impl When {
-    fn holds(self, class: &Class) -> bool {
+    fn matches(self, class: &Class) -> bool {
         let on = |kinds: &[DescriptorKind]| class.descriptor.is_some_and(|kind| kinds.contains(&kind));
         match self {
             When::On(kinds) => on(kinds),
@@ -144,20 +145,15 @@ impl Unit {
 
     /// The operation's parameter and the value to measure for `class`: within what the operation takes.
     pub fn measured_at(&self, class: &Class) -> Option<(&'static str, u64)> {
-        let (name, value) = self.per.of(class)?;
+        let (name, value) = self.per.value_in(class)?;
         Some((name, value.clamp(self.per.least(), self.most)))
     }
-}
-
-/// The call's name without the ABI that it was made through: `getpid` for `getpid(i386)`.
-pub fn bare_name(call: &str) -> &str {
-    call.split('(').next().unwrap_or(call)
 }
 
 /// What prices `call` of `class`, the best first; none where no operation resembles it.
 pub fn units_of<'a>(call: &'a str, class: &'a Class) -> impl Iterator<Item = &'static Unit> + 'a {
     let name = bare_name(call);
-    UNITS.iter().filter(move |unit| unit.calls.contains(&name) && unit.when.iter().all(|when| when.holds(class)))
+    UNITS.iter().filter(move |unit| unit.calls.contains(&name) && unit.when.iter().all(|when| when.matches(class)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The reason follows from the call and the kind of its descriptor alone, so it is what such a call usually waits for: a read of
 //! a file waits for the disk, but also for another process that holds the inode's lock.
 
-use super::units::{STATS, bare_name, units_of};
+use super::units::{bare_name, units_of};
 use crate::model::{Class, DescriptorKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,140 +40,35 @@ pub enum EndedBy {
     Thread,
 }
 
-/// What the calls of a row wait for.
-enum For {
-    Always(Reason),
-    /// By the kind of the descriptor; without one, this.
-    Descriptor(Reason),
-}
-
-use For::{Always, Descriptor};
-
-/// Calls by what they wait for. A call that is not listed waits for `Other`.
-const TABLE: &[(For, &[&str])] = &[
+/// Calls by what they wait for; `None` is what the kind of the descriptor says. A call that is not listed waits for `Other`.
+const TABLE: &[(Option<Reason>, &str)] = &[
     (
-        Descriptor(Reason::Other),
-        &[
-            "read",
-            "write",
-            "pread64",
-            "pwrite64",
-            "readv",
-            "writev",
-            "preadv",
-            "pwritev",
-            "preadv2",
-            "pwritev2",
-            "getdents",
-            "getdents64",
-            "sendfile",
-            "sendfile64",
-            "splice",
-            "tee",
-            "vmsplice",
-            "copy_file_range",
-            "close",
-            "ioctl",
-            "fstat",
-            "lseek",
-        ],
+        None,
+        "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 getdents getdents64 sendfile \
+         sendfile64 splice tee vmsplice copy_file_range close ioctl fstat lseek",
     ),
     (
-        Always(Reason::Socket),
-        &[
-            "recvfrom", "sendto", "recvmsg", "sendmsg", "recv", "send", "recvmmsg", "sendmmsg", "accept", "accept4",
-            "connect", "shutdown",
-        ],
+        Some(Reason::Socket),
+        "recvfrom sendto recvmsg sendmsg recv send recvmmsg sendmmsg accept accept4 connect shutdown",
     ),
     (
-        Always(Reason::Disk),
-        &[
-            "fsync",
-            "fdatasync",
-            "sync",
-            "syncfs",
-            "msync",
-            "sync_file_range",
-            "open",
-            "openat",
-            "openat2",
-            "creat",
-            "statx",
-            "access",
-            "faccessat",
-            "faccessat2",
-            "readlink",
-            "readlinkat",
-            "unlink",
-            "unlinkat",
-            "mkdir",
-            "mkdirat",
-            "rmdir",
-            "rename",
-            "renameat",
-            "renameat2",
-            "link",
-            "linkat",
-            "symlink",
-            "symlinkat",
-            "chmod",
-            "fchmod",
-            "fchmodat",
-            "fchmodat2",
-            "chown",
-            "lchown",
-            "fchown",
-            "fchownat",
-            "truncate",
-            "ftruncate",
-            "fallocate",
-            "utimensat",
-            "utime",
-            "utimes",
-            "getxattr",
-            "lgetxattr",
-            "fgetxattr",
-            "setxattr",
-            "statfs",
-            "fstatfs",
-            "mknod",
-            "mknodat",
-            "chdir",
-            "execve",
-            "execveat",
-            "readahead",
-            "fadvise64",
-        ],
+        Some(Reason::Disk),
+        "fsync fdatasync sync syncfs msync sync_file_range open openat openat2 creat statx access faccessat faccessat2 \
+         readlink readlinkat unlink unlinkat mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink \
+         symlinkat chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat truncate ftruncate fallocate utimensat \
+         utime utimes getxattr lgetxattr fgetxattr setxattr statfs fstatfs mknod mknodat chdir execve execveat \
+         readahead fadvise64 \
+         stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat",
     ),
-    (Always(Reason::Disk), STATS),
+    (Some(Reason::Lock), "futex futex_time64 futex_waitv flock fcntl fcntl64 semop semtimedop"),
+    (Some(Reason::Timer), "nanosleep clock_nanosleep clock_nanosleep_time64"),
+    (Some(Reason::Children), "wait4 waitid waitpid vfork fork clone clone3"),
     (
-        Always(Reason::Lock),
-        &["futex", "futex_time64", "futex_waitv", "flock", "fcntl", "fcntl64", "semop", "semtimedop"],
+        Some(Reason::Events),
+        "poll ppoll ppoll_time64 select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2 io_getevents \
+         io_pgetevents io_uring_enter rt_sigtimedwait rt_sigsuspend sigsuspend pause",
     ),
-    (Always(Reason::Timer), &["nanosleep", "clock_nanosleep", "clock_nanosleep_time64"]),
-    (Always(Reason::Children), &["wait4", "waitid", "waitpid", "vfork", "fork", "clone", "clone3"]),
-    (
-        Always(Reason::Events),
-        &[
-            "poll",
-            "ppoll",
-            "ppoll_time64",
-            "select",
-            "pselect6",
-            "_newselect",
-            "epoll_wait",
-            "epoll_pwait",
-            "epoll_pwait2",
-            "io_getevents",
-            "io_pgetevents",
-            "io_uring_enter",
-            "rt_sigtimedwait",
-            "rt_sigsuspend",
-            "sigsuspend",
-            "pause",
-        ],
-    ),
-    (Always(Reason::Pipe), &["mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd"]),
+    (Some(Reason::Pipe), "mq_timedreceive mq_timedsend msgrcv msgsnd"),
 ];
 
 /// Operations that end when a device has answered: their cost is mostly waiting.
@@ -181,14 +76,11 @@ const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
 
 impl Reason {
     /// What a call of this class waits for.
-    pub fn of(call: &str, class: &Class) -> Reason {
+    pub fn from_call(call: &str, class: &Class) -> Reason {
         let name = bare_name(call);
-        let row = TABLE.iter().find(|(_, calls)| calls.contains(&name));
-        match row.map(|(reason, _)| reason) {
-            Some(Always(reason)) => *reason,
-            Some(Descriptor(otherwise)) => class.descriptor.and_then(of_descriptor).unwrap_or(*otherwise),
-            None => Reason::Other,
-        }
+        let row = TABLE.iter().find(|(_, calls)| calls.split_whitespace().any(|call| call == name));
+        let known = row.and_then(|(reason, _)| reason.or_else(|| class.descriptor.and_then(of_descriptor)));
+        known.unwrap_or(Reason::Other)
     }
 
     /// Who ends such a wait. A workload of one thread cannot wake itself.
@@ -231,7 +123,7 @@ mod tests {
 
     #[test]
     fn every_call_is_known_and_stands_once() {
-        let mut names: Vec<&str> = TABLE.iter().flat_map(|(_, calls)| calls.iter().copied()).collect();
+        let mut names: Vec<&str> = TABLE.iter().flat_map(|(_, calls)| calls.split_whitespace()).collect();
         let unknown: Vec<&&str> = names.iter().filter(|name| !is_known(name)).collect();
         assert_eq!(unknown, [&"recv", &"send"], "only other architectures have these");
         names.sort_unstable();
@@ -242,12 +134,12 @@ mod tests {
     #[test]
     fn the_reason_follows_from_call_and_descriptor() {
         let on = |kind| Class { descriptor: Some(kind), ..Class::default() };
-        assert_eq!(Reason::of("read", &on(DescriptorKind::Pipe)), Reason::Pipe);
-        assert_eq!(Reason::of("read", &on(DescriptorKind::File)), Reason::Disk);
-        assert_eq!(Reason::of("write(i386)", &on(DescriptorKind::Socket)), Reason::Socket);
-        assert_eq!(Reason::of("read", &Class::default()), Reason::Other);
-        assert_eq!(Reason::of("fdatasync", &on(DescriptorKind::File)), Reason::Disk);
-        assert_eq!(Reason::of("keyctl", &Class::default()), Reason::Other);
+        assert_eq!(Reason::from_call("read", &on(DescriptorKind::Pipe)), Reason::Pipe);
+        assert_eq!(Reason::from_call("read", &on(DescriptorKind::File)), Reason::Disk);
+        assert_eq!(Reason::from_call("write(i386)", &on(DescriptorKind::Socket)), Reason::Socket);
+        assert_eq!(Reason::from_call("read", &Class::default()), Reason::Other);
+        assert_eq!(Reason::from_call("fdatasync", &on(DescriptorKind::File)), Reason::Disk);
+        assert_eq!(Reason::from_call("keyctl", &Class::default()), Reason::Other);
     }
 
     #[test]

@@ -77,10 +77,10 @@ const LEAST_PHASE: f64 = 0.01;
 /// Predicts the wall time of `profile` from the lines of the comparison; `None` where it is not known here.
 pub fn wall(profile: &Profile, costs: &Comparison, groups: &[Group]) -> Option<Wall> {
     let here_s = profile.usage.wall_ns.map(s)?;
-    let overlap = Overlap::of(profile, here_s);
+    let overlap = Overlap::from_profile(profile, here_s);
     let waits = |group: &&Group| group.kind == LineKind::Waits;
     let (waiting, computing): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(waits);
-    let cpu = Group::of(LineKind::Total, computing).change(costs);
+    let cpu = Group::merged(LineKind::Total, computing).change(costs);
     let unpriced_waits = unpriced_waits(profile, costs);
     let unpriced_s: f64 = unpriced_waits.iter().map(|own| own.stalled_s.unwrap_or(own.blocked_s)).sum();
     let unpriced_s = unpriced_s.min(overlap.idle_most_s);
@@ -97,11 +97,7 @@ pub fn wall(profile: &Profile, costs: &Comparison, groups: &[Group]) -> Option<W
     });
     parts.retain(|part| part.change != Seconds::default());
     let change = sum(parts.iter().map(|part| part.change));
-    let there_s = Seconds {
-        value: (here_s + change.value).max(0.0),
-        low: (here_s + change.low).max(0.0),
-        high: (here_s + change.high).max(0.0),
-    };
+    let there_s = Seconds::exactly(here_s).plus(change).at_least(0.0);
     let decided = unpriced_s > DECIDES * here_s;
     Some(Wall { here_s, there_s: (!decided).then_some(there_s), parts, unpriced_waits })
 }
@@ -122,31 +118,27 @@ struct Overlap {
 }
 
 impl Overlap {
-    fn of(profile: &Profile, wall_s: f64) -> Overlap {
-        let cpu_s = Charged::of(profile).map_or(0.0, |charged| charged.cpu_s);
+    fn from_profile(profile: &Profile, wall_s: f64) -> Overlap {
+        let cpu_s = Charged::from_profile(profile).map_or(0.0, |charged| charged.cpu_s);
         let cpus = cpus_used(profile).unwrap_or(1) as f64;
         let calls_s = profile.all_calls().on_cpu_ns.map_or(0.0, s);
         let in_user_mode = if cpu_s > 0.0 { (1.0 - calls_s / cpu_s).clamp(0.0, 1.0) } else { 0.0 };
-        let Some(on_cpu_s) = on_cpu_s(profile).filter(|phases| phases.iter().sum::<f64>() > 0.0) else {
-            let mean = if wall_s > 0.0 { (cpu_s / wall_s).max(1.0) } else { 1.0 };
-            let idle_most_s = (wall_s - cpu_s / cpus).max(0.0);
-            return Overlap {
-                mean,
-                most: cpus.max(mean),
-                on_cpu_s: None,
-                cpu_s,
-                busy_s: cpu_s.min(wall_s),
-                idle_most_s,
-                in_user_mode,
-            };
+        let on_cpu_s = on_cpu_s(profile).filter(|phases| phases.iter().sum::<f64>() > 0.0);
+        let (mean, most, busy_s, idle_most_s) = match &on_cpu_s {
+            None => {
+                let mean = if wall_s > 0.0 { (cpu_s / wall_s).max(1.0) } else { 1.0 };
+                (mean, cpus, cpu_s.min(wall_s), wall_s - cpu_s / cpus)
+            }
+            Some(phases) => {
+                let busy_s: f64 = phases.iter().sum();
+                let phases = || (1..).zip(phases).map(|(threads, seconds)| (f64::from(threads), *seconds));
+                let mean = phases().map(|(threads, seconds)| threads * seconds).sum::<f64>() / busy_s;
+                let long = phases().filter(|(_, seconds)| *seconds >= LEAST_PHASE * busy_s);
+                (mean, long.map(|(threads, _)| threads).fold(1.0, f64::max), busy_s, wall_s - busy_s)
+            }
         };
-        let busy_s: f64 = on_cpu_s.iter().sum();
-        let phases = || (1..).zip(&on_cpu_s).map(|(threads, seconds)| (f64::from(threads), *seconds));
-        let mean = phases().map(|(threads, seconds)| threads * seconds).sum::<f64>() / busy_s;
-        let long = phases().filter(|(_, seconds)| *seconds >= LEAST_PHASE * busy_s);
-        let most = long.map(|(threads, _)| threads).fold(1.0, f64::max);
-        let idle_most_s = (wall_s - busy_s).max(0.0);
-        Overlap { mean, most: most.max(mean), on_cpu_s: Some(on_cpu_s), cpu_s, busy_s, idle_most_s, in_user_mode }
+        let (most, idle_most_s) = (most.max(mean), idle_most_s.max(0.0));
+        Overlap { mean, most, on_cpu_s, cpu_s, busy_s, idle_most_s, in_user_mode }
     }
 
     /// What a change of CPU time makes of wall time.
@@ -161,7 +153,7 @@ impl Overlap {
 fn unpriced_waits(profile: &Profile, costs: &Comparison) -> Vec<Blocked> {
     let alone = has_one_thread(profile);
     blocked(profile, |count| {
-        let outside = Reason::of(&count.call, &count.class).ended_by(alone) == EndedBy::Outside;
+        let outside = Reason::from_call(&count.call, &count.class).ended_by(alone) == EndedBy::Outside;
         outside && !is_priced(count, costs)
     })
 }
@@ -187,7 +179,7 @@ fn wake_ups(profile: &Profile, overlap: &Overlap) -> Seconds {
 
 fn waits_for_threads(profile: &Profile, count: &CallCount) -> bool {
     let alone = has_one_thread(profile);
-    let reason = Reason::of(&count.call, &count.class);
+    let reason = Reason::from_call(&count.call, &count.class);
     reason.ended_by(alone) == EndedBy::Thread && reason != Reason::Other
 }
 
@@ -200,7 +192,7 @@ fn waking_s(profile: &Profile, overlap: &Overlap) -> f64 {
 
 /// The error of pauses: what the clock's slack and waking up add to each.
 fn pauses(profile: &Profile) -> Seconds {
-    let of_clock = |count: &CallCount| Reason::of(&count.call, &count.class).ended_by(false) == EndedBy::Clock;
+    let of_clock = |count: &CallCount| Reason::from_call(&count.call, &count.class).ended_by(false) == EndedBy::Clock;
     let waits: f64 = blocked(profile, of_clock).iter().map(|wait| wait.stalled_s.unwrap_or(wait.blocked_s)).sum();
     around_zero(PAUSE * waits)
 }
@@ -211,7 +203,7 @@ fn around_zero(error: f64) -> Seconds {
 
 /// What takes longer where the workload has fewer processors than it used here.
 fn fewer_cpus(profile: &Profile, costs: &Comparison, overlap: &Overlap) -> Option<WallPart> {
-    let (here, there) = (cpus_used(profile)?, costs.cpus_there()?);
+    let (here, there) = (cpus_used(profile)?, costs.there.machine.cpus?);
     (there < here && there > 0).then_some(())?;
     let share = |threads: f64| (threads / there as f64 - 1.0).max(0.0);
     let (value, low, high) = match &overlap.on_cpu_s {

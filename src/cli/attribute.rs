@@ -94,7 +94,7 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
 pub fn costs(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;
-    usage(Costs::of(&run, environment).map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))))
+    usage(Costs::from_run(&run, environment).map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))))
 }
 
 /// What to do where a run has no unit costs.

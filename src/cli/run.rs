@@ -14,7 +14,7 @@ use crate::attribute::needs::{Needs, needs};
 use crate::guest;
 use crate::model::{COLD, Outcome, Profile, Run, SHARED, THREADS};
 use crate::plan::{
-    Choices, Code, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, chill, exact, select, subjects,
+    Choices, Code, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, exact, select, subjects,
 };
 use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
@@ -198,7 +198,7 @@ impl RunArgs {
         let choices = Choices { settings: &settings, environments, most_cases, reach };
         let mut plan = self.plan_warm(session, what, &choices)?;
         if let Some(cold) = &self.cold {
-            plan.planned = chill(&session.catalogue, plan.planned, &cold.values, &choices)?;
+            plan.planned = add_cold_cases(&session.catalogue, plan.planned, &cold.values, &choices)?;
         }
         Ok(plan)
     }

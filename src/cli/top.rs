@@ -13,8 +13,9 @@ use super::exit::Exit;
 use super::messages::{Notes, tell};
 use super::target::TargetArgs;
 use crate::kernel::usage::own_cpu_ns;
+use crate::model::Profile;
 use crate::top::{By, Counts, Sort, View};
-use crate::trace::{Collected, Detail, Grouping, More, TraceOptions, Tracer, Watcher};
+use crate::trace::{Detail, Grouping, More, TraceOptions, Tracer, Watcher};
 use anyhow::Result;
 use live::Live;
 use metrics::Metrics;
@@ -204,13 +205,13 @@ impl Session {
         (self.now.tracer.lost, self.now.torn)
     }
 
-    fn take(&self, collected: Collected) -> Counts {
+    fn take(&self, (collected, torn): (Profile, bool)) -> Counts {
         Counts {
             at_ns: u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX),
             groups: collected.groups,
             latencies: collected.latencies,
-            tracer: collected.facts,
-            torn: self.now.torn + u64::from(collected.torn),
+            tracer: collected.tracer,
+            torn: self.now.torn + u64::from(torn),
             own_cpu_ns: own_cpu_ns(),
         }
     }
@@ -229,7 +230,7 @@ impl Session {
 }
 
 impl Watcher for Session {
-    fn patience(&self) -> Duration {
+    fn delay(&self) -> Duration {
         let left = self.due.saturating_duration_since(Instant::now());
         if matches!(self.show, Show::Live(_)) { left.min(KEYS) } else { left }
     }

@@ -27,7 +27,6 @@ impl Iteration {
         Iteration::between(&[], one)
     }
 
-    /// Instructions executed.
     pub fn instructions(&self) -> u64 {
         self.executed.iter().map(|(_, count)| count).sum()
     }

@@ -21,11 +21,9 @@ pub struct Recording {
     pub one: Vec<u64>,
     /// A batch of two; `None` if a batch can have only one iteration.
     pub two: Option<Vec<u64>>,
-    /// The code.
     pub memory: Memory,
     /// Page faults per iteration, counted without stepping.
     pub faults: f64,
-    /// The probe's executable.
     pub probe: PathBuf,
     /// What to know about the recording.
     pub notes: Vec<String>,

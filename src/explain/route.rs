@@ -89,7 +89,7 @@ impl<'a> Route<'a> {
             if self.functions[from].object == self.functions[end].object && to == end {
                 path = self.functions[end].name.clone() + how(flow);
             }
-            if named.contains(&end) || !self.worth_saying(from, end) {
+            if named.contains(&end) || !self.is_notable(from, end) {
                 continue;
             }
             named.push(end);
@@ -100,7 +100,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    fn worth_saying(&self, from: usize, to: usize) -> bool {
+    fn is_notable(&self, from: usize, to: usize) -> bool {
         let (from, to) = (&self.functions[from], &self.functions[to]);
         from.object != to.object || to.instructions.iter().any(|i| i.gate.is_some())
     }
@@ -116,7 +116,7 @@ fn how(flow: Flow) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::code::{CodeKind, Symbol};
+    use crate::model::code::Symbol;
 
     fn function(name: &str, object: &str, role: Role, code: &[(u64, Flow)]) -> Function {
         let instruction = |(address, flow): &(u64, Flow)| Instruction {
@@ -126,13 +126,7 @@ mod tests {
             length: 1,
             ..Instruction::default()
         };
-        let symbol = Symbol {
-            name: name.into(),
-            object: object.into(),
-            start: code[0].0,
-            kind: CodeKind::Function,
-            guessed: false,
-        };
+        let symbol = Symbol { name: name.into(), object: object.into(), start: code[0].0, ..Symbol::default() };
         let instructions = code.iter().map(instruction).collect();
         Function { name: name.into(), object: object.into(), role, instructions, symbol }
     }

@@ -135,13 +135,7 @@ fn vsyscall_name(address: u64) -> String {
 /// Code without a symbol, named by its object and its address in it.
 fn unnamed(start: u64, in_file: u64, object: &str) -> Symbol {
     let short = object.rsplit('/').next().unwrap_or(object);
-    Symbol {
-        name: format!("{short}+{in_file:#x}"),
-        object: object.to_string(),
-        start,
-        kind: CodeKind::Function,
-        guessed: false,
-    }
+    Symbol { name: format!("{short}+{in_file:#x}"), object: object.to_string(), start, ..Symbol::default() }
 }
 
 impl Object {
@@ -203,22 +197,19 @@ fn is_indirect<'a>(symbol: &impl ObjectSymbol<'a>) -> bool {
 
 /// The stubs of an object by address. Each has one jump through a GOT slot, and a relocation names the slot's function.
 fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
-    let slots = slots(elf);
+    let address = |name: &str| elf.section_by_name(name).map(|section| section.address());
+    let got = address(".got.plt").or_else(|| address(".got")).unwrap_or_default();
+    let (bits, slots) = (if elf.is_64() { 64 } else { 32 }, names_of_slots(elf));
     let sections = elf.sections().filter(|s| s.name().is_ok_and(|name| name.starts_with(".plt")));
-    sections.flat_map(|section| stubs_in(&section, &slots)).collect()
-}
-
-fn stubs_in<'a>(section: &impl ObjectSection<'a>, slots: &Slots) -> Vec<(u64, Function)> {
-    let code = section.data().unwrap_or_default();
-    let align = section.align().clamp(8, 16);
-    let jumps = Decoder::with_ip(if slots.wide { 64 } else { 32 }, code, section.address(), DecoderOptions::NONE);
-    let slot = |jump: &Instruction| slots.names.get(&slot_of(jump, slots.base)?);
-    let named = jumps.into_iter().filter_map(|jump| Some((jump.ip(), slot(&jump)?)));
-    named.map(|(at, name)| (at - (at - section.address()) % align, stub(name, align))).collect()
-}
-
-fn stub(name: &str, size: u64) -> Function {
-    Function { name: name.to_string(), size, global: true, kind: CodeKind::Stub }
+    let mut stubs = Vec::new();
+    for section in sections {
+        let (begin, size) = (section.address(), section.align().clamp(8, 16));
+        let code = Decoder::with_ip(bits, section.data().unwrap_or_default(), begin, DecoderOptions::NONE);
+        let named = code.into_iter().filter_map(|jump| Some((jump.ip(), slots.get(&slot_of(&jump, got)?)?)));
+        let stub = |name: &String| Function { name: name.clone(), size, global: true, kind: CodeKind::Stub };
+        stubs.extend(named.map(|(at, name)| (at - (at - begin) % size, stub(name))));
+    }
+    stubs
 }
 
 /// The address from which an indirect jump or call loads its target: relative to the instruction in 64-bit code; in 32-bit
@@ -237,22 +228,7 @@ fn slot_of(instruction: &Instruction, base: u64) -> Option<u64> {
     }
 }
 
-/// The slots that stubs jump through.
-struct Slots {
-    /// Whether the code is of 64 bits.
-    wide: bool,
-    /// Where the global offset table is.
-    base: u64,
-    /// The function whose address the loader writes into each slot, by the slot's address.
-    names: BTreeMap<u64, String>,
-}
-
-fn slots(elf: &Elf) -> Slots {
-    let section = |name: &str| elf.section_by_name(name).map(|section| section.address());
-    let base = section(".got.plt").or_else(|| section(".got")).unwrap_or_default();
-    Slots { wide: elf.is_64(), base, names: names_of_slots(elf) }
-}
-
+/// The function whose address the loader writes into each slot that stubs jump through, by the slot's address.
 fn names_of_slots(elf: &Elf) -> BTreeMap<u64, String> {
     let (Some(relocations), Some(table)) = (elf.dynamic_relocations(), elf.dynamic_symbol_table()) else {
         return BTreeMap::new();

@@ -121,7 +121,7 @@ fn system_calls(gates: &[GateUse]) -> String {
     let mut text = format!("{}: ", plural(calls, "real system call"));
     for (i, used) in gates.iter().enumerate() {
         let next = gates.get(i + 1);
-        text.push_str(&at(used, next.is_none_or(|next| next.object != used.object)));
+        text.push_str(&describe_gate(used, next.is_none_or(|next| next.object != used.object)));
         text.push_str(if next.is_some() { ", " } else { "" });
     }
     if gates.iter().any(|g| g.object == "[vdso]" && g.function != ENTRY_OF_32_BITS) {
@@ -131,7 +131,7 @@ fn system_calls(gates: &[GateUse]) -> String {
 }
 
 /// A gate in words. The object is named only after the last of several gates in it.
-fn at(used: &GateUse, last: bool) -> String {
+fn describe_gate(used: &GateUse, last: bool) -> String {
     let times = if used.count > 1 { format!(" {} times", used.count) } else { String::new() };
     let object = if last { format!(" of {}", used.object) } else { String::new() };
     match used.inline {

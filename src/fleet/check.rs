@@ -91,21 +91,14 @@ pub fn check(
     statuses: Vec<NodeStatus>,
     skipped: Vec<Skipped>,
 ) -> FleetCheck {
-    let names = Names { expected };
-    let mut known: BTreeMap<String, Known> = BTreeMap::new();
-    for status in statuses {
-        let name = names.of(&status.node);
-        known.entry(name).or_default().status = Some(status);
-    }
-    for run in runs {
-        known.entry(names.of(&run.node)).or_default().runs.push(run);
-    }
-    known.values_mut().for_each(|known| known.runs.sort_by_key(|run| run.started_unix_s));
+    let known = by_node(expected, runs, statuses);
     let (version, plan) = {
         let current = || known.values().filter_map(Known::run);
         (most_frequent(current().map(|run| &run.version)), most_frequent(current().map(|run| &run.plan)))
     };
-    let in_order = names.in_order(&known);
+    let named: BTreeSet<&String> = expected.into_iter().flat_map(NodeList::names).collect();
+    let others = known.keys().filter(|name| !named.contains(name));
+    let in_order = expected.map_or(&[][..], NodeList::names).iter().chain(others);
     let none = Known::default();
     let node = |name: &String| {
         let known = known.get(name).unwrap_or(&none);
@@ -113,7 +106,7 @@ pub fn check(
         CheckedNode {
             node: name.clone(),
             state: known.state(),
-            expected: names.is_expected(name),
+            expected: expected.is_none() || named.contains(name),
             file: run.map(|run| run.file.clone()),
             started_unix_s: run.map(|run| run.started_unix_s),
             runs: known.runs.len(),
@@ -125,9 +118,23 @@ pub fn check(
             failed_cases: run.map_or(0, |run| run.failed_cases),
         }
     };
-    let nodes: Vec<CheckedNode> = in_order.iter().map(node).collect();
+    let nodes: Vec<CheckedNode> = in_order.map(node).collect();
     let complete = nodes.iter().filter(|node| node.expected && node.state == NodeState::Complete).count();
     FleetCheck { expected: expected.map(|list| list.names().len()), complete, version, nodes, skipped }
+}
+
+/// What was heard of each node, by its expected name.
+fn by_node(expected: Option<&NodeList>, runs: Vec<NodeRun>, statuses: Vec<NodeStatus>) -> BTreeMap<String, Known> {
+    let mut known: BTreeMap<String, Known> = BTreeMap::new();
+    for status in statuses {
+        let name = expected_name(expected, &status.node);
+        known.entry(name).or_default().status = Some(status);
+    }
+    for run in runs {
+        known.entry(expected_name(expected, &run.node)).or_default().runs.push(run);
+    }
+    known.values_mut().for_each(|known| known.runs.sort_by_key(|run| run.started_unix_s));
+    known
 }
 
 impl FleetCheck {
@@ -163,33 +170,17 @@ impl Known {
     }
 }
 
-struct Names<'a> {
-    expected: Option<&'a NodeList>,
-}
-
-impl Names<'_> {
-    /// The expected name of what calls itself `name`: the same, or the only one with the same first label, since some systems
-    /// call themselves `n1` and others `n1.cluster`.
-    fn of(&self, name: &str) -> String {
-        let Some(list) = self.expected else { return name.to_string() };
-        if list.names().iter().any(|expected| expected == name) {
-            return name.to_string();
-        }
-        let first = |name: &str| name.split('.').next().unwrap_or_default().to_string();
-        let is_full = |expected: &str| expected.contains('.') && name.contains('.');
-        let mut alike = list.names().iter().filter(|expected| first(expected) == first(name) && !is_full(expected));
-        alike.next().filter(|_| alike.next().is_none()).map_or_else(|| name.to_string(), String::clone)
+/// The expected name of what calls itself `name`: the same, or the only one with the same first label, since some systems
+/// call themselves `n1` and others `n1.cluster`.
+fn expected_name(expected: Option<&NodeList>, name: &str) -> String {
+    let Some(list) = expected else { return name.to_string() };
+    if list.names().iter().any(|expected| expected == name) {
+        return name.to_string();
     }
-
-    fn is_expected(&self, name: &String) -> bool {
-        self.expected.is_none_or(|list| list.names().contains(name))
-    }
-
-    fn in_order(&self, known: &BTreeMap<String, Known>) -> Vec<String> {
-        let expected = self.expected.map_or(&[][..], NodeList::names);
-        let named: BTreeSet<&String> = expected.iter().collect();
-        expected.iter().chain(known.keys().filter(|name| !named.contains(name))).cloned().collect()
-    }
+    let first = |name: &str| name.split('.').next().unwrap_or_default().to_string();
+    let is_full = |expected: &str| expected.contains('.') && name.contains('.');
+    let mut alike = list.names().iter().filter(|expected| first(expected) == first(name) && !is_full(expected));
+    alike.next().filter(|_| alike.next().is_none()).map_or_else(|| name.to_string(), String::clone)
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ const LONGEST: usize = 253;
 pub enum Nodes {
     /// Any so many that the launcher has.
     Any(usize),
-    /// These.
     Named(NodeList),
 }
 
@@ -26,7 +25,6 @@ pub enum Nodes {
 pub struct NodeList(Vec<String>);
 
 impl NodeList {
-    /// The names.
     pub fn names(&self) -> &[String] {
         &self.0
     }
@@ -35,7 +33,7 @@ impl NodeList {
     ///
     /// # Errors
     /// The first line that is none.
-    pub fn of_lines(text: &str) -> Result<NodeList> {
+    pub fn from_lines(text: &str) -> Result<NodeList> {
         let lines = (1..).zip(text.lines().map(str::trim));
         let mut names = Vec::new();
         for (number, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
@@ -128,47 +126,19 @@ mod tests {
         assert_eq!(list("n[1-3,7],m"), ["n1", "n2", "n3", "n7", "m"]);
         assert_eq!(list("n[08-10]-ib"), ["n08-ib", "n09-ib", "n10-ib"]);
         assert_eq!(list("n[0001-1000]").len(), 1000);
-        assert_eq!(NodeList::of_lines("# rack 1\nn[1-2]\n\n n3 \r\nn1\n").unwrap().0, ["n1", "n2", "n3"]);
+        assert_eq!(NodeList::from_lines("# rack 1\nn[1-2]\n\n n3 \r\nn1\n").unwrap().0, ["n1", "n2", "n3"]);
     }
 
     #[test]
     fn what_could_act_on_a_launcher_is_no_name() {
-        for text in [
-            "",
-            ",",
-            "a,",
-            "-w",
-            "a b",
-            "a\nb",
-            "a'b",
-            "a\"b",
-            "$(id)",
-            "`id`",
-            "a;b",
-            "a/b",
-            "../a",
-            ".a",
-            "{{a}}",
-            "%h",
-            "@group",
-            "a:b",
-            "!a",
-            "~a",
-            "a*",
-            "ä",
-            "n[1-",
-            "n[]",
-            "n[3-1]",
-            "n[a-b]",
-            "n[1-999999999]",
-            "n[1]]",
-            "n[1][2]",
-        ] {
+        let plain = "a, -w a'b a\"b $(id) `id` a;b a/b ../a .a {{a}} %h @group a:b !a ~a a* ä n[1- n[] n[3-1] n[a-b] n[1-999999999] \
+                     n[1]] n[1][2]";
+        for text in plain.split(' ').chain(["", ",", "a b", "a\nb"]) {
             assert!(text.parse::<NodeList>().is_err(), "{text:?}");
         }
         assert!("a".repeat(254).parse::<NodeList>().is_err());
-        assert!(NodeList::of_lines("# none\n").is_err());
-        let error = NodeList::of_lines("a\n$(id)\n").unwrap_err();
+        assert!(NodeList::from_lines("# none\n").is_err());
+        let error = NodeList::from_lines("a\n$(id)\n").unwrap_err();
         assert!(format!("{error:#}").starts_with("line 2: '$(id)' is not a node's name"), "{error:#}");
     }
 }

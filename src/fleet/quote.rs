@@ -15,9 +15,7 @@ pub type Values = BTreeMap<&'static str, Value>;
 /// What a place is filled with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// One.
     Text(String),
-    /// Several.
     List(Vec<String>),
 }
 
@@ -132,10 +130,13 @@ mod tests {
 
     #[test]
     fn a_shell_gives_back_what_was_quoted() {
-        for text in HOSTILE {
+        let hostile = [
+            "", "'", "\"", "a'b\"c", "$(id)", "`id`", "\n", "a\nb\n", "\\", "\\'", "!", "*", "~", "#", "-n", "{{ a }}",
+        ];
+        for text in hostile.into_iter().chain(["ä\u{202e}"]) {
             let script = format!("printf %s {}", sh(text));
             let done = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
-            assert_eq!(String::from_utf8(done.stdout).unwrap(), *text);
+            assert_eq!(String::from_utf8(done.stdout).unwrap(), text);
         }
     }
 
@@ -151,24 +152,4 @@ mod tests {
             "\"a\\n\\\n          \\  b\\U00000085\\U0000007f\\U00000009ä\\\"\\\\\""
         );
     }
-
-    const HOSTILE: &[&str] = &[
-        "",
-        "'",
-        "\"",
-        "a'b\"c",
-        "$(id)",
-        "`id`",
-        "\n",
-        "a\nb\n",
-        "\\",
-        "\\'",
-        "!",
-        "*",
-        "~",
-        "#",
-        "-n",
-        "{{ a }}",
-        "ä\u{202e}",
-    ];
 }

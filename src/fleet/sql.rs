@@ -119,7 +119,7 @@ pub fn source(from: &str, engine: Engine) -> Result<String> {
     if from.is_empty() || from.chars().any(|c| c.is_control() || c == '\\' || c == '`') {
         bail!("--from: a path without control characters, backslashes and backticks, or the name of a table");
     }
-    let format = Format::of(from)?;
+    let format = Format::from_path(from)?;
     let path = from.replace('\'', "''");
     Ok(match (engine, format) {
         (Engine::DuckDb, Format::Parquet) => format!("read_parquet('{path}')"),
@@ -144,7 +144,7 @@ fn is_table(from: &str) -> bool {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     };
-    Format::of(from).is_err() && from.split('.').all(is_name)
+    Format::from_path(from).is_err() && from.split('.').all(is_name)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +154,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(path: &str) -> Result<Format> {
+    fn from_path(path: &str) -> Result<Format> {
         match path.rsplit_once('.').map(|(_, end)| end) {
             Some("parquet") => Ok(Format::Parquet),
             Some("json" | "jsonl" | "ndjson") => Ok(Format::JsonLines),

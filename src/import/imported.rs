@@ -72,7 +72,7 @@ pub fn outcome(ns: f64, as_printed: String, count: Option<u64>) -> Outcome {
 ///
 /// # Errors
 /// That it is not a number of `what`.
-pub fn number(line: usize, what: &str, text: &str) -> Result<f64, Malformed> {
+pub fn parse_number(line: usize, what: &str, text: &str) -> Result<f64, Malformed> {
     text.parse().map_err(|_| Malformed::at(line, &format!("a number of {what}"), text))
 }
 
@@ -80,17 +80,13 @@ pub fn number(line: usize, what: &str, text: &str) -> Result<f64, Malformed> {
 ///
 /// # Errors
 /// That it is not a count of `what`.
-pub fn count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
+pub fn parse_count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
     let plain = text.replace(',', "");
     plain.parse().map_err(|_| Malformed::at(line, &format!("a count of {what}"), text))
 }
 
+/// The error of `parse` for `text`.
 #[cfg(test)]
-pub mod tests {
-    use super::*;
-
-    /// The error of `parse` for `text`.
-    pub fn message(parse: fn(&str) -> Result<Imported, Malformed>, text: &str) -> String {
-        parse(text).err().unwrap().to_string()
-    }
+pub fn message(parse: fn(&str) -> Result<Imported, Malformed>, text: &str) -> String {
+    parse(text).err().unwrap().to_string()
 }

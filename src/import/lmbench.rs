@@ -3,7 +3,7 @@
 //! lat_ctx(8)) and from the output of version 3.0-a9, not from its source. Whole numbers, as older versions of lat_ctx print
 //! them, are ignored: they may be truncated lines.
 
-use super::imported::{Imported, Malformed, number, outcome, record};
+use super::imported::{Imported, Malformed, outcome, parse_number, record};
 use crate::model::{Case, Record};
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn latency(line: usize, text: &str) -> Option<Result<Record, Malformed>> {
     if name.is_empty() {
         return Some(Err(Malformed::at(line, "a name in front of the colon", text)));
     }
-    let ns = number(line, "time between ': ' and its unit", value).map(|value| value * unit_ns);
+    let ns = parse_number(line, "time between ': ' and its unit", value).map(|value| value * unit_ns);
     Some(ns.map(|ns| record(case(name), outcome(ns, text.to_string(), None), doubts(name))))
 }
 
@@ -109,20 +109,17 @@ fn context_switch(line: &str, size_kib: u64) -> Option<Record> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::imported::tests::message;
+    use super::super::imported::message;
     use super::*;
     use crate::model::Outcome;
 
     #[test]
     fn mistakes_name_the_line() {
-        assert_eq!(
-            message(parse, "Simple read: 1 microseconds\nSimple stat: fast microseconds\n"),
-            "line 2: expected a number of time between ': ' and its unit, found 'fast'"
-        );
-        assert_eq!(
-            message(parse, ": 5 microseconds"),
-            "line 1: expected a name in front of the colon, found ': 5 microseconds'"
-        );
+        let text = "Simple read: 1 microseconds\nSimple stat: fast microseconds\n";
+        let expected = "line 2: expected a number of time between ': ' and its unit, found 'fast'";
+        assert_eq!(message(parse, text), expected);
+        let expected = "line 1: expected a name in front of the colon, found ': 5 microseconds'";
+        assert_eq!(message(parse, ": 5 microseconds"), expected);
         let nothing = "expected lines such as 'Simple syscall: 0.0512 microseconds', found nothing of the kind";
         assert_eq!(message(parse, ""), nothing);
         assert_eq!(message(parse, ""), message(parse, "Pipe bandwidth: 12 MB/sec"));

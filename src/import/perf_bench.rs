@@ -1,7 +1,7 @@
 //! `perf bench syscall`: a block per benchmark, `# Running`, `# Executed N CALL() calls`, the total time, and microseconds
 //! per call, which is the result. The layout comes from the output of perf 6.1, not from its source.
 
-use super::imported::{Imported, Malformed, count, number, outcome, record};
+use super::imported::{Imported, Malformed, outcome, parse_count, parse_number, record};
 use crate::model::{Case, Record};
 
 const NOTE: &str = "Results as printed by perf bench: wall time of one loop divided by its calls, including everything \
@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
             (["#", "Running", rest @ ..], None) => open = Some(Block { name: name(rest), ..Block::default() }),
             (["#", "Running", ..], Some(_)) => return Err(Malformed::at(last, UNFINISHED, line)),
             (["#", "Executed", calls, what @ ..], Some(block)) => {
-                block.executed = Some((count(last, "calls", calls)?, what.join(" ")));
+                block.executed = Some((parse_count(last, "calls", calls)?, what.join(" ")));
             }
             (["Total", "time:", seconds, "[sec]"], Some(block)) => block.total = Some(seconds.to_string()),
             ([us, "usecs/op"], Some(block)) => {
@@ -64,7 +64,7 @@ fn name(words: &[&str]) -> String {
 
 impl Block {
     fn record(&self, line: usize, us: &str) -> Result<Record, Malformed> {
-        let us_per_call = number(line, "microseconds", us)?;
+        let us_per_call = parse_number(line, "microseconds", us)?;
         let (calls, what) = self.executed.clone().unzip();
         let mut printed = format!("{us} usecs/op");
         if let (Some(calls), Some(what)) = (calls, &what) {
@@ -81,26 +81,23 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
-    use super::super::imported::tests::message;
+    use super::super::imported::message;
     use super::*;
 
     #[test]
     fn mistakes_name_the_line() {
-        assert!(
-            message(parse, "6.030\n").starts_with("line 1: expected perf's default format (--format=simple prints")
-        );
         let head = "# Running 'syscall/basic' benchmark:\n";
-        assert_eq!(
-            message(parse, &format!("{head}# Executed many getppid() calls\n")),
-            "line 2: expected a count of calls, found 'many'"
-        );
-        assert_eq!(
-            message(parse, &format!("{head}  fast usecs/op\n")),
-            "line 2: expected a number of microseconds, found 'fast'"
-        );
-        assert!(message(parse, &format!("{head}{head}")).starts_with("line 2: expected 'NUMBER usecs/op' before"));
-        assert!(message(parse, head).starts_with("line 1: expected 'NUMBER usecs/op' before"));
-        assert!(message(parse, "").starts_with("expected a line '# Running"));
+        for (text, expected) in [
+            ("6.030\n".to_string(), "line 1: expected perf's default format (--format=simple prints"),
+            (format!("{head}# Executed many getppid() calls\n"), "line 2: expected a count of calls, found 'many'"),
+            (format!("{head}  fast usecs/op\n"), "line 2: expected a number of microseconds, found 'fast'"),
+            (format!("{head}{head}"), "line 2: expected 'NUMBER usecs/op' before"),
+            (head.to_string(), "line 1: expected 'NUMBER usecs/op' before"),
+            (String::new(), "expected a line '# Running"),
+        ] {
+            let found = message(parse, &text);
+            assert!(found.starts_with(expected), "{found}");
+        }
     }
 
     #[test]

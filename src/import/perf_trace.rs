@@ -4,8 +4,7 @@
 //! formats are described in perf-trace(1); the fixtures are output of perf 6.1.
 
 use super::imported::Malformed;
-use super::strace_line::{call_name, number_of};
-use super::tally::{Seen, Tally, count, nanoseconds};
+use super::tally::{Seen, Tally, call_name, nanoseconds, number_of, parse_count};
 use crate::model::{CallCount, Drives, Profile, drives};
 use std::collections::BTreeMap;
 
@@ -29,47 +28,32 @@ pub fn read(text: &str) -> Result<Profile, Malformed> {
         return Err(Malformed::new(text.lines().count().max(1), what));
     }
     let mut profile = tally.profile(if summary { "perf trace -s" } else { "perf trace" }, NOTE);
-    let lost = text
-        .lines()
-        .filter(|line| is_loss(line))
-        .map(|line| lost_events(line).unwrap_or(1))
-        .fold(0, u64::saturating_add);
-    profile.tracer.lost = lost;
-    profile.complete = lost == 0;
+    profile.tracer.lost = text.lines().filter_map(lost_events).fold(0, u64::saturating_add);
+    profile.complete = profile.tracer.lost == 0;
     Ok(profile)
 }
 
-/// `LOST 17 events!`
-fn is_loss(line: &str) -> bool {
-    line.trim_start().starts_with("LOST ") && line.contains("event")
-}
-
+/// `LOST 17 events!`; one if the number cannot be read.
 fn lost_events(line: &str) -> Option<u64> {
-    count(line.split_whitespace().nth(1)?)
-}
-
-/// The columns of a table; before perf 4.20 there is none for errors.
-#[derive(Clone, Copy, PartialEq)]
-enum Columns {
-    Unknown,
-    WithErrors,
-    WithoutErrors,
+    let is_loss = line.trim_start().starts_with("LOST ") && line.contains("event");
+    is_loss.then(|| line.split_whitespace().nth(1).and_then(parse_count).unwrap_or(1))
 }
 
 fn summarized(text: &str, tally: &mut Tally) -> Result<(), Malformed> {
-    let (mut process, mut columns) = (None, Columns::Unknown);
+    // Before perf 4.20 there is no column for errors.
+    let (mut process, mut has_errors) = (None, None);
     let begin = text.lines().position(|line| line.trim() == "Summary of events:").unwrap_or(0);
     for (i, line) in text.lines().enumerate().skip(begin + 1) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             [] => {}
-            ["syscall", "calls", "errors", "total", ..] => columns = Columns::WithErrors,
-            ["syscall", "calls", "total", ..] => columns = Columns::WithoutErrors,
-            [first, ..] if first.starts_with("(msec)") || first.starts_with("---") || is_loss(line) => {}
+            ["syscall", "calls", "errors", "total", ..] => has_errors = Some(true),
+            ["syscall", "calls", "total", ..] => has_errors = Some(false),
+            [first, ..] if first.starts_with("(msec)") || first.starts_with("---") || lost_events(line).is_some() => {}
             _ => match process_of(line) {
                 Some(name) => process = Some(name),
                 None => {
-                    let own = row(&words, columns).zip(process.as_deref());
+                    let own = row(&words, has_errors).zip(process.as_deref());
                     let what = "'NAME (TID), N events' or a row 'syscall calls errors total min avg max stddev'";
                     let (count, name) = own.ok_or_else(|| Malformed::at(i + 1, what, line))?;
                     tally.add_count(name, count);
@@ -90,15 +74,15 @@ fn process_of(line: &str) -> Option<String> {
 }
 
 /// `openat 31 13 0.412 0.012 0.013 0.017 1.34%`, times in milliseconds.
-fn row(words: &[&str], columns: Columns) -> Option<CallCount> {
-    let (name, calls, errors, total) = match (columns, words) {
-        (Columns::WithErrors, [name, calls, errors, total, _, _, _, _]) => (name, calls, count(errors)?, total),
-        (Columns::WithoutErrors, [name, calls, total, _, _, _, _]) => (name, calls, 0, total),
+fn row(words: &[&str], has_errors: Option<bool>) -> Option<CallCount> {
+    let (name, calls, errors, total) = match (has_errors, words) {
+        (Some(true), [name, calls, errors, total, _, _, _, _]) => (name, calls, parse_count(errors)?, total),
+        (Some(false), [name, calls, total, _, _, _, _]) => (name, calls, 0, total),
         _ => return None,
     };
     Some(CallCount {
         call: call_name(name)?,
-        calls: count(calls)?,
+        calls: parse_count(calls)?,
         errors: (errors > 0).then(|| ("unknown".to_string(), errors)).into_iter().collect(),
         elapsed_ns: Some(nanoseconds(total, 1e6)?),
         ..CallCount::default()
@@ -109,7 +93,7 @@ fn listed(text: &str, tally: &mut Tally) -> Result<(), Malformed> {
     // Calls that have begun, by thread: they return in a later line.
     let mut begun: BTreeMap<String, (String, String)> = BTreeMap::new();
     for (i, line) in text.lines().enumerate() {
-        if line.trim().is_empty() || is_loss(line) {
+        if line.trim().is_empty() || lost_events(line).is_some() {
             continue;
         }
         let bad = || Malformed::at(i + 1, "'TIME (DURATION ms): NAME/TID CALL(ARGUMENTS) = RESULT'", line);

@@ -4,9 +4,8 @@
 //! program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
 
 use super::imported::Malformed;
-use super::strace_line::{call_name, is_header, other_mode};
-use super::strace_log;
-use super::tally::{Tally, count, nanoseconds};
+use super::strace_log::{self, is_header, other_mode};
+use super::tally::{Tally, call_name, nanoseconds, parse_count};
 use crate::model::{CallCount, Profile};
 
 const TABLE_NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
@@ -27,17 +26,22 @@ pub fn read(text: &str) -> Result<Profile, Malformed> {
 
 fn table(text: &str) -> Result<Profile, Malformed> {
     let mut tally = Tally::default();
+    // What is added to the names of calls that were made in another mode.
     let mut gate = "";
-    for (i, line) in text.lines().enumerate() {
-        match kind_of(line) {
-            TableLine::Mode(suffix) => gate = suffix,
-            TableLine::Frame => {}
-            TableLine::Header if standard(line) => {}
-            TableLine::Header => {
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        if let Some(mode) = line.strip_prefix("System call usage summary for ") {
+            gate = match mode.split(' ').next() {
+                Some("32") => "(i386)",
+                Some("x32") => "(x32)",
+                _ => "",
+            };
+        } else if is_header(line) {
+            if !line.split_whitespace().eq(["%", "time", "seconds", "usecs/call", "calls", "errors", "syscall"]) {
                 let what = "the columns '% time, seconds, usecs/call, calls, errors, syscall' (without strace's -U)";
-                return Err(Malformed::at(i + 1, what, line));
+                return Err(Malformed::at(number, what, line));
             }
-            TableLine::Row => tally.add_count("", row(i + 1, line, gate)?),
+        } else if !is_frame(line) {
+            tally.add_count("", row(number, line, gate)?);
         }
     }
     match tally.is_empty() {
@@ -46,34 +50,10 @@ fn table(text: &str) -> Result<Profile, Malformed> {
     }
 }
 
-enum TableLine {
-    /// The following calls were made in another mode, which adds this to their names.
-    Mode(&'static str),
-    Header,
-    /// Rules, totals and empty lines.
-    Frame,
-    Row,
-}
-
-fn kind_of(line: &str) -> TableLine {
-    let line = line.trim();
-    if let Some(mode) = line.strip_prefix("System call usage summary for ") {
-        return TableLine::Mode(match mode.split(' ').next() {
-            Some("32") => "(i386)",
-            Some("x32") => "(x32)",
-            _ => "",
-        });
-    }
+/// Whether a line is a rule, a total, empty, or about the mode of a process.
+fn is_frame(line: &str) -> bool {
     let total = line.starts_with("100.00") && line.ends_with(" total");
-    match line.is_empty() || line.starts_with("------") || total || other_mode(line).is_some() {
-        true => TableLine::Frame,
-        false if is_header(line) => TableLine::Header,
-        false => TableLine::Row,
-    }
-}
-
-fn standard(line: &str) -> bool {
-    line.split_whitespace().eq(["%", "time", "seconds", "usecs/call", "calls", "errors", "syscall"])
+    line.is_empty() || line.starts_with("------") || total || other_mode(line).is_some()
 }
 
 /// `61.74    0.034239        4891         7         3 wait4`; without errors their column is empty.
@@ -81,14 +61,14 @@ fn row(number: usize, line: &str, gate: &str) -> Result<CallCount, Malformed> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let bad = || Malformed::at(number, "a row '% seconds usecs/call calls [errors] name'", line);
     let (seconds, calls, errors, name) = match words.as_slice() {
-        [_, seconds, _, calls, errors, name] => (seconds, calls, count(errors).ok_or_else(bad)?, name),
+        [_, seconds, _, calls, errors, name] => (seconds, calls, parse_count(errors).ok_or_else(bad)?, name),
         [_, seconds, _, calls, name] => (seconds, calls, 0, name),
         _ => return Err(bad()),
     };
     let errors = (errors > 0).then(|| ("unknown".to_string(), errors));
     Ok(CallCount {
         call: format!("{}{gate}", call_name(name).ok_or_else(bad)?),
-        calls: count(calls).ok_or_else(bad)?,
+        calls: parse_count(calls).ok_or_else(bad)?,
         errors: errors.into_iter().collect(),
         on_cpu_ns: Some(nanoseconds(seconds, 1e9).ok_or_else(bad)?),
         ..CallCount::default()

@@ -3,8 +3,7 @@
 
 use super::imported::Malformed;
 use super::strace_args::{class, split};
-use super::strace_line::{call_name, is_header, number_of, other_mode};
-use super::tally::{Seen, Tally, nanoseconds};
+use super::tally::{Seen, Tally, call_name, nanoseconds, number_of};
 use crate::model::{Drives, Profile, drives};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -190,6 +189,17 @@ fn stamp_of(line: &str) -> (Option<f64>, &str) {
 
 fn parse_clock(hours: &str, minutes: &str, seconds: &str) -> Option<f64> {
     Some(hours.parse::<f64>().ok()? * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+}
+
+/// Whether this is the first line of a table.
+pub fn is_header(line: &str) -> bool {
+    line.split_whitespace().take(3).eq(["%", "time", "seconds"])
+}
+
+/// `32 bit` of `[ Process PID=21618 runs in 32 bit mode. ]`; 64-bit mode is the default.
+pub fn other_mode(line: &str) -> Option<&str> {
+    let mode = line.trim().strip_prefix("[ Process PID=")?.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1;
+    Some(mode)
 }
 
 /// Lines about something other than a call: signals, exits, strace's own messages.

@@ -1,4 +1,4 @@
-//! Gathers calls into a profile, for all readers of traces.
+//! Gathers calls into a profile, and reads names and numbers, for all readers of traces.
 
 use crate::model::{CallCount, Class, Histogram, ProcessGroup, Profile, Source, TracerFacts};
 use indexmap::IndexMap;
@@ -83,6 +83,21 @@ pub fn nanoseconds(text: &str, unit_ns: f64) -> Option<u64> {
 }
 
 /// A count below 2^48, so that thousands of them can be added without overflow.
-pub fn count(text: &str) -> Option<u64> {
+pub fn parse_count(text: &str) -> Option<u64> {
     text.parse::<u64>().ok().filter(|count| *count < 1 << 48)
+}
+
+/// A system call's name; strace prints `syscall_0x1ff` for calls without one.
+pub fn call_name(text: &str) -> Option<String> {
+    let named = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (named && begins && text.len() <= 64).then(|| text.to_string())
+}
+
+/// A returned value. Addresses in the upper half wrap to negative numbers.
+pub fn number_of(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok().map(|value| value as i64),
+        None => text.parse().ok(),
+    }
 }

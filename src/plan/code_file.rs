@@ -8,7 +8,6 @@ use std::path::Path;
 
 /// The contents of such a file.
 pub struct CodeFile {
-    /// All of it.
     pub text: String,
     /// Why it must not run unless the user trusts it.
     pub untrusted: Option<Untrusted>,

@@ -10,7 +10,12 @@ use anyhow::{Result, bail};
 ///
 /// # Errors
 /// If there are snippets, whose loop is their language's, or more cases than the user allows.
-pub fn chill(catalogue: &[Operation], planned: Vec<Planned>, sizes: &[u64], choices: &Choices) -> Result<Vec<Planned>> {
+pub fn add_cold_cases(
+    catalogue: &[Operation],
+    planned: Vec<Planned>,
+    sizes: &[u64],
+    choices: &Choices,
+) -> Result<Vec<Planned>> {
     if let Some(snippet) = planned.iter().find(|p| p.case.language.is_some()) {
         bail!("--cold: the loop of a snippet is its language's and cannot displace caches; leave out {}", snippet.case);
     }
@@ -42,15 +47,15 @@ mod tests {
         BASELINES.iter().chain(&["file.lstat"]).map(operation).collect()
     }
 
-    fn chilled(subject: &Subject, choices: &Choices) -> Result<Vec<Planned>> {
+    fn planned_with_cold(subject: &Subject, choices: &Choices) -> Result<Vec<Planned>> {
         let all = catalogue();
-        chill(&all, select(&all, std::slice::from_ref(subject), choices)?, &[0, 1 << 20], choices)
+        add_cold_cases(&all, select(&all, std::slice::from_ref(subject), choices)?, &[0, 1 << 20], choices)
     }
 
     #[test]
     fn each_case_is_followed_by_its_cold_ones_and_each_size_has_its_empty_loop() {
         let all = catalogue();
-        let planned = chilled(&Subject::Operation(&all[4]), &Choices::default()).unwrap();
+        let planned = planned_with_cold(&Subject::Operation(&all[4]), &Choices::default()).unwrap();
         let named = |role| planned.iter().filter(|p| p.role == role).map(|p| p.case.to_string()).collect::<Vec<_>>();
         assert_eq!(named(Role::Asked), ["file.lstat", "file.lstat cold=0", "file.lstat cold=1M"]);
         let baselines = named(Role::Baseline);
@@ -61,11 +66,11 @@ mod tests {
     #[test]
     fn snippets_and_too_many_cases_are_refused() {
         let snippet = Subject::Snippet(Case::snippet("perl", "time()"));
-        let message = chilled(&snippet, &Choices::default()).unwrap_err().to_string();
+        let message = planned_with_cold(&snippet, &Choices::default()).unwrap_err().to_string();
         assert!(message.ends_with("leave out perl:time()"), "{message}");
         let all = catalogue();
         let few = Choices { most_cases: 2, ..Choices::default() };
-        let message = chilled(&Subject::Operation(&all[4]), &few).unwrap_err().to_string();
+        let message = planned_with_cold(&Subject::Operation(&all[4]), &few).unwrap_err().to_string();
         assert!(message.starts_with("these are 3 cases"), "{message}");
     }
 }

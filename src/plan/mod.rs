@@ -9,7 +9,7 @@ mod study;
 mod subject;
 
 pub use code_file::Untrusted;
-pub use cold::chill;
+pub use cold::add_cold_cases;
 pub use exact::exact;
 pub use parameters::Setting;
 pub use select::{BASELINES, Choices, MOST_CASES, Reach, select};

@@ -15,7 +15,6 @@ use anyhow::{Result, anyhow, bail};
 /// 16, 64, 100). Values of a range that are in the list already are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The parameter.
     pub name: String,
     /// Its values, in the given order.
     pub values: Vec<u64>,

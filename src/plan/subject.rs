@@ -7,10 +7,8 @@ use crate::runner::Language;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 
-/// Something to measure, before parameters and environments.
 #[derive(Clone, Debug)]
 pub enum Subject<'a> {
-    /// An operation of the catalogue.
     Operation(&'a Operation),
     /// A snippet as a case without parameters.
     Snippet(Case),
@@ -19,9 +17,7 @@ pub enum Subject<'a> {
 /// `LANG:CODE`, as in `--setup perl:'my $x = 1'`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The language's name.
     pub language: String,
-    /// The source text.
     pub text: String,
     /// Why it must not run unless the user trusts it.
     untrusted: Option<Untrusted>,

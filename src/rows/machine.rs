@@ -24,10 +24,10 @@ pub struct Machine {
 
 impl Machine {
     /// The machine on which `run` measured the cases of `environment`.
-    pub fn of(run: &Run, environment: &str) -> Machine {
+    pub fn for_environment(run: &Run, environment: &str) -> Machine {
         let facts = run.environments.iter().find(|facts| facts.name == environment);
         let other = facts.and_then(|facts| facts.host.as_deref());
-        let machine = Machine::of_host(other.unwrap_or(&run.host));
+        let machine = Machine::from_host(other.unwrap_or(&run.host));
         let libc = machine.libc.clone().filter(|_| other.is_some() || environment == NATIVE);
         let Some(facts) = facts else { return Machine { libc, ..machine } };
         let kernel = facts.kernel.clone();
@@ -37,7 +37,7 @@ impl Machine {
         Machine { kernel: kernel.or(machine.kernel), libc, ..machine }
     }
 
-    fn of_host(host: &Host) -> Machine {
+    fn from_host(host: &Host) -> Machine {
         Machine {
             host: host.name.clone(),
             cpu: host.cpu.clone(),

@@ -11,13 +11,13 @@
 //! correction, which takes a new pool of slower hosts for a change.
 
 use super::change_points::{FEWEST_RUNS, change_points};
-use super::median;
+use super::{median, moments};
 use std::collections::BTreeMap;
 
 /// Runs are searched as the medians of at most this many groups of consecutive ones: the window of `change_points`.
 const GROUPS: usize = 64;
 /// Median absolute deviation to standard deviation, for normal noise.
-const MAD: f64 = 1.4826;
+pub const MAD_TO_DEVIATION: f64 = 1.4826;
 /// With fewer hosts their scatter is their standard deviation: a median of few is chance.
 const FEWEST_FOR_MAD: usize = 8;
 
@@ -44,7 +44,7 @@ pub fn host_scatter(runs: &[HostRun]) -> HostScatter {
     let hosts = by_host(runs);
     let steps: Vec<f64> = hosts.values().flat_map(|own| own.windows(2).map(|pair| (pair[1] - pair[0]).abs())).collect();
     let Some(step) = median(steps) else { return HostScatter::default() };
-    let within = MAD * step / 2f64.sqrt();
+    let within = MAD_TO_DEVIATION * step / 2f64.sqrt();
     let means: Vec<f64> = hosts.values().map(|own| mean(own)).collect();
     let of_mean = hosts.values().map(|own| 1.0 / own.len() as f64).sum::<f64>() / hosts.len() as f64;
     let between = (deviation(&means).powi(2) - within.powi(2) * of_mean).max(0.0).sqrt();
@@ -129,17 +129,15 @@ fn by_host(runs: &[HostRun]) -> BTreeMap<usize, Vec<f64>> {
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+    moments(values).0
 }
 
 fn deviation(values: &[f64]) -> f64 {
     let Some(middle) = median(values.to_vec()) else { return 0.0 };
     if values.len() >= FEWEST_FOR_MAD {
-        return MAD * median(values.iter().map(|value| (value - middle).abs()).collect()).unwrap_or(0.0);
+        return MAD_TO_DEVIATION * median(values.iter().map(|value| (value - middle).abs()).collect()).unwrap_or(0.0);
     }
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (squares / values.len().saturating_sub(1).max(1) as f64).sqrt()
+    (moments(values).1 / values.len().saturating_sub(1).max(1) as f64).sqrt()
 }
 
 #[cfg(test)]

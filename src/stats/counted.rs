@@ -4,8 +4,9 @@
 //! Within a launch, counts repeat nearly exactly; what differs (addresses, hash chains, background work) differs between
 //! launches, so the unit of scatter is the launch, and within it the median, which a timer interrupt does not move.
 
+use super::between::OF_MEDIAN;
 use super::modes::UserShare;
-use super::{BetweenRuns, Ranged, median, student};
+use super::{BetweenRuns, Ranged, median, moments, student};
 use crate::model::{CYCLES_KERNEL, CYCLES_USER, Counters};
 
 /// Standard deviation, on the log scale, of what shifts the exact counts of a whole run: 0.05%, an assumption, which
@@ -13,8 +14,6 @@ use crate::model::{CYCLES_KERNEL, CYCLES_USER, Counters};
 pub const EXACT_BETWEEN_RUNS: f64 = 0.0005;
 /// The same for counts that depend on caches, predictors and frequencies: as for times.
 pub const OTHER_BETWEEN_RUNS: f64 = 0.015;
-/// Variance of the median of several launches over that of their mean (as in `between`).
-const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 /// Fewer launches have no interval.
 const FEWEST_LAUNCHES: usize = 3;
 
@@ -37,8 +36,7 @@ pub fn launch_medians(launches: &[Vec<f64>]) -> Vec<f64> {
 /// The standard error of the median of `values`; `None` with fewer than 3.
 fn standard_error(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let (_, squares) = moments(values);
     (values.len() >= FEWEST_LAUNCHES).then(|| (OF_MEDIAN * squares / (count - 1.0) / count).sqrt())
 }
 

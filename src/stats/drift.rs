@@ -1,6 +1,6 @@
 //! Changes of the kernel's state during a run: the reference call's cost moves, user-mode work's does not.
 
-use super::median;
+use super::speed;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f6
     let (share, of_spin) = (change(reference)?, change(spin)?);
     let lasts = at >= SHORTEST && length - at >= SHORTEST;
     let moved = share.abs() > MOVED && of_spin.abs() < MOVED / 2.0;
-    if !(lasts && moved && stands_out(&reference[..length], at)) {
+    if !(lasts && moved && is_significant(&reference[..length], at)) {
         return None;
     }
     let before = match (2 * at).cmp(&length) {
@@ -34,7 +34,7 @@ pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f6
 }
 
 /// Whether the step at `at` is large against the median absolute deviation within both parts.
-fn stands_out(series: &[f64], at: usize) -> bool {
+fn is_significant(series: &[f64], at: usize) -> bool {
     let (before, after) = series.split_at(at);
     let (Some(low), Some(high)) = (middle(before), middle(after)) else { return false };
     let deviations = before.iter().map(|v| (v - low).abs()).chain(after.iter().map(|v| (v - high).abs()));
@@ -43,7 +43,7 @@ fn stands_out(series: &[f64], at: usize) -> bool {
 }
 
 fn middle(values: &[f64]) -> Option<f64> {
-    median(values.iter().copied().filter(|v| v.is_finite()).collect())
+    speed::middle(values.iter().copied())
 }
 
 /// How well a split explains the series: minus the absolute deviations within both parts.

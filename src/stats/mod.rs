@@ -18,7 +18,7 @@ mod speed;
 mod student;
 mod two_modes;
 
-pub use across_hosts::{HostRun, HostScatter, change_across, change_points_across, host_scatter};
+pub use across_hosts::{HostRun, HostScatter, MAD_TO_DEVIATION, change_across, change_points_across, host_scatter};
 pub use between::{
     BETWEEN_RUNS, BetweenRuns, Launches, NEXT_RUN, between_machines, between_runs, launches, next_run,
     relative_to_machine, run_scatter, run_shifts,
@@ -40,7 +40,7 @@ pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log, next_of_runs,
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
-use crate::model::{Block, Measurement, Nanos};
+use crate::model::{Measurement, Nanos};
 use std::ops::Range;
 
 /// The cost of a case by its samples, in nanoseconds per iteration.
@@ -68,17 +68,12 @@ impl Estimate {
 ///
 /// Assumes that the medians of stretches as long as a block are exchangeable; batches within one may depend on each other.
 pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -> Option<Estimate> {
-    let start = range.start;
     let blocks = measurement.blocks.get(range.start..range.end.min(measurement.blocks.len()))?;
-    let n = measurement.iterations as f64;
-    let of_block = |i: usize| {
-        let per_iteration = (-speed.slower_ln(start + i)).exp() / n;
-        blocks[i].slots.iter().flatten().map(move |ns| *ns as f64 * per_iteration)
-    };
-    let sampled = (0..blocks.len()).filter(|i| of_block(*i).next().is_some()).count();
-    let mut all: Vec<f64> = (0..blocks.len()).flat_map(of_block).collect();
+    let range = range.start..range.start + blocks.len();
+    let sampled = range.clone().filter(|block| speed.samples(measurement, *block).next().is_some()).count();
+    let mut all: Vec<f64> = range.flat_map(|block| speed.samples(measurement, block)).collect();
     let mut medians = medians_of_parts(&all, sampled);
-    let best = *blocks.iter().flat_map(|block| &block.slots).flatten().min()? as f64 / n;
+    let best = *blocks.iter().flat_map(|block| &block.slots).flatten().min()? as f64 / measurement.iterations as f64;
     let median = median_of(&mut all)?;
     Some(Estimate {
         median: Nanos(median),
@@ -105,11 +100,14 @@ pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
 
 /// The same at the run's usual speed.
 pub fn steady_block_medians(measurement: &Measurement, speed: &Speed) -> Vec<f64> {
-    let median_of = |(i, block): (usize, &Block)| {
-        let per_iteration = (-speed.slower_ln(i)).exp() / measurement.iterations as f64;
-        median(block.slots.iter().flatten().map(|ns| *ns as f64 * per_iteration).collect()).unwrap_or(f64::NAN)
-    };
-    measurement.blocks.iter().enumerate().map(median_of).collect()
+    let of_block = |block| median(speed.samples(measurement, block).collect()).unwrap_or(f64::NAN);
+    (0..measurement.blocks.len()).map(of_block).collect()
+}
+
+/// The mean, which is NaN without values, and the sum of the squared deviations from it.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
 }
 
 /// The median; `None` without values.
@@ -134,6 +132,15 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::model::Block;
+    use rand::RngExt;
+    use rand_chacha::ChaCha8Rng;
+
+    /// A normal deviate (Box and Muller 1958).
+    pub fn normal(random: &mut ChaCha8Rng) -> f64 {
+        let (u, v): (f64, f64) = (random.random(), random.random());
+        (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
+    }
 
     /// A measurement with one slot a block, batches of one iteration.
     pub fn measurement(blocks: &[&[u64]]) -> Measurement {

@@ -1,7 +1,7 @@
 //! What tracing adds to a call, from traced and untraced batches in pairs: an estimate, its interval, and whether that is
 //! narrow enough to be used. Pure; the tracers' calibrations call it.
 
-use super::interval::block_interval;
+use super::{block_interval, median};
 
 /// Nanoseconds a call, and the interval of the pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,11 +25,9 @@ const WIDEST_OF_CALL: f64 = 0.1;
 impl Overhead {
     /// The median of the differences between the two sides of each pair, with an interval of order statistics; `None` of
     /// fewer pairs than that needs.
-    pub fn of(mut differences: Vec<f64>) -> Option<Overhead> {
+    pub fn from_differences(mut differences: Vec<f64>) -> Option<Overhead> {
         let interval = block_interval(&mut differences)?;
-        let middle = differences.len() / 2;
-        let ns = (differences[middle] + differences[differences.len() - 1 - middle]) / 2.0;
-        Some(Overhead { ns, low: interval.low, high: interval.high })
+        Some(Overhead { ns: median(differences)?, low: interval.low, high: interval.high })
     }
 
     /// The nanoseconds, if they are known to be more than none, and roughly how many. The machine was busy otherwise.
@@ -60,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_that_of_the_pairs_and_the_range_that_of_another_calibration() {
-        let found = Overhead::of((1..=12).map(|i| 100.0 + f64::from(i)).collect()).unwrap();
+        let found = Overhead::from_differences((1..=12).map(|i| 100.0 + f64::from(i)).collect()).unwrap();
         assert_eq!(found.ns, 106.5);
         // The third of each end: 103 and 110.
         assert_eq!((found.low, found.high), (103.0, 110.0));
@@ -68,7 +66,7 @@ mod tests {
         assert!(
             (low - (106.5 - 42.6f64.hypot(3.5))).abs() < 1e-9 && (high - (106.5 + 42.6f64.hypot(3.5))).abs() < 1e-9
         );
-        assert_eq!(Overhead::of(vec![1.0; 9]), None);
+        assert_eq!(Overhead::from_differences(vec![1.0; 9]), None);
     }
 
     #[test]

@@ -2,19 +2,16 @@
 //!
 //! Assumes that the logarithms of run medians are normal and independent. Called by `summary` and `compare`.
 
-use super::between::NEXT_RUN;
+use super::between::{LEAST_ERROR, NEXT_RUN};
 use super::interval::{Interval, deepest};
 use super::paired::{Ends, ends};
-use super::{Ranged, log_ratios, median, student};
+use super::{Ranged, log_ratios, median, moments, student};
 use crate::model::Measurement;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// With fewer runs there is no interval over runs: that of two would be 12 times their distance.
 pub const FEWEST_REPEATED: usize = 3;
-
-/// The smallest standard error, on the log scale. Medians of few distinct values may all be equal, which is no proof.
-const LEAST_ERROR: f64 = 1e-6;
 
 /// The costs of one case in several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -31,9 +28,9 @@ pub struct OverRuns {
 
 impl OverRuns {
     /// Of the logarithms of run medians in nanoseconds; NaN for a run without one.
-    pub fn of(ln_medians: &[f64]) -> OverRuns {
+    pub fn from_logs(ln_medians: &[f64]) -> OverRuns {
         let medians_ns = ln_medians.iter().map(|ln| ln.is_finite().then(|| ln.exp())).collect();
-        let known = Logs::of(ln_medians);
+        let known = Logs::from_values(ln_medians);
         let enough = known.filter(|logs| logs.count >= FEWEST_REPEATED as f64);
         let exp = |(low, high): (f64, f64)| (low.exp(), high.exp());
         OverRuns {
@@ -52,7 +49,7 @@ impl OverRuns {
 /// Where the cost of one more run will be, 9 times in 10, by the logarithms of those of several runs; `None` for fewer than
 /// three.
 pub fn next_of_runs(ln_medians: &[f64]) -> Option<Interval> {
-    let logs = Logs::of(ln_medians).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
+    let logs = Logs::from_values(ln_medians).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
     let error = (logs.variance * (1.0 + 1.0 / logs.count)).sqrt().max(LEAST_ERROR);
     let half = student::quantile((1.0 - NEXT_RUN) / 2.0, logs.count - 1.0) * error;
     Some(Interval { low: (logs.mean - half).exp(), high: (logs.mean + half).exp(), level: NEXT_RUN })
@@ -60,12 +57,12 @@ pub fn next_of_runs(ln_medians: &[f64]) -> Option<Interval> {
 
 /// The mean of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
 pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
-    Logs::of(ln_medians).map(|logs| logs.mean)
+    Logs::from_values(ln_medians).map(|logs| logs.mean)
 }
 
 /// Student's interval of 95% of the mean of `values`, one for each run; `None` for fewer than three.
 pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
-    let logs = Logs::of(values).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
+    let logs = Logs::from_values(values).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
     Some(logs.around(logs.variance / logs.count))
 }
 
@@ -106,15 +103,10 @@ struct Logs {
 
 impl Logs {
     /// Of those that are finite; `None` if none is. The variance of a single one is 0.
-    fn of(values: &[f64]) -> Option<Logs> {
-        let known = || values.iter().filter(|value| value.is_finite());
-        let count = known().count() as f64;
-        if count == 0.0 {
-            return None;
-        }
-        let mean = known().sum::<f64>() / count;
-        let squares: f64 = known().map(|value| (value - mean).powi(2)).sum();
-        Some(Logs { count, mean, variance: squares / (count - 1.0).max(1.0) })
+    fn from_values(values: &[f64]) -> Option<Logs> {
+        let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        let (count, (mean, squares)) = (known.len() as f64, moments(&known));
+        (count > 0.0).then(|| Logs { count, mean, variance: squares / (count - 1.0).max(1.0) })
     }
 
     /// The mean -/+ Student's t times the root of `variance`.
@@ -126,33 +118,28 @@ impl Logs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::normal;
     use super::*;
     use crate::model::Block;
-    use rand::{RngExt, SeedableRng};
+    use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-
-    /// A normal deviate (Box and Muller 1958).
-    fn normal(random: &mut ChaCha8Rng) -> f64 {
-        let (u, v): (f64, f64) = (random.random(), random.random());
-        (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
-    }
 
     #[test]
     fn few_runs_have_no_interval() {
-        let two = OverRuns::of(&[100f64.ln(), 110f64.ln()]);
+        let two = OverRuns::from_logs(&[100f64.ln(), 110f64.ln()]);
         assert_eq!((two.low_high, two.count()), (None, 2));
         assert_eq!(next_of_runs(&[100f64.ln(), 110f64.ln()]), None);
         assert!(two.deviation_percent.unwrap() > 6.0);
-        let one = OverRuns::of(&[100f64.ln(), f64::NAN]);
+        let one = OverRuns::from_logs(&[100f64.ln(), f64::NAN]);
         assert_eq!((one.deviation_percent, one.count(), one.medians_ns[1]), (None, 1, None));
-        assert_eq!((OverRuns::of(&[]).count(), mean_log(&[]), mean_log(&[f64::NAN])), (0, None, None));
+        assert_eq!((OverRuns::from_logs(&[]).count(), mean_log(&[]), mean_log(&[f64::NAN])), (0, None, None));
     }
 
     /// By hand: ln 99, ln 100 and ln 101 have a standard deviation of 0.01000037; t of 2 degrees is 4.302653 for 95%
     /// and 2.919986 for 90%.
     #[test]
     fn the_intervals_are_students() {
-        let over = OverRuns::of(&[99f64.ln(), 100f64.ln(), 101f64.ln()]);
+        let over = OverRuns::from_logs(&[99f64.ln(), 100f64.ln(), 101f64.ln()]);
         let half = |(low, high): (f64, f64)| (high / low).ln() / 2.0;
         assert!((half(over.low_high.unwrap()) - 4.302653 * 0.01000037 / 3f64.sqrt()).abs() < 1e-6);
         let next = next_of_runs(&[99f64.ln(), 100f64.ln(), 101f64.ln()]).unwrap();
@@ -166,7 +153,7 @@ mod tests {
             let (mut held, mut foretold) = (0, 0);
             for _ in 0..4000 {
                 let logs: Vec<f64> = (0..runs).map(|_| 100f64.ln() + 0.02 * normal(&mut random)).collect();
-                let over = OverRuns::of(&logs);
+                let over = OverRuns::from_logs(&logs);
                 let next = (100f64.ln() + 0.02 * normal(&mut random)).exp();
                 held += i32::from(over.low_high.is_some_and(|(low, high)| low <= 100.0 && 100.0 <= high));
                 foretold += i32::from(next_of_runs(&logs).is_some_and(|i| i.low <= next && next <= i.high));

@@ -23,7 +23,7 @@ impl Speed {
     /// member and a shift for each block in `range`, the median shift being 0. Without [`FEWEST_MEMBERS`], all shifts are 0.
     ///
     /// `members` are the block medians of each member of the panel in nanoseconds, NaN for a block without samples.
-    pub fn of(members: &[Vec<f64>], range: &Range<usize>) -> Speed {
+    pub fn from_panel(members: &[Vec<f64>], range: &Range<usize>) -> Speed {
         if members.len() < FEWEST_MEMBERS {
             return Speed::default();
         }
@@ -39,6 +39,12 @@ impl Speed {
     /// ln of how much slower the machine ran in this block.
     pub fn slower_ln(&self, block: usize) -> f64 {
         self.slower_ln.get(block).copied().unwrap_or(0.0)
+    }
+
+    /// The samples of a block in nanoseconds per iteration, at the run's usual speed.
+    pub(super) fn samples<'a>(&self, m: &'a Measurement, block: usize) -> impl Iterator<Item = f64> + use<'a> {
+        let factor = (-self.slower_ln(block)).exp() / m.iterations as f64;
+        m.blocks[block].slots.iter().flatten().map(move |ns| *ns as f64 * factor)
     }
 }
 
@@ -62,19 +68,15 @@ pub(super) fn polished(rows: &[Vec<f64>], count: usize) -> Vec<f64> {
 }
 
 /// The median of the finite values.
-fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(super) fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
     median(values.filter(|value| value.is_finite()).collect())
 }
 
 /// The median over the batches in `range` in nanoseconds per iteration, at the run's usual speed; `None` if there is no
 /// batch above 0.
 pub fn steady_median(m: &Measurement, range: &Range<usize>, speed: &Speed) -> Option<f64> {
-    let n = m.iterations as f64;
-    let blocks = m.blocks.iter().enumerate().filter(|(block, _)| range.contains(block));
-    let samples = blocks.flat_map(|(block, samples)| {
-        let factor = (-speed.slower_ln(block)).exp() / n;
-        samples.slots.iter().flatten().map(move |ns| *ns as f64 * factor)
-    });
+    let blocks = (0..m.blocks.len()).filter(|block| range.contains(block));
+    let samples = blocks.flat_map(|block| speed.samples(m, block));
     median(samples.collect()).filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 
@@ -95,7 +97,7 @@ mod tests {
         let mut members = panel(6, &shifts);
         members[2][0] *= 1.5;
         members[4][6] = f64::NAN;
-        let speed = Speed::of(&members, &(0..usize::MAX));
+        let speed = Speed::from_panel(&members, &(0..usize::MAX));
         for (block, shift) in shifts.iter().enumerate() {
             assert!((speed.slower_ln(block) - shift).abs() < 1e-6, "block {block}: {}", speed.slower_ln(block));
         }
@@ -105,11 +107,11 @@ mod tests {
     #[test]
     fn a_small_panel_and_blocks_out_of_range_say_nothing() {
         let shifts = [0.0, 0.0, 0.3, 0.0, 0.0];
-        assert_eq!(Speed::of(&panel(FEWEST_MEMBERS - 1, &shifts), &(0..9)), Speed::default());
-        let late = Speed::of(&panel(6, &shifts), &(2..5));
+        assert_eq!(Speed::from_panel(&panel(FEWEST_MEMBERS - 1, &shifts), &(0..9)), Speed::default());
+        let late = Speed::from_panel(&panel(6, &shifts), &(2..5));
         assert_eq!((late.slower_ln(0), late.slower_ln(1)), (0.0, 0.0));
         assert!((late.slower_ln(2) - 0.3).abs() < 1e-6);
-        assert_eq!(Speed::of(&[vec![], vec![], vec![], vec![], vec![]], &(0..9)).slower_ln(0), 0.0);
+        assert_eq!(Speed::from_panel(&[vec![], vec![], vec![], vec![], vec![]], &(0..9)).slower_ln(0), 0.0);
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn row_together(runs: &[Row], target_percent: f64) -> Row {
     }
     let ln = |row: &Row| row.cost().filter(|cost| cost.median.is_cost()).map(|cost| cost.median.0.ln());
     let ln_medians: Vec<f64> = runs.iter().map(|row| ln(row).unwrap_or(f64::NAN)).collect();
-    let over = OverRuns::of(&ln_medians);
+    let over = OverRuns::from_logs(&ln_medians);
     let costs: Vec<(RowCost, f64)> = runs.iter().filter_map(|row| Some((*row.cost()?, 1.0))).collect();
     let first = runs[0].clone();
     let cost = combined(&costs, &ln_medians);
@@ -105,7 +105,7 @@ fn versus(runs: &[Row]) -> Option<Versus> {
 pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost> {
     let (first, _) = parts.first()?;
     let Some(mean) = stats::mean_log(ln_medians) else { return Some(*first) };
-    let over_runs = OverRuns::of(ln_medians).low_high.map(|(low, high)| Interval { low, high, level: 0.95 });
+    let over_runs = OverRuns::from_logs(ln_medians).low_high.map(|(low, high)| Interval { low, high, level: 0.95 });
     let median = Nanos(mean.exp());
     let empty = |part: &RowCost| Some((part.median - part.net?).0);
     Some(RowCost {

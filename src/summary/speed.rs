@@ -41,7 +41,7 @@ impl<'a> Panel<'a> {
         };
         let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
         let medians: Vec<Vec<f64>> = members.iter().map(|(_, m)| stats::block_medians(m)).collect();
-        let speed = Speed::of(&medians, range);
+        let speed = Speed::from_panel(&medians, range);
         Panel { members, speed, range: range.clone() }
     }
 

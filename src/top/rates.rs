@@ -48,7 +48,7 @@ pub struct Who {
 }
 
 impl Who {
-    fn of(group: &ProcessGroup) -> Who {
+    fn from_group(group: &ProcessGroup) -> Who {
         Who { name: group.name.clone(), pid: group.pid }
     }
 }
@@ -209,7 +209,7 @@ fn add(rows: &mut IndexMap<RowKey, CallCount>, by: By, group: &ProcessGroup, cou
     let none = Class::default();
     let mut add = |key: RowKey, count: &CallCount| rows.entry(key).or_default().add(count);
     match by {
-        By::Process => add((Some(Who::of(group)), group.cgroup.clone(), None, none, None), count),
+        By::Process => add((Some(Who::from_group(group)), group.cgroup.clone(), None, none, None), count),
         By::Call => add((None, None, call(), none, None), count),
         By::Class => add((None, None, call(), count.class.clone(), None), count),
         By::Cgroup => add((None, Some(group.cgroup.clone().unwrap_or_default()), None, none, None), count),

@@ -33,7 +33,7 @@ const INSTEAD: &str = "name processes instead: -p PID[,PID...]";
 
 impl Hierarchies {
     /// Those that /proc/self/mounts below `root` lists.
-    pub fn of(root: &Path) -> Hierarchies {
+    pub fn below(root: &Path) -> Hierarchies {
         let mounts = fs::read_to_string(root.join("proc/self/mounts")).unwrap_or_default();
         let of_type = |wanted: &str| {
             let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -167,7 +167,7 @@ pub(super) mod tests {
         for group in groups {
             fs::create_dir_all(root.path().join(group.trim_start_matches('/'))).unwrap();
         }
-        let hierarchies = Hierarchies::of(root.path());
+        let hierarchies = Hierarchies::below(root.path());
         (root, hierarchies)
     }
 

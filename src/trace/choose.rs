@@ -18,24 +18,18 @@ impl ValueEnum for TracerKind {
     }
 }
 
-/// A tracer, and the line that introduces it.
-pub struct Chosen {
-    pub tracer: Box<dyn Tracer>,
-    pub line: String,
-}
-
-/// Opens a tracer.
+/// Opens a tracer; also returns the line that introduces it.
 ///
 /// # Errors
 /// Why the requested one, or any, is not available.
-pub fn choose(options: &TraceOptions) -> Result<Chosen> {
+pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let mut refused = Vec::new();
     let automatic = KINDS.iter().copied().filter(|kind| kind.automatic);
     for kind in options.tracer.map_or_else(|| automatic.collect(), |kind| vec![kind]) {
         match (kind.open)(options) {
             Ok(tracer) => {
                 let line = format!("tracer: {}{}", tracer.introduction(), because(&refused));
-                return Ok(Chosen { tracer, line });
+                return Ok((tracer, line));
             }
             Err(error) => refused.push(format!("{}: {error:#}", kind.name)),
         }

@@ -13,18 +13,14 @@ const SHORT_ID: usize = 12;
 /// The fewest characters of a word in a group's name that can be a whole ID: a pod's has 32 without dashes.
 const WHOLE_ID: usize = 32;
 
-/// A container manager, and how to ask it for the whole ID of a container by its name or the beginning of its ID.
-struct Manager {
-    program: &'static str,
-    arguments: &'static [&'static str],
-}
-
-const MANAGERS: &[Manager] = &[
-    Manager { program: "podman", arguments: &["inspect", "--type", "container", "--format", "{{.Id}}", "--"] },
-    Manager { program: "docker", arguments: &["inspect", "--type", "container", "--format", "{{.Id}}", "--"] },
-    Manager { program: "nerdctl", arguments: &["inspect", "--type", "container", "--format", "{{.Id}}", "--"] },
-    Manager { program: "crictl", arguments: &["ps", "--quiet", "--no-trunc", "--name"] },
+/// Container managers, and how to ask each for the whole ID of a container by its name or the beginning of its ID.
+const MANAGERS: [(&str, &[&str]); 4] = [
+    ("podman", INSPECT),
+    ("docker", INSPECT),
+    ("nerdctl", INSPECT),
+    ("crictl", &["ps", "--quiet", "--no-trunc", "--name"]),
 ];
+const INSPECT: &[&str] = &["inspect", "--type", "container", "--format", "{{.Id}}", "--"];
 
 /// Runs a program with arguments, and returns what it printed; what went wrong otherwise: not found, or what it said.
 pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
@@ -44,30 +40,27 @@ pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
         }
         tried.push(format!("no control group has this ID below {}", groups.unified()?.display()));
     }
-    for manager in MANAGERS {
-        match manager.id(asked, ask) {
+    for (manager, arguments) in MANAGERS {
+        let arguments: Vec<&str> = arguments.iter().copied().chain([asked]).collect();
+        match ask(manager, &arguments).and_then(|printed| only_id(&printed)) {
             Ok(id) => match by_id(groups, asked, &id)? {
                 Some(group) => return Ok(group),
-                None => tried
-                    .push(format!("{} knows it as {id}, which has no control group: is it running?", manager.program)),
+                None => tried.push(format!("{manager} knows it as {id}, which has no control group: is it running?")),
             },
-            Err(why) => tried.push(format!("{}: {why}", manager.program)),
+            Err(why) => tried.push(format!("{manager}: {why}")),
         }
     }
     groups.unified()?;
     bail!("--container {asked}: not found ({})", tried.join("; "))
 }
 
-impl Manager {
-    fn id(&self, asked: &str, ask: Ask) -> Result<String, String> {
-        let arguments: Vec<&str> = self.arguments.iter().copied().chain([asked]).collect();
-        let printed = ask(self.program, &arguments)?;
-        let mut ids = printed.split_whitespace();
-        match (ids.next(), ids.next()) {
-            (Some(id), None) if is_id(id) => Ok(id.to_string()),
-            (Some(_), Some(_)) => Err("several containers have this name".to_string()),
-            _ => Err("no such container".to_string()),
-        }
+/// The ID that a manager printed.
+fn only_id(printed: &str) -> Result<String, String> {
+    let ids: Vec<&str> = printed.split_whitespace().collect();
+    match ids[..] {
+        [id] if is_id(id) => Ok(id.to_string()),
+        [] | [_] => Err("no such container".to_string()),
+        _ => Err("several containers have this name".to_string()),
     }
 }
 

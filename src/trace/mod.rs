@@ -14,6 +14,7 @@ mod choose;
 mod container;
 pub mod errno;
 mod lineage;
+mod mounts;
 mod perf;
 mod ptrace;
 mod run;
@@ -24,6 +25,6 @@ mod tracer;
 
 pub use run::{Watcher, run, watch};
 pub use target::{Command, LaunchError, Running, Target};
-pub use tracer::{Collected, Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
+pub use tracer::{Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
 
 use tracer::threads;

@@ -4,13 +4,13 @@
 //! takes milliseconds with hundreds of them. Calls of 32-bit programs have other tracepoints, which perf does not
 //! count. Called through `choose`.
 
-use super::{Collected, Root, TraceOptions, Tracer, TracerKind, Until};
+use super::{Root, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::clock::null_call_ns;
 use crate::kernel::perf::{Begin, Counter};
 use crate::kernel::process::adopt_orphans;
 use crate::kernel::tracee::{self, Report, Whose};
 use crate::kernel::wake::Waker;
-use crate::model::{CallCount, Ending, ProcessGroup, TracerFacts, Usage};
+use crate::model::{CallCount, Ending, ProcessGroup, Profile, TracerFacts};
 use crate::stats::{FEWEST_BLOCKS, Overhead};
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
@@ -67,7 +67,7 @@ fn added() -> Option<Overhead> {
         drop(counter);
         Some(with - without)
     };
-    Overhead::of((0..FEWEST_BLOCKS + 2).map(pair).collect::<Option<Vec<f64>>>()?)
+    Overhead::from_differences((0..FEWEST_BLOCKS + 2).map(pair).collect::<Option<Vec<f64>>>()?)
 }
 
 impl PerfTracer {
@@ -144,13 +144,13 @@ impl Tracer for PerfTracer {
         }
     }
 
-    fn collect(&mut self) -> Result<Collected> {
+    fn collect(&mut self) -> Result<Profile> {
         let sums = self.sums()?;
         self.counters.clear();
         let calls = self.names.iter().zip(sums).filter(|(_, calls)| *calls > 0);
         let calls =
             calls.map(|(name, calls)| CallCount { call: name.clone(), calls, ..CallCount::default() }).collect();
-        let facts = TracerFacts {
+        let tracer = TracerFacts {
             kind: "perf".to_string(),
             detail: format!("counters of {}", self.names.join(", ")),
             added_per_call_ns: self.added.and_then(|added| added.added()),
@@ -164,7 +164,6 @@ impl Tracer for PerfTracer {
                 .push("processes of the command were left running; their further calls are not counted".to_string());
         }
         let group = ProcessGroup { name: "all".to_string(), calls, ..ProcessGroup::default() };
-        let usage = Usage::default();
-        Ok(Collected { facts, groups: vec![group], usage, ending: self.ending, warnings, ..Collected::default() })
+        Ok(Profile { tracer, groups: vec![group], ending: self.ending, warnings, ..Profile::default() })
     }
 }

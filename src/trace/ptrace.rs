@@ -8,7 +8,6 @@
 
 mod account;
 mod arguments;
-mod attach;
 mod blocked;
 mod calibrate;
 mod descriptors;

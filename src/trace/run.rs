@@ -1,10 +1,10 @@
 //! One trace, from the held child to the profile: starts, chooses a tracer, follows, adds the kernel's accounting.
-//! `cli::trace` calls it. It prints nothing: what is to be said goes to `say`.
+//! `cli::trace` calls it. It prints nothing: messages for the user go to `report`.
 
-use super::choose::{Chosen, choose};
-use super::signals::{Released, Signals};
+use super::choose::choose;
+use super::signals::{self, Released};
 use super::target::{Command, LaunchError, Target};
-use super::{Collected, Root, TraceOptions, Tracer, Until};
+use super::{Root, TraceOptions, Tracer, Until};
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
 use crate::kernel::launch::Launch;
@@ -14,14 +14,14 @@ use crate::model::{Ending, Host, Profile, Tool, Usage};
 use anyhow::{Context, Error, Result};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Traces, and returns the profile. `say` gets lines for the user as they come up.
+/// Traces, and returns the profile. `report` gets lines for the user as they come up.
 ///
 /// # Errors
 /// [`LaunchError`] if the command cannot be run; otherwise why no tracer works.
-pub fn run(options: &TraceOptions, say: &mut dyn FnMut(&str)) -> Result<Profile> {
+pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profile> {
     // Before anything is attached: it would be recorded as a tax of the machine.
     let host = facts(&Sources::default(), None);
-    let (start, mut tracer) = begin(options, say)?;
+    let (start, mut tracer) = begin(options, report)?;
     let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let followed = start.follow(tracer.as_mut(), options, &mut |tracer, until| tracer.follow(until))?;
     Ok(profile(options, host, started_unix_s, followed))
@@ -30,7 +30,7 @@ pub fn run(options: &TraceOptions, say: &mut dyn FnMut(&str)) -> Result<Profile>
 /// Who looks at the counts while tracing goes on.
 pub trait Watcher {
     /// How long to follow before the next look.
-    fn patience(&self) -> Duration;
+    fn delay(&self) -> Duration;
 
     /// Called after that time, or `ended` if what is traced has ended or is to be left. May take counts with `snapshot`.
     /// Returns whether to go on.
@@ -41,12 +41,16 @@ pub trait Watcher {
 }
 
 /// Traces while `watcher` looks at the counts, and returns how a command ended. A command has neither input nor output,
-/// and is ended (SIGTERM) with the tracing. `say` gets lines for the user.
+/// and is ended (SIGTERM) with the tracing. `report` gets lines for the user.
 ///
 /// # Errors
 /// Those of [`run`] and of the watcher.
-pub fn watch(options: &TraceOptions, say: &mut dyn FnMut(&str), watcher: &mut dyn Watcher) -> Result<Option<Ending>> {
-    let (mut start, mut tracer) = begin(options, say)?;
+pub fn watch(
+    options: &TraceOptions,
+    report: &mut dyn FnMut(&str),
+    watcher: &mut dyn Watcher,
+) -> Result<Option<Ending>> {
+    let (mut start, mut tracer) = begin(options, report)?;
     if let Start::Command(_, launch) = &mut start {
         launch.silent = true;
     }
@@ -60,7 +64,7 @@ fn look(tracer: &mut dyn Tracer, until: &Until, deadline: Option<Instant>, watch
     loop {
         let begun = Instant::now();
         let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(begun));
-        let slice = watcher.patience().min(left);
+        let slice = watcher.delay().min(left);
         tracer.follow(&Until { stop: until.stop.clone(), after: Some(slice) })?;
         let ended = until.stopped() || begun.elapsed() < slice || slice == left;
         if !watcher.look(ended, tracer)? || ended {
@@ -70,17 +74,17 @@ fn look(tracer: &mut dyn Tracer, until: &Until, deadline: Option<Instant>, watch
 }
 
 /// Opens a tracer for a target that is ready to be traced.
-fn begin<'a>(options: &'a TraceOptions, say: &mut dyn FnMut(&str)) -> Result<(Start<'a>, Box<dyn Tracer>)> {
+fn begin<'a>(options: &'a TraceOptions, report: &mut dyn FnMut(&str)) -> Result<(Start<'a>, Box<dyn Tracer>)> {
     check_numbers().map_err(Error::msg)?;
     let start = match &options.target {
         Target::Command(command) => Start::Command(command, command.prepare()?),
         Target::Running { what, .. } => Start::Running(Root::Running(what.clone())),
     };
-    let Chosen { tracer, mut line } = choose(options)?;
+    let (tracer, mut line) = choose(options)?;
     if let Start::Command(_, Launch { user: Some(user), .. }) = &start {
         line = format!("{line}; the command runs as {}", user.name);
     }
-    say(&line);
+    report(&line);
     Ok((start, tracer))
 }
 
@@ -92,7 +96,7 @@ enum Start<'a> {
 
 /// What the tracer collected, and what was seen from outside.
 struct Followed {
-    collected: Collected,
+    collected: Profile,
     /// By the clock and from the kernel's accounting.
     usage: Usage,
     stopped: bool,
@@ -119,7 +123,7 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
     let filter = tracer.wants_filter();
     let mut started = held.release(filter).context("the held command has ended")?;
     let released = Released { started: &started, needs_tracer: filter };
-    let collected = Signals::scope(&launch.ignored, &until, Some(released), || {
+    let collected = signals::scope(&launch.ignored, &until, Some(released), || {
         follow(tracer, &until)?;
         if launch.silent && !started.has_ended() {
             started.signal(libc::SIGTERM);
@@ -127,7 +131,7 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
         tracer.collect()
     })?;
     if let Some((step, errno)) = started.failure() {
-        return Err(LaunchError::of(command, step, errno).into());
+        return Err(LaunchError::at_step(command, step, errno).into());
     }
     let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..of_children().since(&before) };
     Ok(Followed { collected, usage, stopped: until.stopped() })
@@ -138,7 +142,7 @@ fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, f
     tracer.attach(root.clone())?;
     let until = Until { after: time, ..Until::default() };
     let begun = Instant::now();
-    let collected = Signals::scope(&[], &until, None, || {
+    let collected = signals::scope(&[], &until, None, || {
         follow(tracer, &until)?;
         tracer.collect()
     })?;
@@ -167,22 +171,10 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
         host,
         started_unix_s,
         command,
-        complete: collected.facts.lost == 0 && !stopped,
-        ending: collected.ending,
-        usage: Usage { cpus, ..collected.usage.or(usage) },
-        groups: collected.groups,
-        tree: collected.tree,
-        latencies: collected.latencies,
         scope: options.target.scope(),
-        objects: collected.objects,
-        objects_dropped: collected.objects_dropped,
-        stacks: collected.stacks,
-        stacks_sampled: collected.stacks_sampled,
-        slowest: collected.slowest,
-        repeats: Vec::new(),
-        warnings: collected.warnings,
-        tracer: collected.facts,
-        source: None,
+        complete: collected.tracer.lost == 0 && !stopped,
+        usage: Usage { cpus, ..collected.usage.or(usage) },
+        ..collected
     }
 }
 
@@ -214,13 +206,13 @@ mod tests {
             Ok(())
         }
 
-        fn snapshot(&mut self) -> Result<Collected> {
-            let facts = TracerFacts { lost: u64::from(self.follows), ..TracerFacts::default() };
-            Ok(Collected { facts, ..Collected::default() })
+        fn snapshot(&mut self) -> Result<(Profile, bool)> {
+            let tracer = TracerFacts { lost: u64::from(self.follows), ..TracerFacts::default() };
+            Ok((Profile { tracer, ..Profile::default() }, false))
         }
 
-        fn collect(&mut self) -> Result<Collected> {
-            Ok(Collected::default())
+        fn collect(&mut self) -> Result<Profile> {
+            Ok(Profile::default())
         }
     }
 
@@ -231,12 +223,12 @@ mod tests {
     }
 
     impl Watcher for Looks {
-        fn patience(&self) -> Duration {
+        fn delay(&self) -> Duration {
             Duration::from_millis(20)
         }
 
         fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool> {
-            self.seen.push((ended, tracer.snapshot()?.facts.lost));
+            self.seen.push((ended, tracer.snapshot()?.0.tracer.lost));
             Ok(self.seen.len() < self.looks)
         }
     }

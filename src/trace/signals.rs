@@ -14,8 +14,6 @@ use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub struct Signals;
-
 /// The command that we released.
 #[derive(Clone, Copy)]
 pub struct Released<'a> {
@@ -27,38 +25,36 @@ pub struct Released<'a> {
 /// How long a command may take to end by a SIGINT that was sent to its group before it counts as sent to us alone.
 const SHARED: Duration = Duration::from_millis(300);
 
-impl Signals {
-    /// Does `work` while a thread handles signals, except those that were `ignored` from the start.
-    ///
-    /// # Errors
-    /// Those of `work`, or that signals cannot be caught.
-    pub fn scope<T>(
-        ignored: &[i32],
-        until: &Until,
-        released: Option<Released>,
-        work: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        let caught = HANDLED.iter().filter(|signal| !ignored.contains(signal));
-        let mut signals = SignalsInfo::<WithRawSiginfo>::new(caught).context("cannot handle ^C")?;
-        let handle = signals.handle();
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let handling = threads::start_in(scope, || {
-                let mut again = false;
-                for info in signals.forever() {
-                    let sent = info.si_code <= 0;
-                    answer(info.si_signo, sent, until, released, again, &done);
-                    again = again || matches!(info.si_signo, SIGINT | SIGQUIT);
-                }
-            });
-            let worked = handling.map_err(Into::into).and_then(|()| work());
-            done.store(true, Ordering::SeqCst);
-            // It wakes the thread by a message, which may fail: once more, or it would wait for ever.
-            handle.close();
-            handle.close();
-            worked
-        })
-    }
+/// Does `work` while a thread handles signals, except those that were `ignored` from the start.
+///
+/// # Errors
+/// Those of `work`, or that signals cannot be caught.
+pub fn scope<T>(
+    ignored: &[i32],
+    until: &Until,
+    released: Option<Released>,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let caught = HANDLED.iter().filter(|signal| !ignored.contains(signal));
+    let mut signals = SignalsInfo::<WithRawSiginfo>::new(caught).context("cannot handle ^C")?;
+    let handle = signals.handle();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let handling = threads::start_in(scope, || {
+            let mut again = false;
+            for info in signals.forever() {
+                let sent = info.si_code <= 0;
+                answer(info.si_signo, sent, until, released, again, &done);
+                again = again || matches!(info.si_signo, SIGINT | SIGQUIT);
+            }
+        });
+        let worked = handling.map_err(Into::into).and_then(|()| work());
+        done.store(true, Ordering::SeqCst);
+        // It wakes the thread by a message, which may fail: once more, or it would wait for ever.
+        handle.close();
+        handle.close();
+        worked
+    })
 }
 
 /// `sent`: by a process, not by the terminal; `again`: not the first of its kind.

@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
 use std::time::{Duration, Instant};
 
-/// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Command(Command),
@@ -33,7 +32,6 @@ pub enum Target {
     },
 }
 
-/// What is already running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Running {
     /// Processes by their PIDs, with all their threads and later children.
@@ -60,7 +58,7 @@ impl Target {
     /// # Errors
     /// Why there is no such group.
     pub fn cgroup(asked: &Path, time: Option<Duration>) -> Result<Target> {
-        let path = Hierarchies::of(Path::new("/")).find(asked)?;
+        let path = Hierarchies::below(Path::new("/")).find(asked)?;
         Ok(Target::Running { what: Running::Cgroup(path), time })
     }
 
@@ -69,7 +67,7 @@ impl Target {
     /// # Errors
     /// What was tried.
     pub fn container(asked: &str, time: Option<Duration>) -> Result<Target> {
-        let path = container::find(&Hierarchies::of(Path::new("/")), asked, &ask)?;
+        let path = container::find(&Hierarchies::below(Path::new("/")), asked, &ask)?;
         Ok(Target::Running { what: Running::Cgroup(path), time })
     }
 
@@ -80,7 +78,7 @@ impl Target {
             Running::Processes(pids) => {
                 format!("process {}", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
             }
-            Running::Cgroup(path) => format!("cgroup {}", Hierarchies::of(Path::new("/")).name(path)),
+            Running::Cgroup(path) => format!("cgroup {}", Hierarchies::below(Path::new("/")).name(path)),
             Running::System => "the whole system".to_string(),
         })
     }
@@ -88,19 +86,6 @@ impl Target {
     /// For how long what already runs is followed.
     pub fn time(&self) -> Option<Duration> {
         if let Target::Running { time, .. } = self { *time } else { None }
-    }
-}
-
-impl Running {
-    /// The process, for a tracer that can only follow one.
-    ///
-    /// # Errors
-    /// If it is anything else.
-    pub fn one_process(&self) -> Result<u32> {
-        match self {
-            Running::Processes(pids) if pids.len() == 1 => Ok(pids[0]),
-            _ => bail!("this tracer follows a command or one process: use --tracer bpf"),
-        }
     }
 }
 
@@ -155,7 +140,6 @@ pub struct Command {
     pub user: Option<String>,
 }
 
-/// The command could not be started.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("cannot {what}: {} ({errno:?}){advice}", .errno.desc())]
 pub struct LaunchError {
@@ -170,7 +154,7 @@ impl LaunchError {
     }
 
     /// The error for the step at which the child failed.
-    pub fn of(command: &Command, step: Step, errno: Errno) -> LaunchError {
+    pub fn at_step(command: &Command, step: Step, errno: Errno) -> LaunchError {
         let program = command.words.first().map(OsString::as_os_str).unwrap_or_default();
         let what = match step {
             Step::Execute => return LaunchError::running(program, errno),
@@ -209,17 +193,17 @@ impl Command {
     fn identity(&self) -> Result<Option<Identity>> {
         let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
         match &self.user {
-            Some(name) => named(name),
+            Some(name) => named_user(name),
             None if geteuid().is_root() => Ok(number("SUDO_UID").filter(|uid| *uid != 0).map(|uid| {
                 let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
-                user.map_or_else(|| unnamed(uid, number("SUDO_GID")), |user| of(&user))
+                user.map_or_else(|| unnamed_user(uid, number("SUDO_GID")), |user| identity_from(&user))
             })),
             None => Ok(None),
         }
     }
 }
 
-fn named(name: &str) -> Result<Option<Identity>> {
+fn named_user(name: &str) -> Result<Option<Identity>> {
     let Some(user) = User::from_name(name)? else { bail!("--user {name}: no such user") };
     if user.uid == geteuid() {
         return Ok(None);
@@ -227,10 +211,10 @@ fn named(name: &str) -> Result<Option<Identity>> {
     if !geteuid().is_root() {
         bail!("--user {name}: only root can run a command as another user (try sudo)");
     }
-    Ok(Some(of(&user)))
+    Ok(Some(identity_from(&user)))
 }
 
-fn of(user: &User) -> Identity {
+fn identity_from(user: &User) -> Identity {
     let name = CString::new(user.name.as_bytes()).unwrap_or_default();
     let groups = getgrouplist(&name, user.gid).unwrap_or_else(|_| vec![user.gid]);
     let groups = groups.into_iter().map(nix::unistd::Gid::as_raw).collect();
@@ -238,7 +222,7 @@ fn of(user: &User) -> Identity {
 }
 
 /// A user who is in no user database, as in a container.
-fn unnamed(uid: u32, gid: Option<u32>) -> Identity {
+fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
     let gid = gid.or_else(|| Group::from_name("nogroup").ok().flatten().map(|group| group.gid.as_raw()));
     let gid = gid.unwrap_or(uid);
     Identity { name: uid.to_string(), uid, gid, groups: vec![gid] }

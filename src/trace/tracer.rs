@@ -1,11 +1,8 @@
 //! What every tracer gets, does and returns.
 
 use super::target::{Running, Target};
-use crate::model::{
-    Ending, Histogram, ObjectCount, ProcessGroup, ProcessPath, SlowCall, StackCount, TracerFacts, Usage,
-};
+use crate::model::Profile;
 use anyhow::{Result, anyhow, bail};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,17 +17,6 @@ pub enum Root {
 }
 
 impl Root {
-    /// The process, for a tracer that can only follow one.
-    ///
-    /// # Errors
-    /// If it is anything else.
-    pub fn one_process(&self) -> Result<u32> {
-        match self {
-            Root::Held(pid) => Ok(*pid),
-            Root::Running(running) => running.one_process(),
-        }
-    }
-
     /// The processes, where they are named.
     pub fn processes(&self) -> &[u32] {
         match self {
@@ -78,28 +64,6 @@ impl Until {
     }
 }
 
-/// What a tracer collected. `usage` holds what it knows; the rest is filled in from the kernel's accounting.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Collected {
-    pub facts: TracerFacts,
-    pub groups: Vec<ProcessGroup>,
-    /// Who started whom; empty if that is not known.
-    pub tree: Vec<ProcessPath>,
-    pub latencies: BTreeMap<String, Histogram>,
-    pub objects: Vec<ObjectCount>,
-    /// Calls on objects that there was no room to count; `None` if objects were not counted.
-    pub objects_dropped: Option<u64>,
-    pub stacks: Vec<StackCount>,
-    /// Calls whose stacks were copied; `None` if stacks were not recorded.
-    pub stacks_sampled: Option<u64>,
-    pub slowest: Vec<SlowCall>,
-    pub usage: Usage,
-    pub ending: Option<Ending>,
-    /// Whether calls were counted while the counts were read: some may be here twice or not at all.
-    pub torn: bool,
-    pub warnings: Vec<String>,
-}
-
 /// One way to count system calls of a process tree.
 pub trait Tracer {
     /// What it is and its overhead, shown before the command starts: `ptrace, about 4 us a call`.
@@ -123,19 +87,21 @@ pub trait Tracer {
     /// If it lost track of the tree.
     fn follow(&mut self, until: &Until) -> Result<()>;
 
-    /// All counts so far, while tracing goes on.
+    /// All counts so far, while tracing goes on, and whether calls were counted while these were read: some may then be
+    /// there twice or not at all.
     ///
     /// # Errors
     /// If this tracer cannot be read before its end, or if any of the data cannot be read.
-    fn snapshot(&mut self) -> Result<Collected> {
+    fn snapshot(&mut self) -> Result<(Profile, bool)> {
         bail!("this tracer cannot be read while it counts: use --tracer bpf")
     }
 
-    /// Detaches and returns what was collected.
+    /// Detaches and returns what was collected. What the profile lacks of the usage is filled in from the kernel's
+    /// accounting.
     ///
     /// # Errors
     /// If any of the data cannot be read: never returns only a part of it.
-    fn collect(&mut self) -> Result<Collected>;
+    fn collect(&mut self) -> Result<Profile>;
 }
 
 /// The IDs of a process's threads.
@@ -182,7 +148,6 @@ pub struct More {
     pub tree: bool,
     /// User stacks by call.
     pub stacks: bool,
-    /// Paths.
     pub paths: bool,
     /// What descriptors refer to.
     pub descriptors: bool,

@@ -99,7 +99,7 @@ fn profile(calls: Vec<CallCount>) -> Profile {
 }
 
 fn found(profile: &Profile) -> Vec<Advice> {
-    advice(profile, &Costs::of(&costs(), None).unwrap())
+    advice(profile, &Costs::from_run(&costs(), None).unwrap())
 }
 
 /// The one piece of advice on these calls, its rule's name and saving in milliseconds.

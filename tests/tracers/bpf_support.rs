@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 use syscost::kernel::bpf;
-use syscost::model::CallCount;
-use syscost::trace::{Collected, Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until};
+use syscost::model::{CallCount, Profile};
+use syscost::trace::{Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until};
 
 /// The workloads, built once; `None` where they cannot be traced here, which is said.
 pub fn workload() -> Option<&'static Path> {
@@ -63,12 +63,12 @@ pub fn open_for(target: Target, detail: Detail, more: More) -> Box<dyn Tracer> {
     syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, calls: Vec::new(), more }).unwrap()
 }
 
-pub fn traced(command: &[&str], detail: Detail) -> Collected {
+pub fn traced(command: &[&str], detail: Detail) -> Profile {
     traced_by(open(detail, true), command)
 }
 
 /// Traces a command with a tracer that was opened for one.
-pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Collected {
+pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Profile {
     let mut child = held(command);
     // The shell is to wait in its read: an execve of its own that returns later would count as the command's.
     std::thread::sleep(Duration::from_millis(50));
@@ -78,36 +78,36 @@ pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Collected {
     tracer.follow(&Until { after: Some(Duration::from_secs(60)), ..Until::default() }).unwrap();
     let collected = tracer.collect().unwrap();
     assert!(child.wait().is_err(), "the tracer reaps the command");
-    assert_eq!(collected.facts.lost, 0, "{:?}", collected.warnings);
+    assert_eq!(collected.tracer.lost, 0, "{:?}", collected.warnings);
     collected
 }
 
-pub fn rows<'a>(collected: &'a Collected, call: &'a str) -> impl Iterator<Item = &'a CallCount> {
+pub fn rows<'a>(collected: &'a Profile, call: &'a str) -> impl Iterator<Item = &'a CallCount> {
     collected.groups.iter().flat_map(|group| &group.calls).filter(move |row| row.call == call)
 }
 
-pub fn count(collected: &Collected, call: &str) -> u64 {
+pub fn count(collected: &Profile, call: &str) -> u64 {
     rows(collected, call).map(|row| row.calls).sum()
 }
 
-pub fn errors(collected: &Collected, call: &str, error: &str) -> u64 {
+pub fn errors(collected: &Profile, call: &str, error: &str) -> u64 {
     rows(collected, call).map(|row| row.errors.get(error).copied().unwrap_or(0)).sum()
 }
 
 /// Runs the workload `arguments`.
-pub fn run(arguments: &[&str], detail: Detail) -> Option<Collected> {
+pub fn run(arguments: &[&str], detail: Detail) -> Option<Profile> {
     let program = workload()?.to_str().unwrap();
     Some(traced(&[&[program], arguments].concat(), detail))
 }
 
 /// Runs the workload `arguments`, and records details.
-pub fn run_with(arguments: &[&str], detail: Detail, more: More) -> Option<Collected> {
+pub fn run_with(arguments: &[&str], detail: Detail, more: More) -> Option<Profile> {
     let program = workload()?.to_str().unwrap();
     Some(run_command_with(&[&[program], arguments].concat(), detail, more))
 }
 
 /// Runs a command, and records details.
-pub fn run_command_with(command: &[&str], detail: Detail, more: More) -> Collected {
+pub fn run_command_with(command: &[&str], detail: Detail, more: More) -> Profile {
     let target = Target::Command(Traced { words: Vec::new(), user: None });
     traced_by(open_for(target, detail, more), command)
 }

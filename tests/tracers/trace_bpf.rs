@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use support::{compile, count, errors, held, open, rows, run, traced, workload};
 use syscost::kernel::bpf;
-use syscost::model::{CallCount, DescriptorKind, Ending};
-use syscost::trace::{Collected, Detail, Root, Running, Tracer, Until};
+use syscost::model::{CallCount, DescriptorKind, Ending, Profile};
+use syscost::trace::{Detail, Root, Running, Tracer, Until};
 
 #[test]
 fn a_tree_is_counted_exactly_every_time() {
@@ -58,7 +58,7 @@ fn errors_are_counted_by_name() {
 }
 
 /// Calls of a class.
-fn classed(collected: &Collected, call: &str, test: impl Fn(&CallCount) -> bool) -> u64 {
+fn classed(collected: &Profile, call: &str, test: impl Fn(&CallCount) -> bool) -> u64 {
     rows(collected, call).filter(|row| test(row)).map(|row| row.calls).sum()
 }
 

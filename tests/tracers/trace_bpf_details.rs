@@ -4,8 +4,8 @@ use crate::bpf_support as support;
 
 use std::path::{Path, PathBuf};
 use support::run_with;
-use syscost::model::{ObjectCount, ObjectKind};
-use syscost::trace::{Collected, Command as Traced, Detail, More, Target, TraceOptions};
+use syscost::model::{ObjectCount, ObjectKind, Profile};
+use syscost::trace::{Command as Traced, Detail, More, Target, TraceOptions};
 
 const PATHS: More = More { paths: true, ..NOTHING };
 const NOTHING: More = More {
@@ -17,7 +17,7 @@ const NOTHING: More = More {
     tree: false,
 };
 
-fn objects(collected: &Collected, kind: ObjectKind, name: &str) -> Vec<ObjectCount> {
+fn objects(collected: &Profile, kind: ObjectKind, name: &str) -> Vec<ObjectCount> {
     collected.objects.iter().filter(|row| row.kind == kind && row.name == name).cloned().collect()
 }
 

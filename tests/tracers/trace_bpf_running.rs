@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 use support::{count, open_for, rows, run, workload};
-use syscost::model::CallCount;
-use syscost::trace::{Collected, Detail, Grouping, More, Root, Running, Target, Tracer, Until};
+use syscost::model::{CallCount, Profile};
+use syscost::trace::{Detail, Grouping, More, Root, Running, Target, Tracer, Until};
 
 /// A process that is killed at the end of the test.
 struct Process(Child);
@@ -40,7 +40,7 @@ fn follow(tracer: &mut dyn Tracer, ms: u64) {
     tracer.follow(&Until { after: Some(Duration::from_millis(ms)), ..Until::default() }).unwrap();
 }
 
-fn traced_for(what: &Running, detail: Detail, grouping: Grouping, ms: u64) -> Collected {
+fn traced_for(what: &Running, detail: Detail, grouping: Grouping, ms: u64) -> Profile {
     let mut tracer = attached(what, detail, grouping);
     follow(tracer.as_mut(), ms);
     tracer.collect().unwrap()
@@ -90,7 +90,7 @@ fn the_whole_system_is_traced_but_not_we() {
     let _one = Process::start(program, &["forever"]);
     for detail in [Detail::Times, Detail::Counts] {
         let collected = traced_for(&Running::System, detail, Grouping::Name, 300);
-        assert_eq!(collected.facts.lost, 0, "{:?}", collected.warnings);
+        assert_eq!(collected.tracer.lost, 0, "{:?}", collected.warnings);
         let group = collected.groups.iter().find(|group| group.name == "trace-bpf-workl").unwrap();
         let calls: u64 = group.calls.iter().filter(|row| row.call == "getppid").map(|row| row.calls).sum();
         assert!(calls >= 200, "{calls}");
@@ -153,7 +153,7 @@ fn counts_are_read_while_they_grow() {
     let mut before = 0;
     for _ in 0..5 {
         follow(tracer.as_mut(), 100);
-        let now = count(&tracer.snapshot().unwrap(), "getppid");
+        let now = count(&tracer.snapshot().unwrap().0, "getppid");
         assert!(now > before, "{now} after {before}");
         before = now;
     }

@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::run_command_with;
-use syscost::model::StackCount;
-use syscost::trace::{Collected, Detail, Grouping, More};
+use syscost::model::{Profile, StackCount};
+use syscost::trace::{Detail, Grouping, More};
 
 const STACKS: More =
     More { grouping: Grouping::Name, tree: false, stacks: true, paths: false, descriptors: false, slowest: 0 };
@@ -35,19 +35,19 @@ fn compiled(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
     Some(program)
 }
 
-fn traced(command: &[&str]) -> Collected {
+fn traced(command: &[&str]) -> Profile {
     run_command_with(command, Detail::Times, STACKS)
 }
 
 /// The stacks of getppid, but for the shell's, and how many calls they stand for.
-fn of_getppid(collected: &Collected) -> (Vec<&StackCount>, u64) {
+fn of_getppid(collected: &Profile) -> (Vec<&StackCount>, u64) {
     let rows: Vec<_> = collected.stacks.iter().filter(|row| row.call == "getppid" && row.process != "sh").collect();
     let calls = rows.iter().map(|row| row.calls).sum();
     (rows, calls)
 }
 
 /// Calls of getppid from a function of that name.
-fn calls_from(collected: &Collected, name: &str) -> u64 {
+fn calls_from(collected: &Profile, name: &str) -> u64 {
     let (rows, _) = of_getppid(collected);
     rows.iter().filter(|row| row.frames.iter().any(|frame| frame == name)).map(|row| row.calls).sum()
 }
@@ -186,7 +186,7 @@ fn unlike_programs_at_one_path_of_two_mount_namespaces_have_their_own_names() {
 }
 
 /// A compiler at run time, in a root of its own, whose `/tmp/perf-PID.map` is as `how` says.
-fn compiling(how: &str) -> Option<Collected> {
+fn compiling(how: &str) -> Option<Profile> {
     let program = compiled("compiler.c", "stacks-compiler", &["-static"])?;
     if !nix::unistd::geteuid().is_root() {
         skip("trace_stacks", "only root can change the root");

@@ -1,13 +1,13 @@
 //! What the processes of one name did, as rules look at it. The rules call it.
 
 use super::rule::{Advice, MANY, Rule, Time};
-use super::saving::{self, measured};
 use crate::attribute::breakdown::s;
 use crate::attribute::costs::{Basis, Costs, Price};
-use crate::attribute::spread::Seconds;
+use crate::attribute::spread::{Seconds, less, measured, plus};
 use crate::attribute::units::bare_name;
 use crate::model::{CallCount, Class, DescriptorKind, ObjectCount, ObjectKind, Profile};
 use indexmap::IndexMap;
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 /// Calls that take what has arrived.
@@ -44,9 +44,7 @@ pub fn callers<'a>(profile: &'a Profile, costs: &'a Costs) -> Vec<Caller<'a>> {
 impl Caller<'_> {
     /// The sum of all classes that `keep`.
     pub fn sum(&self, keep: impl Fn(&CallCount) -> bool) -> CallCount {
-        let mut sum = CallCount::default();
-        self.counts.iter().filter(|count| keep(count)).for_each(|count| sum.add(count));
-        sum
+        total(self.counts.iter().filter(|count| keep(count)))
     }
 
     /// The sum of all calls of these names.
@@ -101,6 +99,19 @@ impl Caller<'_> {
     }
 }
 
+/// The sum of `counts`.
+pub fn total<C: Borrow<CallCount>>(counts: impl IntoIterator<Item = C>) -> CallCount {
+    counts.into_iter().fold(CallCount::default(), |mut sum, count| {
+        sum.add(count.borrow());
+        sum
+    })
+}
+
+/// How often the calls failed with this error.
+pub fn errors(count: &CallCount, name: &str) -> u64 {
+    count.errors.get(name).copied().unwrap_or(0)
+}
+
 pub fn is_one_of(count: &CallCount, names: &[&str]) -> bool {
     names.contains(&bare_name(&count.call))
 }
@@ -151,7 +162,7 @@ impl Part {
             Time::Elapsed => self.elapsed_s,
         };
         let known = known.map(measured);
-        known.into_iter().chain(self.priced.iter().copied()).reduce(saving::plus)
+        known.into_iter().chain(self.priced.iter().copied()).reduce(plus)
     }
 
     pub fn measured_s(&self, time: Time) -> Option<f64> {
@@ -184,7 +195,7 @@ impl Part {
 
     /// Advice that turns the calls into `calls` others of this price.
     pub fn replaced(self, rule: Rule, calls: u64, price: Price) -> Option<Advice> {
-        let saved = saving::less(self.takes(Time::Cpu)?, price.times(calls));
+        let saved = less(self.takes(Time::Cpu)?, price.times(calls));
         Some(self.advice(rule, Some(saved), [price.basis]))
     }
 }

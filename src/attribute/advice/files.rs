@@ -2,9 +2,8 @@
 
 use super::caller::{Caller, is_one_of};
 use super::rule::{Advice, Rule, SOME, Time};
-use super::saving;
 use super::transfers::{OPENS, SYNCS};
-use crate::attribute::spread::{MODEL_SD, Seconds};
+use crate::attribute::spread::{MODEL_SD, Seconds, less};
 use crate::attribute::units::bare_name;
 use crate::model::{CallCount, DescriptorKind};
 use indexmap::IndexMap;
@@ -80,7 +79,7 @@ pub fn sync_per_record(caller: &Caller) -> Vec<Advice> {
         // What a device takes changes from one run to the next.
         Some(waited) => Seconds::within(waited * (1.0 - 1.0 / GROUP), MODEL_SD).at_most(waited * (1.0 + MODEL_SD)),
         None => match part.takes(Time::Elapsed) {
-            Some(priced) => saving::less(priced, Seconds::exactly(priced.value / GROUP)),
+            Some(priced) => less(priced, Seconds::exactly(priced.value / GROUP)),
             None => return Vec::new(),
         },
     };

@@ -1,7 +1,7 @@
 //! Rules about names: those that are searched for, and those that are asked for again and again. Both need the paths of
 //! `trace --paths`: whether a name is asked for again cannot be told from counts.
 
-use super::caller::{Caller, is_one_of};
+use super::caller::{Caller, errors, is_one_of};
 use super::rule::{Advice, MANY, PathUse, Rule, Time};
 use crate::attribute::units::{STATS, bare_name};
 use crate::model::{CallCount, ObjectCount};
@@ -19,7 +19,7 @@ const NAMED: usize = 3;
 const AGAIN: u64 = 10;
 
 fn absent(count: &CallCount) -> u64 {
-    count.errors.get("ENOENT").copied().unwrap_or(0)
+    errors(count, "ENOENT")
 }
 
 fn looks(count: &CallCount) -> bool {

@@ -2,9 +2,8 @@
 
 use super::caller::Caller;
 use super::rule::{Advice, Rule, SOME, Time};
-use super::saving;
 use crate::attribute::breakdown::fault_count;
-use crate::attribute::spread::{MODEL_SD, Seconds};
+use crate::attribute::spread::{MODEL_SD, Seconds, at_most, plus};
 use crate::attribute::units::bare_name;
 use crate::model::CallCount;
 
@@ -47,8 +46,8 @@ fn of_size(caller: &Caller, size: u64) -> Option<Advice> {
     let faults = faults(caller, pairs, size);
     let price = caller.costs.price_of("mem.fault_anonymous")?;
     // Pages that nobody touches have no faults.
-    let touched = saving::at_most(price.cost.times(faults, MODEL_SD));
-    let saved = saving::plus(calls, touched);
+    let touched = at_most(price.cost.times(faults, MODEL_SD));
+    let saved = plus(calls, touched);
     let saved = Seconds { low: saved.low.max(calls.low), ..saved };
     Some(part.advice(Rule::SmallMaps { size, faults }, Some(saved), [price.basis]))
 }

@@ -3,7 +3,7 @@
 //! A rule applies only where a process has many calls of its kind, and says no more than the profile can tell. The saving is
 //! the time that these calls took, measured where the profile has times and by unit costs where it has only counts, minus
 //! what would take their place by unit costs. Rules overlap (a lookup that fails may be repeated too), so savings do not add
-//! up. A file for each group of rules; `caller` holds what they look at, `saving` the arithmetic.
+//! up. A file for each group of rules; `caller` holds what they look at.
 
 mod caller;
 mod files;
@@ -12,7 +12,6 @@ mod memory;
 mod processes;
 mod questions;
 mod rule;
-mod saving;
 mod transfers;
 mod waits;
 
@@ -39,31 +38,6 @@ const RULES: &[fn(&Caller) -> Vec<Advice>] = &[
     questions::identity_calls,
     memory::small_maps,
     processes::fork_for_exec,
-];
-
-/// Operations of `syscost run` that price what the rules compare with.
-pub const OPERATIONS: &[&str] = &[
-    "id.getppid",
-    "io.read_file",
-    "io.write_file",
-    "file.stat",
-    "file.stat_absent",
-    "file.open_close",
-    "fd.close",
-    "file.truncate",
-    "time.clock_gettime",
-    "time.gettimeofday",
-    "time.time",
-    "sync.mutex",
-    "sync.futex_wake",
-    "sync.futex_wait_fails",
-    "sync.futex_pingpong",
-    "mem.fault_anonymous",
-    "mem.fault_cow",
-    "process.fork_wait",
-    "process.vfork_wait",
-    "process.vfork_exec_static",
-    "event.epoll_wait_one",
 ];
 
 /// All advice, the greatest saving first, and last what might be one. Savings under a thousandth of the wall time are left out.

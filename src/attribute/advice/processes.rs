@@ -1,11 +1,10 @@
 //! Rules about processes: forks of large ones that exec at once.
 
-use super::caller::{Caller, is_one_of};
+use super::caller::{Caller, is_one_of, total};
 use super::rule::{Advice, Rule, SOME, Time};
-use super::saving;
 use crate::attribute::breakdown::{fault_count, s};
 use crate::attribute::costs::{Basis, Price, UnitCost};
-use crate::attribute::spread::{MODEL_SD, Seconds};
+use crate::attribute::spread::{MODEL_SD, Seconds, less, measured, plus};
 use crate::model::{CallCount, ProcessGroup, Profile};
 
 /// A process that was created with a copy of its parent's memory: `clone` of a thread makes none, and one that waits
@@ -38,25 +37,21 @@ pub fn fork_for_exec(caller: &Caller) -> Vec<Advice> {
     let is_worth_it = calls >= SOME && copies_much(caller, &all);
     let vfork = caller.costs.price_of("process.vfork_wait").filter(|_| is_worth_it);
     let Some((vfork, now)) = vfork.zip(part.takes(Time::Cpu)) else { return Vec::new() };
-    let copied = saving::less(now, vfork.cost.times(calls, MODEL_SD));
+    let copied = less(now, vfork.cost.times(calls, MODEL_SD));
     let (freed, exec) = freed(caller).unzip();
     let (faults, fault) = copied_pages(caller, calls).unzip();
-    let saved = [freed, faults].into_iter().flatten().fold(copied, saving::plus);
+    let saved = [freed, faults].into_iter().flatten().fold(copied, plus);
     let bases = [vfork.basis].into_iter().chain(exec).chain(fault);
     vec![part.advice(Rule::ForkForExec { peak_rss_kib: usage.peak_rss_kib }, Some(saved), bases)]
 }
 
 /// The execs of all processes that succeeded, with the time of all.
 fn execs(profile: &Profile) -> CallCount {
-    profile.groups.iter().map(execs_of).fold(CallCount::default(), |mut sum, own| {
-        sum.add(&own);
-        sum
-    })
+    total(profile.groups.iter().map(execs_of))
 }
 
 fn execs_of(group: &ProcessGroup) -> CallCount {
-    let mut sum = CallCount::default();
-    group.calls.iter().filter(|count| is_one_of(count, &["execve", "execveat"])).for_each(|count| sum.add(count));
+    let sum = total(group.calls.iter().filter(|count| is_one_of(count, &["execve", "execveat"])));
     CallCount { calls: sum.calls.saturating_sub(sum.failures()), ..sum }
 }
 
@@ -66,12 +61,11 @@ fn freed(caller: &Caller) -> Option<(Seconds, Basis)> {
     let small = exec_of_a_small_process(caller)?;
     let execs = execs(caller.profile);
     let every = caller.profile.groups.iter().flat_map(|group| &group.calls).filter(|count| forks(count));
-    let mut all = CallCount::default();
-    every.for_each(|count| all.add(count));
+    let all = total(every);
     let calls = all.calls.min(execs.calls.saturating_sub(1));
     let share = caller.sum(forks).on_cpu_ns? as f64 / all.on_cpu_ns?.max(1) as f64;
     let now = s(execs.on_cpu_ns?) * calls as f64 / execs.calls.max(1) as f64;
-    let freed = saving::less(saving::measured(now), small.times(calls));
+    let freed = less(measured(now), small.times(calls));
     let [value, low, high] = [freed.value, freed.low, freed.high].map(|seconds| seconds * share);
     Some((Seconds { value, low, high }, small.basis))
 }

@@ -1,8 +1,8 @@
 //! Rules about reads and writes: few bytes at a time, and reads that find nothing.
 
-use super::caller::{Caller, INPUTS, POLLS, is_one_of};
+use super::caller::{Caller, INPUTS, POLLS, errors, is_one_of};
 use super::rule::{Advice, Rule, Time};
-use super::saving;
+use crate::attribute::spread::at_most;
 use crate::model::{CallCount, Class, DescriptorKind};
 use DescriptorKind::{Device, Event, File, Pipe, Socket, Terminal};
 
@@ -66,7 +66,7 @@ pub fn empty_reads(caller: &Caller) -> Vec<Advice> {
 fn empty(caller: &Caller, kind: Option<DescriptorKind>) -> Option<Advice> {
     let is_accept = |count: &CallCount| is_one_of(count, &["accept", "accept4"]);
     let own = |count: &CallCount| is_one_of(count, INPUTS) && !is_accept(count) && count.class.descriptor == kind;
-    let empties = |count: &CallCount| count.errors.get("EAGAIN").copied().unwrap_or(0);
+    let empties = |count: &CallCount| errors(count, "EAGAIN");
     let all = empties(&caller.sum(own));
     let surplus = all.saturating_sub(caller.named(POLLS).calls);
     let surplus_share = surplus as f64 / all.max(1) as f64;
@@ -76,5 +76,5 @@ fn empty(caller: &Caller, kind: Option<DescriptorKind>) -> Option<Advice> {
     };
     let part = caller.part(share);
     let saved = part.takes(Time::Cpu).filter(|_| caller.are_many(surplus))?;
-    Some(part.advice(Rule::EmptyReads { descriptor: kind }, Some(saving::at_most(saved)), []))
+    Some(part.advice(Rule::EmptyReads { descriptor: kind }, Some(at_most(saved)), []))
 }

@@ -1,11 +1,10 @@
 //! Rules about waiting: polls that find nothing, polls of many descriptors, and futexes.
 
-use super::caller::{Caller, INPUTS, POLLS, is_one_of};
+use super::caller::{Caller, INPUTS, POLLS, errors, is_one_of};
 use super::rule::{Advice, Rule, Time};
-use super::saving;
 use crate::attribute::breakdown::s;
 use crate::attribute::costs::{Basis, UnitCost};
-use crate::attribute::spread::{MODEL_SD, Seconds};
+use crate::attribute::spread::{MODEL_SD, Seconds, less, plus};
 use crate::model::{CallCount, Class};
 
 /// Calls that a poll may have announced besides reads.
@@ -70,10 +69,10 @@ pub fn futex_traffic(caller: &Caller) -> Vec<Advice> {
     let Some(calls) = part.takes(Time::Cpu).filter(|_| caller.are_many(part.calls / 10)) else { return Vec::new() };
     let (switches, bases) = preempted_wakers(caller, wakes.calls).unwrap_or_default();
     let free = caller.costs.user_mode("sync.mutex").map(|free| free.times(part.calls, 0.0)).unwrap_or_default();
-    let saved = saving::less(saving::plus(calls, switches), free);
+    let saved = less(plus(calls, switches), free);
     // On which CPUs the threads of another run wake up decides more than what was measured.
     let most = Seconds::within(saved.value, MODEL_SD).high;
-    let raced = waits.errors.get("EAGAIN").copied().unwrap_or(0);
+    let raced = errors(&waits, "EAGAIN");
     let blocked_s = caller.named(FUTEX).blocked_ns.map(s);
     let rule = Rule::FutexTraffic { waits: waits.calls, wakes: wakes.calls, raced, blocked_s };
     vec![part.advice(rule, Some(Seconds { low: 0.0, high: most, ..saved }), bases)]

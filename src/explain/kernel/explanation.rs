@@ -1,41 +1,13 @@
 //! What was recorded as people read it: sums by function and by what instructions are spent on. Pure. Called by `recording`.
 
 use super::names::in_source;
-use crate::model::explained::{Call, FunctionSum, Group, GroupSum, Iterations, KernelExplanation};
-use std::collections::{BTreeMap, HashMap};
+use crate::model::explained::{Call, FunctionSum, Group, GroupSum, Iterations};
+use std::collections::HashMap;
 
-/// What was asked and where it ran, without what was recorded.
-pub(super) struct Subject {
-    pub operation: String,
-    pub what: String,
-    pub params: BTreeMap<String, u64>,
-    pub environment: String,
-    pub kernel: String,
-}
-
-/// Makes of a recording what people read.
-pub(super) fn explanation(
-    subject: Subject,
-    tree: Call,
-    (counted, iterations): (Option<f64>, Iterations),
-    told: Vec<String>,
-) -> KernelExplanation {
-    let tree = Call { name: subject.operation.clone(), ..tree };
-    let functions = functions(&tree);
-    KernelExplanation {
-        operation: subject.operation,
-        what: subject.what,
-        params: subject.params,
-        environment: subject.environment,
-        kernel: subject.kernel,
-        instructions: tree.total,
-        counted,
-        groups: groups(&functions),
-        functions: merged(functions),
-        notes: notes(tree.total, counted, &iterations, told),
-        iterations,
-        tree,
-    }
+/// The instructions below `tree` by what they are spent on, and by function.
+pub(super) fn sums(tree: &Call) -> (Vec<GroupSum>, Vec<FunctionSum>) {
+    let functions = functions(tree);
+    (groups(&functions), merged(functions))
 }
 
 /// Own instructions and calls by function and group.
@@ -76,9 +48,11 @@ fn merged(functions: Functions) -> Vec<FunctionSum> {
 }
 
 /// The share by which the tree may miss the emulator's own count.
-pub const AGREES: f64 = 0.01;
+const AGREES: f64 = 0.01;
 
-fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterations, mut notes: Vec<String>) -> Vec<String> {
+/// How the iteration that is shown differs from the others.
+pub(super) fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterations) -> Vec<String> {
+    let mut notes = Vec::new();
     let Iterations { recorded, alike, fewest, most } = *iterations;
     if fewest != most {
         notes.push(format!(
@@ -120,9 +94,9 @@ mod tests {
     #[test]
     fn a_sum_that_misses_the_count_is_told() {
         let alike = Iterations { recorded: 7, alike: 7, fewest: 329, most: 329 };
-        assert!(notes(329, Some(329.0), &alike, vec![]).is_empty());
-        assert!(notes(329, Some(340.0), &alike, vec![])[0].contains("340.0 instructions"));
+        assert!(notes(329, Some(329.0), &alike).is_empty());
+        assert!(notes(329, Some(340.0), &alike)[0].contains("340.0 instructions"));
         let differ = Iterations { alike: 4, most: 400, ..alike };
-        assert!(notes(329, None, &differ, vec![])[0].contains("4 of 7"));
+        assert!(notes(329, None, &differ)[0].contains("4 of 7"));
     }
 }

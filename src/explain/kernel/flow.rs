@@ -37,7 +37,6 @@ pub struct Code64 {
 const LONGEST: usize = 15;
 
 impl Code64 {
-    /// Adds the bytes at `address`.
     pub fn add(&mut self, address: u64, bytes: Vec<u8>) {
         self.pieces.insert(address, bytes);
     }

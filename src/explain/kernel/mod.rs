@@ -14,6 +14,5 @@ mod recording;
 mod tree;
 mod versus;
 
-pub use explanation::AGREES;
 pub use recording::{Recorder, Wanted};
 pub use versus::versus;

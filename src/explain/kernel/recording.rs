@@ -4,7 +4,7 @@
 //! goes on as ever, timers too; an iteration that is interrupted loses against those that were not (`cut`).
 
 use super::cut::{self, Cut};
-use super::explanation::{Subject, explanation};
+use super::explanation;
 use super::flow::Code64;
 use super::log::Log;
 use super::names::{KERNEL, Names};
@@ -12,7 +12,7 @@ use super::tree::tree;
 use crate::guest::{self, Channel, Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
 use crate::kernel::threads;
-use crate::model::explained::{Iterations, KernelExplanation};
+use crate::model::explained::{Call, KernelExplanation};
 use crate::model::{Case, Failure, FailureKind, Planned};
 use crate::runner::Workers;
 use serde_json::json;
@@ -80,24 +80,32 @@ impl<'a> Recorder<'a> {
         let limit = wanted.limit.unwrap_or(u64::MAX);
         let counted = self.counted(&channel, limit)?;
         let names = self.program_names()?;
-        let (cut, mut notes) = self.cut(&channel, &names, limit)?;
-        let pages: BTreeSet<u64> = cut.iteration.iter().map(|address| address & !(PAGE - 1)).collect();
+        let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
+        let pages: BTreeSet<u64> = iteration.iter().map(|address| address & !(PAGE - 1)).collect();
         let code = self.code(&pages)?;
         let names = self.kernel_names(names, &pages)?;
         if names.lacks_kernel() && pages.last().is_some_and(|page| *page >= KERNEL) {
             notes.push("the kernel does not tell its functions' names (built without CONFIG_KALLSYMS)".to_string());
         }
-        let tree = tree(&cut.iteration, &names, &|address| code.step(address));
-        let Cut { seen: recorded, alike, fewest, most, .. } = cut;
-        let iterations = Iterations { recorded, alike, fewest, most };
-        let subject = Subject {
-            operation: Case { params: BTreeMap::new(), ..case.clone() }.to_string(),
+        let operation = Case { params: BTreeMap::new(), ..case.clone() }.to_string();
+        let tree = tree(&iteration, &names, &|address| code.step(address));
+        let tree = Call { name: operation.clone(), ..tree };
+        notes.extend(explanation::notes(tree.total, counted, &iterations));
+        let (groups, functions) = explanation::sums(&tree);
+        Ok(KernelExplanation {
+            operation,
             what: wanted.what.to_string(),
             params: case.effective_params(),
             environment: self.environment.clone(),
             kernel: self.guest.release().to_string(),
-        };
-        Ok(explanation(subject, tree, (counted, iterations), notes))
+            instructions: tree.total,
+            counted,
+            iterations,
+            groups,
+            functions,
+            tree,
+            notes,
+        })
     }
 
     /// Instructions per iteration as `run` counts them; `None` if a batch has room for one iteration only.

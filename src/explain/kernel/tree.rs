@@ -16,10 +16,10 @@ pub fn tree(addresses: &[u64], names: &Names, step: &dyn Fn(u64) -> Option<Step>
     let mut builder =
         Builder { names, nodes: vec![Node::default()], stack: Vec::new(), parked: Vec::new(), known: HashMap::new() };
     if let Some(first) = addresses.first() {
-        builder.begin(*first);
+        builder.push(*first, Returns::Unknown);
     }
     for (at, address) in addresses.iter().enumerate() {
-        builder.count();
+        builder.count_instruction();
         if let Some(next) = addresses.get(at + 1) {
             builder.go(*address, *next, step(*address));
         }
@@ -72,12 +72,8 @@ const DEEPEST: usize = 400;
 const MOST_PARKED: usize = 64;
 
 impl<'a> Builder<'a> {
-    fn begin(&mut self, address: u64) {
-        self.push(address, Returns::Unknown);
-    }
-
     /// The instruction before `go` counts for the innermost frame.
-    fn count(&mut self) {
+    fn count_instruction(&mut self) {
         let node = self.stack.last().map_or(0, |frame| frame.node);
         self.nodes[node].own += 1;
     }
@@ -143,7 +139,7 @@ impl<'a> Builder<'a> {
         self.stack = resumed;
         match self.stack.iter().rposition(expects) {
             Some(at) => self.leave(at, to),
-            None => self.begin(to),
+            None => self.push(to, Returns::Unknown),
         }
     }
 
@@ -151,7 +147,7 @@ impl<'a> Builder<'a> {
     fn leave(&mut self, at: usize, to: u64) {
         self.stack.truncate(at);
         if self.stack.is_empty() {
-            self.begin(to);
+            self.push(to, Returns::Unknown);
         }
     }
 
@@ -214,9 +210,8 @@ impl<'a> Builder<'a> {
 
 /// Code of the Spectre mitigations that goes on where its caller wanted to go.
 pub fn is_thunk(name: &str) -> bool {
-    name.starts_with("__x86_indirect_thunk")
-        || name.starts_with("__x86_indirect_jump_thunk")
-        || name.starts_with("__x86_indirect_call_thunk")
+    let kind = name.strip_prefix("__x86_indirect_");
+    kind.is_some_and(|kind| ["thunk", "jump_thunk", "call_thunk"].iter().any(|thunk| kind.starts_with(thunk)))
 }
 
 /// Entry code in assembler is one path with names in between: each is shown beside the one before it.

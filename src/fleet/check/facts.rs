@@ -34,7 +34,7 @@ impl NodeRun {
             started_unix_s: run.started_unix_s,
             complete: run.complete && run.repeats.iter().all(|run| run.complete),
             version: format!("{} ({})", run.tool.version, run.tool.compiler),
-            plan: Plan::of(run),
+            plan: Plan::from_run(run),
             failed_cases: run.runs().map(failed).max().unwrap_or(0),
             disturbed: disturbances(run),
             file,

@@ -21,7 +21,7 @@ pub struct Plan {
 
 impl Plan {
     /// The plan of `run`.
-    pub fn of(run: &Run) -> Plan {
+    pub fn from_run(run: &Run) -> Plan {
         let asked = run.records.iter().filter(|record| record.role == Role::Asked);
         Plan {
             study: run.study.as_ref().map(|study| study.name.clone()),

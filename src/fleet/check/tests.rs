@@ -55,7 +55,7 @@ fn another_version_or_plan_is_that_of_the_few() {
     let version = NodeRun { version: "9 (cc)".into(), ..of("b", 1) };
     let mut other = run(vec![record("id.getppid", 50), record("io.read", 50)]);
     other.precision_percent = 5.0;
-    let plan = NodeRun { plan: Plan::of(&other), ..of("c", 1) };
+    let plan = NodeRun { plan: Plan::from_run(&other), ..of("c", 1) };
     let found = check(None, vec![of("a", 1), version, plan, of("d", 1)], Vec::new(), Vec::new());
     assert_eq!(found.version.as_deref(), Some("0 (cc)"));
     assert_eq!(found.nodes.iter().map(CheckedNode::is_sound).collect::<Vec<_>>(), [true, false, false, true]);

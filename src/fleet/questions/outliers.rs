@@ -1,7 +1,6 @@
 //! Hosts whose cost is far from that of the others in their group: `fleet/sql/outliers.sql`.
 
-use super::level::Level;
-use super::{CaseName, FEWEST_HOSTS, Group, HostCost, Observation, host_costs, is_change};
+use super::{CaseName, FEWEST_HOSTS, Group, HostCost, Level, Observation, host_costs, is_change};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,7 +39,7 @@ pub fn outliers(all: &[Observation], columns: &[String]) -> Vec<Outlier> {
 }
 
 fn of_group((case, group): &Group, hosts: Vec<HostCost>) -> Vec<Outlier> {
-    let (level, count) = (Level::of(hosts.iter().map(|host| host.ns).collect()), hosts.len());
+    let (level, count) = (Level::from_values(hosts.iter().map(|host| host.ns).collect()), hosts.len());
     if count < FEWEST_HOSTS {
         return Vec::new();
     }

@@ -1,7 +1,6 @@
 //! When the cost of a case changed: `fleet/sql/since.sql`. Days are UTC.
 
-use super::level::{Level, MEDIAN_ERROR, mad, scale};
-use super::{CaseName, FEWEST_DAYS, Group, Observation, by, is_change};
+use super::{CaseName, FEWEST_DAYS, Group, Level, MEDIAN_ERROR, Observation, grouped, is_change, mad, scale};
 use crate::stats::median;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,14 +36,14 @@ pub struct Day {
 /// The days of each group, in order.
 pub fn days(all: &[Observation], columns: &[String]) -> BTreeMap<Group, Vec<Day>> {
     let timed = all.iter().filter_map(|one| Some((one, one.started_unix_s?.div_euclid(DAY_S))));
-    let hosts = by(timed.map(|(one, day)| ((one.group(columns), &one.place.host), (day, one.ns))));
+    let hosts = grouped(timed.map(|(one, day)| ((one.group(columns), &one.place.host), (day, one.ns))));
     let relative = hosts.into_iter().flat_map(|((group, _), runs)| {
         let usual = median(runs.iter().map(|(_, ns)| *ns).collect()).unwrap_or(f64::NAN);
         runs.into_iter().map(move |(day, ns)| ((group.clone(), day), ns / usual)).collect::<Vec<_>>()
     });
-    by(by(relative).into_iter().map(|((group, day), levels)| {
+    grouped(grouped(relative).into_iter().map(|((group, day), levels)| {
         let runs = levels.len();
-        (group, Day { day, level: Level::of(levels).median, runs })
+        (group, Day { day, level: Level::from_values(levels).median, runs })
     }))
 }
 
@@ -77,7 +76,7 @@ fn change((case, group): Group, days: &[Day]) -> Option<Since> {
         return None;
     }
     let (before, after) = days.split_at(days_before(days));
-    let level = |days: &[Day]| Level::of(days.iter().map(|day| day.level).collect()).median;
+    let level = |days: &[Day]| Level::from_values(days.iter().map(|day| day.level).collect()).median;
     let (old, new) = (level(before), level(after));
     let around =
         |days: &[Day], level: f64| days.iter().map(|day| (day.level / level - 1.0).abs()).collect::<Vec<f64>>();

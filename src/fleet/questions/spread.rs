@@ -1,8 +1,7 @@
 //! How far costs scatter between hosts and within one: `fleet/sql/spread.sql`.
 
-use super::level::{Level, MAD_TO_DEVIATION, mad};
-use super::{CaseName, Group, Observation, by};
-use crate::stats::median;
+use super::{CaseName, Group, Level, Observation, grouped, mad};
+use crate::stats::{MAD_TO_DEVIATION, median};
 use std::sync::Arc;
 
 /// What a case costs in a group of hosts, and how far that scatters.
@@ -24,8 +23,8 @@ pub struct Spread {
 
 /// Each group in order; `columns` are what its hosts have in common.
 pub fn spread(all: &[Observation], columns: &[String]) -> Vec<Spread> {
-    let runs = by(all.iter().map(|one| ((one.group(columns), &one.place.host), one.ns)));
-    let groups = by(runs.into_iter().map(|((group, _), ns)| (group, ns)));
+    let runs = grouped(all.iter().map(|one| ((one.group(columns), &one.place.host), one.ns)));
+    let groups = grouped(runs.into_iter().map(|((group, _), ns)| (group, ns)));
     groups.into_iter().map(|(group, hosts)| of_group(group, &hosts)).collect()
 }
 
@@ -34,7 +33,7 @@ fn of_group((case, group): Group, hosts: &[Vec<f64>]) -> Spread {
     let medians: Vec<f64> = hosts.iter().map(|runs| median(runs.clone()).unwrap_or(f64::NAN)).collect();
     let pairs = hosts.iter().zip(&medians);
     let within = pairs.flat_map(|(runs, own)| runs.iter().map(move |ns| (ns / own - 1.0).abs())).collect();
-    let level = Level::of(medians.clone());
+    let level = Level::from_values(medians.clone());
     Spread {
         case,
         group,

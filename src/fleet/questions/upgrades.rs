@@ -1,7 +1,6 @@
 //! Kernel upgrades that changed the cost of a case: `fleet/sql/upgrades.sql`.
 
-use super::level::{MEDIAN_ERROR, mad, scale};
-use super::{CaseName, FEWEST_UPGRADED, Group, Observation, by, is_change};
+use super::{CaseName, FEWEST_UPGRADED, Group, MEDIAN_ERROR, Observation, grouped, is_change, mad, scale};
 use crate::stats::median;
 use std::sync::Arc;
 
@@ -53,8 +52,9 @@ type Transition = (Group, String, String);
 /// Every host's steps. The order of its kernels is that of their first runs.
 fn steps(all: &[Observation], columns: &[String]) -> Vec<(Transition, Vec<Step>)> {
     let timed = all.iter().filter_map(|one| Some((one, one.started_unix_s?, one.place.columns.get("kernel")?)));
-    let runs = by(timed.map(|(one, start, kernel)| ((one.group(columns), &one.place.host, kernel), (start, one.ns))));
-    let hosts = by(runs.into_iter().map(|((group, host, kernel), runs)| {
+    let runs =
+        grouped(timed.map(|(one, start, kernel)| ((one.group(columns), &one.place.host, kernel), (start, one.ns))));
+    let hosts = grouped(runs.into_iter().map(|((group, host, kernel), runs)| {
         let first_s = runs.iter().map(|(start, _)| *start).min().unwrap_or_default();
         let ns = median(runs.iter().map(|(_, ns)| *ns).collect()).unwrap_or(f64::NAN);
         ((group, host), OnKernel { first_s, kernel: kernel.clone(), ns })
@@ -67,7 +67,7 @@ fn steps(all: &[Observation], columns: &[String]) -> Vec<(Transition, Vec<Step>)
         };
         kernels.windows(2).map(step).collect::<Vec<_>>()
     });
-    by(steps).into_iter().collect()
+    grouped(steps).into_iter().collect()
 }
 
 fn upgrade(((case, group), kernel_from, kernel_to): Transition, steps: &[Step]) -> Option<Upgrade> {

@@ -120,7 +120,7 @@ fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
 impl Calibration {
     fn of(pairs: &[Pair]) -> Calibration {
         let added = |kind: fn(&Answer) -> f64| {
-            Overhead::of(pairs.iter().map(|pair| kind(&pair.traced) - kind(&pair.untraced)).collect())
+            Overhead::from_differences(pairs.iter().map(|pair| kind(&pair.traced) - kind(&pair.untraced)).collect())
         };
         let offset = |pair: &Pair| Some(pair.measured_ns? - pair.untraced.bare);
         let measured = pairs.iter().filter_map(|pair| pair.measured_ns);
@@ -129,7 +129,7 @@ impl Calibration {
                 .zip(added(|answer| answer.times.descriptor))
                 .zip(added(|answer| answer.times.path))
                 .map(|((plain, descriptor), path)| ByKind { plain, descriptor, path }),
-            offset: Overhead::of(pairs.iter().filter_map(offset).collect()),
+            offset: Overhead::from_differences(pairs.iter().filter_map(offset).collect()),
             call_ns: measured.reduce(f64::min).unwrap_or(0.0),
         }
     }

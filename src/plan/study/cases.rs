@@ -13,7 +13,6 @@ use anyhow::{Result, bail};
 /// What is measured for a study.
 #[derive(Clone, Debug)]
 pub struct StudyPlan {
-    /// The cases.
     pub planned: Vec<Planned>,
     /// What must be created before measuring.
     pub fixtures: Vec<Fixture>,
@@ -60,7 +59,7 @@ impl Study {
         let mut expected = Vec::new();
         for (case, subject) in &subjects {
             for one in self.cases_of(case, subject, choices) {
-                expected.extend(case.expected.of(&one.case).map(|e| (one.case.clone(), e.clone())));
+                expected.extend(case.expected.for_case(&one.case).map(|e| (one.case.clone(), e.clone())));
                 planned.push(one);
             }
         }
@@ -78,7 +77,7 @@ impl Study {
             let known =
                 |o: &&Operation| subjects.iter().any(|(_, s)| matches!(s, Subject::Operation(k) if k.id == o.id));
             let new: Vec<&Operation> = found.into_iter().filter(|o| !known(o)).collect();
-            subjects.extend(new.into_iter().map(|o| (StudyCase::of(pattern.line, o), Subject::Operation(o))));
+            subjects.extend(new.into_iter().map(|o| (StudyCase::from_pattern(pattern.line, o), Subject::Operation(o))));
         }
         for case in &self.cases {
             let subject = match &case.work {
@@ -175,13 +174,13 @@ impl Study {
 
 impl StudyCase {
     /// An operation that a pattern selects.
-    fn of(line: usize, operation: &Operation) -> StudyCase {
+    fn from_pattern(line: usize, operation: &Operation) -> StudyCase {
         let work = Work::Operation(At { line, value: operation.id.clone() }, operation.id.clone());
         StudyCase { work, parameters: Vec::new(), environments: Vec::new(), expected: Expected::default() }
     }
 
     fn expecting(&self, planned: Planned) -> Planned {
-        let enters = self.expected.of(&planned.case).cloned().or(planned.enters.clone());
+        let enters = self.expected.for_case(&planned.case).cloned().or(planned.enters.clone());
         Planned { enters, ..planned }
     }
 }

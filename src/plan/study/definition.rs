@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 /// The views that a study may ask for.
 pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
 
-/// A named investigation.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// The part of it that its run keeps.
@@ -24,7 +23,6 @@ pub struct Study {
     pub untrusted: Option<Untrusted>,
     /// Operations that it measures without naming each.
     pub patterns: Vec<At<String>>,
-    /// Cases that it names.
     pub cases: Vec<StudyCase>,
     /// Environments of all cases without their own.
     pub environments: Vec<String>,
@@ -41,14 +39,12 @@ pub struct Study {
 pub struct At<T> {
     /// From 1.
     pub line: usize,
-    /// What the file says there.
     pub value: T,
 }
 
 /// One case before parameters and environments.
 #[derive(Clone, Debug)]
 pub struct StudyCase {
-    /// What it measures.
     pub work: Work,
     /// In place of the study's parameters of the same name.
     pub parameters: Vec<At<Setting>>,
@@ -58,12 +54,10 @@ pub struct StudyCase {
     pub expected: Expected,
 }
 
-/// What a case measures.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// An operation's id, and the case's name.
     Operation(At<String>, String),
-    /// A snippet.
     Snippet(Case),
 }
 
@@ -78,7 +72,7 @@ pub struct Expected {
 
 impl Expected {
     /// The expectation for `case`.
-    pub fn of(&self, case: &Case) -> Option<&Expectation> {
+    pub fn for_case(&self, case: &Case) -> Option<&Expectation> {
         let language = case.language.as_ref().and_then(|language| self.by.get(language));
         self.by.get(&case.environment).or(language).or(self.all.as_ref())
     }

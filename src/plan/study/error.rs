@@ -9,19 +9,15 @@ const LONGEST: usize = 4000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", excerpt(&format!("{file}:{line}: {what}"), LONGEST))]
 pub struct StudyError {
-    /// The file's name.
     pub file: String,
     /// From 1.
     pub line: usize,
-    /// What is wrong there.
     pub what: String,
 }
 
 /// A study's text, and the file's name in messages.
 pub struct StudyText<'a> {
-    /// The name.
     pub file: &'a str,
-    /// The text.
     pub text: &'a str,
 }
 

@@ -1,8 +1,7 @@
 //! Fixtures as a study describes them: names and sizes with placeholders for parameters.
 
 use super::error::{StudyError, StudyText};
-use super::file::FixtureTable;
-use super::values::Values;
+use super::file::{FixtureTable, Values};
 use crate::model::{Planned, parse_size};
 use crate::runner::Fixture;
 use std::collections::BTreeMap;

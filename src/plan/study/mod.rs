@@ -10,7 +10,6 @@ mod error;
 mod file;
 mod fixtures;
 mod read;
-mod values;
 
 pub use cases::StudyPlan;
 pub use definition::Study;

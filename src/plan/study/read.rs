@@ -2,9 +2,8 @@
 
 use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
 use super::error::{StudyError, StudyText};
-use super::file::{CaseTable, DerivedTable, Parameters, ScaleTable, StudyFile};
+use super::file::{Body, CaseTable, DerivedTable, Entries, Parameters, ScaleTable, StudyFile};
 use super::fixtures;
-use super::values::{Body, Entries};
 use crate::model::{Case, Combination, Derived, Expectation, Scale, StudyView};
 use crate::plan::Setting;
 use crate::runner::{Environment, Language};

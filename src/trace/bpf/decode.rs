@@ -3,9 +3,10 @@
 use super::names;
 use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use crate::kernel::bpf::{Counted, Group, Key, Live, Raw};
-use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, selector};
+use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, Profile, selector};
+use crate::syscall_names::bare_name;
 use crate::trace::lineage::{self, Node};
-use crate::trace::{Collected, Detail, Grouping, errno};
+use crate::trace::{Detail, Grouping, errno};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stands for process names for which there was no number left.
@@ -18,7 +19,7 @@ type Calls = BTreeMap<(String, Class), CallCount>;
 
 /// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished. `paths` are those of control groups
 /// by ID, where processes are grouped by them.
-pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Collected) {
+pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
     let plain = wholly_compat(raw);
     let mut groups: BTreeMap<u32, Calls> = numbers(raw).into_iter().map(|number| (number, Calls::new())).collect();
     for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
@@ -49,7 +50,7 @@ pub fn tree(raw: &Raw) -> Vec<ProcessPath> {
     lineage::paths(&nodes)
 }
 
-/// The numbers of groups that made calls, in the order of `Collected::groups`. All that have no name of their own are 0.
+/// The numbers of groups that made calls, in the order of `Profile::groups`. All that have no name of their own are 0.
 pub fn numbers(raw: &Raw) -> BTreeSet<u32> {
     let open = open_calls(raw).map(|(key, _)| key.group);
     raw.calls.iter().map(|(key, _)| key.group).chain(open).map(|number| known(raw, number)).collect()
@@ -92,7 +93,7 @@ pub(super) fn call_name(key: &Key, plain: bool) -> String {
 
 pub(super) fn class(key: &Key, counted: &Counted) -> Class {
     let name = names::name(key.number, key.gate);
-    let operation = selector(names::bare(&name)).and_then(|selector| selector.operation(key.operation));
+    let operation = selector(bare_name(&name)).and_then(|selector| selector.operation(key.operation));
     Class { operation, ..class_by_amount(key, counted) }
 }
 
@@ -157,7 +158,7 @@ pub(super) fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
 }
 
 /// Subtracts the tracer's own share of each call, `ns`, from the calls' time on the CPU.
-pub fn subtract(ns: f64, from: &mut Collected) {
+pub fn subtract(ns: f64, from: &mut Profile) {
     let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
     for count in by_class.chain(from.objects.iter_mut().map(|object| &mut object.count)) {
         let own = |measured: u64| (measured as f64 - count.calls as f64 * ns).max(0.0).round() as u64;
@@ -195,35 +196,27 @@ fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
     latencies
 }
 
-fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Collected) {
+fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Profile) {
     let gate = names::COMPAT.trim_matches(['(', ')']);
     let list: Vec<String> = plain.iter().map(|number| process_name(&raw.groups, *number)).collect();
-    if !list.is_empty() {
-        into.warnings
-            .push(format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", ")));
-    }
-    let ring = |call: &CallCount| RINGS.contains(&names::bare(&call.call));
-    if into.groups.iter().any(|group| group.calls.iter().any(ring)) {
-        into.warnings
-            .push("io_uring was used: what its rings carry enters the kernel without calls and is not here".into());
-    }
-    if raw.globals.nameless > 0 {
-        into.warnings.push(format!("more process names than can be told apart: the rest is under '{NAMELESS}'"));
-    }
-    if raw.globals.unseen > 0 {
-        let (calls, ms) = (raw.globals.unseen, raw.globals.unseen_ns as f64 / 1e6);
-        into.warnings.push(format!(
-            "{calls} calls were left by a switch whose end was not seen: of {ms:.3} ms in them, it is not known how much was on a CPU"
-        ));
-    }
-    into.torn = raw.torn;
-    if raw.torn {
-        into.warnings
-            .push("calls were counted while the counts were read: some may be here twice or not at all".into());
-    }
-    if raw.globals.lost > 0 {
-        into.warnings.push(format!("{} events could not be counted: the profile is incomplete", raw.globals.lost));
-    }
+    let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
+    let rings = into.groups.iter().any(|group| group.calls.iter().any(ring));
+    let (unseen, unseen_ms, lost) = (raw.globals.unseen, raw.globals.unseen_ns as f64 / 1e6, raw.globals.lost);
+    let all = [
+        (!list.is_empty()).then(|| {
+            format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", "))
+        }),
+        rings.then(|| "io_uring was used: what its rings carry enters the kernel without calls and is not here".into()),
+        (raw.globals.nameless > 0)
+            .then(|| format!("more process names than can be told apart: the rest is under '{NAMELESS}'")),
+        (unseen > 0).then(|| {
+            format!("{unseen} calls were left by a switch whose end was not seen: of {unseen_ms:.3} ms in them, it is not known how much was on a CPU")
+        }),
+        raw.torn
+            .then(|| "calls were counted while the counts were read: some may be here twice or not at all".into()),
+        (lost > 0).then(|| format!("{lost} events could not be counted: the profile is incomplete")),
+    ];
+    into.warnings.extend(all.into_iter().flatten());
 }
 
 #[cfg(test)]
@@ -239,8 +232,8 @@ mod tests {
         Counted { calls, on_cpu, bytes, ..Counted::default() }
     }
 
-    fn decoded(raw: &Raw, detail: Detail) -> Collected {
-        let mut into = Collected::default();
+    fn decoded(raw: &Raw, detail: Detail) -> Profile {
+        let mut into = Profile::default();
         decode(raw, detail, Grouping::Name, &BTreeMap::new(), &mut into);
         into
     }

@@ -2,16 +2,19 @@
 //! for the mounts, by which files are named.
 
 use super::decode;
-use super::mounts::{self, Mounts};
 use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
-use crate::model::{Class, ObjectCount, ObjectKind, SlowCall, StackCount};
+use crate::model::{Class, ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
+use crate::trace::mounts;
 use crate::trace::stacks::{Stacks, UNKNOWN};
-use crate::trace::{Collected, Detail, More, TraceOptions};
+use crate::trace::{Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+/// Where each device is mounted.
+type Mounts = BTreeMap<u32, String>;
 
 /// What the programs are to record.
 ///
@@ -25,9 +28,9 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
 }
 
 /// Fills in what was wanted. `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
-pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Collected) {
+pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Profile) {
     if more.paths || more.descriptors {
-        objects(raw, detail, &mounts::read(), into);
+        objects(raw, detail, &mounts::by_device(&mounts::read()), into);
     }
     if more.stacks {
         stacks(raw, detail, sent, into);
@@ -36,14 +39,14 @@ pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u
 }
 
 /// Calls by user stack, most first. Those of one site are divided among its stacks as the sample has them.
-fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Collected) {
+fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
     let plain = decode::wholly_compat(raw);
     let timed = |ns| (detail == Detail::Times).then_some(ns);
     let mut rows: BTreeMap<(String, String, Vec<Rc<str>>), Counted> = BTreeMap::new();
     for (of, counted) in &raw.stack_counts {
         let process = decode::process_name(&raw.groups, of.key.group);
         let call = decode::call_name(&of.key, plain.contains(&of.key.group));
-        let mut found = sent.of_site(of);
+        let mut found = sent.stacks_of_site(of);
         if found.is_empty() {
             found.push((vec![UNKNOWN.into()], 1));
         }
@@ -75,7 +78,7 @@ fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Collected) {
 }
 
 /// What is missing among the stacks.
-fn warn(raw: &Raw, into: &mut Collected) {
+fn warn(raw: &Raw, into: &mut Profile) {
     let unknown = into.stacks.iter().filter(|stack| stack.frames == [UNKNOWN]).map(|stack| stack.calls).sum();
     let lost = [
         (raw.globals.stacks_dropped, "calls are missing among the stacks: there was no room"),
@@ -117,13 +120,13 @@ fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall
         elapsed_ns: slow.elapsed,
         blocked_ns: Some(slow.blocked),
         woken_ns: Some(slow.woken),
-        frames: sent.of_slow(slow.stack).iter().map(ToString::to_string).collect(),
+        frames: sent.stack_of_slow_call(slow.stack).iter().map(ToString::to_string).collect(),
     };
     kept.iter().take(most).map(call).collect()
 }
 
 /// Calls by object, most first.
-fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Collected) {
+fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
     let plain = decode::wholly_compat(raw);
     let mut dropped = raw.globals.objects_dropped;
     // By the object itself: what is known of the names of two may be the same.
@@ -299,7 +302,7 @@ mod tests {
             ..Raw::default()
         };
         raw.globals.objects_dropped = 5;
-        let mut into = Collected::default();
+        let mut into = Profile::default();
         objects(&raw, Detail::Times, &Mounts::new(), &mut into);
         let rows: Vec<_> = into.objects.iter().map(|row| (row.name.as_str(), row.count.calls)).collect();
         assert_eq!(rows, [("/b", 9), ("/a", 5), ("/b", 1)]);

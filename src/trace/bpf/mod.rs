@@ -4,17 +4,16 @@
 
 mod decode;
 mod details;
-mod mounts;
 mod names;
 mod totals;
 
-use super::{Collected, Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
+use super::{Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
 use crate::kernel::bpf::{self, ByKind, Calibration, Config, GroupBy, Programs, Raw, Scope};
 use crate::kernel::pidfd;
 use crate::kernel::tracee;
 use crate::kernel::tree;
-use crate::model::{Drives, Ending, TracerFacts};
+use crate::model::{Drives, Ending, Profile, TracerFacts};
 use crate::stats::Overhead;
 use crate::trace::cgroup::{self, Hierarchies};
 use crate::trace::stacks::Stacks;
@@ -71,7 +70,6 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     Ok(Box::new(Bpf { detail, more, programs, calibration, stacks: Stacks::default(), followed: None, ending: None }))
 }
 
-/// What the programs trace.
 fn scope(target: &Target) -> Result<Scope> {
     Ok(match target {
         Target::Command(_) => Scope::Command,
@@ -91,7 +89,6 @@ struct Bpf {
     ending: Option<Ending>,
 }
 
-/// What is traced.
 struct Followed {
     root: Root,
     /// When that began, by the clock of the programs.
@@ -136,17 +133,17 @@ impl Tracer for Bpf {
         done
     }
 
-    fn snapshot(&mut self) -> Result<Collected> {
+    fn snapshot(&mut self) -> Result<(Profile, bool)> {
         self.take_events();
         let followed = self.followed.as_ref().context(UNATTACHED)?;
         self.collected(followed)
     }
 
-    fn collect(&mut self) -> Result<Collected> {
+    fn collect(&mut self) -> Result<Profile> {
         let followed = self.followed.take().context(UNATTACHED)?;
         self.programs.detach();
         self.take_events();
-        self.collected(&followed)
+        Ok(self.collected(&followed)?.0)
     }
 }
 
@@ -199,13 +196,11 @@ impl Bpf {
         }
     }
 
-    /// Everything so far.
-    fn collected(&self, followed: &Followed) -> Result<Collected> {
+    fn collected(&self, followed: &Followed) -> Result<(Profile, bool)> {
         let raw = self.programs.read()?;
-        let facts = self.facts(&raw);
-        let mut collected = Collected { facts, ending: self.ending, ..Collected::default() };
+        let mut collected = Profile { tracer: self.facts(&raw), ending: self.ending, ..Profile::default() };
         let paths = match self.more.grouping {
-            Grouping::Cgroup => Hierarchies::of(Path::new("/")).names(),
+            Grouping::Cgroup => Hierarchies::below(Path::new("/")).names(),
             Grouping::Name | Grouping::Process => BTreeMap::new(),
         };
         let tree = self.more.tree && self.more.grouping == Grouping::Name;
@@ -221,7 +216,7 @@ impl Bpf {
         decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
         totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
         collected.groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
-        Ok(collected)
+        Ok((collected, raw.torn))
     }
 
     /// Marks a process, and returns its descriptor.

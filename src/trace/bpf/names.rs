@@ -3,7 +3,7 @@
 use crate::kernel::bpf::layout::{NEW_DIRECTORY, NO_ARGUMENT, NUMBER_UNKNOWN, NUMBERS, gate, what};
 use crate::kernel::bpf::{Numbers, Row, Rows};
 use crate::model::{Drives, drives, selector};
-use crate::syscall_names;
+use crate::syscall_names::{self, bare_name};
 
 /// AUDIT_ARCH_* of this machine's native calls and of its 32-bit ones.
 const AUDIT: (u32, u32) =
@@ -28,12 +28,7 @@ pub fn name(number: u16, by: u8) -> String {
 
 /// What drives the cost of a call, by its number and gate.
 pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
-    drives(bare(&name(number, by)))
-}
-
-/// A name without its gate.
-pub fn bare(name: &str) -> &str {
-    name.split('(').next().unwrap_or(name)
+    drives(bare_name(&name(number, by)))
 }
 
 /// What the programs do for each call.
@@ -43,7 +38,7 @@ pub fn rows() -> Box<Rows> {
 }
 
 fn row(name: &str) -> Row {
-    let name = bare(name);
+    let name = bare_name(name);
     let (what, argument) = match drives(name) {
         _ if name == "prctl" => (what::RENAME, 0),
         None => (0, 0),
@@ -72,7 +67,7 @@ fn directory(name: &str, argument: u8) -> u8 {
 /// The numbers of calls that the programs treat specially.
 pub fn numbers() -> Numbers {
     let gates = [gate::OWN, gate::COMPAT];
-    let find = |gate, wanted: &str| (0..NUMBERS as u16).find(|number| bare(&name(*number, gate)) == wanted);
+    let find = |gate, wanted: &str| (0..NUMBERS as u16).find(|number| bare_name(&name(*number, gate)) == wanted);
     let number = |wanted: &str| gates.map(|gate| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN));
     let pairs = |first: &str, second: &str| {
         let (first, second) = (number(first), number(second));
@@ -100,7 +95,7 @@ mod tests {
         assert_eq!([name(39, gate::OWN), name(20, gate::COMPAT)], ["getpid", "getpid(i386)"]);
         assert_eq!([name(39, gate::X32), name(520, gate::X32)], ["getpid(x32)", "syscall(520)(x32)"]);
         assert_eq!([name(9999, gate::OWN), name(u16::MAX, gate::OWN)], ["syscall(9999)", "syscall(unknown)"]);
-        assert_eq!((bare("getpid(i386)"), bare("read"), bare("syscall(7)")), ("getpid", "read", "syscall"));
+        assert_eq!(["getpid(i386)", "read", "syscall(7)"].map(bare_name), ["getpid", "read", "syscall"]);
     }
 
     #[test]

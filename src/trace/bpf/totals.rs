@@ -8,14 +8,13 @@
 
 use crate::kernel::bpf::Raw;
 use crate::kernel::usage::Used;
-use crate::model::{Concurrency, Usage};
-use crate::trace::Collected;
+use crate::model::{Concurrency, Profile, Usage};
 use crate::trace::bpf::decode;
 use std::collections::BTreeMap;
 
 /// Fills in `usage` and the times of the groups, which are in the order of `decode::groups`. `peak_rss_kib` is the largest
 /// resident set of processes that still run.
-pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Collected) {
+pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
     let used = by_group(raw);
     for (group, number) in into.groups.iter_mut().zip(decode::numbers(raw)) {
         let times = used.get(&number).and_then(split);
@@ -113,7 +112,7 @@ mod tests {
             ..Raw::default()
         };
         let sh = ProcessGroup { name: "sh".into(), ..ProcessGroup::default() };
-        let mut into = Collected { groups: vec![sh], ..Collected::default() };
+        let mut into = Profile { groups: vec![sh], ..Profile::default() };
         fill(&raw, 0, &mut into);
         assert_eq!((into.groups[0].user_ns, into.groups[0].system_ns), (Some(65), Some(65)));
         assert_eq!((into.usage.minor_faults, into.usage.voluntary_switches), (Some(16), Some(5)));

@@ -44,7 +44,10 @@ fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let added = |block: &[NullCall]| quantile(block.windows(2).map(between), 0.5) as f64 - untraced_ns;
     let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
     let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
-    Calibration { off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4), added: Overhead::of(blocks.map(added).collect()) }
+    Calibration {
+        off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
+        added: Overhead::from_differences(blocks.map(added).collect()),
+    }
 }
 
 fn quantile(values: impl Iterator<Item = u64>, share: f64) -> u64 {

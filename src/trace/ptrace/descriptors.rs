@@ -43,7 +43,6 @@ pub fn effect(name: &str) -> Effect {
     }
 }
 
-/// The cache of one process.
 #[derive(Debug, Default)]
 pub struct Descriptors(HashMap<i32, DescriptorKind>);
 

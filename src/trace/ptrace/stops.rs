@@ -7,10 +7,10 @@ use crate::kernel::clock::ThreadTime;
 use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::wake::Waker;
-use crate::model::{Ending, TracerFacts};
+use crate::model::{Ending, Profile, TracerFacts};
 use crate::stats::Overhead;
-use crate::trace::{Collected, Root, Tracer, Until};
-use anyhow::{Result, bail};
+use crate::trace::{Root, Tracer, Until, threads};
+use anyhow::{Result, anyhow, bail};
 use nix::errno::Errno;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -34,7 +34,6 @@ pub struct NullCall {
     pub off_cpu_ns: u64,
 }
 
-/// Traces by ptrace.
 pub struct PtraceTracer {
     stops: Stops,
     times: bool,
@@ -66,6 +65,47 @@ impl PtraceTracer {
             raw: None,
             ending: None,
             warnings: Vec::new(),
+        }
+    }
+
+    /// Attaches to a held command or to running processes.
+    ///
+    /// # Errors
+    /// Why the kernel refuses, and what to do.
+    fn attach_root(&mut self, root: &Root) -> Result<()> {
+        self.held = matches!(root, Root::Held(_));
+        for pid in root.processes() {
+            let pid = i32::try_from(*pid).map_err(|_| anyhow!("no process {pid}"))?;
+            if !self.held {
+                self.attach_threads(pid)?;
+                self.counting = true;
+                continue;
+            }
+            self.root = pid;
+            self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
+            self.tree.started(pid, None);
+        }
+        Ok(())
+    }
+
+    /// Attaches to all threads of a process; repeats until there is no new one, as they may start more meanwhile.
+    fn attach_threads(&mut self, pid: i32) -> Result<()> {
+        self.tree.started(pid, None);
+        loop {
+            let threads = threads(pid.unsigned_abs())?.into_iter().map(u32::cast_signed);
+            let new: Vec<i32> = threads.filter(|tid| !self.follower.has(*tid)).collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for tid in new {
+                match self.follower.attach(tid) {
+                    // It may have ended meanwhile.
+                    Err(Errno::ESRCH) if tid != pid => {}
+                    Err(errno) => return Err(refused(pid, errno)),
+                    Ok(()) if tid != pid => self.tree.started(tid, Some(pid)),
+                    Ok(()) => {}
+                }
+            }
         }
     }
 
@@ -199,6 +239,24 @@ impl PtraceTracer {
     }
 }
 
+/// Why a process cannot be traced, and what to do.
+fn refused(pid: i32, errno: Errno) -> anyhow::Error {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map_or("0", str::trim);
+    match errno {
+        Errno::ESRCH => anyhow!("no process {pid}"),
+        Errno::EPERM if tracer != "0" => {
+            let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
+            anyhow!("process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
+        }
+        Errno::EPERM => anyhow!(
+            "process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
+             root, or see kernel.yama.ptrace_scope"
+        ),
+        _ => anyhow!("ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})", errno.desc()),
+    }
+}
+
 /// For how long the call was blocked in which a process was killed; `None` if it ended by itself, or had several threads, whose
 /// CPU time is known only together.
 fn killed_after_ns(inside: &Inside, notice: &Notice, end: &End) -> Option<u64> {
@@ -242,9 +300,9 @@ impl Tracer for PtraceTracer {
         Ok(())
     }
 
-    fn collect(&mut self) -> Result<Collected> {
+    fn collect(&mut self) -> Result<Profile> {
         let kind = if self.stops == Stops::Filter { "seccomp" } else { "ptrace" };
-        let facts = TracerFacts {
+        let tracer = TracerFacts {
             kind: kind.to_string(),
             detail: self.detail(),
             added_per_call_ns: self.calibration.added.and_then(|added| added.added()),
@@ -253,14 +311,14 @@ impl Tracer for PtraceTracer {
             lost: self.tree.lost,
             ..TracerFacts::default()
         };
-        Ok(Collected {
-            facts,
+        Ok(Profile {
+            tracer,
             groups: self.tree.tally.groups(),
             tree: self.tree.paths(),
             usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),
-            ..Collected::default()
+            ..Profile::default()
         })
     }
 }

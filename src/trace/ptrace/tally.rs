@@ -5,6 +5,7 @@
 use crate::model::{
     CallCount, Class, DescriptorKind, Drives, ProcessGroup, ProcessPath, Selector, drives, power_below, selector,
 };
+use crate::syscall_names;
 use crate::trace::errno;
 use crate::trace::lineage::{self, Node};
 use crate::trace::ptrace::descriptors::{Effect, effect};
@@ -94,8 +95,8 @@ impl Tally {
     pub fn call(&mut self, architecture: u32, number: u64, own: u32) -> usize {
         let calls = &mut self.calls;
         *self.by_number.entry((architecture, number, own)).or_insert_with(|| {
-            let name = crate::syscall_names::name(architecture, number, own);
-            let plain = name.split('(').next().unwrap_or_default();
+            let name = syscall_names::name(architecture, number, own);
+            let plain = syscall_names::bare_name(&name);
             calls.push(Known {
                 drives: drives(plain),
                 selector: selector(plain),

@@ -112,7 +112,6 @@ impl Tree {
         self.account.started(pid);
     }
 
-    /// Whether `call` is an execve.
     pub fn is_execve(&mut self, tid: i32, call: &Call) -> bool {
         let Some(process) = self.tasks.get(&tid).and_then(|task| self.processes.get(&task.process)) else {
             return false;

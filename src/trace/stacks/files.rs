@@ -7,6 +7,7 @@
 use super::image::Image;
 use crate::kernel::bpf::{Executed, MappedFile};
 use crate::kernel::regular::{self, Links};
+use crate::trace::mounts;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
@@ -84,7 +85,7 @@ impl Files {
 
     fn opened(&self, path: &str, file: File, facts: &Metadata) -> Rc<Image> {
         let key = (facts.dev(), facts.ino(), facts.len(), facts.ctime(), facts.ctime_nsec());
-        let image = || Rc::new(Image::of_file(last(path), file));
+        let image = || Rc::new(Image::from_file(last(path), file));
         self.opened.borrow_mut().entry(key).or_insert_with(image).clone()
     }
 
@@ -120,8 +121,7 @@ fn path(names: &[u8]) -> String {
 /// What has that path on that device, if the device is mounted here.
 fn place_here(device: u32, path: &str) -> Option<File> {
     let root = regular::place(Path::new("/")).ok()?;
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    mounts.lines().filter_map(mount).filter(|mount| mount.device == device).find_map(|mount| {
+    mounts::read().lines().filter_map(mounts::mount).filter(|mount| mount.device == device).find_map(|mount| {
         let below = path.strip_prefix(mount.root.trim_end_matches('/'))?;
         let place = regular::place_in(&root, Path::new(&format!("{}{below}", mount.place)), Links::Refused).ok()?;
         // Another file system may hide it.
@@ -129,26 +129,6 @@ fn place_here(device: u32, path: &str) -> Option<File> {
         let is_there = info.lines().any(|line| line.strip_prefix("mnt_id:").is_some_and(|id| id.trim() == mount.id));
         is_there.then_some(place)
     })
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Mount<'a> {
-    id: &'a str,
-    /// Numbered as inside the kernel.
-    device: u32,
-    root: String,
-    place: String,
-}
-
-/// A line of proc_pid_mountinfo(5).
-fn mount(line: &str) -> Option<Mount<'_>> {
-    const MINOR_BITS: u32 = 20;
-    let mut words = line.split_ascii_whitespace();
-    let id = words.next()?;
-    let (major, minor) = words.nth(1)?.split_once(':')?;
-    let device = major.parse::<u32>().ok()? << MINOR_BITS | minor.parse::<u32>().ok()?;
-    let plain = |word: &str| word.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\");
-    Some(Mount { id, device, root: plain(words.next()?), place: plain(words.next()?) })
 }
 
 /// The parts of a line of /proc/PID/maps; `None` for one that is not executable or has no file.
@@ -182,13 +162,6 @@ mod tests {
         assert_eq!(line("7f00-7f80 r-xp 0 00:00 0"), None);
         assert_eq!(line("7f00-7f80 r-xp 0 00:00 0    [vdso]"), None);
         assert_eq!(["", "x", "1-2", "z-1 r-xp 0 0 0"].map(line), [None, None, None, None]);
-    }
-
-    #[test]
-    fn mounts_have_a_device_a_root_and_a_place() {
-        let found = mount("24 22 8:1 /part /a\\040b rw,noatime - ext4 /dev/sda1 rw").unwrap();
-        assert_eq!(found, Mount { id: "24", device: 8 << 20 | 1, root: "/part".into(), place: "/a b".into() });
-        assert_eq!(["", "24 22", "24 22 8 / /"].map(mount), [None, None, None]);
     }
 
     /// As the kernel would tell a file: itself, and its names outwards.

@@ -37,14 +37,14 @@ struct Function {
 
 impl Functions {
     /// Those of an ELF file of either class; none if it is no such file.
-    pub fn of_image<'a, R: ReadRef<'a>>(data: R) -> Functions {
+    pub fn from_elf<'a, R: ReadRef<'a>>(data: R) -> Functions {
         let mut functions = Functions::default();
         functions.read(data);
         functions.sorted()
     }
 
     /// Lines of an address, a size and a name (linux, tools/perf/Documentation/jit-interface.txt).
-    pub fn of_perf_map(text: &[u8]) -> Functions {
+    pub fn from_perf_map(text: &[u8]) -> Functions {
         let hex = |word: &[u8]| {
             let word = std::str::from_utf8(word).ok()?;
             u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn functions_compiled_at_run_time_are_those_of_their_map() {
-        let found = Functions::of_perf_map(b"1000 20 LazyCompile:*f /x.js:1\nbroken\n0x1020 10 g\n");
+        let found = Functions::from_perf_map(b"1000 20 LazyCompile:*f /x.js:1\nbroken\n0x1020 10 g\n");
         let f = Some("LazyCompile:*f /x.js:1".to_string());
         let expected = [None, f.clone(), f, Some("g".to_string()), None];
         assert_eq!([0xfff, 0x1000, 0x101f, 0x1020, 0x1030].map(|at| found.at(at, None)), expected);
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_function_without_a_size_ends_where_an_unwind_entry_begins() {
-        let found = Functions::of_perf_map(b"1000 0 f\n");
+        let found = Functions::from_perf_map(b"1000 0 f\n");
         let at = |begins| found.at(0x1800, begins);
         assert_eq!((at(None).as_deref(), at(Some(0x1000)).as_deref()), (Some("f"), Some("f")));
         assert_eq!(found.at(0x1800, Some(0x1700)), None);

@@ -38,7 +38,7 @@ pub struct Frames {
 pub struct Entry {
     pub start: u64,
     /// Whether it can be evaluated in bounded time: its expressions do not jump.
-    pub is_tame: bool,
+    pub is_bounded: bool,
 }
 
 /// A part of the file in memory.
@@ -60,7 +60,7 @@ pub struct Image {
     pub start: u64,
     /// The program that loads its libraries.
     pub interpreter: Option<PathBuf>,
-    pub is_wide: bool,
+    pub is_64_bit: bool,
     segments: Vec<Segment>,
     /// Until the functions are needed.
     file: RefCell<Option<File>>,
@@ -75,7 +75,7 @@ impl Image {
     }
 
     /// Reads what is needed to unwind; the functions later, once one is asked for.
-    pub fn of_file(name: &str, file: File) -> Image {
+    pub fn from_file(name: &str, file: File) -> Image {
         let cache = ReadCache::new(&file);
         let image = Image::parse(name, &cache);
         drop(cache);
@@ -84,9 +84,9 @@ impl Image {
     }
 
     /// The same of a file in memory.
-    pub fn of_bytes(name: &str, bytes: &[u8]) -> Image {
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Image {
         let image = Image::parse(name, bytes);
-        let _ = image.functions.set(Functions::of_image(bytes));
+        let _ = image.functions.set(Functions::from_elf(bytes));
         image
     }
 
@@ -111,7 +111,7 @@ impl Image {
         };
         self.segments = loaded.map(segment).collect();
         self.build_id = elf.build_id().ok().flatten().unwrap_or_default().to_vec();
-        (self.start, self.is_wide) = (elf.elf_header().e_entry(endian).into(), elf.is_64());
+        (self.start, self.is_64_bit) = (elf.elf_header().e_entry(endian).into(), elf.is_64());
         let interpreter =
             elf.elf_program_headers().iter().find_map(|header| header.interpreter(endian, elf.data()).ok()?);
         self.interpreter = interpreter.map(|path| OsStr::from_bytes(path).into());
@@ -120,7 +120,7 @@ impl Image {
             Some(Section { address: section.address(), bytes: section.data().ok()?.into() })
         };
         let address = |name: &str| elf.section_by_name(name).map_or(0, |section| section.address());
-        self.frames = section(".eh_frame").filter(|_| self.is_wide).map(|entries| Frames {
+        self.frames = section(".eh_frame").filter(|_| self.is_64_bit).map(|entries| Frames {
             entries,
             index: section(".eh_frame_hdr").filter(|index| !index.bytes.is_empty()),
             text: address(".text"),
@@ -164,12 +164,11 @@ impl Image {
     fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| {
             let own =
-                self.file.take().map_or_else(Functions::default, |file| Functions::of_image(&ReadCache::new(file)));
+                self.file.take().map_or_else(Functions::default, |file| Functions::from_elf(&ReadCache::new(file)));
             own.with_debug_file(&self.build_id)
         })
     }
 
-    /// The unwind entry of an address.
     pub fn entry(&self, address: u64) -> Option<Entry> {
         *self.entries.borrow_mut().entry(address).or_insert_with(|| self.frames.as_ref()?.entry(address))
     }
@@ -193,17 +192,17 @@ impl Frames {
         let mut all = found.cie().instructions(&frames, &bases);
         let mut own = found.instructions(&frames, &bases);
         let encoding = found.cie().encoding();
-        let is_tame = [&mut all, &mut own].into_iter().all(|instructions| {
-            std::iter::from_fn(|| instructions.next().ok().flatten()).all(|each| is_tame(&each, &frames, encoding))
+        let is_bounded = [&mut all, &mut own].into_iter().all(|instructions| {
+            std::iter::from_fn(|| instructions.next().ok().flatten()).all(|each| is_bounded(&each, &frames, encoding))
         });
-        Some(Entry { start: found.initial_address(), is_tame })
+        Some(Entry { start: found.initial_address(), is_bounded })
     }
 }
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// Whether an instruction of an unwind entry has no expression that jumps. Compilers make none that do.
-fn is_tame(instruction: &CallFrameInstruction<usize>, frames: &EhFrame<Bytes>, encoding: gimli::Encoding) -> bool {
+fn is_bounded(instruction: &CallFrameInstruction<usize>, frames: &EhFrame<Bytes>, encoding: gimli::Encoding) -> bool {
     let (CallFrameInstruction::DefCfaExpression { expression }
     | CallFrameInstruction::Expression { expression, .. }
     | CallFrameInstruction::ValExpression { expression, .. }) = instruction
@@ -228,7 +227,7 @@ mod tests {
     #[test]
     fn files_that_are_no_programs_have_no_functions() {
         for bytes in [&b""[..], b"\x7fELF", b"#!/bin/sh"] {
-            let image = Image::of_bytes("x", bytes);
+            let image = Image::from_bytes("x", bytes);
             assert_eq!((image.function(0x10), image.entry(0x10)), ("x+0x10".to_string(), None));
         }
     }
@@ -260,7 +259,7 @@ mod tests {
     #[test]
     fn functions_begin_where_their_unwind_entries_do() {
         let found = frames(&[0]);
-        let expected = Some(Entry { start: 0x1000, is_tame: true });
+        let expected = Some(Entry { start: 0x1000, is_bounded: true });
         assert_eq!([0xfff, 0x1000, 0x100f, 0x1010].map(|at| found.entry(at)), [None, expected, expected, None]);
     }
 
@@ -269,6 +268,6 @@ mod tests {
         // DW_CFA_def_cfa_expression: DW_OP_breg7 8; DW_OP_skip -3, for ever.
         let jumps = frames(&[0x0f, 3, 0x2f, 0xfd, 0xff]).entry(0x1000).unwrap();
         let plain = frames(&[0x0f, 2, 0x77, 8]).entry(0x1000).unwrap();
-        assert_eq!((jumps.is_tame, plain.is_tame), (false, true));
+        assert_eq!((jumps.is_bounded, plain.is_bounded), (false, true));
     }
 }

@@ -100,7 +100,7 @@ impl Stacks {
         let program = self.files.mapped(&executed.file, names, start);
         if process.mappings.iter().all(|mapping| !Rc::ptr_eq(&mapping.image, &program)) {
             process = Process { space, ..Process::default() };
-            let value = |kind| auxiliary(executed, kind, program.is_wide);
+            let value = |kind| auxiliary(executed, kind, program.is_64_bit);
             process.map_image(&program, value(AT_ENTRY).unwrap_or(0).wrapping_sub(program.start));
             let interpreter = program.interpreter.as_ref().and_then(|path| self.files.interpreter(executed, path));
             if let (Some(image), Some(by)) = (interpreter, value(AT_BASE)) {
@@ -124,15 +124,15 @@ impl Stacks {
 
     fn sampled(&mut self, sample: &Sample, stack: &[u8]) {
         let Event { process: pid, space, .. } = sample.event;
-        let is_narrow = sample.key.key.gate == gate::COMPAT;
-        let vdso = self.vdso.get_or_init(vdso).clone().filter(|_| sample.vdso > 0 && !is_narrow);
+        let is_32_bit = sample.key.key.gate == gate::COMPAT;
+        let vdso = self.vdso.get_or_init(vdso).clone().filter(|_| sample.vdso > 0 && !is_32_bit);
         let process = known(&mut self.processes, &self.files, pid, space);
         if let Some((image, bytes)) = vdso.filter(|_| process.at(sample.vdso).is_none()) {
             process.map(Mapping { start: sample.vdso, end: sample.vdso.saturating_add(bytes), offset: 0, image });
         }
-        let mut spots = process.walk(sample, stack, is_narrow, &mut self.rules);
+        let mut spots = process.walk(sample, stack, is_32_bit, &mut self.rules);
         if spots.iter().any(|spot| matches!(spot, Spot::At(_))) && process.read(pid, &self.files) {
-            spots = process.walk(sample, stack, is_narrow, &mut self.rules);
+            spots = process.walk(sample, stack, is_32_bit, &mut self.rules);
         }
         let frames: Box<[Frame]> = spots.into_iter().map(|spot| self.frame(pid, spot)).collect();
         let (number, _) = self.all.insert_full(frames);
@@ -159,7 +159,7 @@ impl Stacks {
                 let compilers = &mut self.compilers;
                 let process = self.processes.entry(pid).or_default();
                 let place = *process.compiled.get_or_insert_with(|| {
-                    let place = perf_map::Place::of(pid).filter(|_| files::numbers_are_ours())?;
+                    let place = perf_map::Place::for_process(pid).filter(|_| files::numbers_are_ours())?;
                     compilers.push((place, OnceCell::new()));
                     Some(compilers.len() as u32 - 1)
                 });
@@ -169,13 +169,13 @@ impl Stacks {
     }
 
     /// The stacks of a site, the outermost function first, and how many of the calls in the sample each stands for.
-    pub fn of_site(&self, key: &StackKey) -> Vec<(Vec<Rc<str>>, u64)> {
+    pub fn stacks_of_site(&self, key: &StackKey) -> Vec<(Vec<Rc<str>>, u64)> {
         let found = self.sites.get(key).into_iter().flatten();
         found.map(|(number, weight)| (self.named(*number), *weight)).collect()
     }
 
     /// The stack of a slow call, the outermost function first; none if it was not copied.
-    pub fn of_slow(&self, number: u32) -> Vec<Rc<str>> {
+    pub fn stack_of_slow_call(&self, number: u32) -> Vec<Rc<str>> {
         self.slow.get(&number).map_or_else(Vec::new, |number| self.named(*number))
     }
 
@@ -220,8 +220,8 @@ fn known<'a>(processes: &'a mut HashMap<u32, Process>, files: &Files, pid: u32, 
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 
-fn auxiliary(executed: &Executed, kind: u64, is_wide: bool) -> Option<u64> {
-    let halves: Vec<u64> = match is_wide {
+fn auxiliary(executed: &Executed, kind: u64, is_64_bit: bool) -> Option<u64> {
+    let halves: Vec<u64> = match is_64_bit {
         true => executed.auxv.to_vec(),
         false => executed.auxv.iter().flat_map(|word| [word & u64::from(u32::MAX), word >> 32]).collect(),
     };
@@ -236,5 +236,5 @@ fn vdso() -> Option<(Rc<Image>, u64)> {
     let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
     let mut bytes = vec![0; usize::try_from(end - start).ok()?];
     File::open("/proc/self/mem").ok()?.read_exact_at(&mut bytes, start).ok()?;
-    Some((Rc::new(Image::of_bytes("[vdso]", &bytes)), end - start))
+    Some((Rc::new(Image::from_bytes("[vdso]", &bytes)), end - start))
 }

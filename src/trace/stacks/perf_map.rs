@@ -24,7 +24,7 @@ pub struct Place {
 
 impl Place {
     /// That of a process that lives.
-    pub fn of(pid: u32) -> Option<Place> {
+    pub fn for_process(pid: u32) -> Option<Place> {
         // What is found through this is of one process, even if its PID is reused meanwhile.
         let process = regular::place(Path::new(&format!("/proc/{pid}"))).ok()?;
         let inside = |name: &str| format!("/proc/self/fd/{}/{name}", process.as_raw_fd());
@@ -48,7 +48,7 @@ impl Place {
             // It may have grown.
             let _ = file.take(LARGEST).read_to_end(&mut text);
         }
-        Functions::of_perf_map(&text)
+        Functions::from_perf_map(&text)
     }
 }
 
@@ -90,9 +90,9 @@ mod tests {
     #[test]
     fn the_place_of_a_process_is_its_own_root() {
         let own = std::process::id();
-        let place = Place::of(own).unwrap();
+        let place = Place::for_process(own).unwrap();
         assert_eq!(place.user, nix::unistd::geteuid().as_raw());
         assert_eq!(place.root.metadata().unwrap().ino(), fs::metadata("/").unwrap().ino());
-        assert!(Place::of(u32::MAX).is_none());
+        assert!(Place::for_process(u32::MAX).is_none());
     }
 }

@@ -110,9 +110,9 @@ impl Process {
     }
 
     /// The functions of a call, from the one that made it outwards. `stack` is what was copied from the stack pointer on.
-    pub fn walk(&mut self, sample: &Sample, stack: &[u8], is_narrow: bool, rules: &mut Rules) -> Vec<Spot> {
-        if is_narrow {
-            return narrow(sample, stack).map(|address| self.spot(address)).collect();
+    pub fn walk(&mut self, sample: &Sample, stack: &[u8], is_32_bit: bool, rules: &mut Rules) -> Vec<Spot> {
+        if is_32_bit {
+            return walk_frame_pointers(sample, stack).map(|address| self.spot(address)).collect();
         }
         if self.walker.is_none() {
             // Rules know their walker by a number that is used again after some ten thousand others.
@@ -131,10 +131,10 @@ impl Process {
         let mut spots = Vec::new();
         while spots.len() < DEEPEST {
             let spot = self.spot(address.address_for_lookup());
-            let is_tame = spot.is_tame();
+            let is_bounded = spot.is_bounded();
             spots.push(spot);
             let next = walker.unwind_frame(address, &mut registers, &mut rules.0, &mut word);
-            let next = next.ok().flatten().filter(|_| is_tame);
+            let next = next.ok().flatten().filter(|_| is_bounded);
             let Some(next) = next.and_then(FrameAddress::from_return_address) else { break };
             address = next;
         }
@@ -149,10 +149,10 @@ impl Process {
 
 impl Spot {
     /// Whether its unwind entry, if it has one, may be evaluated.
-    fn is_tame(&self) -> bool {
+    fn is_bounded(&self) -> bool {
         let Spot::In(image, offset) = self else { return true };
         let entry = image.address(*offset).and_then(|address| image.entry(address));
-        entry.is_none_or(|entry| entry.is_tame)
+        entry.is_none_or(|entry| entry.is_bounded)
     }
 }
 
@@ -199,7 +199,7 @@ fn read<const BYTES: usize>(stack: &[u8], from: u64, address: u64) -> Option<[u8
 }
 
 /// The return addresses of a 32-bit program, by frame pointers: unwind entries of such are not evaluated.
-fn narrow(sample: &Sample, stack: &[u8]) -> impl Iterator<Item = u64> {
+fn walk_frame_pointers(sample: &Sample, stack: &[u8]) -> impl Iterator<Item = u64> {
     let mut frame = sample.fp;
     let callers = std::iter::from_fn(move || {
         let word = |address| read::<4>(stack, sample.sp, address).map(u32::from_le_bytes).map(u64::from);
@@ -239,7 +239,7 @@ mod tests {
         let stack: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let sample = Sample { ip: 0x600, sp: 0x1000, fp: 0x1004, ..Sample::default() };
         // The second frame leads back to the first: that is no stack.
-        assert_eq!(narrow(&sample, &stack).collect::<Vec<_>>(), [0x600, 0x700, 0x800]);
+        assert_eq!(walk_frame_pointers(&sample, &stack).collect::<Vec<_>>(), [0x600, 0x700, 0x800]);
     }
 
     #[test]

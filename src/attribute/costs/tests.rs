@@ -1,0 +1,64 @@
+//! Prices of a synthetic run.
+
+use super::*;
+use crate::fit::synthetic::{Noise, run};
+use crate::model::DescriptorKind;
+
+fn of_size(size: u64) -> Class {
+    Class { size: Some(size), descriptor: Some(DescriptorKind::Device), ..Class::default() }
+}
+
+/// 100 ns up to 64 bytes, then in proportion to the size: a line between logarithms.
+fn costs() -> Costs {
+    let sizes = [1, 64, 4096];
+    let cost = |size: u64| 100.0 * (size.max(64) as f64 / 64.0);
+    Costs::from_run(&run(&[("io.read_zero", &sizes, &cost)], 12, Noise::NONE), None).unwrap()
+}
+
+#[test]
+fn costs_lie_on_the_line_between_logarithms() {
+    let at = |size| costs().price("read", &of_size(size)).unwrap();
+    for (size, ns) in [(1, 100.0), (8, 100.0), (64, 100.0), (512, 800.0), (4096, 6400.0), (0, 100.0)] {
+        assert!((at(size).cost.ns / ns - 1.0).abs() < 1e-6, "{size}: {:?}", at(size));
+    }
+    let place = |value, low, high| Some(Place { parameter: "size", value, low, high });
+    assert_eq!(at(512).basis.at, place(512, 64, 4096));
+    assert_eq!([at(4096).basis.at, at(64).basis.at], [place(4096, 4096, 4096), place(64, 64, 64)]);
+}
+
+#[test]
+fn beyond_the_measured_values_the_nearest_is_taken_with_a_larger_error() {
+    let beyond = costs().price("read", &of_size(16384)).unwrap();
+    assert_eq!(beyond.basis.at, Some(Place { parameter: "size", value: 16384, low: 4096, high: 4096 }));
+    assert!((beyond.cost.ns - 6400.0).abs() < 1e-6 && (beyond.beyond - 2.0 * PER_DOUBLING).abs() < 1e-6);
+}
+
+#[test]
+fn both_sides_are_priced_by_the_same_operation() {
+    let other = Costs::from_run(&run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE), None).unwrap();
+    assert_eq!(costs().prices(&other, "read", &of_size(4096)), None);
+    assert!(costs().prices(&costs(), "read", &of_size(4096)).is_some());
+}
+
+#[test]
+fn cold_rows_are_no_unit_costs() {
+    let mut run = run(&[("io.read_zero", &[64, 4096], &|_| 50.0)], 12, Noise::NONE);
+    run.records[0].case.params.insert("cold".into(), 4096);
+    let price = Costs::from_run(&run, None).unwrap().price("read", &of_size(64)).unwrap();
+    assert_eq!(price.basis.at, Some(Place { parameter: "size", value: 64, low: 4096, high: 4096 }));
+}
+
+#[test]
+fn environments_are_named_where_there_are_several() {
+    let mut run = run(&[("io.read_zero", &[1, 2], &|_| 100.0)], 12, Noise::NONE);
+    run.records[0].case.environment = "m32".into();
+    run.records[1].case.environment = "gvisor".into();
+    let present = vec!["gvisor".to_string(), "m32".to_string()];
+    assert_eq!(
+        Costs::from_run(&run, None).unwrap_err(),
+        NoCosts { wanted: None, present: present.clone(), counted: vec![] }
+    );
+    let missing = NoCosts { wanted: Some("static".into()), present, counted: vec![] };
+    assert_eq!(Costs::from_run(&run, Some("static")).unwrap_err(), missing);
+    assert!(Costs::from_run(&run, Some("m32")).is_ok());
+}
