@@ -6,7 +6,7 @@
 //! scaled up. Requests are short, so that most have no timer interrupt in them, and analysis takes medians.
 
 use crate::kernel::Sources;
-use crate::kernel::counters::{Attached, Countable, Offer, Reading, wait_until_asleep};
+use crate::kernel::counters::{Attached, AvailableEvents, Countable, Reading, wait_until_asleep};
 use crate::model::{Counters, Failure, FailureKind, Planned};
 use crate::proof::{base, finest};
 use crate::prose::some;
@@ -39,7 +39,7 @@ const MOST_NAMES: usize = 4;
 
 /// Counts what `offer` has, per iteration of a case. Groups that turn out not to fit into the counters that are free are
 /// split in `offer`, for all later cases. `None` if the run was interrupted.
-pub fn count(workers: &Workers, planned: &Planned, offer: &mut Offer) -> Option<Counters> {
+pub fn count(workers: &Workers, planned: &Planned, offer: &mut AvailableEvents) -> Option<Counters> {
     if workers.environment(&planned.case.environment).is_ok_and(|environment| environment.has_starter()) {
         // The process that is started need not be the one that does the work.
         return None;
@@ -64,7 +64,7 @@ pub fn count(workers: &Workers, planned: &Planned, offer: &mut Offer) -> Option<
 }
 
 /// Why events that a user may expect are not counted on this machine; `None` if all are.
-pub fn warning(offer: &Offer) -> Option<String> {
+pub fn warning(offer: &AvailableEvents) -> Option<String> {
     let reason = |(refusal, names): (_, Vec<&str>)| {
         let names: Vec<String> = names.into_iter().map(str::to_string).collect();
         format!("{}: {refusal}", some(&names, MOST_NAMES))
@@ -194,7 +194,7 @@ struct Worker {
 
 impl Worker {
     /// Counters are attached while the worker waits for its first line, so that they cover whatever it starts.
-    fn start(workers: &Workers, planned: &Planned, offer: &Offer) -> Result<Worker, Failure> {
+    fn start(workers: &Workers, planned: &Planned, offer: &AvailableEvents) -> Result<Worker, Failure> {
         let mut child = workers.start(&planned.case, 0)?;
         let attached = Attached::to(child.pid(), offer, &Sources::default());
         let counters = attached.map_err(|(countable, refusal)| failed(&countable.name(), &refusal))?;
@@ -252,7 +252,7 @@ const NOT_WHOLE: &str = "other users of the processor's counters (perf, the NMI 
 const ZERO: &str = "it stayed at 0, which cannot be";
 
 impl Found {
-    fn add(&mut self, launch: Launch, offer: &mut Offer) {
+    fn add(&mut self, launch: Launch, offer: &mut AvailableEvents) {
         for (group, pairs) in launch {
             let good: Vec<&Vec<f64>> = pairs.iter().flatten().collect();
             if good.is_empty() {
@@ -267,7 +267,7 @@ impl Found {
     }
 
     /// A group without a single good pair is split for the next launch; an event that is alone has a reason.
-    fn doubted(&mut self, group: &[Countable], pairs: &[Result<Vec<f64>, Doubt>], offer: &mut Offer) {
+    fn doubted(&mut self, group: &[Countable], pairs: &[Result<Vec<f64>, Doubt>], offer: &mut AvailableEvents) {
         if offer.split(group) {
             return;
         }
@@ -278,14 +278,14 @@ impl Found {
         }
     }
 
-    fn failed(&mut self, offer: &Offer, failure: &Failure) {
+    fn failed(&mut self, offer: &AvailableEvents, failure: &Failure) {
         for countable in offer.groups.iter().flatten() {
             self.reasons.insert(countable.name(), failure.message.clone());
         }
     }
 
     /// In the order of the table of events.
-    fn counters(mut self, offer: &Offer) -> Counters {
+    fn counters(mut self, offer: &AvailableEvents) -> Counters {
         let mut counters = Counters::default();
         let mut all: Vec<&Countable> = offer.groups.iter().flatten().collect();
         all.sort_by_key(|countable| crate::model::EVENTS.iter().position(|event| event == countable.event));

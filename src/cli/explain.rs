@@ -16,7 +16,7 @@ use super::run::{EnvironmentName, by_language};
 use crate::explain;
 use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
-use crate::kernel::counters::Offer;
+use crate::kernel::counters::AvailableEvents;
 use crate::model::code::{Cost, Variant};
 use crate::model::pattern;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
@@ -194,7 +194,7 @@ fn options(args: &ExplainArgs) -> RunOptions {
         timeout: TIMEOUT,
         verify: false,
         // Counts in software say nothing here that the page faults do not.
-        counters: !is_table(args) && Offer::here(&Sources::default(), None).has_hardware(),
+        counters: !is_table(args) && AvailableEvents::here(&Sources::default(), None).has_hardware(),
         ..RunOptions::default()
     }
 }

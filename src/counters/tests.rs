@@ -10,7 +10,7 @@ fn countable(name: &str) -> Countable {
 /// A worker whose iterations have a fixed cost, with so many counters.
 #[derive(Default)]
 struct Fake {
-    offer: Offer,
+    offer: AvailableEvents,
     per_iteration: f64,
     free: usize,
     on: Option<usize>,
@@ -23,7 +23,13 @@ struct Fake {
 
 fn fake(names: &[&str], free: usize) -> Fake {
     let groups = vec![names.iter().map(|name| countable(name)).collect()];
-    Fake { offer: Offer { groups, ..Offer::default() }, per_iteration: 274.5, free, most: u64::MAX, ..Fake::default() }
+    Fake {
+        offer: AvailableEvents { groups, ..AvailableEvents::default() },
+        per_iteration: 274.5,
+        free,
+        most: u64::MAX,
+        ..Fake::default()
+    }
 }
 
 impl Bench for Fake {
@@ -124,9 +130,9 @@ fn requests_stay_within_the_limit() {
 fn a_warning_names_events_by_reason() {
     use crate::kernel::counters::Refusal;
     let refused = EVENTS[..6].iter().map(|event| (event, Refusal::NoSuchEvent)).collect();
-    let offer = Offer { refused, ..Offer::default() };
+    let offer = AvailableEvents { refused, ..AvailableEvents::default() };
     let text = warning(&offer).expect("a warning");
     assert!(text.starts_with("not counted (--counters): instructions:k, instructions:u, "), "{text}");
     assert!(text.ends_with("this processor does not have the event"), "{text}");
-    assert_eq!(warning(&Offer::default()), None);
+    assert_eq!(warning(&AvailableEvents::default()), None);
 }

@@ -3,7 +3,7 @@
 use super::State;
 use super::finding::Answer;
 use crate::kernel::checks::Checks;
-use crate::kernel::counters::{Countable, Offer};
+use crate::kernel::counters::{AvailableEvents, Countable};
 use crate::model::{EVENTS, Host};
 
 pub fn hardware() -> Host {
@@ -44,10 +44,10 @@ pub fn permitted() -> Checks {
 }
 
 /// All events, those of the processor in a group of their own.
-fn offer() -> Offer {
+fn offer() -> AvailableEvents {
     let countable = |event| Countable { event, user_only: false };
     let (hardware, software) = EVENTS.iter().map(countable).partition(|countable| countable.event.hardware);
-    Offer { groups: vec![hardware, software], ..Offer::default() }
+    AvailableEvents { groups: vec![hardware, software], ..AvailableEvents::default() }
 }
 
 /// The state of a look's answer, if there is one.

@@ -4,7 +4,7 @@
 //! the `doctor` command.
 
 use super::Sources;
-use super::counters::Offer;
+use super::counters::AvailableEvents;
 use super::host::StealClock;
 use super::linux::ptrace;
 use super::output::output;
@@ -28,7 +28,7 @@ pub struct Checks {
     /// Whether system call tracepoints may be opened, judging by settings; trying to open one is up to the caller.
     pub perf_allowed: Result<(), PerfObstacle>,
     /// The events that may be counted, and why others may not.
-    pub counters: Offer,
+    pub counters: AvailableEvents,
     /// Whether the kernel's tracing state can be read, so that the absence of taxes means something.
     pub tracing_visible: bool,
     /// The first line of the C compiler's version.
@@ -68,7 +68,7 @@ pub fn checks(sources: &Sources, run: Option<&Path>) -> Checks {
         ptrace_allowed: try_ptrace(),
         ptrace_scope: sources.text("proc/sys/kernel/yama/ptrace_scope").and_then(|scope| scope.parse().ok()),
         perf_allowed: perf(sources),
-        counters: Offer::here(sources, None),
+        counters: AvailableEvents::here(sources, None),
         tracing_visible: tracing_directory(sources).is_some(),
         m32: compiler
             .as_ref()

@@ -2,7 +2,7 @@
 //! is built at most once per run, and kept in the cache.
 
 use super::cache::Cache;
-use super::child::Voice;
+use super::child::ErrorWording;
 use super::environment::{Environment, NATIVE};
 use super::holes::replaced;
 use super::language::Language;
@@ -55,7 +55,7 @@ impl Built {
     }
 
     /// How its standard error is reported to the user.
-    pub fn voice(self) -> Option<Voice> {
+    pub fn wording(self) -> Option<ErrorWording> {
         let Built::Snippet(snippet) = self else { return None };
         Some(Rc::new(move |message| snippet.filled.explain(&snippet.language, message)))
     }

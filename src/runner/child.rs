@@ -1,5 +1,7 @@
 //! One worker process: writes lines to its input, reads lines from its output within a timeout, and ends it.
 
+mod ended;
+
 use super::RunDirectory;
 use super::files::create_private;
 use super::interrupt::Interrupt;
@@ -12,18 +14,19 @@ use crate::kernel::private::RUN_VARIABLE;
 use crate::kernel::proc_stat;
 use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
 use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply, SingleCalls};
+use ended::{PROBE_ENDED, describe, of_command, read_errors, wait_for_exit};
 use std::cell::RefCell;
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{self};
+use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Turns a worker's standard error into a message for the user.
-pub type Voice = Rc<dyn Fn(&str) -> String>;
+pub type ErrorWording = Rc<dyn Fn(&str) -> String>;
 
 /// A running worker. Dropping it ends its whole process group and removes its directory.
 pub struct Child {
@@ -32,7 +35,7 @@ pub struct Child {
     directory: PathBuf,
     run: Rc<RefCell<RunDirectory>>,
     interrupt: Interrupt,
-    voice: Option<Voice>,
+    wording: Option<ErrorWording>,
     orderly: bool,
     /// What the probe said to a hello, if it was asked.
     hello: Option<Facts>,
@@ -48,8 +51,6 @@ const ECHO: &str =
     "the command sends back what it is sent, so there is a terminal in between (leave out -t) or no probe";
 /// What a worker may write to standard error while an answer is waited for.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
-/// Bytes of standard error that are read from its beginning, and from its end.
-const MOST_OF_ERRORS: u64 = 64 << 10;
 
 /// When to stop waiting for an answer, and how long that was.
 #[derive(Clone, Copy)]
@@ -74,7 +75,7 @@ impl Child {
         command: impl FnOnce(&Path) -> Command,
         run: &Rc<RefCell<RunDirectory>>,
         interrupt: &Interrupt,
-        voice: Option<Voice>,
+        wording: Option<ErrorWording>,
     ) -> Result<Child, Failure> {
         let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::new(FailureKind::Start, format!("{what}: {e}"));
         let directory = run.borrow_mut().worker_directory().map_err(|e| cannot("no directory for a worker", &e))?;
@@ -91,7 +92,7 @@ impl Child {
         let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &why(e)))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
-        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, voice, orderly: true, hello: None })
+        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, wording, orderly: true, hello: None })
     }
 
     /// The process ID, which is also that of its group.
@@ -337,12 +338,12 @@ impl Child {
         let status = wait_for_end(self.process.id());
         let how = status.map(|status| format!(" ({})", describe(status))).unwrap_or_default();
         let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
-        let said = (!errors.trim().is_empty()).then(|| match &self.voice {
-            Some(voice) => voice(&errors),
+        let said = (!errors.trim().is_empty()).then(|| match &self.wording {
+            Some(wording) => wording(&errors),
             None => errors.lines().next_back().unwrap_or_default().trim().to_string(),
         });
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        let who = if self.voice.is_some() { "the snippet ended its process" } else { PROBE_ENDED };
+        let who = if self.wording.is_some() { "the snippet ended its process" } else { PROBE_ENDED };
         Failure::new(FailureKind::Crashed, format!("{who} without an answer{how}{said}"))
     }
 
@@ -365,33 +366,7 @@ impl Child {
     }
 }
 
-/// Before a hello is answered, nobody knows whether there is a probe.
-fn of_command(failure: Failure) -> Failure {
-    Failure { message: failure.message.replacen(PROBE_ENDED, "the command ended", 1), ..failure }
-}
-
-const PROBE_ENDED: &str = "the probe ended";
 const STDERR: &str = "stderr";
-
-/// The beginning and the end of a file that may be very long.
-fn read_errors(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let mut text = Vec::new();
-    (&mut file).take(MOST_OF_ERRORS).read_to_end(&mut text)?;
-    let rest = length.saturating_sub(MOST_OF_ERRORS).max(text.len() as u64);
-    file.seek(SeekFrom::Start(rest))?;
-    file.take(MOST_OF_ERRORS).read_to_end(&mut text)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-fn describe(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => format!("killed by {}", crate::kernel::process::signal_name(signal)),
-        (None, None) => "status unknown".to_string(),
-    }
-}
 
 impl Drop for Child {
     /// Closes the input, so that an orderly worker tears down and exits by itself. The rest of its group is killed. The
@@ -399,7 +374,7 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.end_input();
         if self.orderly {
-            self.exits_within(Duration::from_secs(2));
+            self.process.stdout.take().into_iter().for_each(|output| wait_for_exit(output, Duration::from_secs(2)));
         }
         kill_group(self.process.id());
         self.run.borrow_mut().group_ended(self.process.id());
@@ -408,108 +383,5 @@ impl Drop for Child {
     }
 }
 
-impl Child {
-    /// Waits for the end of output, which comes with the exit and needs no polling.
-    fn exits_within(&mut self, timeout: Duration) {
-        let deadline = Instant::now() + timeout;
-        let Some(mut output) = self.process.stdout.take() else { return };
-        let mut buffer = [0; 4096];
-        while Instant::now() < deadline {
-            if !wait_readable(&output, deadline.saturating_duration_since(Instant::now())) {
-                continue;
-            }
-            if !matches!(output.read(&mut buffer), Ok(length) if length > 0) {
-                return;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A worker that is a shell with this script.
-    fn shell(script: &str) -> Child {
-        let run = Rc::new(RefCell::new(RunDirectory::create().unwrap()));
-        let shell = |_: &Path| {
-            let mut command = Command::new("sh");
-            command.args(["-c", script]);
-            command
-        };
-        Child::start(shell, &run, &Interrupt::default(), None).unwrap()
-    }
-
-    fn reply_of(script: &str, timeout: Duration) -> Failure {
-        shell(script).reply(timeout).unwrap_err()
-    }
-
-    fn state(pid: u32) -> Option<char> {
-        let stat = crate::kernel::proc_stat::text(pid);
-        stat.rsplit_once(") ")?.1.chars().next()
-    }
-
-    #[test]
-    fn a_flood_is_stopped_and_reported() {
-        let endless = reply_of("yes | tr -d '\\n'", Duration::from_secs(60));
-        assert_eq!(endless.kind, FailureKind::Crashed);
-        assert!(endless.message.starts_with("the worker printed "), "{}", endless.message);
-        assert!(endless.message.contains(" bytes without a line end"), "{}", endless.message);
-        let lines = reply_of("yes '1 0'", Duration::from_secs(60));
-        assert!(lines.message.contains("lines of more than 4096 batches"), "{}", lines.message);
-    }
-
-    #[test]
-    fn a_timeout_names_the_whole_wait() {
-        let trickle = reply_of("while :; do echo 1 0; sleep 0.05; done", Duration::from_secs(1));
-        assert_eq!(trickle.kind, FailureKind::Timeout);
-        assert!(trickle.message.starts_with("no answer within 1 s"), "{}", trickle.message);
-    }
-
-    #[test]
-    fn long_errors_are_read_from_both_ends() {
-        let failure = reply_of("echo first >&2; yes | head -c 10000000 >&2; echo last >&2; exit 7", TIMEOUT);
-        assert_eq!(failure.message, "the probe ended without an answer (exit status 7): last");
-        let text = "first\n".to_string() + &"x".repeat(MOST_OF_ERRORS as usize * 3) + "last";
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(&file, text).unwrap();
-        let read = read_errors(file.path()).unwrap();
-        assert!(read.starts_with("first\n") && read.ends_with("last"));
-        assert_eq!(read.len() as u64, 2 * MOST_OF_ERRORS);
-        fs::write(&file, "all of it").unwrap();
-        assert_eq!(read_errors(file.path()).unwrap(), "all of it");
-    }
-
-    const TIMEOUT: Duration = Duration::from_secs(60);
-
-    #[test]
-    fn a_leader_is_reaped_only_after_its_group_was_killed() {
-        let mut child = shell("sleep 600 >/dev/null & echo $!; exit 3");
-        let sleeper: u32 = child.line(Deadline::after(TIMEOUT)).unwrap().parse().unwrap();
-        let failure = child.reply(TIMEOUT).unwrap_err();
-        assert_eq!(failure.message, "the probe ended without an answer (exit status 3)");
-        assert_eq!(state(child.pid()), Some('Z'), "its number could be another's");
-        let pid = child.pid();
-        drop(child);
-        assert_eq!(state(pid), None);
-        expect_ended(sleeper);
-    }
-
-    #[test]
-    fn an_orderly_worker_leaves_no_process_of_its_group() {
-        let mut child = shell("sleep 600 >/dev/null & echo $!; read line");
-        let sleeper: u32 = child.line(Deadline::after(TIMEOUT)).unwrap().parse().unwrap();
-        drop(child);
-        expect_ended(sleeper);
-    }
-
-    /// Reaping an orphan may take a moment.
-    fn expect_ended(pid: u32) {
-        let ended = || state(pid).is_none_or(|state| state == 'Z');
-        let deadline = Instant::now() + TIMEOUT;
-        while !ended() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        assert!(ended());
-    }
-}
+mod tests;

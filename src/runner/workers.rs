@@ -160,14 +160,7 @@ impl Workers {
     /// A failure of kind `Start`, or of the build.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let environment = self.environment(&case.environment)?;
-        if environment.is_guest {
-            let text = format!("environment {}: not for a machine of its own", case.environment);
-            return Err(Failure::new(FailureKind::Unsupported, text));
-        }
-        if environment.keeps_containers {
-            let noted = self.directory.borrow().note_containers();
-            noted.map_err(|e| Failure::new(FailureKind::Start, format!("no note for the janitor: {e:#}")))?;
-        }
+        self.check_startable(&environment)?;
         let built = self.built(case)?;
         let launcher = self.launcher(built.as_ref(), &environment)?;
         let program = built.as_ref().map_or_else(|| Command::new(self.probe()), Built::command);
@@ -191,10 +184,10 @@ impl Workers {
             }
             command
         };
-        let voice = built.and_then(Built::voice);
+        let wording = built.and_then(Built::wording);
         let variant = self.variants.get(&case.environment);
         let directory = variant.and_then(|variant| variant.directory.as_ref()).unwrap_or(&self.directory);
-        let start = || Child::start(command, directory, &self.interrupt, voice);
+        let start = || Child::start(command, directory, &self.interrupt, wording);
         if environment.is_elsewhere() {
             return self.met(start()?, &environment);
         }
@@ -203,6 +196,18 @@ impl Workers {
             false => self.placement.on_measuring_cpu(start)?,
         };
         if case.language.is_some() { Ok(child) } else { self.met(child, &environment) }
+    }
+
+    fn check_startable(&self, environment: &Environment) -> Result<(), Failure> {
+        if environment.is_guest {
+            let text = format!("environment {}: not for a machine of its own", environment.name);
+            return Err(Failure::new(FailureKind::Unsupported, text));
+        }
+        if environment.keeps_containers {
+            let noted = self.directory.borrow().note_containers();
+            noted.map_err(|e| Failure::new(FailureKind::Start, format!("no note for the janitor: {e:#}")))?;
+        }
+        Ok(())
     }
 
     /// The probe that launches `built`, if it needs one: it must run where the program is to run.

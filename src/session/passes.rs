@@ -5,7 +5,7 @@ use super::open::Session;
 use super::options::{Stage, Watch};
 use crate::counters;
 use crate::kernel::Sources;
-use crate::kernel::counters::Offer;
+use crate::kernel::counters::AvailableEvents;
 use crate::model::{Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, Role, SingleCalls};
 use crate::proof::{Proof, prove};
 use crate::singles::time_singles;
@@ -25,7 +25,7 @@ impl Session {
     /// What the untimed passes find of each case.
     fn pass_all(&self, planned: &[Planned], watch: &dyn Watch) -> Found {
         let cpu = self.workers.placement.measuring;
-        let mut offer = self.options.counters.then(|| Offer::here(&Sources::default(), cpu));
+        let mut offer = self.options.counters.then(|| AvailableEvents::here(&Sources::default(), cpu));
         let warning = offer.as_ref().and_then(counters::warning);
         watch.stage(Stage::Proving);
         let mut done: HashMap<Case, Result<Passes, Failure>> = HashMap::new();
@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
-    fn pass_one(&self, planned: &Planned, offer: Option<&mut Offer>) -> Result<Passes, Failure> {
+    fn pass_one(&self, planned: &Planned, offer: Option<&mut AvailableEvents>) -> Result<Passes, Failure> {
         if self.interrupt.is_set() {
             return Err(Failure::interrupted());
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use syscost::counters;
 use syscost::kernel::Sources;
 use syscost::kernel::affinity::{Placement, Wanted};
-use syscost::kernel::counters::Offer;
+use syscost::kernel::counters::AvailableEvents;
 use syscost::model::{Counters, Operation, Planned};
 use syscost::plan::{Choices, Subject, select};
 use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
@@ -18,14 +18,14 @@ use syscost::stats;
 struct Machine {
     workers: Workers,
     catalogue: Vec<Operation>,
-    offer: Offer,
+    offer: AvailableEvents,
 }
 
 fn machine() -> Machine {
     let directory = RunDirectory::create().unwrap();
     let catalogue = read_catalogue(&directory.probe()).unwrap();
     let placement = Placement::choose(Wanted::Best).unwrap();
-    let offer = Offer::here(&Sources::default(), placement.measuring);
+    let offer = AvailableEvents::here(&Sources::default(), placement.measuring);
     let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(10));
     Machine { workers, catalogue, offer }
 }

@@ -2,7 +2,7 @@
 //! and constants; a test compares them with the types in the compiled object.
 
 use crate::kernel::usage::Used;
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// Call numbers in `Config::calls`, per gate.
 pub const NUMBERS: usize = 512;
@@ -195,100 +195,6 @@ pub struct StackKey {
     pub site: u64,
 }
 
-/// Bytes of the ring of events.
-pub const RING_BYTES: usize = 32 << 20;
-pub const MAPPED_BYTES: usize = 2048;
-pub const STACK_BYTES: usize = 32768;
-pub const AUXV_WORDS: usize = 32;
-
-/// Kinds of events: `enum event_kind`.
-pub mod event {
-    pub const MAPPED: u32 = 1;
-    pub const FORKED: u32 = 2;
-    pub const STACK: u32 = 3;
-    pub const EXECUTED: u32 = 4;
-}
-
-/// What each event begins with.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Event {
-    pub kind: u32,
-    pub process: u32,
-    pub space: u64,
-}
-
-/// A file as the kernel knows it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct MappedFile {
-    pub inode: u64,
-    pub size: u64,
-    pub device: u32,
-    pub generation: u32,
-}
-
-/// A process has mapped a file as code.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Mapped {
-    pub event: Event,
-    pub file: MappedFile,
-    pub start: u64,
-    pub end: u64,
-    pub offset: u64,
-    pub length: u64,
-    pub path: [u8; MAPPED_BYTES],
-}
-
-/// A process has executed a program.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Executed {
-    pub event: Event,
-    pub file: MappedFile,
-    pub auxv: [u64; AUXV_WORDS],
-    pub root_device: u32,
-    pub mounts: u32,
-    pub length: u64,
-    pub root_length: u64,
-    pub path: [u8; MAPPED_BYTES],
-    pub root: [u8; MAPPED_BYTES],
-}
-
-/// A process has forked.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Forked {
-    pub event: Event,
-    pub parent: u32,
-    pub unused: u32,
-}
-
-/// A call was made. The bytes of its stack that were copied, from `sp` on, follow.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Sample {
-    pub event: Event,
-    pub key: StackKey,
-    pub weight: u64,
-    pub ip: u64,
-    pub sp: u64,
-    pub fp: u64,
-    pub lr: u64,
-    pub vdso: u64,
-    pub slow: u32,
-    pub unused: u32,
-}
-
-/// The same with room for the stack, as it is made.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Sampled {
-    pub sample: Sample,
-    pub stack: [u8; STACK_BYTES],
-}
-
 /// What is known of a path or descriptor.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -426,66 +332,4 @@ pub fn bucket_ns(bucket: usize) -> u64 {
 const _: () = assert!(size_of::<Used>() == size_of::<[u64; 7]>());
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kernel::bpf::btf::{Btf, TypeKind};
-    use crate::kernel::bpf::object;
-    use std::mem::offset_of;
-
-    /// Holds our structs against those of the programs: same size, same fields at the same places.
-    macro_rules! same {
-        ($($ours:ident $theirs:literal: $($field:ident),*;)*) => {
-            let data = object::section(&object::Elf::parse(object::BYTES).unwrap(), ".BTF").unwrap();
-            let btf = Btf::parse(data, &[$((TypeKind::Struct, $theirs)),*]).unwrap();
-            $(
-                let id = btf.id(TypeKind::Struct, $theirs).unwrap();
-                assert_eq!(btf.size(id), Some(size_of::<$ours>() as u32), $theirs);
-                let names: Vec<&str> = btf.members(id).unwrap().into_iter().map(|(name, _)| name).collect();
-                assert_eq!(names, [$(stringify!($field)),*], $theirs);
-                let theirs = [$(btf.field($theirs, stringify!($field))),*];
-                assert_eq!(theirs, [$(Some(offset_of!($ours, $field) as u32)),*], $theirs);
-            )*
-        };
-    }
-
-    #[test]
-    fn programs_have_the_same_types() {
-        same! {
-            Row "row": what, argument, operation, directory, mask;
-            Key "key": group, number, error, operation, gate, kind, value, unused;
-            Counted "counted": calls, unfinished, on_cpu, blocked, woken, preempted, stalled, bytes;
-            Entry "entry": key, counted;
-            Task "task": owner, group, state, inside, off, restarts, number, kind, value, run, unused, start,
-                off_since, blocked, woken, preempted, stalled, ran, on_since, object, from, fresh, depth, again, base;
-            Window "window": flushes, peak_pages, histogram_of, histograms_used, scratch, stranger, entries,
-                histograms, path;
-            DurationKey "duration_key": number, gate, bucket;
-            ObjectKey "object_key": object, key;
-            StackKey "stack_key": key, site;
-            Event "event": kind, process, space;
-            MappedFile "mapped_file": inode, size, device, generation;
-            Mapped "mapped": event, file, start, end, offset, length, path;
-            Executed "executed": event, file, auxv, root_device, mounts, length, root_length, path, root;
-            Forked "forked": event, parent, unused;
-            Sample "sample": event, key, weight, ip, sp, fp, lr, vdso, slow, unused;
-            Sampled "sampled": sample, stack;
-            Name "name": inode, directory, device, kind, length, text;
-            Slow "slow": key, start, elapsed, blocked, woken, process, stack;
-            Details "details": floor, slowest, name;
-            GroupKey "group_key": name, id;
-            Globals "globals": lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
-                running, changed, peak, on_cpu, waiting, blocked, objects_dropped, stacks_dropped, sites, slow_stacks,
-                samples_lost, mappings_lost;
-            Live "live": key, elapsed, blocked, woken, preempted, stalled, used, pid, process, inside, unused;
-            Settings "config": times, enters, scope, switch_has_state, has_cast, group_by, concurrency,
-                has_registers, exec, exit, sigreturn, close, mmap, unused, task_mask, paths, descriptors, stacks, slowest, cgroup,
-                calls;
-        }
-    }
-
-    #[test]
-    fn buckets_begin_where_the_programs_put_them() {
-        assert_eq!([0, 31, 32, 63, 64, 95].map(bucket_ns), [0, 31, 32, 63, 64, 126]);
-        assert_eq!((bucket_ns(BUCKETS - 32), bucket_ns(BUCKETS)), (1 << 41, 1 << 42));
-    }
-}
+mod tests;

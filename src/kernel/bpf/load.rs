@@ -3,95 +3,26 @@
 
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
-use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Live, Name, ObjectKey, RING_BYTES, Rows, Sampled, Settings,
-    StackKey, Task, Window,
-};
-use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
+use super::config::{Config, Numbers, Scope};
+use super::layout::{Details, Globals, Live, Settings, Window};
 use super::object::{self, Object};
-use super::relocate::{self, Place};
+use super::relocate::{self};
 use super::ring::Ring;
 use super::rows::Raw;
 use super::sys;
-use crate::kernel::Sources;
-use crate::kernel::usage::Used;
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use super::tables::{ONLY, Tables};
+use anyhow::{Context, Result, anyhow, bail};
 use nix::errno::Errno;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, FromZeros};
 
-/// What the programs are loaded for.
-#[derive(Clone)]
-pub struct Config {
-    /// Whether calls are timed.
-    pub times: bool,
-    pub scope: Scope,
-    pub group_by: GroupBy,
-    pub calls: Box<Rows>,
-    pub numbers: Numbers,
-    pub details: Wanted,
-}
-
-/// What the programs record besides, on request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// Calls by path.
-    pub paths: bool,
-    /// Calls by what their descriptor refers to.
-    pub descriptors: bool,
-    /// Calls by user stack.
-    pub stacks: bool,
-    /// The slowest calls; only with times.
-    pub slowest: bool,
-}
-
-/// Which tasks are traced, besides children of those that are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// A command from its execve on.
-    Command,
-    /// The processes that are marked.
-    Processes,
-    /// Those in the cgroup with that ID, and in those below it.
-    Cgroup(u64),
-    /// All but processes that are marked as excluded.
-    System,
-}
-
-/// What, besides its name, distinguishes a group of processes: `enum group_by`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupBy {
-    Name = 0,
-    Process = 1,
-    Cgroup = 2,
-    /// What started it.
-    Tree = 3,
-}
-
-/// Numbers of calls that the programs treat specially, each for the machine's own calls and for 32-bit ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Numbers {
-    /// execve and execveat.
-    pub exec: [[u16; 2]; 2],
-    /// exit and exit_group.
-    pub exit: [[u16; 2]; 2],
-    /// rt_sigreturn.
-    pub sigreturn: [u16; 2],
-    pub close: [u16; 2],
-    /// mmap, and mmap2 of 32-bit calls.
-    pub mmap: [u16; 2],
-}
-
 /// Base-2 logarithm of the number of places for tasks.
 const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
 /// The size of a ring that is not used.
-const PAGE: usize = 4096;
-/// The one key of an array.
-const ONLY: u32 = 0;
 /// The names of the programs, in the order in which they are attached: those that track tasks first.
 const ORDER: [&str; 8] = [
     "syscost_switch",
@@ -120,28 +51,6 @@ pub struct Programs {
     begin: OwnedFd,
     list: OwnedFd,
     maps: Tables,
-}
-
-struct Tables {
-    windows: Map<u32, Window>,
-    tasks: Map<u32, Task>,
-    /// By process file descriptor.
-    marks: Map<i32, u64>,
-    calls: Map<Key, Counted>,
-    durations: Map<DurationKey, u64>,
-    groups: Map<GroupKey, u64>,
-    usage: Map<u64, Used>,
-    /// By group.
-    started: Map<u64, u64>,
-    objects: Map<ObjectKey, Counted>,
-    /// By hash.
-    names: Map<u64, Name>,
-    stack_counts: Map<StackKey, Counted>,
-    samples: Map<u32, Sampled>,
-    events: Ring,
-    details: Map<u32, Details>,
-    globals: Map<u32, Globals>,
-    settings: Map<u32, Settings>,
 }
 
 impl Programs {
@@ -391,98 +300,6 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
     }
 }
 
-impl Tables {
-    fn create(object: &Object, settings: &Settings) -> Result<Tables> {
-        let array = |name, flags| MapSpec { name, kind: maps::ARRAY, max_entries: 1, flags, types: None };
-        let types = sys::load_btf(&storage_btf()).context("the kernel refuses the types of task storage")?;
-        let marks = MapSpec { types: Some((types.as_fd(), 1, 2)), max_entries: 0, ..defined(object, "marks")? };
-        // What is not wanted has no memory.
-        let sized = |name, wanted: bool| {
-            let spec = defined(object, name)?;
-            anyhow::Ok(MapSpec { max_entries: if wanted { spec.max_entries } else { 1 }, ..spec })
-        };
-        let with_objects = settings.paths + settings.descriptors > 0;
-        let details = MapSpec { max_entries: possible_cpus()?, flags: MAPPABLE, ..defined(object, "details")? };
-        let tables = Tables {
-            windows: create(
-                object,
-                &MapSpec { max_entries: possible_cpus()?, flags: MAPPABLE, ..defined(object, "windows")? },
-            )?,
-            tasks: create(
-                object,
-                &MapSpec { max_entries: settings.task_mask + 1, flags: MAPPABLE, ..defined(object, "tasks")? },
-            )?,
-            marks: create(object, &marks)?,
-            calls: create(object, &defined(object, "calls")?)?,
-            durations: create(object, &defined(object, "durations")?)?,
-            groups: create(object, &defined(object, "groups")?)?,
-            usage: create(object, &defined(object, "usage")?)?,
-            started: create(object, &sized("started", settings.group_by == GroupBy::Tree as u8)?)?,
-            objects: create(object, &sized("objects", with_objects)?)?,
-            names: create(object, &sized("names", with_objects)?)?,
-            stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
-            samples: create(
-                object,
-                &MapSpec {
-                    max_entries: if settings.stacks > 0 { possible_cpus()? } else { 1 },
-                    ..defined(object, "samples")?
-                },
-            )?,
-            events: Ring::create("events", if settings.stacks > 0 { RING_BYTES } else { PAGE })?,
-            details: create(object, &details)?,
-            globals: Map::create(&array("globals", MAPPABLE))?,
-            settings: Map::create(&array("config", READ_ONLY))?,
-        };
-        tables.settings.set(&ONLY, settings)?;
-        tables.settings.freeze()?;
-        Ok(tables)
-    }
-
-    /// What a name in a program leads to.
-    fn place(&self, name: &str) -> Option<Place> {
-        let (descriptor, value) = match name {
-            "windows" => (self.windows.descriptor(), false),
-            "tasks" => (self.tasks.descriptor(), false),
-            "marks" => (self.marks.descriptor(), false),
-            "calls" => (self.calls.descriptor(), false),
-            "durations" => (self.durations.descriptor(), false),
-            "groups" => (self.groups.descriptor(), false),
-            "usage" => (self.usage.descriptor(), false),
-            "started" => (self.started.descriptor(), false),
-            "objects" => (self.objects.descriptor(), false),
-            "names" => (self.names.descriptor(), false),
-            "stack_counts" => (self.stack_counts.descriptor(), false),
-            "samples" => (self.samples.descriptor(), false),
-            "events" => (self.events.descriptor(), false),
-            "details" => (self.details.descriptor(), false),
-            "globals" => (self.globals.descriptor(), true),
-            "config" => (self.settings.descriptor(), true),
-            _ => return None,
-        };
-        Some(Place { descriptor, value })
-    }
-}
-
-/// A map as the programs define it. Hashes are preallocated: inserting at a tracepoint never allocates memory.
-fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
-    let map = object.map(name).with_context(|| format!("there is no BPF map '{name}'"))?;
-    Ok(MapSpec { name, kind: map.kind, max_entries: map.entries, flags: map.flags, types: None })
-}
-
-/// Creates a map whose types have the lengths that the programs define.
-fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, V>> {
-    let defined = object.map(spec.name).map(|map| (map.key_bytes as usize, map.value_bytes as usize));
-    ensure!(defined == Some((size_of::<K>(), size_of::<V>())), "BPF map '{}' has other types", spec.name);
-    Map::create(spec)
-}
-
-/// One more than the highest number of a CPU that could ever be plugged in.
-fn possible_cpus() -> Result<u32> {
-    const FILE: &str = "sys/devices/system/cpu/possible";
-    let last = Sources::default().cpus(FILE).and_then(|cpus| cpus.into_iter().max());
-    Ok(last.with_context(|| format!("/{FILE} cannot be read"))? + 1)
-}
-
 /// The clock of the programs: CLOCK_MONOTONIC.
 ///
 /// # Errors
@@ -490,17 +307,6 @@ fn possible_cpus() -> Result<u32> {
 pub fn now_ns() -> Result<u64> {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;
     Ok(now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs())
-}
-
-/// Task storage requires types of key and value, in the kernel's format: 1 a signed int, 2 a 64-bit int.
-fn storage_btf() -> Vec<u8> {
-    const INT: u32 = 1 << 24;
-    let names = b"\0int\0u64\0";
-    let types: [u32; 8] = [1, INT, 4, 1 << 24 | 32, 5, INT, 8, 64];
-    let length = types.len() as u32 * 4;
-    let header: [u32; 6] = [0xeb9f | 1 << 16, 24, 0, length, length, names.len() as u32];
-    let words = header.iter().chain(&types).flat_map(|word| word.to_ne_bytes());
-    words.chain(names.iter().copied()).collect()
 }
 
 /// Loads one program; if the verifier rejects it, once more to get its log.
@@ -533,59 +339,4 @@ fn log_tail(log: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_tail_of_the_verifiers_log_is_one_line() {
-        assert_eq!(log_tail(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"), "b | c | d | R1 invalid");
-        assert_eq!(log_tail(&[0; 8]), "no reason given");
-    }
-
-    #[test]
-    fn what_changes_while_it_is_read_is_read_again_and_told() {
-        let reads = |numbers: Vec<u64>| {
-            let mut numbers = numbers.into_iter();
-            let mut count = 0;
-            let found = until_whole(vec![numbers.next().unwrap()], || {
-                count += 1;
-                Ok((vec![numbers.next().unwrap()], count))
-            });
-            found.unwrap()
-        };
-        assert_eq!(reads(vec![4, 4]), (1, true));
-        assert_eq!(reads(vec![4, 6, 8, 8]), (3, true));
-        // One that is being handed over is in both maps, or in none.
-        assert_eq!(reads(vec![5, 5, 6, 6]), (3, true));
-        assert_eq!(reads((0..40).collect()), (20, false));
-    }
-
-    #[test]
-    fn the_verifier_takes_every_variant() {
-        if let Err(why) = crate::kernel::bpf::available() {
-            eprintln!("SKIPPED: {why}");
-            return;
-        }
-        let calls = Rows::new_box_zeroed().unwrap();
-        let numbers = Numbers::default();
-        let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true };
-        for (times, scope, registers, casts) in [
-            (true, Scope::Command, true, true),
-            (false, Scope::Command, true, true),
-            (true, Scope::Processes, true, false),
-            (false, Scope::Cgroup(1), false, true),
-            (true, Scope::System, false, false),
-            (false, Scope::System, true, true),
-        ] {
-            let paths = Wanted { paths: true, ..Wanted::default() };
-            let descriptors = Wanted { descriptors: true, ..Wanted::default() };
-            let none = (Wanted::default(), GroupBy::Cgroup);
-            for (details, group_by) in
-                [none, (all, GroupBy::Tree), (paths, GroupBy::Tree), (descriptors, GroupBy::Name)]
-            {
-                let config = Config { times, scope, group_by, calls: calls.clone(), numbers, details };
-                Programs::load_with(&config, registers, casts).unwrap();
-            }
-        }
-    }
-}
+mod tests;

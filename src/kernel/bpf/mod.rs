@@ -14,6 +14,8 @@
 mod available;
 mod btf;
 mod calibrate;
+mod config;
+pub mod events;
 pub mod layout;
 mod load;
 mod maps;
@@ -22,16 +24,16 @@ mod relocate;
 mod ring;
 mod rows;
 mod sys;
+mod tables;
 
 pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
 pub use calibrate::{ByKind, Calibration, calibrate};
-pub use layout::{
-    Counted, Event, Executed, Forked, Globals, Key, Live, Mapped, MappedFile, Name, ObjectKey, Row, Rows, Sample, Slow,
-    StackKey,
-};
-pub use load::{Config, GroupBy, Numbers, Programs, Scope, Wanted, now_ns};
+pub use config::{Config, GroupBy, Numbers, Scope, Wanted};
+pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
+pub use layout::{Counted, Globals, Key, Live, Name, ObjectKey, Row, Rows, Slow, StackKey};
+pub use load::{Programs, now_ns};
 pub use rows::{Durations, Group, Raw};
 
 /// Whether a BPF program with that ID is loaded, by any process.

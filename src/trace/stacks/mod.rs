@@ -10,7 +10,8 @@ mod image;
 mod perf_map;
 mod process;
 
-use crate::kernel::bpf::layout::{event, gate};
+use crate::kernel::bpf::events::event;
+use crate::kernel::bpf::layout::gate;
 use crate::kernel::bpf::{Event, Executed, Forked, Mapped, Sample, StackKey};
 use files::Files;
 use functions::Functions;

@@ -1,0 +1,65 @@
+//! What the programs are loaded for.
+
+use super::layout::Rows;
+
+/// What the programs are loaded for.
+#[derive(Clone)]
+pub struct Config {
+    /// Whether calls are timed.
+    pub times: bool,
+    pub scope: Scope,
+    pub group_by: GroupBy,
+    pub calls: Box<Rows>,
+    pub numbers: Numbers,
+    pub details: Wanted,
+}
+
+/// What the programs record besides, on request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Calls by path.
+    pub paths: bool,
+    /// Calls by what their descriptor refers to.
+    pub descriptors: bool,
+    /// Calls by user stack.
+    pub stacks: bool,
+    /// The slowest calls; only with times.
+    pub slowest: bool,
+}
+
+/// Which tasks are traced, besides children of those that are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// A command from its execve on.
+    Command,
+    /// The processes that are marked.
+    Processes,
+    /// Those in the cgroup with that ID, and in those below it.
+    Cgroup(u64),
+    /// All but processes that are marked as excluded.
+    System,
+}
+
+/// What, besides its name, distinguishes a group of processes: `enum group_by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    Name = 0,
+    Process = 1,
+    Cgroup = 2,
+    /// What started it.
+    Tree = 3,
+}
+
+/// Numbers of calls that the programs treat specially, each for the machine's own calls and for 32-bit ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    /// execve and execveat.
+    pub exec: [[u16; 2]; 2],
+    /// exit and exit_group.
+    pub exit: [[u16; 2]; 2],
+    /// rt_sigreturn.
+    pub sigreturn: [u16; 2],
+    pub close: [u16; 2],
+    /// mmap, and mmap2 of 32-bit calls.
+    pub mmap: [u16; 2],
+}

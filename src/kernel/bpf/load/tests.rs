@@ -1,0 +1,53 @@
+use super::*;
+use crate::kernel::bpf::*;
+
+#[test]
+fn the_tail_of_the_verifiers_log_is_one_line() {
+    assert_eq!(log_tail(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"), "b | c | d | R1 invalid");
+    assert_eq!(log_tail(&[0; 8]), "no reason given");
+}
+
+#[test]
+fn what_changes_while_it_is_read_is_read_again_and_told() {
+    let reads = |numbers: Vec<u64>| {
+        let mut numbers = numbers.into_iter();
+        let mut count = 0;
+        let found = until_whole(vec![numbers.next().unwrap()], || {
+            count += 1;
+            Ok((vec![numbers.next().unwrap()], count))
+        });
+        found.unwrap()
+    };
+    assert_eq!(reads(vec![4, 4]), (1, true));
+    assert_eq!(reads(vec![4, 6, 8, 8]), (3, true));
+    // One that is being handed over is in both maps, or in none.
+    assert_eq!(reads(vec![5, 5, 6, 6]), (3, true));
+    assert_eq!(reads((0..40).collect()), (20, false));
+}
+
+#[test]
+fn the_verifier_takes_every_variant() {
+    if let Err(why) = crate::kernel::bpf::available() {
+        eprintln!("SKIPPED: {why}");
+        return;
+    }
+    let calls = Rows::new_box_zeroed().unwrap();
+    let numbers = Numbers::default();
+    let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true };
+    for (times, scope, registers, casts) in [
+        (true, Scope::Command, true, true),
+        (false, Scope::Command, true, true),
+        (true, Scope::Processes, true, false),
+        (false, Scope::Cgroup(1), false, true),
+        (true, Scope::System, false, false),
+        (false, Scope::System, true, true),
+    ] {
+        let paths = Wanted { paths: true, ..Wanted::default() };
+        let descriptors = Wanted { descriptors: true, ..Wanted::default() };
+        let none = (Wanted::default(), GroupBy::Cgroup);
+        for (details, group_by) in [none, (all, GroupBy::Tree), (paths, GroupBy::Tree), (descriptors, GroupBy::Name)] {
+            let config = Config { times, scope, group_by, calls: calls.clone(), numbers, details };
+            Programs::load_with(&config, registers, casts).unwrap();
+        }
+    }
+}
