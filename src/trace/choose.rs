@@ -24,7 +24,7 @@ impl ValueEnum for TracerKind {
 /// Why the requested one, or any, is not available.
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let mut refused = Vec::new();
-    let automatic = KINDS.iter().copied().filter(|kind| kind.automatic);
+    let automatic = KINDS.iter().copied().filter(|kind| !kind.named_calls);
     for kind in options.tracer.map_or_else(|| automatic.collect(), |kind| vec![kind]) {
         match (kind.open)(options) {
             Ok(tracer) => {

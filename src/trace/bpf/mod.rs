@@ -30,7 +30,6 @@ use std::time::{Duration, Instant};
 pub const KIND: TracerKind = TracerKind {
     name: "bpf",
     what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",
-    automatic: true,
     named_calls: false,
     open,
 };
