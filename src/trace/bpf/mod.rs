@@ -164,7 +164,8 @@ impl Bpf {
             let ending = tracee::wait_for_end(pid.cast_signed(), 0).context("cannot wait for the traced process")?;
             self.ending = Some(ending);
         }
-        while self.live()? > 0 && !over() {
+        // Tasks of the tree that have not ended.
+        while self.programs.globals()?.live > 0 && !over() {
             self.wait(None, TREE_PERIOD)?;
         }
         Ok(())
@@ -263,11 +264,6 @@ impl Bpf {
             offset_range_ns: self.calibration.offset.map(|offset| offset.range()),
             lost: raw.globals.lost,
         }
-    }
-
-    /// Tasks of the tree that have not ended.
-    fn live(&self) -> Result<i64> {
-        Ok(self.programs.globals()?.live)
     }
 }
 
