@@ -10,7 +10,6 @@ mod lmbench;
 mod perf_bench;
 mod perf_trace;
 mod strace;
-mod strace_args;
 mod strace_log;
 mod tally;
 

@@ -7,7 +7,7 @@
 mod machine;
 
 use crate::derive::DerivedRow;
-use crate::model::{Combination, EVENTS, FailureKind, Outcome, Record, Role, Run, Unit};
+use crate::model::{Combination, EVENTS, Entries, FailureKind, Outcome, Record, Role, Run, Unit};
 use crate::stats;
 use crate::summary::{self, Panel, RowFigure, RunWarning, Summary, Warning, summarize};
 pub use machine::Machine;
@@ -126,9 +126,11 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A row of `environment` without anything about its case.
-    fn empty(&self, environment: &str) -> Row {
+    /// A row of `environment` with nothing about its case but its entries.
+    fn empty(&self, environment: &str, entries: Option<&Entries>) -> Row {
         Row {
+            entries: entries.map(ToString::to_string),
+            entries_total: entries.map(Entries::total),
             run_id: self.id.clone(),
             started_unix_s: i64::try_from(self.run.started_unix_s).ok().filter(|seconds| *seconds > 0),
             complete: self.run.complete,
@@ -149,8 +151,6 @@ impl<'a> Source<'a> {
             name: case.name.clone().unwrap_or_default(),
             params: params(&case.effective_params()),
             language: case.language.clone().unwrap_or_default(),
-            entries: row.entries.as_ref().map(ToString::to_string),
-            entries_total: row.entries.as_ref().map(|entries| entries.total()),
             unit: if self.summary.unit(&case.environment) == Unit::Instructions { INSTRUCTIONS } else { NANOSECONDS },
             figures: row.figure.as_ref().map_or_else(|_| Figures::default(), figures),
             events: std::array::from_fn(count),
@@ -158,7 +158,7 @@ impl<'a> Source<'a> {
             status: status(record, row),
             reason: row.failure().map(|failure| failure.message.clone()),
             warnings: kinds(self.warnings.iter().copied().chain(row.warnings.iter().map(Warning::kind))),
-            ..self.empty(&case.environment)
+            ..self.empty(&case.environment, row.entries.as_ref())
         }
     }
 
@@ -168,8 +168,6 @@ impl<'a> Source<'a> {
             role: DERIVED,
             operation: row.name.clone(),
             params: params(&row.params),
-            entries: row.entries.as_ref().map(ToString::to_string),
-            entries_total: row.entries.as_ref().map(|entries| entries.total()),
             unit: match (row.combination, row.unit) {
                 (Combination::Ratio, _) => RATIO,
                 (Combination::Difference, Unit::Instructions) => INSTRUCTIONS,
@@ -184,7 +182,7 @@ impl<'a> Source<'a> {
             status: if value.is_some() { "ok" } else { kind(FailureKind::Failed) },
             reason: row.value.as_ref().err().cloned(),
             warnings: kinds(self.warnings.iter().copied()),
-            ..self.empty(&row.environment)
+            ..self.empty(&row.environment, row.entries.as_ref())
         }
     }
 

@@ -70,13 +70,15 @@ pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
         }
     }
     rows.sort_by(|a, b| b.change.value.abs().total_cmp(&a.change.value.abs()));
+    let left_out =
+        |(call, count): (_, CallCount)| UnpricedCall { call, calls: count.calls, on_cpu_s: count.on_cpu_ns.map(s) };
     let all = profile.all_calls();
     let groups = lines::groups(profile, &rows, &others, &costs);
     Change {
         there: there.label.clone(),
         crossings: lines::all_crossings(&all, &costs),
         families: lines::families(&rows, &costs),
-        unpriced: unpriced.into_iter().map(|(call, count)| left_out(call, &count)).collect(),
+        unpriced: unpriced.into_iter().map(left_out).collect(),
         unpriced_share: share(&others, &all),
         blocked_s: all.blocked_ns.map(s),
         wall: wall(profile, &costs, &groups),
@@ -84,10 +86,6 @@ pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
         total: Group::merged(LineKind::Total, &groups).line(&costs),
         rows,
     }
-}
-
-fn left_out(call: String, count: &CallCount) -> UnpricedCall {
-    UnpricedCall { call, calls: count.calls, on_cpu_s: count.on_cpu_ns.map(s) }
 }
 
 fn row(count: &CallCount, costs: &Comparison) -> Option<ChangeRow> {

@@ -283,7 +283,9 @@ fn point(row: &Row) -> Option<MeasuredOperation> {
     let figure = row.cost()?;
     let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
     let entries = row.entries.as_ref().map(|entries| entries.total());
-    let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault(&row.case.operation);
+    // Faults enter the kernel without a system call.
+    let is_fault = row.case.operation.starts_with("mem.fault_");
+    let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault;
     let cost = UnitCost { ns, log_sd: own_sd(row, figure) * figure.median.0 / ns };
     Some(MeasuredOperation { params: row.case.effective_params(), cost, entries, enters })
 }
@@ -324,11 +326,6 @@ const HISTORY_SD: f64 = 0.08;
 
 /// The normal quantile of the interval for the next run.
 const NEXT_RUN_Z: f64 = 1.645;
-
-/// Faults enter the kernel without a system call.
-fn is_fault(operation: &str) -> bool {
-    operation.starts_with("mem.fault_")
-}
 
 fn choose(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
     let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));

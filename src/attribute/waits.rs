@@ -42,32 +42,21 @@ pub enum EndedBy {
 
 /// Calls by what they wait for; `None` is what the kind of the descriptor says. A call that is not listed waits for `Other`.
 const TABLE: &[(Option<Reason>, &str)] = &[
-    (
-        None,
-        "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 getdents getdents64 sendfile \
-         sendfile64 splice tee vmsplice copy_file_range close ioctl fstat lseek",
-    ),
-    (
-        Some(Reason::Socket),
-        "recvfrom sendto recvmsg sendmsg recv send recvmmsg sendmmsg accept accept4 connect shutdown",
-    ),
-    (
-        Some(Reason::Disk),
-        "fsync fdatasync sync syncfs msync sync_file_range open openat openat2 creat statx access faccessat faccessat2 \
-         readlink readlinkat unlink unlinkat mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink \
-         symlinkat chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat truncate ftruncate fallocate utimensat \
-         utime utimes getxattr lgetxattr fgetxattr setxattr statfs fstatfs mknod mknodat chdir execve execveat \
-         readahead fadvise64 \
-         stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat",
-    ),
+    (None, "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 getdents getdents64 sendfile"),
+    (None, "sendfile64 splice tee vmsplice copy_file_range close ioctl fstat lseek"),
+    (Some(Reason::Socket), "recvfrom sendto recvmsg sendmsg recv send recvmmsg sendmmsg accept accept4 connect"),
+    (Some(Reason::Socket), "shutdown"),
+    (Some(Reason::Disk), "fsync fdatasync sync syncfs msync sync_file_range open openat openat2 creat statx access"),
+    (Some(Reason::Disk), "faccessat faccessat2 readlink readlinkat unlink unlinkat mkdir mkdirat rmdir rename"),
+    (Some(Reason::Disk), "renameat renameat2 link linkat symlink symlinkat chmod fchmod fchmodat fchmodat2 chown"),
+    (Some(Reason::Disk), "lchown fchown fchownat truncate ftruncate fallocate utimensat utime utimes getxattr"),
+    (Some(Reason::Disk), "lgetxattr fgetxattr setxattr statfs fstatfs mknod mknodat chdir execve execveat readahead"),
+    (Some(Reason::Disk), "fadvise64 stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat"),
     (Some(Reason::Lock), "futex futex_time64 futex_waitv flock fcntl fcntl64 semop semtimedop"),
     (Some(Reason::Timer), "nanosleep clock_nanosleep clock_nanosleep_time64"),
     (Some(Reason::Children), "wait4 waitid waitpid vfork fork clone clone3"),
-    (
-        Some(Reason::Events),
-        "poll ppoll ppoll_time64 select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2 io_getevents \
-         io_pgetevents io_uring_enter rt_sigtimedwait rt_sigsuspend sigsuspend pause",
-    ),
+    (Some(Reason::Events), "poll ppoll ppoll_time64 select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2"),
+    (Some(Reason::Events), "io_getevents io_pgetevents io_uring_enter rt_sigtimedwait rt_sigsuspend sigsuspend pause"),
     (Some(Reason::Pipe), "mq_timedreceive mq_timedsend msgrcv msgsnd"),
 ];
 

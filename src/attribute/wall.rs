@@ -154,12 +154,9 @@ fn unpriced_waits(profile: &Profile, costs: &Comparison) -> Vec<Blocked> {
     let alone = has_one_thread(profile);
     blocked(profile, |count| {
         let outside = Reason::from_call(&count.call, &count.class).ended_by(alone) == EndedBy::Outside;
-        outside && !is_priced(count, costs)
+        let prices = costs.prices(&count.call, &count.class);
+        outside && !prices.is_some_and(|(price, _)| waits::waits(&price.basis.operation))
     })
-}
-
-fn is_priced(count: &CallCount, costs: &Comparison) -> bool {
-    costs.prices(&count.call, &count.class).is_some_and(|(price, _)| waits::waits(&price.basis.operation))
 }
 
 /// The error of waking other threads. How long a wake-up takes depends on which processors the scheduler chooses, more than on any

@@ -155,7 +155,7 @@ impl Object {
     fn add_symbol<'a>(&mut self, symbol: &impl ObjectSymbol<'a>) {
         let code = symbol.kind() == SymbolKind::Text && !symbol.is_undefined();
         let Some(name) = symbol.name().ok().filter(|name| code && !name.is_empty()) else { return };
-        if is_indirect(symbol) {
+        if matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info.st_type() == STT_GNU_IFUNC) {
             self.indirect.insert(name.to_string());
         }
         let (size, global) = (symbol.size(), symbol.is_global());
@@ -185,13 +185,6 @@ impl Object {
             let holding: Vec<&Function> = functions.iter().filter(holds).collect();
             (!holding.is_empty()).then_some((*start, holding))
         })
-    }
-}
-
-fn is_indirect<'a>(symbol: &impl ObjectSymbol<'a>) -> bool {
-    match symbol.flags() {
-        SymbolFlags::Elf { st_info, .. } => st_info.st_type() == STT_GNU_IFUNC,
-        _ => false,
     }
 }
 

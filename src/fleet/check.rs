@@ -2,12 +2,11 @@
 //! who measured something else. For `syscost fleet check`, which reads the files.
 
 mod facts;
-mod plan;
 
 pub use facts::{NodeRun, NodeStatus};
 
 use super::nodes::NodeList;
-use plan::{most_frequent, plan_differences};
+use facts::{most_frequent, plan_differences};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -176,10 +176,8 @@ mod tests {
             let sql = question.sql("rows", &[]).unwrap();
             assert!(!sql.contains(['{', '}']) && sql.contains("FROM rows\n"), "{sql}");
             let grouped = question.sql("rows", &["label_pool".into(), "libc".into()]).unwrap();
-            assert!(
-                grouped.contains("coalesce(label_pool, '') AS label_pool, coalesce(libc, '') AS libc"),
-                "{grouped}"
-            );
+            let columns = "coalesce(label_pool, '') AS label_pool, coalesce(libc, '') AS libc";
+            assert!(grouped.contains(columns), "{grouped}");
         }
     }
 

@@ -73,14 +73,10 @@ pub fn parse(text: &str) -> Result<Imported, Malformed> {
 
 fn misfit(error: &serde_json::Error, text: &str) -> Malformed {
     let found = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
-    let expected = format!("Google Benchmark's JSON ({})", plain(error));
+    let message = error.to_string();
+    let without_position = excerpt(message.split(" at line ").next().unwrap_or_default(), SHOWN);
+    let expected = format!("Google Benchmark's JSON ({without_position})");
     Malformed::at(error.line().max(1), &expected, found)
-}
-
-/// The parser's message without the position.
-fn plain(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    excerpt(text.split(" at line ").next().unwrap_or_default(), SHOWN)
 }
 
 /// All entries of one benchmark as one record.

@@ -6,13 +6,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The contents of such a file.
-pub struct CodeFile {
-    pub text: String,
-    /// Why it must not run unless the user trusts it.
-    pub untrusted: Option<Untrusted>,
-}
-
 /// A file that another user may have written, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -23,18 +16,17 @@ pub struct Untrusted {
     why: String,
 }
 
-impl CodeFile {
-    /// Reads `path`. Owner and mode are checked on the open file, so renames in between do not matter.
-    ///
-    /// # Errors
-    /// If it cannot be read as text.
-    pub fn read(path: &str) -> io::Result<CodeFile> {
-        let mut file = File::open(Path::new(path))?;
-        let doubt = owner::doubt(&file.metadata()?);
-        let mut text = String::new();
-        file.read_to_string(&mut text)?;
-        Ok(CodeFile { text, untrusted: doubt.map(|why| Untrusted { file: path.to_string(), why }) })
-    }
+/// The text of the file at `path`, and why it must not run unless the user trusts it. Owner and mode are checked on the open
+/// file, so renames in between do not matter.
+///
+/// # Errors
+/// If it cannot be read as text.
+pub fn read(path: &str) -> io::Result<(String, Option<Untrusted>)> {
+    let mut file = File::open(Path::new(path))?;
+    let doubt = owner::doubt(&file.metadata()?);
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok((text, doubt.map(|why| Untrusted { file: path.to_string(), why })))
 }
 
 /// Checks that the file may run: it is the user's own, or the user trusts all named files.

@@ -73,17 +73,13 @@ fn range(item: &str, from: &str, rest: &str) -> Result<Vec<u64>> {
         bail!("range '{item}' is empty: its end is below its start");
     }
     if let (0, Some(Step::Times(factor))) = (from, step) {
-        bail!("range '{item}' starts at 0, which no factor raises: write 0,1..{}x{factor}", end_text(rest));
+        let end = rest.split(['x', '+']).next().unwrap_or(rest);
+        bail!("range '{item}' starts at 0, which no factor raises: write 0,1..{end}x{factor}");
     }
     match step {
         Some(step) => stepped(item, from, to, step),
         None => whole(item, from, to),
     }
-}
-
-/// The end as it was written, without the step.
-fn end_text(rest: &str) -> &str {
-    rest.split(['x', '+']).next().unwrap_or(rest)
 }
 
 /// `1Mx4` is the end and its step.

@@ -251,16 +251,11 @@ mod tests {
         let settings: Vec<Setting> = ["depth=1,8", "entries=0,100"].iter().map(|s| s.parse().unwrap()).collect();
         let subjects = [Subject::Operation(&all[4]), Subject::Operation(&all[2])];
         let planned = select(&all, &subjects, &choices(&settings)).unwrap();
-        assert_eq!(
-            named(&planned, Role::Asked),
-            [
-                "file.lstat depth=1 entries=0 native",
-                "file.lstat depth=1 entries=100 native",
-                "file.lstat depth=8 entries=0 native",
-                "file.lstat depth=8 entries=100 native",
-                "id.getppid native"
-            ]
-        );
+        let each = [(1, 0), (1, 100), (8, 0), (8, 100)];
+        let mut asked =
+            each.map(|(depth, entries)| format!("file.lstat depth={depth} entries={entries} native")).to_vec();
+        asked.push("id.getppid native".to_string());
+        assert_eq!(named(&planned, Role::Asked), asked);
         let baselines = ["call.empty_loop native", "call.direct native", "call.spin native"];
         assert_eq!(named(&planned, Role::Baseline), baselines);
     }
@@ -269,12 +264,8 @@ mod tests {
     fn environments_multiply_operations_and_baselines() {
         let all = catalogue();
         let environments = ["native".to_string(), "static".to_string()];
-        let planned = select(
-            &all,
-            &[Subject::Operation(&all[4])],
-            &Choices { environments: &environments, ..Choices::default() },
-        )
-        .unwrap();
+        let choices = Choices { environments: &environments, ..Choices::default() };
+        let planned = select(&all, &[Subject::Operation(&all[4])], &choices).unwrap();
         assert_eq!(named(&planned, Role::Asked), ["file.lstat native", "file.lstat static"]);
         assert_eq!(named(&planned, Role::Baseline).len(), 8);
     }
@@ -331,11 +322,9 @@ mod tests {
             let choices = Choices { environments: &environments, reach, ..Choices::default() };
             named(&select(&all, &subjects, &choices).unwrap(), Role::Asked)
         };
-        let once = ["file.lstat native", "file.lstat /b", "perl:1 native"];
-        assert_eq!(
-            (asked(Reach::Operations), asked(Reach::Built)),
-            (once.map(String::from).to_vec(), once.map(String::from).to_vec())
-        );
+        for reach in [Reach::Operations, Reach::Built] {
+            assert_eq!(asked(reach), ["file.lstat native", "file.lstat /b", "perl:1 native"]);
+        }
         assert_eq!(asked(Reach::Everything).last().unwrap(), "perl:1 /b");
     }
 

@@ -1,6 +1,6 @@
 //! Subjects of a measurement, as given on the command line or in a study: operations by pattern, or snippets.
 
-use super::code_file::{CodeFile, Untrusted, check};
+use super::code_file::{self, Untrusted};
 use crate::model::pattern::named;
 use crate::model::{Case, Operation};
 use crate::runner::Language;
@@ -29,7 +29,7 @@ impl Code {
     /// # Errors
     /// That others may have written its file, and the user does not trust the named files.
     pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
-        check(self.untrusted.as_ref(), trust_files)
+        code_file::check(self.untrusted.as_ref(), trust_files)
     }
 }
 
@@ -39,16 +39,16 @@ impl std::str::FromStr for Code {
     fn from_str(text: &str) -> Result<Code> {
         let (language, code) =
             text.split_once(':').with_context(|| format!("'{text}' is not of the form LANG:CODE"))?;
-        let CodeFile { text, untrusted } = body(code)?;
+        let (text, untrusted) = body(code)?;
         Ok(Code { language: Language::find(language)?.name, text, untrusted })
     }
 }
 
 /// The code itself, or the contents of the file that `@FILE` names.
-fn body(code: &str) -> Result<CodeFile> {
+fn body(code: &str) -> Result<(String, Option<Untrusted>)> {
     match code.strip_prefix('@') {
-        Some(file) => CodeFile::read(file).with_context(|| format!("cannot read the snippet's file {file}")),
-        None => Ok(CodeFile { text: code.to_string(), untrusted: None }),
+        Some(file) => code_file::read(file).with_context(|| format!("cannot read the snippet's file {file}")),
+        None => Ok((code.to_string(), None)),
     }
 }
 

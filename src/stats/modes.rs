@@ -29,13 +29,7 @@ const MOST_BIAS: f64 = 0.1;
 ///
 /// Assumes independent samples.
 pub fn user_share(samples: Option<ModeSamples>, measurement: &Measurement) -> Option<UserShare> {
-    match samples {
-        Some(samples) => by_samples(samples),
-        None => by_accounting(measurement),
-    }
-}
-
-fn by_samples(samples: ModeSamples) -> Option<UserShare> {
+    let Some(samples) = samples else { return by_accounting(measurement) };
     let (user, system) = (samples.user as f64, samples.system as f64);
     (user + system >= LEAST_SAMPLES).then(|| binomial(user / (user + system), user + system))
 }

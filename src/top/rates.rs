@@ -47,12 +47,6 @@ pub struct Who {
     pub pid: Option<u32>,
 }
 
-impl Who {
-    fn from_group(group: &ProcessGroup) -> Who {
-        Who { name: group.name.clone(), pid: group.pid }
-    }
-}
-
 /// Which part of the counts is looked at; all where empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Focus {
@@ -205,11 +199,12 @@ fn durations_since(now: &Histogram, before: &Histogram) -> Histogram {
 }
 
 fn add(rows: &mut IndexMap<RowKey, CallCount>, by: By, group: &ProcessGroup, count: &CallCount) {
+    let who = || Who { name: group.name.clone(), pid: group.pid };
     let call = || Some(count.call.clone());
     let none = Class::default();
     let mut add = |key: RowKey, count: &CallCount| rows.entry(key).or_default().add(count);
     match by {
-        By::Process => add((Some(Who::from_group(group)), group.cgroup.clone(), None, none, None), count),
+        By::Process => add((Some(who()), group.cgroup.clone(), None, none, None), count),
         By::Call => add((None, None, call(), none, None), count),
         By::Class => add((None, None, call(), count.class.clone(), None), count),
         By::Cgroup => add((None, Some(group.cgroup.clone().unwrap_or_default()), None, none, None), count),

@@ -57,9 +57,8 @@ impl Sort {
 }
 
 const SORTS: [Sort; 6] = [Sort::Calls, Sort::Errors, Sort::Cpu, Sort::Blocked, Sort::Mean, Sort::P99];
-const KINDS: [By; 4] = [By::Process, By::Call, By::Class, By::Error];
-/// Where counts are kept by control group.
-const KINDS_OF_GROUPS: [By; 5] = [By::Cgroup, By::Process, By::Call, By::Class, By::Error];
+/// The first only where counts are kept by control group.
+const KINDS: [By; 5] = [By::Cgroup, By::Process, By::Call, By::Class, By::Error];
 /// Rows that a page key moves by.
 const PAGE: usize = 10;
 
@@ -81,7 +80,7 @@ pub struct View {
 impl View {
     /// A view of rows `by`. Only one that begins with control groups has them.
     pub fn new(by: By, sort: Sort) -> View {
-        let kinds: &[By] = if by == By::Cgroup { &KINDS_OF_GROUPS } else { &KINDS };
+        let kinds: &[By] = if by == By::Cgroup { &KINDS } else { &KINDS[1..] };
         View { by, sort, kinds, paused: false, help: false, entered: Vec::new(), selected: None }
     }
 

@@ -119,14 +119,10 @@ impl Hierarchies {
         let mut found = Vec::new();
         let mut left = vec![self.unified()?.to_path_buf()];
         while let Some(folder) = left.pop() {
-            for entry in fs::read_dir(self.at(&folder)).into_iter().flatten().flatten() {
-                if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    continue;
-                }
-                let name = entry.file_name();
-                let into = if wanted(&name.to_string_lossy()) { &mut found } else { &mut left };
-                into.push(folder.join(name));
-            }
+            let is_wanted = |path: &PathBuf| path.file_name().is_some_and(|name| wanted(&name.to_string_lossy()));
+            let (own, others): (Vec<PathBuf>, Vec<PathBuf>) = self.groups_in(&folder).partition(is_wanted);
+            found.extend(own);
+            left.extend(others);
         }
         found.sort();
         Ok(found)
@@ -139,11 +135,16 @@ impl Hierarchies {
         while let Some(folder) = left.pop() {
             // One that is removed meanwhile has no name.
             found.extend(fs::metadata(self.at(&folder)).ok().map(|facts| (facts.ino(), self.name(&folder))));
-            let entries = fs::read_dir(self.at(&folder)).into_iter().flatten().flatten();
-            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            left.extend(inner.map(|entry| folder.join(entry.file_name())));
+            left.extend(self.groups_in(&folder));
         }
         found
+    }
+
+    /// The groups right below one; links are not followed.
+    fn groups_in<'a>(&self, folder: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
+        let entries = fs::read_dir(self.at(folder)).into_iter().flatten().flatten();
+        let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        inner.map(|entry| folder.join(entry.file_name()))
     }
 
     /// The name of a group as /proc/PID/cgroup has it: the path below the mount.

@@ -24,11 +24,12 @@ impl ValueEnum for TracerKind {
 /// Why the requested one, or any, is not available.
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let mut refused = Vec::new();
-    let automatic = KINDS.iter().copied().filter(|kind| kind.automatic);
+    let automatic = KINDS.iter().copied().filter(|kind| !kind.named_calls);
     for kind in options.tracer.map_or_else(|| automatic.collect(), |kind| vec![kind]) {
         match (kind.open)(options) {
             Ok(tracer) => {
-                let line = format!("tracer: {}{}", tracer.introduction(), because(&refused));
+                let because = if refused.is_empty() { String::new() } else { format!(" ({})", refused.join("; ")) };
+                let line = format!("tracer: {}{because}", tracer.introduction());
                 return Ok((tracer, line));
             }
             Err(error) => refused.push(format!("{}: {error:#}", kind.name)),
@@ -39,8 +40,4 @@ pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
         None => "run it as root, or where ptrace is permitted ('syscost doctor' shows what is refused and why)",
     };
     bail!("no tracer is available: {}; {next}", refused.join("; "))
-}
-
-fn because(refused: &[String]) -> String {
-    if refused.is_empty() { String::new() } else { format!(" ({})", refused.join("; ")) }
 }

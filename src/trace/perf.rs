@@ -20,7 +20,6 @@ use std::time::Duration;
 pub const KIND: TracerKind = TracerKind {
     name: "perf",
     what: "Counters of the calls that --calls names. Counts alone",
-    automatic: false,
     named_calls: true,
     open,
 };

@@ -120,9 +120,7 @@ pub struct TracerKind {
     pub name: &'static str,
     /// The help text of that value.
     pub what: &'static str,
-    /// Whether it is tried if none was requested.
-    pub automatic: bool,
-    /// Whether it counts only the calls that it is given.
+    /// Whether it counts only the calls that it is given; such a one is tried only if it was requested.
     pub named_calls: bool,
     pub open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
 }

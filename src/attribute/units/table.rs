@@ -221,19 +221,3 @@ pub const FAMILIES: &[(&str, &[&str])] = &[
     ("reads and writes", &["read", "write", "pread64", "pwrite64", "readv", "writev", "preadv", "pwritev"]),
     ("open and close", &["open", "openat", "openat2", "creat", "close"]),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::syscall_names::is_known;
-
-    /// Names that only other architectures have.
-    const ELSEWHERE: [&str; 3] = ["recv", "send", "waitpid"];
-
-    #[test]
-    fn every_call_is_known() {
-        let names = UNITS.iter().flat_map(|unit| unit.calls).chain(CREATION);
-        let unknown: Vec<&&str> = names.filter(|name| !is_known(name) && !ELSEWHERE.contains(name)).collect();
-        assert!(unknown.is_empty(), "{unknown:?}");
-    }
-}

@@ -223,38 +223,28 @@ fn is_label(place: &Place) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Kind::{Branch, Call as Calls, Jump, Next, Return};
 
     const K: u64 = 0xffff_ffff_8100_0000;
 
-    /// Functions 0x100 bytes long, and instructions of one byte.
-    struct Machine {
-        names: Names,
-        steps: HashMap<u64, Step>,
+    /// Functions of 0x100 bytes each.
+    fn names(functions: &str) -> Names {
+        let mut names = Names::default();
+        (0u64..).zip(functions.split(' ')).for_each(|(at, name)| names.add(K + 0x100 * at, name));
+        names
     }
 
-    impl Machine {
-        fn new(functions: &[&str]) -> Machine {
-            let mut names = Names::default();
-            for (at, name) in (0u64..).zip(functions) {
-                names.add(K + 0x100 * at, name);
-            }
-            Machine { names, steps: HashMap::new() }
-        }
-
-        fn at(mut self, address: u64, kind: Kind, target: Option<u64>) -> Machine {
-            self.steps.insert(address, Step { kind, next: K + address + 1, target: target.map(|t| K + t) });
-            self
-        }
-
-        /// The tree as text: `name own/total` and children in brackets.
-        fn run(&self, addresses: &[u64]) -> String {
-            let addresses: Vec<u64> = addresses.iter().map(|address| K + address).collect();
-            let plain = |address| Step { kind: Kind::Next, next: address + 1, target: None };
-            let step = |address: u64| Some(self.steps.get(&(address - K)).copied().unwrap_or(plain(address)));
-            let root = tree(&addresses, &self.names, &step);
-            assert_eq!(root.total, addresses.len() as u64);
-            root.children.iter().map(text).collect::<Vec<_>>().join(" ")
-        }
+    /// The tree as text: `name own/total` and children in brackets. Instructions are of one byte and go on to the next, but for
+    /// `steps`: address, kind and target; 0 is an unknown one.
+    fn run(functions: &str, steps: &[(u64, Kind, u64)], addresses: &[u64]) -> String {
+        let addresses: Vec<u64> = addresses.iter().map(|address| K + address).collect();
+        let step = |address: u64| {
+            let (_, kind, target) = steps.iter().copied().find(|(at, ..)| K + at == address).unwrap_or((0, Next, 0));
+            Some(Step { kind, next: address + 1, target: (target > 0).then_some(K + target) })
+        };
+        let root = tree(&addresses, &names(functions), &step);
+        assert_eq!(root.total, addresses.len() as u64);
+        root.children.iter().map(text).collect::<Vec<_>>().join(" ")
     }
 
     fn text(call: &Call) -> String {
@@ -266,110 +256,81 @@ mod tests {
 
     #[test]
     fn calls_and_returns() {
-        let machine = Machine::new(&["a", "b", "c"])
-            .at(0x001, Kind::Call, Some(0x100))
-            .at(0x101, Kind::Call, None)
-            .at(0x201, Kind::Return, None)
-            .at(0x102, Kind::Return, None)
-            .at(0x002, Kind::Call, Some(0x100));
+        let steps =
+            [(0x001, Calls, 0x100), (0x101, Calls, 0), (0x201, Return, 0), (0x102, Return, 0), (0x002, Calls, 0x100)];
         let b = [0x100, 0x101, 0x200, 0x201, 0x102];
         let trace = [&[0x000, 0x001][..], &b, &[0x002], &b, &[0x003]].concat();
-        assert_eq!(machine.run(&trace), "a 4/14[bx2 6/10[cx2 4/4]]");
+        assert_eq!(run("a b c", &steps, &trace), "a 4/14[bx2 6/10[cx2 4/4]]");
     }
 
     #[test]
     fn a_tail_jump_returns_for_its_caller() {
-        let machine = Machine::new(&["a", "b", "c"])
-            .at(0x000, Kind::Call, Some(0x100))
-            .at(0x100, Kind::Jump, Some(0x200))
-            .at(0x200, Kind::Return, None);
-        assert_eq!(machine.run(&[0x000, 0x100, 0x200, 0x001]), "a 2/4[b 1/2[c 1/1]]");
+        let steps = [(0x000, Calls, 0x100), (0x100, Jump, 0x200), (0x200, Return, 0)];
+        let trace = [0x000, 0x100, 0x200, 0x001];
+        assert_eq!(run("a b c", &steps, &trace), "a 2/4[b 1/2[c 1/1]]");
+        // A return thunk is a cost of the function that returns.
+        let tree = "a 2/4[b 1/2[__x86_return_thunk 1/1]]";
+        assert_eq!(run("a b __x86_return_thunk", &steps, &trace), tree);
     }
 
     #[test]
     fn a_part_that_was_moved_away_is_the_same_function() {
-        let machine =
-            Machine::new(&["a", "b", "a.cold"]).at(0x000, Kind::Branch, Some(0x210)).at(0x211, Kind::Jump, Some(0x005));
-        assert_eq!(machine.run(&[0x000, 0x210, 0x211, 0x005]), "a 4/4");
-    }
-
-    #[test]
-    fn a_return_thunk_is_a_cost_of_the_function_that_returns() {
-        let machine = Machine::new(&["a", "b", "__x86_return_thunk"])
-            .at(0x000, Kind::Call, Some(0x100))
-            .at(0x100, Kind::Jump, Some(0x200))
-            .at(0x200, Kind::Return, None);
-        assert_eq!(machine.run(&[0x000, 0x100, 0x200, 0x001]), "a 2/4[b 1/2[__x86_return_thunk 1/1]]");
+        let steps = [(0x000, Branch, 0x210), (0x211, Jump, 0x005)];
+        assert_eq!(run("a b a.cold", &steps, &[0x000, 0x210, 0x211, 0x005]), "a 4/4");
     }
 
     #[test]
     fn an_indirect_thunk_is_passed_through_to_the_function_it_stands_for() {
+        let functions = "a b __x86_indirect_thunk_rax";
         // call thunk; in it: call over the next instruction, overwrite the return address, return to b.
-        let machine = Machine::new(&["a", "b", "__x86_indirect_thunk_rax"])
-            .at(0x000, Kind::Call, Some(0x200))
-            .at(0x200, Kind::Call, Some(0x205))
-            .at(0x206, Kind::Return, None)
-            .at(0x100, Kind::Return, None);
+        let steps = [(0x000, Calls, 0x200), (0x200, Calls, 0x205), (0x206, Return, 0), (0x100, Return, 0)];
         let trace = [0x000, 0x200, 0x205, 0x206, 0x100, 0x001];
-        assert_eq!(machine.run(&trace), "a 2/6[__x86_indirect_thunk_rax 3/3 b 1/1]");
-        let jumping = Machine::new(&["a", "b", "__x86_indirect_thunk_rax"])
-            .at(0x000, Kind::Call, Some(0x200))
-            .at(0x200, Kind::Jump, None)
-            .at(0x100, Kind::Return, None);
-        assert_eq!(jumping.run(&[0x000, 0x200, 0x100, 0x001]), "a 2/4[__x86_indirect_thunk_rax 1/1 b 1/1]");
+        assert_eq!(run(functions, &steps, &trace), "a 2/6[__x86_indirect_thunk_rax 3/3 b 1/1]");
+        let steps = [(0x000, Calls, 0x200), (0x200, Jump, 0), (0x100, Return, 0)];
+        let trace = [0x000, 0x200, 0x100, 0x001];
+        assert_eq!(run(functions, &steps, &trace), "a 2/4[__x86_indirect_thunk_rax 1/1 b 1/1]");
     }
 
     #[test]
     fn code_without_names_calls_and_returns_too() {
-        let names = Names::default();
         let step = |address| {
             let kind = match address {
-                1 => Kind::Call,
-                21 => Kind::Return,
-                _ => Kind::Next,
+                1 => Calls,
+                21 => Return,
+                _ => Next,
             };
             Some(Step { kind, next: address + 1, target: None })
         };
-        let root = tree(&[0, 1, 20, 21, 2], &names, &step);
+        let root = tree(&[0, 1, 20, 21, 2], &Names::default(), &step);
         assert_eq!(text(&root.children[0]), "[vdso] 3/5[[vdso] 2/2]");
     }
 
     #[test]
-    fn labels_of_the_entry_stand_side_by_side() {
-        let machine = Machine::new(&["entry_SYSCALL_64", "entry_SYSCALL_64_after_hwframe", "do_syscall_64"])
-            .at(0x100, Kind::Call, Some(0x200))
-            .at(0x200, Kind::Return, None);
-        let trace = [0x0fe, 0x0ff, 0x100, 0x200, 0x101];
-        assert_eq!(machine.run(&trace), "entry_SYSCALL_64 2/2 entry_SYSCALL_64_after_hwframe 2/3[do_syscall_64 1/1]");
+    fn labels_of_the_entry_are_side_by_side() {
+        let functions = "entry_SYSCALL_64 entry_SYSCALL_64_after_hwframe do_syscall_64";
+        let found = run(functions, &[(0x100, Calls, 0x200), (0x200, Return, 0)], &[0x0fe, 0x0ff, 0x100, 0x200, 0x101]);
+        assert_eq!(found, "entry_SYSCALL_64 2/2 entry_SYSCALL_64_after_hwframe 2/3[do_syscall_64 1/1]");
     }
 
     #[test]
-    fn an_exception_returns_to_what_it_interrupted() {
-        let machine = Machine::new(&["a", "asm_exc_page_fault"]).at(0x102, Kind::Return, None);
-        assert_eq!(machine.run(&[0x000, 0x100, 0x101, 0x102, 0x000, 0x001]), "a 3/6[asm_exc_page_fault 3/3]");
-    }
-
-    #[test]
-    fn an_instruction_that_repeats_is_no_exception() {
-        assert_eq!(Machine::new(&["memset"]).run(&[0x000, 0x000, 0x000, 0x001]), "memset 4/4");
+    fn an_exception_returns_to_what_it_interrupted_and_an_instruction_that_repeats_is_none() {
+        let found = run("a asm_exc_page_fault", &[(0x102, Return, 0)], &[0x000, 0x100, 0x101, 0x102, 0x000, 0x001]);
+        assert_eq!(found, "a 3/6[asm_exc_page_fault 3/3]");
+        assert_eq!(run("memset", &[], &[0x000, 0x000, 0x000, 0x001]), "memset 4/4");
     }
 
     #[test]
     fn another_thread_has_a_stack_of_its_own_and_the_first_goes_on() {
-        let machine = Machine::new(&["a", "switch", "other"])
-            .at(0x000, Kind::Call, Some(0x100))
-            .at(0x100, Kind::Return, None)
-            .at(0x210, Kind::Call, Some(0x100));
+        let steps = [(0x000, Calls, 0x100), (0x100, Return, 0), (0x210, Calls, 0x100)];
         // a calls switch, which returns to 0x20f in another thread; that calls switch, which returns to a.
-        let trace = [0x000, 0x100, 0x20f, 0x210, 0x100, 0x001];
-        assert_eq!(machine.run(&trace), "a 2/3[switch 1/1] other 2/3[switch 1/1]");
+        let found = run("a switch other", &steps, &[0x000, 0x100, 0x20f, 0x210, 0x100, 0x001]);
+        assert_eq!(found, "a 2/3[switch 1/1] other 2/3[switch 1/1]");
     }
 
     #[test]
     fn without_bytes_the_functions_decide() {
-        let machine = Machine::new(&["a", "b", "c"]);
-        let addresses: Vec<u64> = [0x000, 0x100, 0x101, 0x200, 0x102, 0x001].iter().map(|a| K + a).collect();
-        let root = tree(&addresses, &machine.names, &|_| None);
+        let addresses = [0x000, 0x100, 0x101, 0x200, 0x102, 0x001].map(|address| K + address);
+        let root = tree(&addresses, &names("a b c"), &|_| None);
         assert_eq!(text(&root.children[0]), "a 2/6[b 3/4[c 1/1]]");
     }
 }

@@ -1,7 +1,6 @@
 //! Nodes of known facts, and what is said of them.
 
-use super::facts::{NodeRun, NodeStatus};
-use super::plan::Plan;
+use super::facts::{NodeRun, NodeStatus, Plan};
 use super::*;
 use crate::model::fixtures::{record, run};
 

@@ -15,7 +15,7 @@ pub use cases::StudyPlan;
 pub use definition::Study;
 pub use error::StudyError;
 
-use super::code_file::{CodeFile, Untrusted, check};
+use super::code_file::{self, Untrusted};
 use crate::model::Case;
 use anyhow::{Context, Result, bail};
 use definition::{StudyCase, Work};
@@ -35,10 +35,10 @@ impl Study {
     pub fn find(name_or_path: &str) -> Result<Study> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             let path = Path::new(name_or_path);
-            let file = CodeFile::read(name_or_path).with_context(|| format!("cannot read the study {name_or_path}"))?;
+            let read = code_file::read(name_or_path);
+            let (text, untrusted) = read.with_context(|| format!("cannot read the study {name_or_path}"))?;
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let study = Study::parse(&stem, name_or_path, &file.text)?;
-            return Ok(Study { untrusted: file.untrusted, ..study });
+            return Ok(Study { untrusted, ..Study::parse(&stem, name_or_path, &text)? });
         }
         let Some(file) = STUDIES.get_file(format!("{name_or_path}.toml")) else {
             let names = Study::names().join(", ");
@@ -72,7 +72,7 @@ impl Study {
     /// # Errors
     /// That others may have written it, and the user does not trust the named files.
     pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
-        check(self.untrusted.as_ref(), trust_files)
+        code_file::check(self.untrusted.as_ref(), trust_files)
     }
 
     /// Its cases before parameters and environments, in their order, without those that `patterns` adds.

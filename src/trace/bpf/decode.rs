@@ -309,11 +309,8 @@ mod tests {
         let names =
             |group: usize| -> Vec<&str> { collected.groups[group].calls.iter().map(|c| c.call.as_str()).collect() };
         assert_eq!((names(1), names(0)), (vec!["getpid(i386)", "getppid"], vec!["execve", "getpid"]));
-        assert!(
-            collected.warnings[0].contains("i386") && collected.warnings[0].contains("old"),
-            "{:?}",
-            collected.warnings
-        );
+        let warning = &collected.warnings[0];
+        assert!(warning.contains("i386") && warning.contains("old"), "{warning}");
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
     };
     into.stacks = rows.into_iter().map(row).filter(|stack| stack.calls > 0).collect();
     into.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.calls));
-    into.stacks_sampled = Some(sent.calls());
+    into.stacks_sampled = Some(sent.calls);
     warn(raw, into);
 }
 

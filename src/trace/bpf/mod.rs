@@ -30,7 +30,6 @@ use std::time::{Duration, Instant};
 pub const KIND: TracerKind = TracerKind {
     name: "bpf",
     what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",
-    automatic: true,
     named_calls: false,
     open,
 };
@@ -165,7 +164,8 @@ impl Bpf {
             let ending = tracee::wait_for_end(pid.cast_signed(), 0).context("cannot wait for the traced process")?;
             self.ending = Some(ending);
         }
-        while self.live()? > 0 && !over() {
+        // Tasks of the tree that have not ended.
+        while self.programs.globals()?.live > 0 && !over() {
             self.wait(None, TREE_PERIOD)?;
         }
         Ok(())
@@ -264,11 +264,6 @@ impl Bpf {
             offset_range_ns: self.calibration.offset.map(|offset| offset.range()),
             lost: raw.globals.lost,
         }
-    }
-
-    /// Tasks of the tree that have not ended.
-    fn live(&self) -> Result<i64> {
-        Ok(self.programs.globals()?.live)
     }
 }
 

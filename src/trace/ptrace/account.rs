@@ -82,24 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn children_that_were_waited_for_are_in_their_parents_accounting() {
-        assert_eq!(system_ms(&[ended(2, Some(1), 30, 30), ended(1, None, 20, 50)]), Some(50));
-    }
-
-    #[test]
-    fn children_that_nobody_waited_for_are_added() {
-        assert_eq!(system_ms(&[ended(2, Some(1), 30, 30), ended(1, None, 20, 20)]), Some(50));
+    fn what_nobody_waited_for_is_added_and_nothing_twice() {
+        let waited_for = [ended(2, Some(1), 30, 30), ended(1, None, 20, 50)];
+        let not_waited_for = [ended(2, Some(1), 30, 30), ended(1, None, 20, 20)];
         let one_of_two = [ended(2, Some(1), 30, 30), ended(3, Some(1), 10, 10), ended(1, None, 20, 50)];
-        assert_eq!(system_ms(&one_of_two), Some(60));
-    }
-
-    #[test]
-    fn orphans_are_added() {
-        assert_eq!(system_ms(&[ended(1, None, 20, 20), ended(2, Some(1), 30, 30)]), Some(50));
-    }
-
-    #[test]
-    fn without_the_root_nothing_is_known() {
-        assert_eq!(system_ms(&[ended(2, Some(1), 30, 30)]), None);
+        let orphan = [ended(1, None, 20, 20), ended(2, Some(1), 30, 30)];
+        let without_root = [ended(2, Some(1), 30, 30)];
+        let found = [&waited_for[..], &not_waited_for, &one_of_two, &orphan, &without_root].map(system_ms);
+        assert_eq!(found, [Some(50), Some(50), Some(60), Some(50), None]);
     }
 }

@@ -57,7 +57,7 @@ pub struct Stacks {
     /// Of slow calls, by their number.
     slow: HashMap<u32, usize>,
     /// Calls whose stacks were copied.
-    sampled: u64,
+    pub calls: u64,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Rc<str>>>,
 }
@@ -138,7 +138,7 @@ impl Stacks {
         let frames: Box<[Frame]> = spots.into_iter().map(|spot| self.frame(pid, spot)).collect();
         let (number, _) = self.all.insert_full(frames);
         if sample.weight > 0 {
-            self.sampled += 1;
+            self.calls += 1;
             *self.sites.entry(sample.key).or_default().entry(number).or_default() += sample.weight;
         }
         if sample.slow > 0 {
@@ -178,11 +178,6 @@ impl Stacks {
     /// The stack of a slow call, the outermost function first; none if it was not copied.
     pub fn stack_of_slow_call(&self, number: u32) -> Vec<Rc<str>> {
         self.slow.get(&number).map_or_else(Vec::new, |number| self.named(*number))
-    }
-
-    /// Calls whose stacks were copied.
-    pub fn calls(&self) -> u64 {
-        self.sampled
     }
 
     fn named(&self, number: usize) -> Vec<Rc<str>> {

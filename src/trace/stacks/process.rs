@@ -57,8 +57,7 @@ pub struct Process {
 type Walker = Architecture<Arc<[u8]>>;
 
 /// What was found out about addresses since the last walker was made.
-#[derive(Default)]
-pub struct Rules(Cache);
+pub type Rules = Cache;
 
 impl Process {
     /// Maps a file, in the place of what was there.
@@ -133,7 +132,7 @@ impl Process {
             let spot = self.spot(address.address_for_lookup());
             let is_bounded = spot.is_bounded();
             spots.push(spot);
-            let next = walker.unwind_frame(address, &mut registers, &mut rules.0, &mut word);
+            let next = walker.unwind_frame(address, &mut registers, rules, &mut word);
             let next = next.ok().flatten().filter(|_| is_bounded);
             let Some(next) = next.and_then(FrameAddress::from_return_address) else { break };
             address = next;
