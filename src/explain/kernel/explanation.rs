@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_misses_the_count_is_told() {
+    fn a_sum_that_differs_from_the_count_is_reported() {
         let alike = Iterations { recorded: 7, alike: 7, fewest: 329, most: 329 };
         assert!(notes(329, Some(329.0), &alike).is_empty());
         assert!(notes(329, Some(340.0), &alike)[0].contains("340.0 instructions"));

@@ -10,7 +10,6 @@ use crate::plan::{Choices, Setting, Subject};
 use crate::runner::Fixture;
 use anyhow::{Result, bail};
 
-/// What is measured for a study.
 #[derive(Clone, Debug)]
 pub struct StudyPlan {
     pub planned: Vec<Planned>,

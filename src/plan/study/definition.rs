@@ -71,7 +71,6 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// The expectation for `case`.
     pub fn for_case(&self, case: &Case) -> Option<&Expectation> {
         let language = case.language.as_ref().and_then(|language| self.by.get(language));
         self.by.get(&case.environment).or(language).or(self.all.as_ref())
