@@ -75,7 +75,6 @@ pub fn warning(offer: &AvailableEvents) -> Option<String> {
 
 /// A worker with counters, of which a test makes one of its own.
 trait Bench {
-    /// The events of each group.
     fn groups(&self) -> Vec<Vec<Countable>>;
     fn switch(&mut self, group: usize, on: bool) -> Result<(), Failure>;
     /// The counters of a group, while the worker sleeps.
@@ -182,7 +181,6 @@ fn timed(bench: &mut impl Bench, n: u64) -> Result<Duration, Failure> {
     Ok(shortest)
 }
 
-/// A real worker.
 struct Worker {
     child: Child,
     counters: Attached,

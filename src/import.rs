@@ -52,7 +52,6 @@ impl Importer {
         Importer { name, what, read: Read::Profile(read) }
     }
 
-    /// The importer of that name.
     pub fn find(name: &str) -> Option<&'static Importer> {
         IMPORTERS.iter().find(|importer| importer.name == name)
     }

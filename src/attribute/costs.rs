@@ -38,7 +38,6 @@ struct MeasuredOperation {
     enters: bool,
 }
 
-/// What one call costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitCost {
     /// Nanoseconds.

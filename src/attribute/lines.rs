@@ -174,7 +174,6 @@ fn crossings(count: &CallCount, costs: &Comparison) -> Option<(Crossings, Second
     Some((Crossings { calls: count.calls, here_ns: a.ns, there_ns: b.ns }, changed(here_s, a, b, 0.0)))
 }
 
-/// The bare crossings of all calls.
 pub fn all_crossings(all: &CallCount, costs: &Comparison) -> Option<ChangeLine> {
     let (crossings, change) = crossings(all, costs)?;
     let here_s = all.calls as f64 * crossings.here_ns / 1e9;
@@ -182,7 +181,6 @@ pub fn all_crossings(all: &CallCount, costs: &Comparison) -> Option<ChangeLine> 
     Some(Group { kind: LineKind::AllCrossings(crossings), here_s, parts }.line(costs))
 }
 
-/// Families of calls.
 pub fn families(rows: &[ChangeRow], costs: &Comparison) -> Vec<ChangeLine> {
     let of = |&(name, calls): &(&'static str, &[&str])| {
         let own = rows.iter().filter(|row| calls.contains(&bare_name(&row.call)));

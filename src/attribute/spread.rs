@@ -133,7 +133,7 @@ pub fn less(now: Seconds, then: Seconds) -> Seconds {
     plus(now, negative).at_least(0.0)
 }
 
-/// A saving of which it is not known how much of it can be had.
+/// A saving of which any part may be possible.
 pub fn at_most(saved: Seconds) -> Seconds {
     Seconds { low: 0.0, ..saved }
 }

@@ -111,7 +111,7 @@ mod tests {
     use crate::syscall_names::is_known;
 
     #[test]
-    fn every_call_is_known_and_stands_once() {
+    fn every_call_is_known_and_listed_once() {
         let mut names: Vec<&str> = TABLE.iter().flat_map(|(_, calls)| calls.split_whitespace()).collect();
         let unknown: Vec<&&str> = names.iter().filter(|name| !is_known(name)).collect();
         assert_eq!(unknown, [&"recv", &"send"], "only other architectures have these");

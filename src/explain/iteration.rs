@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one iteration executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iteration {
     /// Addresses in the order of their first execution, with how often each was executed.

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_are_told_apart() {
+    fn gates_are_distinguished() {
         for (bytes, expected) in [
             (&[0x0f, 0x05][..], Some(Gate::Syscall)),
             (&[0x0f, 0x34], Some(Gate::Sysenter)),

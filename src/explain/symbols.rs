@@ -12,7 +12,6 @@ use object::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The symbols of a process.
 #[derive(Default)]
 pub struct Symbols {
     mappings: Vec<(Mapping, Option<usize>)>,
@@ -163,7 +162,6 @@ impl Object {
         self.functions.entry(symbol.address()).or_default().push(function);
     }
 
-    /// The address of file offset `offset`.
     fn address(&self, offset: u64) -> u64 {
         let segment =
             self.segments.iter().find(|(start, size, _)| (*start..start.saturating_add(*size)).contains(&offset));

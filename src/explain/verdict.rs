@@ -18,7 +18,6 @@ pub struct Counted<'a> {
     pub faults: f64,
 }
 
-/// The verdict on the executed `functions`.
 pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     let gates = gates(functions);
     let answer = answer(functions, &gates, counted.faults);

@@ -61,7 +61,7 @@ pub struct CheckedNode {
 }
 
 impl CheckedNode {
-    /// Whether its run can stand beside those of the others.
+    /// Whether its run can be compared with those of the others.
     pub fn is_sound(&self) -> bool {
         self.state == NodeState::Complete && self.other_version.is_none() && self.other_plan.is_empty()
     }
@@ -83,7 +83,7 @@ pub enum NodeState {
     Missing,
 }
 
-/// What `runs` and `statuses` say of the `expected` nodes, or of all if that is `None`.
+/// The state of the `expected` nodes by `runs` and `statuses`; of all nodes if that is `None`.
 pub fn check(
     expected: Option<&NodeList>,
     runs: Vec<NodeRun>,
@@ -122,7 +122,7 @@ pub fn check(
     FleetCheck { expected: expected.map(|list| list.names().len()), complete, version, nodes, skipped }
 }
 
-/// What was heard of each node, by its expected name.
+/// The runs and the status of each node, by its expected name.
 fn by_node(expected: Option<&NodeList>, runs: Vec<NodeRun>, statuses: Vec<NodeStatus>) -> BTreeMap<String, Known> {
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
     for status in statuses {
@@ -143,7 +143,7 @@ impl FleetCheck {
     }
 }
 
-/// What was heard of one node.
+/// The runs and the status of one node.
 #[derive(Default)]
 struct Known {
     /// The oldest first.

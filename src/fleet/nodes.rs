@@ -12,7 +12,6 @@ const MOST: usize = 100_000;
 /// The longest name, as of DNS.
 const LONGEST: usize = 253;
 
-/// The nodes that a job is for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Nodes {
     /// Any so many that the launcher has.

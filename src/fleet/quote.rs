@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Values by name.
 pub type Values = BTreeMap<&'static str, Value>;
 
 /// What a place is filled with.

@@ -87,7 +87,7 @@ pub fn check_column(column: &str) -> Result<()> {
     Ok(())
 }
 
-/// What stands for `{name}`.
+/// The text in place of `{name}`.
 fn value(name: &str, rows: &str, columns: &[&str]) -> String {
     let known =
         |columns: &[&str]| columns.iter().map(|c| format!("coalesce({c}, '') AS {c}")).collect::<Vec<_>>().join(", ");

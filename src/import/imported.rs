@@ -85,7 +85,6 @@ pub fn parse_count(line: usize, what: &str, text: &str) -> Result<u64, Malformed
     plain.parse().map_err(|_| Malformed::at(line, &format!("a count of {what}"), text))
 }
 
-/// The error of `parse` for `text`.
 #[cfg(test)]
 pub fn message(parse: fn(&str) -> Result<Imported, Malformed>, text: &str) -> String {
     parse(text).err().unwrap().to_string()

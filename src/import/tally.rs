@@ -52,7 +52,6 @@ impl Tally {
         }
     }
 
-    /// Whether there are no calls.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }

@@ -8,7 +8,6 @@ const NATIVE: &str = "native";
 /// What is known of the machine, as far as it groups rows; `None` where it is not known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Name of the host.
     pub host: Option<String>,
     pub cpu: Option<String>,
     /// Release of the kernel that answered.

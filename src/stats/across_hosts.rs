@@ -21,7 +21,6 @@ pub const MAD_TO_DEVIATION: f64 = 1.4826;
 /// With fewer hosts their scatter is their standard deviation: a median of few is chance.
 const FEWEST_FOR_MAD: usize = 8;
 
-/// One run of one host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostRun {
     /// Any number that tells hosts apart.
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn scatter_is_told_apart() {
+    fn scatter_within_and_between_hosts_is_separated() {
         let found = host_scatter(&fleet(100, 10, false, 0.1, 3));
         let (within, between) = (found.within.unwrap(), found.between.unwrap());
         assert!((0.008..0.014).contains(&within) && (0.03..0.07).contains(&between), "{within} {between}");

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn accounting_is_used_without_samples_and_with_its_bias_told() {
+    fn accounting_is_used_without_samples_and_its_bias_is_in_the_error() {
         let measured = |ns| Measurement {
             cpu: CpuTime { user_ns: ns, system_ns: ns, wall_ns: 0 },
             blocks: vec![Block::default()],

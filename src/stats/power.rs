@@ -9,7 +9,6 @@ use super::student;
 pub struct RunDeviation {
     /// Standard deviation of a single run, on the log scale.
     pub deviation: f64,
-    /// Its degrees of freedom.
     pub degrees: f64,
 }
 

@@ -188,7 +188,6 @@ fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
     }
 }
 
-/// Durations that came since `before`.
 fn durations_since(now: &Histogram, before: &Histogram) -> Histogram {
     let mut more = now.clone();
     for (bucket, count) in &mut more.counts {

@@ -62,7 +62,6 @@ const KINDS: [By; 5] = [By::Cgroup, By::Process, By::Call, By::Class, By::Error]
 /// Rows that a page key moves by.
 const PAGE: usize = 10;
 
-/// What is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// What rows are where nothing is gone into.

@@ -199,7 +199,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn one_that_is_not_there_is_told_with_the_places() {
+    fn a_missing_group_is_reported_with_the_places_searched() {
         let (_root, machine) = machine(UNIFIED, &["/sys/fs/cgroup/a", "/tmp/plain"]);
         let missing = refused(machine.find(Path::new("/a/b")));
         assert!(
@@ -210,7 +210,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn version_1_gets_a_clear_word() {
+    fn version_1_is_refused_with_a_way_out() {
         let (_root, hybrid) = machine(HYBRID, &["/sys/fs/cgroup/cpu/docker", "/sys/fs/cgroup/unified/b"]);
         assert_eq!(hybrid.find(Path::new("b")).unwrap(), Path::new("/sys/fs/cgroup/unified/b"));
         let old = refused(hybrid.find(Path::new("/sys/fs/cgroup/cpu/docker")));

@@ -22,7 +22,7 @@ const MANAGERS: [(&str, &[&str]); 4] = [
 ];
 const INSPECT: &[&str] = &["inspect", "--type", "container", "--format", "{{.Id}}", "--"];
 
-/// Runs a program with arguments, and returns what it printed; what went wrong otherwise: not found, or what it said.
+/// Runs a program with arguments, and returns what it printed; otherwise the error: not found, or what it printed on standard error.
 pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
 
 /// The group of the container or pod that the user calls `asked`.
@@ -54,7 +54,6 @@ pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
     bail!("--container {asked}: not found ({})", tried.join("; "))
 }
 
-/// The ID that a manager printed.
 fn only_id(printed: &str) -> Result<String, String> {
     let ids: Vec<&str> = printed.split_whitespace().collect();
     match ids[..] {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// One mount.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mount<'a> {
     pub id: &'a str,
@@ -18,7 +17,6 @@ pub fn read() -> String {
     std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
 }
 
-/// The mount that a line describes.
 pub fn mount(line: &str) -> Option<Mount<'_>> {
     const MINOR_BITS: u32 = 20;
     let mut words = line.split_ascii_whitespace();

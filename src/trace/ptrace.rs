@@ -7,7 +7,6 @@
 //! on the CPU and latencies, which are those of the stops.
 
 mod account;
-mod arguments;
 mod blocked;
 mod calibrate;
 mod descriptors;

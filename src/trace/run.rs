@@ -56,7 +56,7 @@ pub fn watch(
     }
     let deadline = options.target.time().map(|time| Instant::now() + time);
     let mut looks = |tracer: &mut dyn Tracer, until: &Until| look(tracer, until, deadline, watcher);
-    Ok(start.follow(tracer.as_mut(), options, &mut looks)?.collected.ending)
+    Ok(start.follow(tracer.as_mut(), options, &mut looks)?.ending)
 }
 
 /// Follows and looks in turn until the end.
@@ -94,19 +94,11 @@ enum Start<'a> {
     Running(Root),
 }
 
-/// What the tracer collected, and what was seen from outside.
-struct Followed {
-    collected: Profile,
-    /// By the clock and from the kernel's accounting.
-    usage: Usage,
-    stopped: bool,
-}
-
 /// Follows with a tracer until what is traced has ended, or a signal or a time limit says so.
 type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
 
 impl Start<'_> {
-    fn follow(self, tracer: &mut dyn Tracer, options: &TraceOptions, follow: Follow) -> Result<Followed> {
+    fn follow(self, tracer: &mut dyn Tracer, options: &TraceOptions, follow: Follow) -> Result<Profile> {
         match self {
             Start::Command(command, launch) => follow_command(tracer, command, &launch, follow),
             Start::Running(root) => follow_running(tracer, root, options.target.time(), follow),
@@ -114,7 +106,7 @@ impl Start<'_> {
     }
 }
 
-fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, follow: Follow) -> Result<Followed> {
+fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, follow: Follow) -> Result<Profile> {
     let before = of_children();
     let held = launch.hold().context("cannot start a process")?;
     tracer.attach(Root::Held(held.pid))?;
@@ -133,11 +125,10 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::at_step(command, step, errno).into());
     }
-    let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..of_children().since(&before) };
-    Ok(Followed { collected, usage, stopped: until.stopped() })
+    Ok(completed(collected, begun.elapsed(), of_children().since(&before), until.stopped()))
 }
 
-fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, follow: Follow) -> Result<Followed> {
+fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, follow: Follow) -> Result<Profile> {
     let before = of_processes(root.processes());
     tracer.attach(root.clone())?;
     let until = Until { after: time, ..Until::default() };
@@ -146,8 +137,7 @@ fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, f
         follow(tracer, &until)?;
         tracer.collect()
     })?;
-    let usage = Usage { wall_ns: Some(nanoseconds(begun.elapsed())), ..of_processes(root.processes()).since(&before) };
-    Ok(Followed { collected, usage, stopped: false })
+    Ok(completed(collected, begun.elapsed(), of_processes(root.processes()).since(&before), false))
 }
 
 /// The accounting of one process. That of several is left to tracers: some may have ended.
@@ -155,12 +145,14 @@ fn of_processes(pids: &[u32]) -> Usage {
     if let [pid] = pids { of_process(*pid) } else { Usage::default() }
 }
 
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+/// What a tracer collected, completed by the clock and by the kernel's accounting.
+fn completed(collected: Profile, wall: Duration, accounted: Usage, stopped: bool) -> Profile {
+    let wall_ns = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
+    let usage = collected.usage.or(Usage { wall_ns: Some(wall_ns), ..accounted });
+    Profile { complete: collected.tracer.lost == 0 && !stopped, usage, ..collected }
 }
 
-fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Followed) -> Profile {
-    let Followed { collected, usage, stopped } = followed;
+fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, collected: Profile) -> Profile {
     let command = match &options.target {
         Target::Command(command) => command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         Target::Running { .. } => Vec::new(),
@@ -172,8 +164,7 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, followed: Fo
         started_unix_s,
         command,
         scope: options.target.scope(),
-        complete: collected.tracer.lost == 0 && !stopped,
-        usage: Usage { cpus, ..collected.usage.or(usage) },
+        usage: Usage { cpus, ..collected.usage },
         ..collected
     }
 }

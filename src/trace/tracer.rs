@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a tracer attaches to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Root {
     /// A child of ours that waits to exec: counting begins with its execve.
@@ -125,7 +124,6 @@ pub struct TracerKind {
     pub open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
 }
 
-/// What to trace, and how.
 #[derive(Clone, Debug)]
 pub struct TraceOptions {
     pub target: Target,
@@ -147,7 +145,6 @@ pub struct More {
     /// User stacks by call.
     pub stacks: bool,
     pub paths: bool,
-    /// What descriptors refer to.
     pub descriptors: bool,
     /// How many of the slowest calls to keep.
     pub slowest: usize,

@@ -99,7 +99,6 @@ impl Caller<'_> {
     }
 }
 
-/// The sum of `counts`.
 pub fn total<C: Borrow<CallCount>>(counts: impl IntoIterator<Item = C>) -> CallCount {
     counts.into_iter().fold(CallCount::default(), |mut sum, count| {
         sum.add(count.borrow());

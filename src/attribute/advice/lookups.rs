@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 const LOOKUPS: &[&str] =
     &["open", "openat", "openat2", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "statx", "execve"];
 
-/// Paths that are named.
 const NAMED: usize = 3;
 
 /// A process that asks for a path no more often than this may want to see it change.

@@ -8,26 +8,14 @@ use crate::attribute::spread::{MODEL_SD, Seconds, less, plus};
 use crate::model::{CallCount, Class};
 
 /// Calls that a poll may have announced besides reads.
-const OUTPUTS: &[&str] = &[
-    "write",
-    "writev",
-    "sendto",
-    "sendmsg",
-    "sendmmsg",
-    "send",
-    "connect",
-    "sendfile",
-    "splice",
-    "getsockopt",
-    "ioctl",
-    "wait4",
-];
+const OUTPUTS: &str = "write writev sendto sendmsg sendmmsg send connect sendfile splice getsockopt ioctl wait4";
 
 /// Profiles have no results of polls. But each that announces something is followed by a call on that descriptor, so those
 /// beyond the number of such calls found nothing. Polls that waited are left alone: a timer may be meant.
 pub fn empty_polls(caller: &Caller) -> Vec<Advice> {
     let polls = caller.named(POLLS);
-    let [inputs, outputs] = [INPUTS, OUTPUTS].map(|names| caller.named(names).calls);
+    let outputs: Vec<&str> = OUTPUTS.split_whitespace().collect();
+    let [inputs, outputs] = [INPUTS, &outputs].map(|names| caller.named(names).calls);
     let waited = match (polls.blocked_ns, polls.on_cpu_ns) {
         (Some(blocked), Some(on_cpu)) => blocked > on_cpu,
         _ => true,

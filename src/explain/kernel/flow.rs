@@ -3,7 +3,6 @@
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeMap;
 
-/// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub kind: Kind,

@@ -12,7 +12,6 @@ mod log;
 mod names;
 mod recording;
 mod tree;
-mod versus;
 
+pub use explanation::versus;
 pub use recording::{Recorder, Wanted};
-pub use versus::versus;

@@ -22,7 +22,6 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 
-/// What is to be explained.
 pub struct Wanted<'a> {
     pub planned: &'a Planned,
     /// The operation's description.

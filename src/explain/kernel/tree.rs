@@ -11,7 +11,7 @@ use super::names::{KERNEL, Names, Place, whole};
 use crate::model::explained::{Call, Group};
 use std::collections::HashMap;
 
-/// The root of the tree, which stands for the operation.
+/// The root of the tree, which is the operation.
 pub fn tree(addresses: &[u64], names: &Names, step: &dyn Fn(u64) -> Option<Step>) -> Call {
     let mut builder =
         Builder { names, nodes: vec![Node::default()], stack: Vec::new(), parked: Vec::new(), known: HashMap::new() };

@@ -103,7 +103,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of `run`.
     pub fn from_run(run: &Run) -> Plan {
         let asked = run.records.iter().filter(|record| record.role == Role::Asked);
         Plan {

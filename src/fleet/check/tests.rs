@@ -1,4 +1,4 @@
-//! Nodes of known facts, and what is said of them.
+//! Nodes of known facts, and their state.
 
 use super::facts::{NodeRun, NodeStatus, Plan};
 use super::*;
@@ -41,7 +41,7 @@ fn each_node_is_in_the_state_that_its_files_tell() {
 }
 
 #[test]
-fn a_run_from_before_the_last_launch_does_not_stand_for_it() {
+fn a_run_from_before_the_last_launch_is_not_counted() {
     let found = check(None, vec![of("a", 100)], vec![status("a", "began 101\nstatus 1\n")], Vec::new());
     assert_eq!((state(&found, "a"), &found.nodes[0].file, found.nodes[0].runs), (NodeState::Failed, &None, 1));
     let found = check(None, vec![of("a", 102), of("a", 100)], vec![status("a", "began 101\nstatus 0\n")], Vec::new());
@@ -65,7 +65,7 @@ fn another_version_or_plan_is_that_of_the_few() {
 }
 
 #[test]
-fn a_disturbed_run_is_told_and_can_stand_beside_others() {
+fn a_disturbed_run_is_reported_and_can_be_compared() {
     let mut disturbed = run(vec![record("id.getppid", 50)]);
     disturbed.host.steal_percent = Some(12.0);
     (disturbed.host.busy_cpus, disturbed.host.cpus) = (Some(1.0), Some(4));

@@ -127,7 +127,6 @@ fn grouped<K: Ord, T>(items: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Ve
     found
 }
 
-/// What `host` costs in a group.
 struct HostCost {
     host: String,
     ns: f64,

@@ -16,9 +16,7 @@ pub struct Outlier {
     pub ratio: f64,
     /// Standard deviations between hosts; negative if the host is cheaper.
     pub deviations: f64,
-    /// Hosts of the group.
     pub hosts: usize,
-    /// Runs of the host.
     pub runs: usize,
     /// How often the host is an outlier, over all cases and groups.
     pub flagged_cases: usize,

@@ -33,7 +33,6 @@ pub struct HostGroup {
     pub hosts: usize,
 }
 
-/// A row of the heat map.
 pub struct HeatRow {
     pub case: Arc<CaseName>,
     /// Median of all hosts' medians.

@@ -39,7 +39,6 @@ struct Step {
     since_unix_s: i64,
 }
 
-/// A kernel on one host.
 struct OnKernel {
     first_s: i64,
     kernel: String,

@@ -27,7 +27,6 @@ impl StudyText<'_> {
         self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
     }
 
-    /// An error at `line`.
     pub fn error(&self, line: usize, what: impl Into<String>) -> StudyError {
         StudyError { file: self.file.to_string(), line, what: what.into() }
     }

@@ -69,7 +69,6 @@ fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
     })
 }
 
-/// The name with that number.
 pub(super) fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
     groups.get(&number).map_or_else(|| NAMELESS.to_string(), |group| group.name.clone())
 }
@@ -314,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn what_is_missing_is_reported() {
         let ring = (key(425, gate::OWN, 0, 0, 0, 0), counted(1, 0, 0));
         let mut raw = Raw { calls: vec![ring], ..Raw::default() };
         (raw.globals.lost, raw.globals.nameless, raw.torn) = (3, 1, true);

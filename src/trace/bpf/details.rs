@@ -106,7 +106,6 @@ fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
     weights.iter().map(share).collect()
 }
 
-/// The slowest calls of all CPUs.
 fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall> {
     let plain = decode::wholly_compat(raw);
     let mut kept = raw.slowest.clone();

@@ -23,7 +23,6 @@ pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
     into.usage = totals(raw, peak_rss_kib, &used);
 }
 
-/// By number of group.
 fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {
     let mut used: BTreeMap<u32, Used> = BTreeMap::new();
     let live = raw.live.iter().map(|task| (task.key.group, &task.used));

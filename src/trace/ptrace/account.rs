@@ -8,7 +8,6 @@ use crate::kernel::usage::Used;
 use crate::model::Usage;
 use std::collections::HashMap;
 
-/// A process that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     pub pid: i32,

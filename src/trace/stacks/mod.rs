@@ -52,7 +52,7 @@ pub struct Stacks {
     compilers: Vec<(perf_map::Place, OnceCell<Functions>)>,
     /// The stacks, from the function that made the call outwards.
     all: IndexSet<Box<[Frame]>>,
-    /// How many calls each stack stands for, by site.
+    /// The number of calls per stack, by site.
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
     /// Of slow calls, by their number.
     slow: HashMap<u32, usize>,
@@ -169,7 +169,7 @@ impl Stacks {
         }
     }
 
-    /// The stacks of a site, the outermost function first, and how many of the calls in the sample each stands for.
+    /// The stacks of a site, the outermost function first, and the number of sampled calls that each represents.
     pub fn stacks_of_site(&self, key: &StackKey) -> Vec<(Vec<Rc<str>>, u64)> {
         let found = self.sites.get(key).into_iter().flatten();
         found.map(|(number, weight)| (self.named(*number), *weight)).collect()
@@ -183,7 +183,7 @@ impl Stacks {
     fn named(&self, number: usize) -> Vec<Rc<str>> {
         let frames = self.all.get_index(number).into_iter().flatten().rev();
         let mut names: Vec<Rc<str>> = frames.map(|frame| self.name(*frame)).collect();
-        // Several unknown ones in a row say no more than one.
+        // Several unknown ones in a row are shown as one.
         names.dedup_by(|a, b| **a == *UNKNOWN && a == b);
         names
     }
@@ -212,7 +212,7 @@ fn known<'a>(processes: &'a mut HashMap<u32, Process>, files: &Files, pid: u32, 
     process
 }
 
-/// Types of what a program is told when it begins (linux/auxvec.h): where its interpreter is, and where it begins itself.
+/// Types of the auxiliary vector (linux/auxvec.h): where its interpreter is, and where it begins itself.
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 
